@@ -5,7 +5,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,43 +46,47 @@ function fail(message) {
   process.exit(1)
 }
 
+/** True while the process that wrote its pid into the lock is alive: a killed install must not block the next one. */
+function isHeld() {
+  try {
+    process.kill(Number(readFileSync(join(installLock, 'pid'), 'utf8')), 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
 /** One process installs; others that were started meanwhile wait for it (at most ten minutes). */
-function withInstallLock(work) {
+function takeInstallLock() {
   const deadline = Date.now() + 600_000
   for (;;) {
     try {
       mkdirSync(installLock)
-      break
+      writeFileSync(join(installLock, 'pid'), String(process.pid))
+      process.on('exit', () => rmSync(installLock, { recursive: true, force: true }))
+      return
     } catch (error) {
       if (error.code !== 'EEXIST') fail(`cannot write to ${root}: ${error.message}`)
-      const age = Date.now() - (statSync(installLock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
-      if (age > 600_000) rmdirSync(installLock)
-      else if (Date.now() > deadline) fail(`another install holds ${installLock}; remove it if none is running`)
-      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250)
     }
-  }
-  try {
-    work()
-  } finally {
-    rmdirSync(installLock)
+    if (Date.now() > deadline) fail(`another install holds ${installLock}; remove it if none is running`)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+    if (!isHeld()) rmSync(installLock, { recursive: true, force: true })
   }
 }
 
 function install() {
   if (isInstalled()) return
-  withInstallLock(() => {
-    if (isInstalled()) return
+  takeInstallLock()
+  if (!isInstalled()) {
     process.stderr.write('tributary: installing the locked packages (npm ci) …\n')
     const windows = process.platform === 'win32'
-    const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-      shell: windows,
-    })
+    const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+    const npm = spawnSync(windows ? 'npm.cmd' : 'npm', flags, { cwd: root, stdio: ['ignore', 2, 2], shell: windows })
     if (npm.error !== undefined) fail(`npm could not be started: ${npm.error.message}`)
     if (npm.status !== 0) fail('the install failed; see the lines above, then run the command again')
     writeFileSync(stampFile, lockDigest())
-  })
+  }
+  rmSync(installLock, { recursive: true, force: true })
 }
 
 function run(args) {
