@@ -68,7 +68,8 @@ function takeInstallLock() {
     } catch (error) {
       if (error.code !== 'EEXIST') fail(`cannot write to ${root}: ${error.message}`)
     }
-    if (Date.now() > deadline) fail(`another install holds ${installLock}; remove it if none is running`)
+    if (Date.now() > deadline)
+      fail(`another install holds ${installLock}; remove it if none is running`)
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
     if (!isHeld()) rmSync(installLock, { recursive: true, force: true })
   }
@@ -81,9 +82,14 @@ function install() {
     process.stderr.write('tributary: installing the locked packages (npm ci) …\n')
     const windows = process.platform === 'win32'
     const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-    const npm = spawnSync(windows ? 'npm.cmd' : 'npm', flags, { cwd: root, stdio: ['ignore', 2, 2], shell: windows })
+    const npm = spawnSync(windows ? 'npm.cmd' : 'npm', flags, {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+      shell: windows,
+    })
     if (npm.error !== undefined) fail(`npm could not be started: ${npm.error.message}`)
-    if (npm.status !== 0) fail('the install failed; see the lines above, then run the command again')
+    if (npm.status !== 0)
+      fail('the install failed; see the lines above, then run the command again')
     writeFileSync(stampFile, lockDigest())
   }
   rmSync(installLock, { recursive: true, force: true })
@@ -96,7 +102,9 @@ function run(args) {
       `no pinned Node runtime for ${process.platform}-${process.arch}; supported are ${Object.keys(runtimes).join(', ')} (glibc)`,
     )
   }
-  const child = spawn(runtime, ['--disable-warning=ExperimentalWarning', ...args], { stdio: 'inherit' })
+  const child = spawn(runtime, ['--disable-warning=ExperimentalWarning', ...args], {
+    stdio: 'inherit',
+  })
   child.on('error', (error) => fail(`the pinned runtime could not be started: ${error.message}`))
   // A terminal sends Ctrl-C to the whole group, `kill` only to this process: pass both on and wait for the child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

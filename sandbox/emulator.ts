@@ -1,0 +1,198 @@
+/**
+ * The ground the three provider emulators stand on: a loopback HTTP server that records what it was asked, answers
+ * JSON, and can be told to be slow or broken. It knows no provider; their rules live in their own folders.
+ */
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface EmulatorRequest {
+  readonly method: string
+  /** Path exactly as requested, without the query. */
+  readonly path: string
+  /** The raw query string without "?", exactly as sent. */
+  readonly rawQuery: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+export interface EmulatorReply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON; a string is sent as it is. */
+  readonly body?: unknown
+}
+
+/** How an answer goes wrong: each kind is something a real provider or network has done. */
+export type Misbehaviour =
+  | { readonly kind: 'reply'; readonly reply: EmulatorReply }
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'truncate'; readonly afterBytes: number }
+  | { readonly kind: 'hang' }
+  | { readonly kind: 'drip'; readonly everyMs: number }
+  | { readonly kind: 'endless' }
+  | { readonly kind: 'delay'; readonly ms: number }
+  | { readonly kind: 'edit'; readonly edit: (reply: EmulatorReply) => EmulatorReply }
+
+export interface Fault {
+  /** Which requests it meets; every request when absent. */
+  readonly when?: (request: EmulatorRequest) => boolean
+  /** How many of them; without end when absent. */
+  readonly times?: number
+  readonly does: Misbehaviour
+}
+
+export interface Emulator {
+  /** Origin, e.g. `http://127.0.0.1:40123`. */
+  readonly url: string
+  /** Every request so far, newest last (bounded: the oldest are dropped beyond 10,000). */
+  readonly requests: EmulatorRequest[]
+  /** Requests that the client gave up before their answer was complete. */
+  readonly aborted: EmulatorRequest[]
+  /** Adds to the time every answer takes. */
+  latencyMs: number
+  addFault(fault: Fault): void
+  clearFaults(): void
+  close(): Promise<void>
+}
+
+export type Handler = (request: EmulatorRequest) => EmulatorReply | Promise<EmulatorReply>
+
+const maxBodyBytes = 1_048_576
+const maxRecorded = 10_000
+
+/** Listens on loopback (`port` 0: any free one) and answers with `handler` unless a fault comes first. */
+export async function startEmulator(
+  handler: Handler,
+  options: { port?: number } = {},
+): Promise<Emulator> {
+  const faults: { fault: Fault; left: number }[] = []
+  const requests: EmulatorRequest[] = []
+  const aborted: EmulatorRequest[] = []
+  const stopping = new AbortController()
+
+  const server: Server = createServer(async (incoming, response) => {
+    const body = await readBody(incoming)
+    const target = incoming.url ?? '/'
+    const cut = target.indexOf('?')
+    const rawQuery = cut === -1 ? '' : target.slice(cut + 1)
+    const request: EmulatorRequest = {
+      method: incoming.method ?? 'GET',
+      path: cut === -1 ? target : target.slice(0, cut),
+      rawQuery,
+      query: new URLSearchParams(rawQuery),
+      headers: incoming.headers,
+      body,
+    }
+    requests.push(request)
+    if (requests.length > maxRecorded) requests.shift()
+    response.on('close', () => {
+      if (!response.writableFinished) aborted.push(request)
+    })
+    const entry = faults.find(({ fault, left }) => left > 0 && (fault.when?.(request) ?? true))
+    if (entry !== undefined) entry.left -= 1
+    try {
+      const wait =
+        emulator.latencyMs + (entry?.fault.does.kind === 'delay' ? entry.fault.does.ms : 0)
+      if (wait > 0) await sleep(wait, undefined, { signal: stopping.signal })
+      await misbehave(entry?.fault.does, request, response)
+    } catch (error) {
+      if (stopping.signal.aborted) return void response.destroy()
+      send(response, { status: 500, body: { message: `emulator: ${String(error)}` } })
+    }
+  })
+
+  async function misbehave(
+    does: Misbehaviour | undefined,
+    request: EmulatorRequest,
+    response: ServerResponse,
+  ) {
+    if (does?.kind === 'reset') return void response.socket?.resetAndDestroy()
+    if (does?.kind === 'hang') return
+    if (does?.kind === 'reply') return send(response, does.reply)
+    const reply = await handler(request)
+    if (does?.kind === 'edit') return send(response, does.edit(reply))
+    if (does?.kind === 'truncate') return truncate(response, reply, does.afterBytes)
+    if (does?.kind === 'drip') return drip(response, reply, does.everyMs, stopping.signal)
+    if (does?.kind === 'endless') return endless(response, stopping.signal)
+    send(response, reply)
+  }
+
+  server.keepAliveTimeout = 30_000
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port ?? 0, '127.0.0.1', resolve)
+  })
+  const emulator: Emulator = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    aborted,
+    latencyMs: 0,
+    addFault: (fault) => void faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }),
+    clearFaults: () => void faults.splice(0),
+    close: () =>
+      new Promise((resolve) => {
+        stopping.abort()
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return emulator
+}
+
+async function readBody(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of stream) {
+    size += chunk.length
+    if (size <= maxBodyBytes) chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function encode(reply: EmulatorReply): Buffer {
+  if (reply.body === undefined) return Buffer.alloc(0)
+  return Buffer.from(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body))
+}
+
+function head(reply: EmulatorReply): Record<string, string> {
+  return { 'content-type': 'application/json', ...reply.headers }
+}
+
+function send(response: ServerResponse, reply: EmulatorReply): void {
+  const bytes = encode(reply)
+  response.writeHead(reply.status, { ...head(reply), 'content-length': String(bytes.length) })
+  response.end(bytes)
+}
+
+function truncate(response: ServerResponse, reply: EmulatorReply, afterBytes: number): void {
+  const bytes = encode(reply)
+  response.writeHead(reply.status, { ...head(reply), 'content-length': String(bytes.length) })
+  response.write(bytes.subarray(0, afterBytes), () => response.socket?.resetAndDestroy())
+}
+
+async function drip(
+  response: ServerResponse,
+  reply: EmulatorReply,
+  everyMs: number,
+  signal: AbortSignal,
+) {
+  const bytes = encode(reply)
+  response.writeHead(reply.status, { ...head(reply), 'content-length': String(bytes.length) })
+  for (let index = 0; index < bytes.length && !response.destroyed; index += 1) {
+    response.write(bytes.subarray(index, index + 1))
+    await sleep(everyMs, undefined, { signal })
+  }
+  response.end()
+}
+
+async function endless(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  const chunk = Buffer.alloc(65_536, 32)
+  response.writeHead(200, { 'content-type': 'application/json' })
+  while (!response.destroyed && !signal.aborted) {
+    if (response.write(chunk)) await sleep(0)
+    else
+      await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Exact decimals as plain text, from wire to wire: no float ever touches an amount (specification, "What the service
+ * does" 7; readings R24, R24b). Digits and trailing zeros are kept as they were sent; arithmetic is done on scaled
+ * bigints and never rounds unless it is asked to.
+ */
+
+declare const brand: unique symbol
+/** Plain decimal text: optional `-`, digits, optional fraction; no exponent, no leading `+`, no negative zero. */
+export type Decimal = string & { readonly [brand]: 'decimal' }
+
+/** Reading R24b: an exponent beyond this is unreadable (expanding it blindly would be a memory attack). */
+const maxExponent = 40
+const maxLength = 400
+const plain = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+const numeric = /^([+-]?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/
+
+export const zero = '0' as Decimal
+
+/**
+ * Reads a JSON number token or a provider's decimal string.
+ * @returns the plain form with every digit kept, or null when the text is no number within bounds.
+ */
+export function parseDecimal(text: string): Decimal | null {
+  if (text.length > maxLength) return null
+  if (plain.test(text)) return withoutNegativeZero(text)
+  const match = numeric.exec(text)
+  if (match === null) return null
+  const [, sign = '', whole = '0', fraction = '', exponentText] = match
+  const exponent = exponentText === undefined ? 0 : Number(exponentText)
+  if (Math.abs(exponent) > maxExponent) return null
+  return withoutNegativeZero((sign === '-' ? '-' : '') + shiftPoint(whole, fraction, exponent))
+}
+
+/** Moves the decimal point of `whole.fraction` by `exponent` places: "1.50" by 1 is "15.0", "1" by -7 is "0.0000001". */
+function shiftPoint(whole: string, fraction: string, exponent: number): string {
+  const point = whole.length + exponent
+  const digits = whole + fraction
+  if (point <= 0) return `0.${'0'.repeat(-point)}${digits}`
+  if (point >= digits.length) return stripZeros(digits + '0'.repeat(point - digits.length))
+  return `${stripZeros(digits.slice(0, point))}.${digits.slice(point)}`
+}
+
+function stripZeros(digits: string): string {
+  return digits.replace(/^0+(?=\d)/, '')
+}
+
+function withoutNegativeZero(text: string): Decimal {
+  if (text.charCodeAt(0) === 45 && isZero(text as Decimal)) return text.slice(1) as Decimal
+  return text as Decimal
+}
+
+/** True for 0, 0.00 and the like. */
+export function isZero(value: Decimal): boolean {
+  for (let index = 0; index < value.length; index += 1) {
+    const code = value.charCodeAt(index)
+    if (code > 48 && code <= 57) return false
+  }
+  return true
+}
+
+/** True below zero; zero is never negative. */
+export function isNegative(value: Decimal): boolean {
+  return value.charCodeAt(0) === 45
+}
+
+export function negate(value: Decimal): Decimal {
+  if (isZero(value)) return value
+  return (isNegative(value) ? value.slice(1) : `-${value}`) as Decimal
+}
+
+/** Digits behind the point, as written. */
+export function fractionDigits(value: Decimal): number {
+  const point = value.indexOf('.')
+  return point === -1 ? 0 : value.length - point - 1
+}
+
+/** The value times 10^places as an integer; `places` must not be below its fraction digits. */
+function scaled(value: Decimal, places: number): bigint {
+  const missing = places - fractionDigits(value)
+  return BigInt(value.replace('.', '')) * 10n ** BigInt(missing)
+}
+
+/** The inverse of `scaled`: an integer count of 10^-places as plain text with exactly `places` fraction digits. */
+export function fromScaled(units: bigint, places: number): Decimal {
+  const sign = units < 0n ? '-' : ''
+  const digits = (units < 0n ? -units : units).toString().padStart(places + 1, '0')
+  if (places === 0) return (sign + digits) as Decimal
+  return `${sign}${digits.slice(0, -places)}.${digits.slice(-places)}` as Decimal
+}
+
+/** -1, 0 or 1; 1.5 equals 1.50. */
+export function compare(left: Decimal, right: Decimal): -1 | 0 | 1 {
+  const places = Math.max(fractionDigits(left), fractionDigits(right))
+  const difference = scaled(left, places) - scaled(right, places)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+export function add(left: Decimal, right: Decimal): Decimal {
+  const places = Math.max(fractionDigits(left), fractionDigits(right))
+  return fromScaled(scaled(left, places) + scaled(right, places), places)
+}
+
+export function subtract(left: Decimal, right: Decimal): Decimal {
+  return add(left, negate(right))
+}
+
+/** The exact product; its fraction digits are the sum of both. */
+export function multiply(left: Decimal, right: Decimal): Decimal {
+  const places = fractionDigits(left) + fractionDigits(right)
+  return fromScaled(
+    scaled(left, fractionDigits(left)) * scaled(right, fractionDigits(right)),
+    places,
+  )
+}
+
+/** Rounds to `places` fraction digits, ties to the even neighbour; shorter values are padded with zeros. */
+export function roundHalfEven(value: Decimal, places: number): Decimal {
+  const digits = fractionDigits(value)
+  if (digits <= places) return fromScaled(scaled(value, places), places)
+  const units = scaled(value, digits)
+  const divisor = 10n ** BigInt(digits - places)
+  const magnitude = units < 0n ? -units : units
+  const quotient = magnitude / divisor
+  const twice = (magnitude % divisor) * 2n
+  const up = twice > divisor || (twice === divisor && quotient % 2n === 1n)
+  const rounded = up ? quotient + 1n : quotient
+  return fromScaled(units < 0n ? -rounded : rounded, places)
+}

@@ -1,0 +1,55 @@
+/**
+ * Currencies: the ISO 4217 minor units, and the one place where an amount becomes an integer of them (events only,
+ * reading R24b).
+ */
+import { compare, type Decimal, roundHalfEven } from './decimal.ts'
+
+/** ISO 4217, list one: currencies whose minor unit is not a hundredth. */
+const minorUnitDigits: Readonly<Record<string, number>> = {
+  BHD: 3,
+  BIF: 0,
+  CLF: 4,
+  CLP: 0,
+  DJF: 0,
+  GNF: 0,
+  IQD: 3,
+  ISK: 0,
+  JOD: 3,
+  JPY: 0,
+  KMF: 0,
+  KRW: 0,
+  KWD: 3,
+  LYD: 3,
+  OMR: 3,
+  PYG: 0,
+  RWF: 0,
+  TND: 3,
+  UGX: 0,
+  UYI: 0,
+  UYW: 4,
+  VND: 0,
+  VUV: 0,
+  XAF: 0,
+  XOF: 0,
+  XPF: 0,
+}
+
+/** Fraction digits of a currency by ISO 4217; two for every code not listed as an exception. */
+export function currencyDigits(currency: string): number {
+  return minorUnitDigits[currency] ?? 2
+}
+
+/** A three-letter upper-case code, or null. Providers' other texts are decided by the adapter. */
+export function parseCurrency(text: string): string | null {
+  return /^[A-Z]{3}$/.test(text) ? text : null
+}
+
+/** The amount as an integer of minor units; `rounded` tells that digits finer than those were lost (half-even). */
+export function toMinorUnits(
+  amount: Decimal,
+  currency: string,
+): { readonly units: bigint; readonly rounded: boolean } {
+  const digits = currencyDigits(currency)
+  const rounded = roundHalfEven(amount, digits)
+  return { units: BigInt(rounded.replace('.', '')), rounded: compare(rounded, amount) !== 0 }
+}
