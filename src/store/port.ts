@@ -1,0 +1,232 @@
+/**
+ * What the house asks of its durable store: users, plans, keys, logins, connections, accounts. One implementation on
+ * SQLite and PostgreSQL. It holds the links and the keys to them, never the money data. Instants are milliseconds
+ * since the epoch. Whatever is asked for on behalf of a user names that user: what is not theirs is not found.
+ */
+import type { AccountType, ConnectionStatus, Provider } from '#contract/resources.ts'
+import type { AccountId, ConnectionId, KeyId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
+
+export type PlanName = 'developer' | 'professional' | 'none'
+export type PlanStatus = 'active' | 'trialing' | 'past_due' | 'canceled'
+
+/** A subscription as the operator set it; `plan` null: none was ever set, `DEFAULT_PLAN` holds. */
+export interface PlanRow {
+  readonly plan: PlanName | null
+  readonly status: PlanStatus
+  /** Legacy cut-off; access ends 14 days after it (reading R25). */
+  readonly legacyUntil: number | null
+  readonly grandfathered: boolean
+}
+
+export interface UserRow extends PlanRow {
+  readonly id: UserId
+  /** As given, trimmed; compared without regard to case. */
+  readonly email: string
+  /** IANA name; null: the default of the contract holds. */
+  readonly timezone: string | null
+  readonly createdAt: number
+}
+
+export interface KeyRow {
+  readonly id: KeyId
+  readonly userId: UserId
+  readonly name: string
+  /** The first characters, safe to show, e.g. `trib_live_0CiOts`. */
+  readonly prefix: string
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+  readonly lastUsedAt: number | null
+}
+
+/** Everything a request needs to know of whoever holds a key: one indexed read. */
+export interface CallerRow extends PlanRow {
+  readonly keyId: KeyId
+  readonly userId: UserId
+  readonly timezone: string | null
+  /** Grows with every change that makes cached answers of this user worthless (reading R10). */
+  readonly epoch: number
+  readonly expiresAt: number | null
+}
+
+export interface LoginRow {
+  readonly id: LoginId
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly upstreamUserId: string
+  /** Opened with the encryption key of this process; null where there is none. */
+  readonly secret: string | null
+}
+
+/** `deleting` exists only inside: such connections and their accounts are never returned to users. */
+export type StoredStatus = ConnectionStatus | 'deleting'
+
+export interface ConnectionRow {
+  readonly id: ConnectionId
+  readonly userId: UserId
+  readonly loginId: LoginId
+  readonly provider: Provider
+  readonly upstreamId: UpstreamId
+  readonly institutionId: string
+  readonly institutionName: string
+  readonly institutionLogo: string | null
+  readonly status: StoredStatus
+  readonly lastRefreshedAt: number | null
+  readonly createdAt: number
+}
+
+export interface AccountRow {
+  readonly id: AccountId
+  readonly connectionId: ConnectionId
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly institutionName: string
+  readonly upstreamId: UpstreamId
+  readonly name: string
+  readonly type: AccountType
+  /** Masked (`xxxx1234`) before it comes here. */
+  readonly accountNumber: string | null
+  readonly currency: string
+}
+
+export interface NewUser extends PlanRow {
+  readonly email: string
+  readonly timezone: string | null
+  readonly createdAt: number
+}
+
+export interface UserStore {
+  /** 'taken' when the e-mail address has an account already. */
+  create(user: NewUser): Promise<UserRow | 'taken'>
+  list(): Promise<readonly UserRow[]>
+  /** By id or e-mail address. */
+  find(idOrEmail: string): Promise<UserRow | null>
+  setPlan(id: UserId, plan: PlanRow): Promise<UserRow | null>
+  setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
+  /** Deletes the user with everything of theirs; false when there was none. */
+  delete(id: UserId): Promise<boolean>
+}
+
+export interface NewKey {
+  readonly userId: UserId
+  readonly name: string
+  readonly prefix: string
+  /** SHA-256 of the whole key: the key itself is never stored. */
+  readonly hash: Uint8Array
+  readonly createdAt: number
+  readonly expiresAt: number | null
+}
+
+export interface KeyStore {
+  create(key: NewKey): Promise<KeyRow>
+  list(userId: UserId): Promise<readonly KeyRow[]>
+  /** Revoking twice keeps the first time; null when there is no such key. */
+  revoke(id: KeyId, at: number): Promise<KeyRow | null>
+  /** Null when unknown or revoked; an expired key is returned, its `expiresAt` tells. */
+  findCaller(hash: Uint8Array): Promise<CallerRow | null>
+  /** Remembers the last use; called at most once a minute per key, off the request path. */
+  touch(id: KeyId, at: number): Promise<void>
+}
+
+export interface LoginStore {
+  /** Makes it or replaces its secret, keyed by (user, provider, upstream user). */
+  save(login: {
+    readonly userId: UserId
+    readonly provider: Provider
+    readonly upstreamUserId: string
+    readonly secret: string | null
+  }): Promise<LoginRow>
+  get(id: LoginId): Promise<LoginRow | null>
+  list(userId: UserId): Promise<readonly LoginRow[]>
+  /** Forgets the login and its secret. */
+  delete(id: LoginId): Promise<void>
+}
+
+export interface NewConnection {
+  readonly userId: UserId
+  readonly loginId: LoginId
+  readonly provider: Provider
+  readonly upstreamId: UpstreamId
+  readonly institutionId: string
+  readonly institutionName: string
+  readonly institutionLogo: string | null
+  readonly status: ConnectionStatus
+  readonly lastRefreshedAt: number | null
+  readonly createdAt: number
+}
+
+export interface NewAccount {
+  readonly upstreamId: UpstreamId
+  /** Where the provider moved the account from, its former id: our id stays. */
+  readonly previousUpstreamId: UpstreamId | null
+  readonly name: string
+  readonly type: AccountType
+  readonly accountNumber: string | null
+  readonly currency: string
+}
+
+export interface ConnectionStore {
+  /** Without `deleting`; newest first, equal times by id descending (reading R16b). */
+  list(userId: UserId): Promise<readonly ConnectionRow[]>
+  /** The user's own, without `deleting`. */
+  get(userId: UserId, id: ConnectionId): Promise<ConnectionRow | null>
+  /** For operators: whoever's it is, `deleting` included. */
+  find(id: ConnectionId): Promise<ConnectionRow | null>
+  /** Every connection of a login, `deleting` included. */
+  listByLogin(loginId: LoginId): Promise<readonly ConnectionRow[]>
+  /** Makes it, or updates the one with the same (user, provider, upstream id); a former `deleting` one is kept out. */
+  save(connection: NewConnection): Promise<ConnectionRow>
+  /** The provider gave the same link a new id (a renewed consent): ours stays. */
+  repoint(id: ConnectionId, upstreamId: UpstreamId): Promise<void>
+  /** Changes nothing and bumps nothing when it has that status already. */
+  setStatus(id: ConnectionId, status: StoredStatus): Promise<void>
+  /** Only ever forward in time. */
+  setRefreshed(id: ConnectionId, at: number): Promise<void>
+  /** Deletes the connection and its accounts. */
+  delete(id: ConnectionId): Promise<void>
+}
+
+export interface AccountStore {
+  /** Every account of the user, without those on `deleting` connections; in no order. */
+  list(userId: UserId): Promise<readonly AccountRow[]>
+  listByConnection(userId: UserId, connectionId: ConnectionId): Promise<readonly AccountRow[]>
+  /**
+   * Makes the connection's accounts equal to `accounts`: known ones (by upstream id, or by their former one) keep our
+   * id, missing ones are hidden and get their id back when they return.
+   */
+  replace(
+    connectionId: ConnectionId,
+    accounts: readonly NewAccount[],
+  ): Promise<readonly AccountRow[]>
+}
+
+export interface AuditEntry {
+  readonly at: number
+  readonly actor: string
+  readonly action: string
+  readonly userId: UserId | null
+  /** Ids and names only, never a secret and never money data. */
+  readonly subject: string
+}
+
+/** Somebody's rows changed: what processes remember of this user is to be forgotten. */
+export interface StoreChange {
+  readonly userId: UserId
+}
+
+export interface Store {
+  readonly users: UserStore
+  readonly keys: KeyStore
+  readonly logins: LoginStore
+  readonly connections: ConnectionStore
+  readonly accounts: AccountStore
+  audit(entry: AuditEntry): Promise<void>
+  /**
+   * Called after every committed change of a user's plan, timezone, keys, connections or accounts: in this process at
+   * once, on PostgreSQL also for changes of other processes (LISTEN/NOTIFY). Returns the unsubscriber.
+   */
+  onChange(listener: (change: StoreChange) => void): () => void
+  /** Resolves when the store answers. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
