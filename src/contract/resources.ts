@@ -12,12 +12,10 @@ const branded = <Branded extends string>(schema: z.ZodType<string>) =>
   schema as unknown as z.ZodType<Branded, Branded>
 
 const connectionId = branded<ConnectionId>(
-  z
-    .uuid()
-    .meta({
-      description: 'Id of the connection.',
-      example: '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10',
-    }),
+  z.uuid().meta({
+    description: 'Id of the connection.',
+    example: '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10',
+  }),
 )
 const accountId = branded<AccountId>(
   z
@@ -44,20 +42,16 @@ const currency = z
 const timestamp = (description: string) =>
   z.iso.datetime({ offset: true }).meta({ description, example: '2026-11-20T03:15:00.000Z' })
 
-export const Provider = z
-  .enum(['fiskil', 'akahu', 'snaptrade'])
-  .meta({
-    id: 'Provider',
-    description: 'Who supplies the data: AU banking, NZ banking, brokerage.',
-  })
+export const Provider = z.enum(['fiskil', 'akahu', 'snaptrade']).meta({
+  id: 'Provider',
+  description: 'Who supplies the data: AU banking, NZ banking, brokerage.',
+})
 export type Provider = z.infer<typeof Provider>
 
-export const ConnectionCategory = z
-  .enum(['banking', 'brokerage'])
-  .meta({
-    id: 'ConnectionCategory',
-    description: 'What kind of institution the connection leads to.',
-  })
+export const ConnectionCategory = z.enum(['banking', 'brokerage']).meta({
+  id: 'ConnectionCategory',
+  description: 'What kind of institution the connection leads to.',
+})
 export type ConnectionCategory = z.infer<typeof ConnectionCategory>
 
 export const ConnectionStatus = z.enum(['active', 'invalidated', 'pending_mfa', 'revoked']).meta({

@@ -1,0 +1,40 @@
+/**
+ * Who may use what: the plan rules of the specification ("Authentication" 2 and 3) as readings R25 and R26 settle them.
+ * Pure: the clock and the settings come in, a yes or no comes out.
+ */
+import type { PlanName, PlanRow, PlanStatus } from '#store/port.ts'
+
+export interface PlanSettings {
+  /** The plan of a user who has none set (`DEFAULT_PLAN`). */
+  readonly defaultPlan: PlanName
+  /** Reading R26: a trialing Professional keeps brokerage access. */
+  readonly brokerageDuringTrial: boolean
+}
+
+/** Legacy accounts keep access this long after their cut-off (reading R25). */
+const legacyGraceMs = 14 * 86_400_000
+
+/** The plan that counts: the one that was set, else the default one, which is always active. */
+export function effectivePlan(
+  row: PlanRow,
+  settings: PlanSettings,
+): { readonly plan: PlanName; readonly status: PlanStatus } {
+  if (row.plan !== null) return { plan: row.plan, status: row.status }
+  return { plan: settings.defaultPlan, status: 'active' }
+}
+
+/** Reading R25: a paid plan that is active, trialing or past due; a legacy account in its grace; a grandfathered one. */
+export function hasApiAccess(row: PlanRow, settings: PlanSettings, now: number): boolean {
+  if (row.grandfathered) return true
+  if (row.legacyUntil !== null && now < row.legacyUntil + legacyGraceMs) return true
+  const { plan, status } = effectivePlan(row, settings)
+  return plan !== 'none' && status !== 'canceled'
+}
+
+/** Reading R26: Professional, active or past due; trialing only where the setting says so. */
+export function hasBrokerageAccess(row: PlanRow, settings: PlanSettings): boolean {
+  const { plan, status } = effectivePlan(row, settings)
+  if (plan !== 'professional') return false
+  if (status === 'trialing') return settings.brokerageDuringTrial
+  return status === 'active' || status === 'past_due'
+}

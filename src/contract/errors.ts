@@ -1,0 +1,257 @@
+/**
+ * The one catalogue of errors (specification, "Errors"): name → status, public code or none, message. An ApiError takes
+ * a name from it; public text and private cause never mix.
+ */
+import type { ErrorEnvelope } from './resources.ts'
+
+interface ErrorEntry {
+  readonly status: number
+  readonly code: string | null
+  readonly message: string
+  /** When it happens: for the OpenAPI description. */
+  readonly when: string
+}
+
+export const errorCatalogue = {
+  invalid_params: {
+    status: 400,
+    code: 'invalid_params',
+    message: 'Invalid request parameters',
+    when: 'A parameter is missing or malformed; details name each one.',
+  },
+  invalid_dates: {
+    status: 400,
+    code: null,
+    message: 'Invalid date parameters',
+    when: 'A date is neither YYYY-MM-DD nor RFC 3339 with a timezone; details name each one.',
+  },
+  invalid_date_range: {
+    status: 400,
+    code: 'invalid_date_range',
+    message: 'from must not be after to (a missing to counts as now)',
+    when: 'from lies after to.',
+  },
+  from_too_old: {
+    status: 400,
+    code: 'from_too_old',
+    message: 'from must not be more than 7 years in the past',
+    when: 'from lies more than seven years back.',
+  },
+  wrong_endpoint_for_category: {
+    status: 400,
+    code: 'wrong_endpoint_for_category',
+    message: 'This endpoint does not serve connections of this category',
+    when: 'A banking endpoint was asked for a brokerage connection or account, or the other way round; the message names the right one.',
+  },
+  upstream_bad_request: {
+    status: 400,
+    code: 'upstream_bad_request',
+    message: 'Upstream rejected request',
+    when: 'The provider rejected the request, or the consent is gone; the message carries its words.',
+  },
+  too_many_accounts: {
+    status: 400,
+    code: 'too_many_accounts',
+    message: 'At most 100 accountIds are allowed; split the request',
+    when: 'More than 100 distinct accountIds.',
+  },
+  missing_authorization: {
+    status: 401,
+    code: 'missing_authorization',
+    message: 'Authorization header is missing; send "Authorization: Bearer <API key>"',
+    when: 'There is no Authorization header.',
+  },
+  invalid_token: {
+    status: 401,
+    code: 'invalid_token',
+    message: 'The API key or access token is invalid, expired or revoked',
+    when: 'The bearer token is not accepted.',
+  },
+  plan_required: {
+    status: 403,
+    code: null,
+    message: 'API access requires a Developer or Professional plan',
+    when: 'The plan has no API access.',
+  },
+  professional_required: {
+    status: 403,
+    code: 'professional_required',
+    message: 'Brokerage data requires an active Professional plan',
+    when: 'The plan has no brokerage access.',
+  },
+  insufficient_scope: {
+    status: 403,
+    code: 'insufficient_scope',
+    message: 'The access token lacks a scope that this operation needs',
+    when: 'An OAuth token lacks the needed scope.',
+  },
+  not_found: {
+    status: 404,
+    code: 'not_found',
+    message:
+      'Unknown path or method; the paths are listed in /openapi.json and only GET is allowed',
+    when: 'The path is unknown or the method is not GET.',
+  },
+  connection_not_found: {
+    status: 404,
+    code: 'connection_not_found',
+    message: 'Connection not found; list yours with /v1/connections',
+    when: 'There is no such connection of yours.',
+  },
+  account_not_found: {
+    status: 404,
+    code: 'account_not_found',
+    message: 'Account not found on this connection; list yours with /v1/accounts',
+    when: 'There is no such account of yours on the connection.',
+  },
+  accounts_not_found: {
+    status: 404,
+    code: null,
+    message: 'One or more accounts were not found; list yours with /v1/accounts',
+    when: 'One or more accountIds are no accounts of yours.',
+  },
+  user_not_found: {
+    status: 404,
+    code: 'user_not_found',
+    message: 'User not found; list them with `tributary users list`',
+    when: 'There is no such user.',
+  },
+  key_not_found: {
+    status: 404,
+    code: 'key_not_found',
+    message: 'Key not found; list them with `tributary keys list`',
+    when: 'There is no such key.',
+  },
+  method_not_allowed: {
+    status: 405,
+    code: null,
+    message: 'Method not allowed; use POST',
+    when: 'The method is not allowed on this path.',
+  },
+  email_taken: {
+    status: 409,
+    code: 'email_taken',
+    message: 'A user with this e-mail address exists already',
+    when: 'The e-mail address is in use.',
+  },
+  login_mismatch: {
+    status: 409,
+    code: 'login_mismatch',
+    message: 'These credentials belong to another person at the provider than the existing login',
+    when: 'A reconnect came back with somebody else’s consent.',
+  },
+  too_many_keys: {
+    status: 409,
+    code: 'too_many_keys',
+    message: 'At most 20 active keys per user; revoke one first',
+    when: 'The user has 20 active keys.',
+  },
+  body_too_large: {
+    status: 413,
+    code: 'body_too_large',
+    message: 'Request body over 16 KiB',
+    when: 'The request body is larger than 16 KiB.',
+  },
+  rate_limited: {
+    status: 429,
+    code: null,
+    message: 'Too many requests',
+    when: 'The rate limit is exceeded; Retry-After tells when to come back.',
+  },
+  too_many_concurrent: {
+    status: 429,
+    code: null,
+    message: 'Too many concurrent requests',
+    when: 'Too many heavy requests of this key are in flight.',
+  },
+  client_disconnected: {
+    status: 499,
+    code: 'client_disconnected',
+    message: 'The client went away before the answer',
+    when: 'The client aborted; only logs see it.',
+  },
+  internal: {
+    status: 500,
+    code: null,
+    message: 'Internal error; quote the X-Request-Id when you report it',
+    when: 'A mistake of ours.',
+  },
+  balances_not_available: {
+    status: 501,
+    code: null,
+    message: 'Balances are not yet available for provider:',
+    when: 'The provider of a requested account has no balances.',
+  },
+  provider_unavailable: {
+    status: 503,
+    code: null,
+    message: 'The provider is temporarily unavailable; retry later',
+    when: 'The provider did not answer, or not readably.',
+  },
+  upstream_breaker_open: {
+    status: 503,
+    code: 'upstream_breaker_open',
+    message: 'The provider keeps failing for this connection; retry after the cooldown',
+    when: 'Three failures within a minute; Retry-After tells the remaining cooldown.',
+  },
+  service_unavailable: {
+    status: 503,
+    code: null,
+    message: 'The service is temporarily unavailable; retry later',
+    when: 'Our own store does not answer.',
+  },
+  provider_not_configured: {
+    status: 503,
+    code: null,
+    message: 'This provider is not configured on this server',
+    when: 'The operator has not set the credentials of the provider.',
+  },
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorName = keyof typeof errorCatalogue
+
+export interface ErrorOptions {
+  /** Replaces the catalogue's message; must be fit for the public. */
+  readonly message?: string
+  /** One line per problem; an empty list is left out. */
+  readonly details?: readonly string[]
+  readonly retryAfterSeconds?: number
+  /** For the log alone. */
+  readonly cause?: unknown
+}
+
+/** An error with a public face: everything but `cause` may be shown. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly entry: ErrorName
+  readonly status: number
+  readonly code: string | null
+  readonly details: readonly string[] | null
+  readonly retryAfterSeconds: number | null
+
+  constructor(entry: ErrorName, options: ErrorOptions) {
+    super(options.message ?? errorCatalogue[entry].message, { cause: options.cause })
+    this.entry = entry
+    this.status = errorCatalogue[entry].status
+    this.code = errorCatalogue[entry].code
+    const details = options.details ?? []
+    this.details = details.length === 0 ? null : details
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null
+  }
+}
+
+/** Makes the error of this name; throw it. */
+export function apiError(entry: ErrorName, options: ErrorOptions = {}): ApiError {
+  return new ApiError(entry, options)
+}
+
+/** The public body: `code` and `details` are left out when unset, never null (specification, "Error envelope"). */
+export function toEnvelope(error: ApiError): ErrorEnvelope {
+  return {
+    error: {
+      message: error.message,
+      ...(error.code === null ? {} : { code: error.code }),
+      ...(error.details === null ? {} : { details: [...error.details] }),
+    },
+  }
+}

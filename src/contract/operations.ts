@@ -1,0 +1,238 @@
+/**
+ * The one table of operations: every read is one descriptor, from which the REST route, the OpenAPI operation, the
+ * agent tool, limits, cache life and documentation derive. Nothing about an operation is written twice.
+ */
+import { z } from 'zod'
+import type { ErrorName } from './errors.ts'
+import { dateText, idList, idText, pageLimit, pageOffset, uuidList } from './query.ts'
+import {
+  Account,
+  Balance,
+  Category,
+  Connection,
+  Holding,
+  Pagination,
+  Trade,
+  Transaction,
+} from './resources.ts'
+
+export type Bucket = 'cheap' | 'mid' | 'heavy'
+
+export interface Operation<
+  Query extends z.ZodObject = z.ZodObject,
+  Reply extends z.ZodType = z.ZodType,
+> {
+  readonly name: OperationName
+  readonly path: string
+  readonly title: string
+  readonly description: string
+  readonly query: Query
+  readonly reply: Reply
+  /** The rate bucket; heavy ones also have the cap on requests in flight. */
+  readonly bucket: Bucket
+  readonly cacheSeconds: number
+  /** `brokerage` needs the Professional plan on top of API access. */
+  readonly access: 'api' | 'brokerage'
+  readonly scope: 'mcp:read' | 'brokerage:read'
+  /** Beyond those that every operation may answer. */
+  readonly errors: readonly ErrorName[]
+}
+
+export type OperationName =
+  | 'list_connections'
+  | 'list_accounts'
+  | 'list_balances'
+  | 'list_transactions'
+  | 'list_holdings'
+  | 'list_trades'
+  | 'list_categories'
+
+/** Errors that any operation may answer, before its own rules are asked. */
+export const commonErrors: readonly ErrorName[] = [
+  'missing_authorization',
+  'invalid_token',
+  'plan_required',
+  'rate_limited',
+  'internal',
+  'service_unavailable',
+]
+
+const page = <Row extends z.ZodType>(row: Row) =>
+  z.object({ data: z.array(row), pagination: Pagination })
+const list = <Row extends z.ZodType>(row: Row) => z.object({ data: z.array(row) })
+
+const define = <Query extends z.ZodObject, Reply extends z.ZodType>(
+  operation: Operation<Query, Reply>,
+): Operation<Query, Reply> => operation
+
+const fromRule =
+  'YYYY-MM-DD (that day in the account time zone, inclusive) or RFC 3339 with Z or an offset.'
+
+export const listConnections = define({
+  name: 'list_connections',
+  path: '/v1/connections',
+  title: 'List connections',
+  description: 'Every linked institution, newest first, with the state of its consent.',
+  query: z.object({}),
+  reply: list(Connection).meta({ id: 'ConnectionList' }),
+  bucket: 'cheap',
+  cacheSeconds: 60,
+  access: 'api',
+  scope: 'mcp:read',
+  errors: [],
+})
+
+export const listAccounts = define({
+  name: 'list_accounts',
+  path: '/v1/accounts',
+  title: 'List accounts',
+  description: 'Every bank and brokerage account, ordered by name.',
+  query: z.object({ limit: pageLimit(50, 200), offset: pageOffset }),
+  reply: page(Account).meta({ id: 'AccountPage' }),
+  bucket: 'cheap',
+  cacheSeconds: 60,
+  access: 'api',
+  scope: 'mcp:read',
+  errors: ['invalid_params'],
+})
+
+export const listBalances = define({
+  name: 'list_balances',
+  path: '/v1/balances',
+  title: 'List balances',
+  description:
+    'Live balances of banking accounts. An account that the provider could not tell is returned with nulls, never left out.',
+  query: z.object({
+    accountIds: uuidList('Comma-separated ids of banking accounts, at most 100 distinct ones.'),
+  }),
+  reply: list(Balance).meta({ id: 'BalanceList' }),
+  bucket: 'mid',
+  cacheSeconds: 300,
+  access: 'api',
+  scope: 'mcp:read',
+  errors: [
+    'invalid_params',
+    'too_many_accounts',
+    'wrong_endpoint_for_category',
+    'accounts_not_found',
+    'balances_not_available',
+  ],
+})
+
+const upstreamErrors: readonly ErrorName[] = [
+  'upstream_bad_request',
+  'connection_not_found',
+  'account_not_found',
+  'wrong_endpoint_for_category',
+  'too_many_concurrent',
+  'provider_unavailable',
+]
+
+export const listTransactions = define({
+  name: 'list_transactions',
+  path: '/v1/transactions',
+  title: 'List transactions',
+  description:
+    'Posted bank transactions, fetched live. Name an accountId: calls without one are deprecated and read fewer pages.',
+  query: z.object({
+    connectionId: idText('Id of a banking connection.'),
+    accountId: idText('Id of one account of the connection; strongly advised.').optional(),
+    from: dateText(
+      `${fromRule} Default: 30 days ago. At most 7 years back.`,
+      '2026-10-01',
+    ).optional(),
+    to: dateText(`${fromRule} Default: now.`, '2026-10-31').optional(),
+    limit: pageLimit(200, 500),
+    offset: pageOffset,
+  }),
+  reply: page(Transaction).meta({ id: 'TransactionPage' }),
+  bucket: 'heavy',
+  cacheSeconds: 1800,
+  access: 'api',
+  scope: 'mcp:read',
+  errors: [
+    'invalid_params',
+    'invalid_dates',
+    'invalid_date_range',
+    'from_too_old',
+    ...upstreamErrors,
+    'upstream_breaker_open',
+  ],
+})
+
+const accountIdsRule =
+  'Comma-separated ids of accounts of the connection; takes precedence over accountId.'
+
+export const listHoldings = define({
+  name: 'list_holdings',
+  path: '/v1/holdings',
+  title: 'List holdings',
+  description: 'Positions of brokerage accounts, fetched live.',
+  query: z.object({
+    connectionId: idText('Id of a brokerage connection.'),
+    accountId: idText('Id of one account of the connection. Default: all of them.').optional(),
+    accountIds: idList(accountIdsRule, 4000).optional(),
+  }),
+  reply: list(Holding).meta({ id: 'HoldingList' }),
+  bucket: 'heavy',
+  cacheSeconds: 600,
+  access: 'brokerage',
+  scope: 'brokerage:read',
+  errors: ['invalid_params', 'professional_required', ...upstreamErrors],
+})
+
+export const listTrades = define({
+  name: 'list_trades',
+  path: '/v1/trades',
+  title: 'List trades',
+  description: 'Trades and other movements of brokerage accounts, newest first, fetched live.',
+  query: z.object({
+    connectionId: idText('Id of a brokerage connection.'),
+    accountId: idText('Id of one account of the connection. Default: all of them.').optional(),
+    accountIds: idList(accountIdsRule, 4000).optional(),
+    from: dateText(
+      `${fromRule} Default: as far back as the provider knows.`,
+      '2026-01-01',
+    ).optional(),
+    to: dateText(`${fromRule} Default: the newest.`, '2026-10-31').optional(),
+    limit: pageLimit(200, 500),
+    offset: pageOffset,
+  }),
+  reply: page(Trade).meta({ id: 'TradePage' }),
+  bucket: 'heavy',
+  cacheSeconds: 600,
+  access: 'brokerage',
+  scope: 'brokerage:read',
+  errors: [
+    'invalid_params',
+    'invalid_dates',
+    'invalid_date_range',
+    'professional_required',
+    ...upstreamErrors,
+  ],
+})
+
+export const listCategories = define({
+  name: 'list_categories',
+  path: '/v1/categories',
+  title: 'List categories',
+  description: 'The sixteen fixed transaction categories.',
+  query: z.object({}),
+  reply: z.object({ categories: z.array(Category) }).meta({ id: 'CategoryList' }),
+  bucket: 'cheap',
+  cacheSeconds: 3600,
+  access: 'api',
+  scope: 'mcp:read',
+  errors: [],
+})
+
+/** Every operation, in the order of the documentation. */
+export const operations: readonly Operation[] = [
+  listConnections,
+  listAccounts,
+  listBalances,
+  listTransactions,
+  listHoldings,
+  listTrades,
+  listCategories,
+]

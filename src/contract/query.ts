@@ -1,0 +1,133 @@
+/**
+ * How parameters in a query string are read (readings R11, R12, R14): one schema per kind of parameter, from raw text
+ * to a typed value. The output side of each schema is what the OpenAPI description shows.
+ */
+import { z } from 'zod'
+import { parseUuid } from '#kernel/ids.ts'
+
+const maxOffset = 2 ** 31 - 1
+const wholeNumber = (message: string) =>
+  z
+    .string()
+    .regex(/^\d{1,10}$/, message)
+    .transform(Number)
+
+/** Page size: above its bound it is clamped (reading R11), and the page says so in `pagination.limit`. */
+export function pageLimit(fallback: number, max: number) {
+  const message = `must be a whole number from 1 to ${max}`
+  return z
+    .string()
+    .regex(/^\d{1,100}$/, message)
+    .transform((text) => Math.min(Number(text), max))
+    .pipe(z.int(message).min(1, message))
+    .default(fallback)
+    .meta({
+      description: `Page size, 1 to ${max}; larger values are clamped to ${max}.`,
+      schema: { type: 'integer', minimum: 1, default: fallback },
+      example: fallback,
+    })
+}
+
+/** Rows to skip. */
+export const pageOffset = wholeNumber('must be a whole number from 0 to 2147483647')
+  .pipe(z.int().max(maxOffset, 'must be a whole number from 0 to 2147483647'))
+  .default(0)
+  .meta({
+    description: 'Rows to skip; continue with the next offset + limit while hasMore is true.',
+    schema: { type: 'integer', minimum: 0, maximum: maxOffset, default: 0 },
+    example: 0,
+  })
+
+/** An id that is looked up as given: one that is no UUID is simply not found (reading R12). */
+export const idText = (description: string) =>
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .meta({
+      description,
+      schema: { type: 'string', minLength: 1 },
+      example: '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10',
+    })
+
+const items = (text: string) => text.split(',').filter((item) => item !== '')
+
+/** Comma-separated ids; empty items are ignored, nothing left is an error (reading R12). */
+export const idList = (description: string, maxCharacters: number) =>
+  z
+    .string()
+    .max(maxCharacters, `must have at most ${maxCharacters} characters`)
+    .transform(items)
+    .pipe(z.array(z.string()).min(1, 'must name at least one account id'))
+    .meta({
+      description,
+      schema: { type: 'string', minLength: 1, maxLength: maxCharacters },
+      example: '1b4e28ba-2fa1-41d2-883f-0016d3cca427',
+    })
+
+/** Comma-separated UUIDs: one that is none is an error that names it (reading R12). */
+export const uuidList = (description: string) =>
+  z
+    .string()
+    .transform(items)
+    .pipe(
+      z
+        .array(
+          z.string().refine((item) => parseUuid(item) !== null, {
+            error: (issue) => `not a UUID: ${shown(String(issue.input))}`,
+          }),
+        )
+        .min(1, 'must name at least one account id'),
+    )
+    .meta({
+      description,
+      schema: { type: 'string', minLength: 1 },
+      example: '1b4e28ba-2fa1-41d2-883f-0016d3cca427',
+    })
+
+/** A day or an instant; read by the resource, since a plain day needs the user's zone (reading R14). */
+export const dateText = (description: string, example: string) =>
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .meta({ description, schema: { type: 'string', minLength: 1 }, example })
+
+/** A caller's value inside our message: short, and without control characters. */
+function shown(text: string): string {
+  const clean = text.replace(/[^\x20-\x7e]/g, '?')
+  return clean.length > 60 ? `${clean.slice(0, 60)}…` : clean
+}
+
+export type QueryReading<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly details: readonly string[] }
+
+/**
+ * Reads the parameters that a schema knows out of a parsed query string. Unknown parameters are ignored, a repeated
+ * scalar is an error, an empty value is not "absent" (reading R11). All problems are told at once.
+ */
+export function readQuery<Schema extends z.ZodObject>(
+  schema: Schema,
+  query: URLSearchParams,
+): QueryReading<z.output<Schema>> {
+  const raw: Record<string, string> = {}
+  const details: string[] = []
+  for (const name of Object.keys(schema.shape)) {
+    const values = query.getAll(name)
+    if (values.length > 1) details.push(`${name}: must be given only once`)
+    else if (values[0] !== undefined) raw[name] = values[0]
+  }
+  const result = schema.safeParse(raw)
+  if (!result.success) {
+    for (const issue of result.error.issues) {
+      const name = String(issue.path[0] ?? 'query')
+      if (details.some((line) => line.startsWith(`${name}: must be given`))) continue
+      details.push(`${name}: ${isMissing(issue, raw, name) ? 'is required' : issue.message}`)
+    }
+  }
+  if (details.length > 0) return { ok: false, details: details.slice(0, 100) }
+  return { ok: true, value: result.data as z.output<Schema> }
+}
+
+function isMissing(issue: z.core.$ZodIssue, raw: Record<string, string>, name: string): boolean {
+  return issue.code === 'invalid_type' && !(name in raw)
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '#contract/errors.ts'
+import { getZone, microsPerMs, parseInstant } from '#kernel/time.ts'
+import { readDateWindow } from './date-window.ts'
+
+const now = Date.parse('2026-11-21T02:00:00Z')
+const sydney = getZone('Australia/Sydney')
+const transactions = { zone: sydney, now, defaultDays: 30, maxYears: 7 }
+const trades = { zone: sydney, now, defaultDays: null, maxYears: null }
+const instant = (text: string) => {
+  const micros = parseInstant(text)
+  assert(micros !== null)
+  return micros
+}
+const refusal = (entry: string, details?: readonly string[]) => (error: unknown) => {
+  assert(error instanceof ApiError)
+  assert.equal(error.entry, entry)
+  if (details !== undefined)
+    assert.deepEqual(
+      error.details?.map((line) => line.split(':')[0]),
+      details,
+    )
+  return true
+}
+
+test('R14: a plain day is its first and its last instant in the zone of the user', () => {
+  const window = readDateWindow({ from: '2026-10-04', to: '2026-10-04' }, transactions)
+  assert.equal(window.from, instant('2026-10-03T14:00:00Z'))
+  // Summer time began that night in Sydney: the day has 23 hours.
+  assert.equal(window.to, instant('2026-10-04T12:59:59.999999Z'))
+})
+
+test('R14: a blank where the plus of an offset should stand is read as a plus', () => {
+  const window = readDateWindow({ from: '2026-11-01T00:00:00 11:00' }, transactions)
+  assert.equal(window.from, instant('2026-10-31T13:00:00Z'))
+})
+
+test('R14: a missing from is thirty days before now, or before an earlier to', () => {
+  assert.equal(readDateWindow({}, transactions).from, instant('2026-10-22T02:00:00Z'))
+  const earlier = readDateWindow({ to: '2026-03-01T00:00:00Z' }, transactions)
+  assert.equal(earlier.from, instant('2026-01-30T00:00:00Z'))
+  const later = readDateWindow({ to: '2027-03-01' }, transactions)
+  assert.equal(later.from, instant('2026-10-22T02:00:00Z'))
+})
+
+test('R14: every bad date is named at once', () => {
+  for (const bad of [
+    '2026-02-30',
+    '2026-1-1',
+    '2026-01-01T00:00:00',
+    '2026-01-01 10:00:00Z',
+    'x',
+    '2026-01-01T00:00Z',
+    '2026-01-01T00:00:00+1000',
+    '2026-13-01',
+    '2026-01-01T24:00:00Z',
+  ]) {
+    assert.throws(
+      () => readDateWindow({ from: bad, to: bad }, transactions),
+      refusal('invalid_dates', ['from', 'to']),
+      bad,
+    )
+  }
+})
+
+test('R15: from after to is refused, and a missing to counts as now', () => {
+  assert.throws(
+    () => readDateWindow({ from: '2026-11-02', to: '2026-11-01' }, trades),
+    refusal('invalid_date_range'),
+  )
+  assert.throws(
+    () => readDateWindow({ from: '2026-11-22' }, transactions),
+    refusal('invalid_date_range'),
+  )
+  assert.throws(() => readDateWindow({ from: '2026-11-22' }, trades), refusal('invalid_date_range'))
+  readDateWindow({ from: '2026-11-21', to: '2026-11-21' }, transactions)
+})
+
+test('R15: more than seven calendar years back is too old, the plain day exactly seven years ago is not', () => {
+  readDateWindow({ from: '2019-11-21' }, transactions)
+  assert.throws(() => readDateWindow({ from: '2019-11-20' }, transactions), refusal('from_too_old'))
+  assert.throws(
+    () => readDateWindow({ from: '2019-11-21T01:59:59Z' }, transactions),
+    refusal('from_too_old'),
+  )
+  readDateWindow({ from: '2019-11-21T02:00:00Z' }, transactions)
+  readDateWindow({ from: '1990-01-01' }, trades)
+})
+
+test('trades without dates have no bounds: the provider decides', () => {
+  assert.deepEqual(readDateWindow({}, trades), { from: null, to: null })
+  assert.equal(readDateWindow({ from: '2026-01-01' }, trades).to, null)
+})
+
+test('any text is either a window or a clear refusal', () => {
+  const zones = ['Australia/Sydney', 'Pacific/Auckland', 'UTC', 'America/St_Johns'].map(getZone)
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...zones),
+      fc.oneof(
+        fc.string(),
+        fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      ),
+      fc.option(fc.string(), { nil: undefined }),
+      (zone, from, to) => {
+        try {
+          const window = readDateWindow({ from, to }, { ...transactions, zone })
+          assert((window.from ?? 0) <= (window.to ?? now * microsPerMs))
+        } catch (error) {
+          assert(error instanceof ApiError)
+          assert.equal(error.status, 400)
+        }
+      },
+    ),
+  )
+})

@@ -1,0 +1,85 @@
+/**
+ * `from` and `to` of a request, read in the user's zone: format, then order, then age (readings R3 step 9, R14, R15).
+ * It refuses whatever is no real day or instant; what it returns are inclusive bounds in microseconds.
+ */
+import { apiError } from '#contract/errors.ts'
+import { type Micros, microsPerMs, parseDay, parseInstant, type Zone } from '#kernel/time.ts'
+
+export interface DateParameters {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+export interface DateRules {
+  readonly zone: Zone
+  /** The present, in milliseconds. */
+  readonly now: number
+  /** Days before now (or before an earlier `to`) that a missing `from` stands for; null: no bound. */
+  readonly defaultDays: number | null
+  /** Calendar years before now beyond which `from` is refused; null: none. */
+  readonly maxYears: number | null
+}
+
+export interface DateWindow {
+  readonly from: Micros | null
+  readonly to: Micros | null
+}
+
+type Moment =
+  | { readonly kind: 'day'; readonly day: string }
+  | { readonly kind: 'instant'; readonly instant: Micros }
+
+const formatRule =
+  'Must be YYYY-MM-DD or RFC3339 with timezone (Z or +HH:MM), e.g. 2026-11-20 or 2026-11-20T09:00:00+11:00'
+
+/** Reads both bounds; throws invalid_dates, invalid_date_range or from_too_old. A missing `to` is now (or no bound). */
+export function readDateWindow(parameters: DateParameters, rules: DateRules): DateWindow {
+  const from = parameters.from === undefined ? null : readMoment(parameters.from)
+  const to = parameters.to === undefined ? null : readMoment(parameters.to)
+  const details: string[] = []
+  if (from === 'bad') details.push(`from: ${formatRule}`)
+  if (to === 'bad') details.push(`to: ${formatRule}`)
+  if (from === 'bad' || to === 'bad') throw apiError('invalid_dates', { details })
+
+  const now = rules.now * microsPerMs
+  const upper = to === null ? now : to.kind === 'day' ? rules.zone.endOfDay(to.day) : to.instant
+  const lower =
+    from === null ? defaultFrom(Math.min(upper, now), rules) : firstInstant(from, rules.zone)
+  if (lower !== null && lower > upper) throw apiError('invalid_date_range')
+  if (lower !== null && isTooOld(from, lower, rules)) throw apiError('from_too_old')
+  return { from: lower, to: to === null && rules.defaultDays === null ? null : upper }
+}
+
+/** Calendar days of the user's zone, so that the wall clock stays across a change to summer time. */
+function defaultFrom(before: Micros, rules: DateRules): Micros | null {
+  if (rules.defaultDays === null) return null
+  const at = Temporal.Instant.fromEpochMilliseconds(Math.floor(before / microsPerMs))
+  return (
+    at.toZonedDateTimeISO(rules.zone.id).subtract({ days: rules.defaultDays }).epochMilliseconds *
+    microsPerMs
+  )
+}
+
+function firstInstant(moment: Moment, zone: Zone): Micros {
+  return moment.kind === 'day' ? zone.startOfDay(moment.day) : moment.instant
+}
+
+/** Reading R15: the plain day exactly so many years ago is still accepted. */
+function isTooOld(given: Moment | null, lower: Micros, rules: DateRules): boolean {
+  if (rules.maxYears === null) return false
+  const now = Temporal.Instant.fromEpochMilliseconds(rules.now).toZonedDateTimeISO(rules.zone.id)
+  const oldest = now.subtract({ years: rules.maxYears })
+  if (given?.kind === 'day') return given.day < oldest.toPlainDate().toString()
+  return lower < oldest.epochMilliseconds * microsPerMs
+}
+
+function readMoment(text: string): Moment | 'bad' {
+  if (text.length > 64) return 'bad'
+  const day = parseDay(text)
+  if (day !== null) return { kind: 'day', day }
+  // A `+` that was not percent-encoded arrives as a blank (reading R14).
+  const mended = text.replace(/^(\S+[0-9]) (\d{2}:\d{2})$/, '$1+$2')
+  if (!/^\d{4}-\d{2}-\d{2}[Tt].*(?:[Zz]|[+-]\d{2}:\d{2})$/.test(mended)) return 'bad'
+  const instant = parseInstant(mended)
+  return instant === null ? 'bad' : { kind: 'instant', instant }
+}
