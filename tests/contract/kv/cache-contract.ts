@@ -1,0 +1,73 @@
+/**
+ * What every driver promises of cached answers: exact bytes, exact lives, and the truth about what was not stored.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { type KvHarness, minute } from './harness.ts'
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text))
+
+export function cacheTests(harness: () => KvHarness): void {
+  test('what was stored comes back byte for byte with its truncation mark', async () => {
+    const { cache } = harness().kv
+    const body = new Uint8Array([0, 255, 13, 10, 34, 128])
+    for (const truncated of [true, false]) {
+      const key = randomUUID()
+      assert.equal(await cache.set(key, { body, truncated }, minute), true)
+      const found = await cache.get(key)
+      assert.ok(found.kind === 'hit')
+      assert.deepEqual([...found.answer.body], [...body])
+      assert.equal(found.answer.truncated, truncated)
+    }
+  })
+
+  test('an empty body is an answer too', async () => {
+    const { cache } = harness().kv
+    const key = randomUUID()
+    assert.equal(await cache.set(key, { body: new Uint8Array(0), truncated: false }, minute), true)
+    const found = await cache.get(key)
+    assert.equal(found.kind === 'hit' && found.answer.body.byteLength, 0)
+  })
+
+  test('a key that was never stored is a miss, and so is one that differs in its last byte', async () => {
+    const { cache } = harness().kv
+    const key = randomUUID()
+    await cache.set(`${key}a`, { body: bytes('x'), truncated: false }, minute)
+    assert.deepEqual(await cache.get(`${key}b`), { kind: 'miss' })
+  })
+
+  test('an answer is a hit until its life is over and a miss from then on', async () => {
+    const h = harness()
+    const key = randomUUID()
+    await h.kv.cache.set(key, { body: bytes('x'), truncated: false }, h.scale(minute))
+    await h.pass(minute / 2)
+    assert.equal((await h.kv.cache.get(key)).kind, 'hit')
+    await h.pass(minute / 2)
+    assert.equal((await h.kv.cache.get(key)).kind, 'miss')
+  })
+
+  test('a body above the entry bound is not stored, and the caller is told', async () => {
+    const { cache } = harness().kv
+    const key = randomUUID()
+    const body = new Uint8Array(1024 * 1024 + 1)
+    assert.equal(await cache.set(key, { body, truncated: false }, minute), false)
+    assert.equal((await cache.get(key)).kind, 'miss')
+  })
+
+  test('a life of nothing stores nothing', async () => {
+    const { cache } = harness().kv
+    assert.equal(await cache.set('k', { body: bytes('x'), truncated: false }, 0), false)
+  })
+
+  test('the caller may reuse its buffer once the answer is stored', async () => {
+    const { cache } = harness().kv
+    const key = randomUUID()
+    const pool = Buffer.alloc(64, 'p')
+    const body = pool.subarray(10, 20)
+    await cache.set(key, { body, truncated: false }, minute)
+    pool.fill('z')
+    const found = await cache.get(key)
+    assert.equal(found.kind === 'hit' && Buffer.from(found.answer.body).toString(), 'p'.repeat(10))
+  })
+}

@@ -1,0 +1,29 @@
+/**
+ * What every driver of fast state promises, told once and run on memory and on Redis.
+ */
+import { after, before, describe, test } from 'node:test'
+import { breakerTests, probeTests } from './breakers-contract.ts'
+import { cacheTests } from './cache-contract.ts'
+import type { KvHarness } from './harness.ts'
+import { leaseTests } from './leases-contract.ts'
+import { windowProperties, windowTests } from './windows-contract.ts'
+
+/** Registers the suite for one driver. */
+export function testKv(name: string, openHarness: () => Promise<KvHarness>): void {
+  describe(name, () => {
+    let h: KvHarness
+    before(async () => {
+      h = await openHarness()
+    })
+    after(() => h.close())
+
+    cacheTests(() => h)
+    windowTests(() => h)
+    windowProperties(() => h)
+    leaseTests(() => h)
+    breakerTests(() => h)
+    probeTests(() => h)
+
+    test('a ping of a healthy store is answered', () => h.kv.ping())
+  })
+}

@@ -1,0 +1,143 @@
+/**
+ * Fast state in memory: the contract on a still clock, and what only memory promises: bounds against keys that strangers
+ * choose, bytes counted, answers at once.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { breakerRule } from '#store/kv/breaker-rule.ts'
+import { makeMemoryBreakers } from '#store/kv/memory-breakers.ts'
+import { makeMemoryCache } from '#store/kv/memory-cache.ts'
+import { makeMemoryWindows } from '#store/kv/memory-windows.ts'
+import { openKv } from '#store/kv/open.ts'
+import { testKv } from './kv-contract.ts'
+
+const kib = 1024
+const minute = 60_000
+
+function stillClock() {
+  let now = Date.UTC(2026, 0, 1)
+  return {
+    clock: { now: () => now },
+    pass: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+testKv('fast state in memory', async () => {
+  const time = stillClock()
+  const kv = await openKv({
+    redisUrl: null,
+    clock: time.clock,
+    cacheMaxBytes: 8 * kib * kib,
+    cacheMaxEntryBytes: kib * kib,
+    cacheKey: new Uint8Array(32),
+  })
+  return {
+    kv,
+    scale: (ms) => ms,
+    pass: async (ms) => time.pass(ms),
+    slackMs: 0,
+    still: true,
+    close: () => kv.close(),
+  }
+})
+
+const answerOf = (size: number) => ({ body: new Uint8Array(size), truncated: false })
+
+test('the cache keeps its byte bound by dropping what was not used for longest', () => {
+  const { clock } = stillClock()
+  const cache = makeMemoryCache({ clock, maxBytes: 10 * kib, maxEntryBytes: 4 * kib })
+  cache.set('first', answerOf(4 * kib), minute)
+  cache.set('second', answerOf(4 * kib), minute)
+  cache.get('first')
+  cache.set('third', answerOf(4 * kib), minute)
+  assert.equal(cache.get('second').kind, 'miss')
+  assert.equal(cache.get('first').kind, 'hit')
+  assert.equal(cache.get('third').kind, 'hit')
+})
+
+test('keys count towards the byte bound, so that long keys with empty bodies fill it too', () => {
+  const { clock } = stillClock()
+  const cache = makeMemoryCache({ clock, maxBytes: 10 * kib, maxEntryBytes: kib })
+  for (let i = 0; i < 10; i += 1) cache.set(`${i}${'k'.repeat(2 * kib)}`, answerOf(0), minute)
+  const kept = Array.from({ length: 10 }, (_, i) => cache.get(`${i}${'k'.repeat(2 * kib)}`).kind)
+  assert.equal(kept.filter((kind) => kind === 'hit').length, 2)
+})
+
+test('a cache of 0 bytes stores nothing and says so', () => {
+  const { clock } = stillClock()
+  const cache = makeMemoryCache({ clock, maxBytes: 0, maxEntryBytes: kib })
+  assert.equal(cache.set('k', answerOf(1), minute), false)
+  assert.equal(cache.get('k').kind, 'miss')
+})
+
+test('a sweep drops what has outlived its life and nothing else', () => {
+  const time = stillClock()
+  const cache = makeMemoryCache({ clock: time.clock, maxBytes: 10 * kib, maxEntryBytes: kib })
+  // The living one is the longest unused: were the dead still there, it would have to make room first.
+  cache.set('alive', answerOf(kib), 2 * minute)
+  for (let i = 0; i < 5; i += 1) cache.set(`dead ${i}`, answerOf(kib), minute)
+  time.pass(minute)
+  cache.sweep()
+  for (let i = 0; i < 4; i += 1) cache.set(`new ${i}`, answerOf(kib), minute)
+  assert.equal(cache.get('alive').kind, 'hit')
+  assert.equal(cache.get('dead 0').kind, 'miss')
+})
+
+test('keys of strangers cannot grow the windows: the longest unused is forgotten, the busy stays', () => {
+  const { clock } = stillClock()
+  const windows = makeMemoryWindows(clock, 100)
+  windows.take('busy', 1, minute)
+  windows.take('idle', 1, minute)
+  for (let i = 0; i < 1000; i += 1) {
+    windows.take(`stranger ${i}`, 1, minute)
+    assert.equal(windows.take('busy', 1, minute).allowed, false)
+  }
+  assert.equal(windows.peek('idle', 1, minute).remaining, 1)
+})
+
+test('keys of strangers cannot grow the breakers', () => {
+  const { clock } = stillClock()
+  const breakers = makeMemoryBreakers(clock, breakerRule, 100)
+  for (const key of ['busy', 'idle']) {
+    for (let i = 0; i < 3; i += 1) breakers.fail(key, false)
+  }
+  for (let i = 0; i < 1000; i += 1) {
+    breakers.fail(`stranger ${i}`, false)
+    assert.equal(breakers.check('busy').kind, 'open')
+  }
+  assert.equal(breakers.check('idle').kind, 'closed')
+})
+
+test('a breaker nobody asked about for an hour after its cooldown is forgotten', () => {
+  const time = stillClock()
+  const breakers = makeMemoryBreakers(time.clock)
+  for (let i = 0; i < 3; i += 1) breakers.fail('k', false)
+  time.pass(breakerRule.openMs + breakerRule.forgetMs - 1)
+  assert.equal(breakers.check('k').kind, 'probe')
+  time.pass(1)
+  assert.equal(breakers.check('k').kind, 'closed')
+})
+
+test('memory answers at once, without a turn of the event loop, and is not shared', async () => {
+  const { clock } = stillClock()
+  const kv = await openKv({
+    redisUrl: null,
+    clock,
+    cacheMaxBytes: kib,
+    cacheMaxEntryBytes: kib,
+    cacheKey: new Uint8Array(32),
+  })
+  assert.equal(kv.isShared(), false)
+  const answers = [
+    kv.cache.get('k'),
+    kv.cache.set('k', answerOf(1), minute),
+    kv.windows.take('k', 1, minute),
+    kv.windows.peek('k', 1, minute),
+    kv.leases.acquire('k', 1),
+    kv.breakers.check('k'),
+  ]
+  assert.ok(answers.every((answer) => !(answer instanceof Promise)))
+  await kv.close()
+})
