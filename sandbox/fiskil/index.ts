@@ -1,0 +1,153 @@
+/**
+ * The Fiskil emulator: the provider's own paths, strictness and habits over made-up people, so that the real adapter
+ * runs against it unchanged. It owns the table of paths; what they answer lives in the files beside it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '#kernel/time.ts'
+import {
+  type Emulator,
+  type EmulatorReply,
+  type EmulatorRequest,
+  startEmulator,
+} from '../emulator.ts'
+import { dataError, serviceError } from './answers.ts'
+import {
+  type FiskilApiVersion,
+  type FiskilAuth,
+  type FiskilCredentials,
+  fiskilDemoCredentials,
+  makeAuth,
+} from './auth.ts'
+import { listAccounts, listBalances, listTransactions } from './banking.ts'
+import {
+  deleteEndUser,
+  listConsents,
+  listEndUsers,
+  listInstitutions,
+  revokeConsent,
+  showEndUser,
+  showInstitution,
+} from './consents.ts'
+import { makePeople, type People } from './people.ts'
+import type { SandboxPerson } from './world.ts'
+
+export { type FiskilCredentials, fiskilDemoCredentials } from './auth.ts'
+export type { People as FiskilPeople } from './people.ts'
+export {
+  addRow,
+  type SandboxAccount as FiskilSandboxAccount,
+  type SandboxConsent as FiskilSandboxConsent,
+  type SandboxPerson as FiskilSandboxPerson,
+  type SandboxRow as FiskilSandboxRow,
+} from './world.ts'
+
+export interface FiskilEmulator extends Emulator {
+  /** Everybody there is, by name; change anything of them at any time. */
+  readonly people: People
+  /** Every token given out so far is refused from now on. */
+  forgetTokens(): void
+}
+
+export interface FiskilEmulatorOptions {
+  readonly seed?: string
+  readonly clock: Clock
+  readonly port?: number
+  readonly credentials?: FiskilCredentials
+}
+
+/** Starts the emulator on loopback. The same seed and clock give the same people and rows. */
+export async function startFiskilEmulator(options: FiskilEmulatorOptions): Promise<FiskilEmulator> {
+  const { clock } = options
+  const credentials = options.credentials ?? fiskilDemoCredentials
+  const people = makePeople({ seed: options.seed ?? 'tributary', nowMs: clock.now() })
+  const auth = makeAuth({ clock, credentials })
+  const answer = makeRoutes({ clock, people, auth, clientId: credentials.clientId })
+  const emulator = await startEmulator(
+    answer,
+    options.port === undefined ? {} : { port: options.port },
+  )
+  return Object.assign(emulator, { people, forgetTokens: auth.forgetTokens })
+}
+
+interface Routes {
+  readonly clock: Clock
+  readonly people: People
+  readonly auth: FiskilAuth
+  readonly clientId: string
+}
+
+function makeRoutes(routes: Routes) {
+  return async (request: EmulatorRequest): Promise<EmulatorReply> => {
+    if (request.method === 'POST' && request.path === '/v1/token') return routes.auth.mint(request)
+    const refusal = routes.auth.refuse(request)
+    if (refusal !== null) return refusal
+    const version = routes.auth.version(request)
+    if (typeof version !== 'string') return version
+    const reply =
+      (await answerData(routes, request)) ?? answerService(routes, request, version) ?? notFound()
+    return { ...reply, headers: { 'x-fiskil-version': version, ...reply.headers } }
+  }
+}
+
+const dataRoutes = new Map([
+  ['/v1/banking/accounts', listAccounts],
+  ['/v1/banking/balances', listBalances],
+  ['/v1/banking/transactions', listTransactions],
+])
+
+async function answerData(routes: Routes, request: EmulatorRequest): Promise<EmulatorReply | null> {
+  const route = request.method === 'GET' ? dataRoutes.get(request.path) : undefined
+  if (route === undefined) return null
+  const endUserId = request.query.get('end_user_id')
+  if (endUserId === null || endUserId === '') {
+    return dataError({ status: 400, name: 'missing_field', message: '"end_user_id" is required' })
+  }
+  const person = findPerson(routes, endUserId)
+  if (person !== null && person.latencyMs > 0)
+    await sleep(person.latencyMs, undefined, { ref: false })
+  if (person?.failure != null) return person.failure
+  return route({ request, person, clock: routes.clock })
+}
+
+function answerService(
+  routes: Routes,
+  request: EmulatorRequest,
+  version: FiskilApiVersion,
+): EmulatorReply | null {
+  const everybody = Object.values(routes.people)
+  const [, prefix, noun, id, ...rest] = request.path.split('/').map(decodeURIComponent)
+  if (prefix !== 'v1' || id === '' || rest.length > 0) return null
+  switch (`${request.method} ${noun}${id === undefined ? '' : '/id'}`) {
+    case 'GET end-users':
+      return listEndUsers(everybody, request, version)
+    case 'GET end-users/id':
+      return showEndUser(findPerson(routes, id ?? ''))
+    case 'DELETE end-users/id':
+      return deleteEndUser(findPerson(routes, id ?? ''))
+    case 'GET consent': {
+      const endUserId = request.query.get('end_user_id')
+      if (endUserId === null || endUserId === '') {
+        const message = '"end_user_id" is required'
+        return serviceError({ status: 400, name: 'missing_field', message })
+      }
+      const person = findPerson(routes, endUserId)
+      return listConsents({ person, clock: routes.clock }, request, version)
+    }
+    case 'DELETE consent/id':
+      return revokeConsent(everybody, id ?? '')
+    case 'GET institutions':
+      return listInstitutions(request, routes.clientId)
+    case 'GET institutions/id':
+      return showInstitution(id ?? '')
+    default:
+      return null
+  }
+}
+
+function findPerson(routes: Routes, endUserId: string): SandboxPerson | null {
+  return Object.values(routes.people).find((person) => person.endUserId === endUserId) ?? null
+}
+
+function notFound(): EmulatorReply {
+  return dataError({ status: 404, name: 'not_found', message: 'no such path' })
+}

@@ -1,0 +1,110 @@
+/**
+ * What exists behind the Fiskil emulator: end users, their consents, accounts and rows, all of it plain data that tests
+ * and sandbox commands may change at any time. It knows neither HTTP nor how made-up rows are invented.
+ */
+import type { EmulatorReply } from '../emulator.ts'
+
+/**
+ * One transaction. It is invisible before `seenFromMs`, pending until `postsAtMs`, posted afterwards. `body` is the
+ * posted form exactly as it is sent, so that a test may break any field of it.
+ */
+export interface SandboxRow {
+  seenFromMs: number
+  postsAtMs: number
+  body: Record<string, unknown>
+}
+
+export interface SandboxAccount {
+  /** As sent by `GET /v1/banking/accounts`, without the ids of consent and institution. */
+  body: Record<string, unknown> & { account_id: string; fiskil_id: string }
+  /** As sent by `GET /v1/banking/balances`; null: the bank has told none. */
+  balance: Record<string, unknown> | null
+  /** Newest first; rows of equal time keep their order. */
+  rows: SandboxRow[]
+  /** Invents the rows of one UTC day (days since the epoch); absent: the account never grows by itself. */
+  readonly grow?: (day: number) => SandboxRow[]
+  /** The last day that has been invented. */
+  grownThrough: number
+}
+
+export interface SandboxConsent {
+  arrangementId: string
+  institutionId: string
+  active: boolean
+  createdAtMs: number
+  expiresAtMs: number
+  terminationReason: string
+  permissions: string[]
+  /** False: the consent is fresh and the bank's accounts have not arrived yet. */
+  synced: boolean
+  accounts: SandboxAccount[]
+}
+
+export interface SandboxPerson {
+  endUserId: string
+  email: string
+  name: string
+  /** Deleted at Fiskil: the id is unknown, lists about it are empty. */
+  deleted: boolean
+  /** Added to the time of every answer about this person. */
+  latencyMs: number
+  /** What every data request about this person gets instead of data: a refusal, an outage, a limit. */
+  failure: EmulatorReply | null
+  consents: SandboxConsent[]
+}
+
+export interface SandboxInstitution {
+  id: string
+  name: string
+  logo: string
+  industry: 'banking' | 'energy'
+}
+
+const msPerDay = 86_400_000
+const maxGrowthDays = 4_000
+
+export const institutions: readonly SandboxInstitution[] = [
+  { id: '88888', name: 'Banking Sandbox Data Holder', logo: '', industry: 'banking' },
+  {
+    id: '22',
+    name: 'Wattle Bank',
+    logo: 'https://cdn.sandbox.example/wattle-bank.png',
+    industry: 'banking',
+  },
+  {
+    id: '41',
+    name: 'Southern Cross Mutual',
+    logo: 'https://cdn.sandbox.example/southern-cross.png',
+    industry: 'banking',
+  },
+  { id: '73', name: 'Coolamon Credit Union', logo: '', industry: 'banking' },
+  { id: '305', name: 'Banksia Energy', logo: '', industry: 'energy' },
+]
+
+/** The days since the epoch, in UTC. */
+export function dayNumber(ms: number): number {
+  return Math.floor(ms / msPerDay)
+}
+
+/** Invents the days that have passed since the account was looked at last. */
+export function growAccount(account: SandboxAccount, nowMs: number): void {
+  if (account.grow === undefined) return
+  const today = dayNumber(nowMs)
+  const first = Math.max(account.grownThrough + 1, today - maxGrowthDays)
+  if (first > today) return
+  const fresh: SandboxRow[] = []
+  for (let day = first; day <= today; day += 1) fresh.push(...account.grow(day))
+  account.rows = [...account.rows, ...fresh].sort((a, b) => b.postsAtMs - a.postsAtMs)
+  account.grownThrough = today
+}
+
+/** True while data flows under this consent. */
+export function isLive(consent: SandboxConsent, nowMs: number): boolean {
+  return consent.active && consent.expiresAtMs > nowMs
+}
+
+/** Puts a row at its place in the account. */
+export function addRow(account: SandboxAccount, row: SandboxRow): void {
+  const before = account.rows.findIndex((other) => other.postsAtMs <= row.postsAtMs)
+  account.rows.splice(before === -1 ? account.rows.length : before, 0, row)
+}
