@@ -1,0 +1,136 @@
+/**
+ * The people of the Akahu emulator as plain, mutable data: tests and the sandbox command add rows, flip a login to
+ * INACTIVE, revoke a token or move an account by changing it. Who is in it is decided in `demo.ts`.
+ */
+import { type Clock, getZone } from '#kernel/time.ts'
+
+export interface AkahuInstitution {
+  readonly _id: string
+  readonly name: string
+  readonly logo: string
+  readonly connection_type: 'classic' | 'official'
+}
+
+/** A transaction in Akahu's own shape, except that numbers are the text of their JSON token. */
+export interface AkahuRow {
+  _id: string
+  _migrated?: string
+  _migrated_account?: string
+  created_at: string
+  updated_at: string
+  date: string
+  description: string
+  amount: string
+  balance?: string
+  type: string
+  merchant?: { _id: string; name: string; website?: string }
+  category?: {
+    _id: string
+    name: string
+    groups: { personal_finance: { _id: string; name: string } }
+  }
+  meta?: Record<string, unknown>
+  /** Laid over the row as it is sent, so that it can be broken in any way; `undefined` removes a field. */
+  overrides?: Record<string, unknown>
+}
+
+export interface AkahuAccount {
+  _id: string
+  /** The id it had before it was moved to an official connection. */
+  _migrated?: string
+  _authorisation?: string
+  /** Older data name the login so, and have no `_authorisation`. */
+  _credentials?: string
+  connection: AkahuInstitution
+  name: string
+  status: 'ACTIVE' | 'INACTIVE'
+  formatted_account?: string
+  type: string
+  attributes: string[]
+  balance: { currency: string; current: string; available?: string; limit?: string } | null
+  refreshed: { balance?: string; meta?: string; transactions?: string; party?: string }
+  /** In no particular order; sent newest first. */
+  rows: AkahuRow[]
+  pending: Omit<AkahuRow, '_id'>[]
+  /** Days that have come since are added from here; absent: nothing ever happens on this account. */
+  readonly growth?: AccountGrowth
+}
+
+/** How an account gets the rows of a day, and up to which day it has them. */
+export interface AccountGrowth {
+  through: string
+  grow(account: AkahuAccount, day: string): void
+}
+
+export interface AkahuPerson {
+  readonly user: { _id: string; email?: string; preferred_name?: string; access_granted_at: string }
+  /** Null once the whole token was revoked: every user endpoint answers 401. */
+  userToken: string | null
+  accounts: AkahuAccount[]
+  /** The app's enrichment permission: without it rows have no merchant and no category. */
+  enriched: boolean
+  /** After every so many pages comes an empty one that still has a cursor; null: never. */
+  emptyPageEvery: number | null
+}
+
+export interface AkahuPeople {
+  readonly healthy: AkahuPerson
+  readonly history: AkahuPerson
+  [name: string]: AkahuPerson
+}
+
+export const newZealand = getZone('Pacific/Auckland')
+const msPerDay = 86_400_000
+/** An emulator that was asleep for longer than this catches up with the last days only. */
+const maxDaysAtOnce = 4_000
+
+/** The day in New Zealand at this moment. */
+export function todayIn(clock: Clock): string {
+  return newZealand.dayOf(clock.now() * 1000)
+}
+
+/** Every day after `after` up to and including `until`, at most 4,000 of them. */
+export function daysAfter(after: string, until: string): string[] {
+  const first = Date.parse(after) + msPerDay
+  const last = Date.parse(until)
+  const days: string[] = []
+  for (let ms = Math.max(first, last - maxDaysAtOnce * msPerDay); ms <= last; ms += msPerDay) {
+    days.push(new Date(ms).toISOString().slice(0, 10))
+  }
+  return days
+}
+
+/** Lets the rows of the days that have come since the last look appear, as Akahu's daily refresh would. */
+export function bringUpToDate(person: AkahuPerson, clock: Clock): void {
+  const today = todayIn(clock)
+  for (const account of person.accounts) {
+    const { growth } = account
+    if (growth === undefined || account.status === 'INACTIVE' || growth.through >= today) continue
+    for (const day of daysAfter(growth.through, today)) growth.grow(account, day)
+    growth.through = today
+    // Akahu refreshes shortly after the day begins; the stamps stand still for a login that no longer works.
+    const refreshed = new Date(newZealand.startOfDay(today) / 1000).toISOString()
+    account.refreshed = { balance: refreshed, meta: refreshed, transactions: refreshed }
+  }
+}
+
+/** The login an account belongs to: one authorisation at one institution. */
+export function loginOf(account: AkahuAccount): string | undefined {
+  return account._authorisation ?? account._credentials
+}
+
+/**
+ * Moves an account to an official open-banking connection: it and its transactions get new ids, the former ones stay
+ * as `_migrated`, and the old account id is gone (404).
+ */
+export function migrateAccount(account: AkahuAccount, official: AkahuInstitution): void {
+  const former = account._id
+  account._migrated = former
+  account._id = `${former}_official`
+  account.connection = official
+  for (const row of account.rows) {
+    row._migrated = row._id
+    row._id = `${row._id}_official`
+    row._migrated_account = former
+  }
+}

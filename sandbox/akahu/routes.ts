@@ -1,0 +1,180 @@
+/**
+ * The paths of Akahu's API v1 and what each answers. As strict as the documentation says the real one is: other paths
+ * and methods are 404, a wrong credential 401, a missing app id 403.
+ */
+import nzfcc from '#providers/akahu/nzfcc.data.json' with { type: 'json' }
+import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
+import { type AkahuApp, authenticateApp, authenticateUser } from './auth.ts'
+import { institutions } from './demo.ts'
+import {
+  type AkahuAccount,
+  type AkahuPeople,
+  type AkahuPerson,
+  bringUpToDate,
+  loginOf,
+} from './people.ts'
+import type { TokenDesk } from './tokens.ts'
+import { toPendingWire, toWire, transactionsPage } from './transactions.ts'
+import { itemReply, itemsReply, numberToken, refusal } from './wire.ts'
+
+export interface Site {
+  readonly app: AkahuApp
+  readonly people: AkahuPeople
+  readonly tokens: TokenDesk
+  readonly clock: { now(): number }
+}
+
+const notFound = () => refusal(404, 'Not found')
+const maxIdsPerLookup = 100
+
+/** Answers one request. */
+export function answer(request: EmulatorRequest, site: Site): EmulatorReply {
+  if (!request.path.startsWith('/v1/')) return notFound()
+  const parts = request.path.slice('/v1/'.length).split('/')
+  const what = `${request.method} ${parts[0]}`
+  if (what === 'POST token' && parts.length === 1) return site.tokens.exchange(request.body)
+  if (what === 'GET connections' || what === 'GET categories') {
+    return authenticateApp(request, site.app) ?? answerApp(parts)
+  }
+  const known = userRoutes[what]
+  if (known === undefined) return notFound()
+  const caller = authenticateUser(request, site.app, site.people)
+  if ('refused' in caller) return caller.refused
+  bringUpToDate(caller.person, site.clock)
+  return known({ request, site, person: caller.person, path: parts.slice(1) })
+}
+
+interface UserCall {
+  readonly request: EmulatorRequest
+  readonly site: Site
+  readonly person: AkahuPerson
+  /** What follows the first part of the path. */
+  readonly path: readonly string[]
+}
+
+const userRoutes: Readonly<Record<string, (call: UserCall) => EmulatorReply>> = {
+  'GET me': ({ person, path }) => (path.length === 0 ? itemReply(person.user) : notFound()),
+  'GET accounts': getAccounts,
+  'DELETE accounts': deleteAccount,
+  'GET transactions': getTransactions,
+  'POST transactions': lookUpTransactions,
+  'DELETE authorisations': deleteAuthorisation,
+  'DELETE token': deleteToken,
+  'POST refresh': ({ person, path }) => {
+    const [id] = path
+    const known = person.accounts.some((one) => one._id === id || one.connection._id === id)
+    if (path.length > 1 || (id !== undefined && !known)) return notFound()
+    return { status: 200, body: { success: true } }
+  },
+}
+
+function answerApp(parts: readonly string[]): EmulatorReply {
+  const [kind, id] = parts
+  if (parts.length > 2) return notFound()
+  const all: readonly { readonly _id: string }[] =
+    kind === 'connections'
+      ? Object.values(institutions).map((one) => ({ ...one, new_connections_enabled: true }))
+      : nzfcc.rows.map(({ _id, name, group_id, group }) => ({
+          _id,
+          name,
+          groups: { personal_finance: { _id: group_id, name: group } },
+        }))
+  if (id === undefined) return itemsReply(all)
+  const one = all.find((candidate) => candidate._id === id)
+  return one === undefined ? notFound() : itemReply(one)
+}
+
+function getAccounts(call: UserCall): EmulatorReply {
+  const { person, path, request, site } = call
+  const [id, list, pending] = path
+  if (id === undefined) return itemsReply(person.accounts.map(accountToWire))
+  const account = person.accounts.find((candidate) => candidate._id === id)
+  if (account === undefined) return refusal(404, 'Account not found')
+  if (path.length === 1) return itemReply(accountToWire(account))
+  if (list !== 'transactions' || path.length > 3) return notFound()
+  if (pending === undefined) return transactionsPage(request, person, [account], site.clock.now())
+  return pending === 'pending' ? pendingReply(person, [account]) : notFound()
+}
+
+function getTransactions({ person, path, request, site }: UserCall): EmulatorReply {
+  if (path.length === 0) {
+    return transactionsPage(request, person, person.accounts, site.clock.now())
+  }
+  return path.join('/') === 'pending' ? pendingReply(person, person.accounts) : notFound()
+}
+
+function pendingReply(person: AkahuPerson, accounts: readonly AkahuAccount[]): EmulatorReply {
+  return itemsReply(
+    accounts.flatMap((account) =>
+      account.pending.map((row) => toPendingWire(row, account, person)),
+    ),
+  )
+}
+
+/** `POST /transactions/ids`: a JSON array of ids gives those rows. */
+function lookUpTransactions({ person, path, request }: UserCall): EmulatorReply {
+  if (path.join('/') !== 'ids') return notFound()
+  const ids = readJson(request.body)
+  if (!Array.isArray(ids) || ids.length > maxIdsPerLookup) {
+    return refusal(400, 'The body must be an array of transaction ids')
+  }
+  return itemsReply(
+    person.accounts.flatMap((account) =>
+      account.rows
+        .filter((row) => ids.includes(row._id))
+        .map((row) => toWire(row, account, person)),
+    ),
+  )
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No JSON is as wrong as the wrong JSON; the caller refuses both.
+    return undefined
+  }
+}
+
+/** Deprecated: 400 for accounts of official connections. */
+function deleteAccount({ person, path }: UserCall): EmulatorReply {
+  const account = person.accounts.find((candidate) => candidate._id === path[0])
+  if (account === undefined || path.length !== 1) return notFound()
+  if (account.connection.connection_type === 'official') {
+    return refusal(400, 'Accounts of official connections cannot be removed one by one')
+  }
+  person.accounts = person.accounts.filter((candidate) => candidate !== account)
+  return { status: 200, body: { success: true } }
+}
+
+function deleteAuthorisation({ person, path }: UserCall): EmulatorReply {
+  const left = person.accounts.filter((account) => loginOf(account) !== path[0])
+  if (path.length !== 1 || left.length === person.accounts.length) {
+    return refusal(404, 'Authorisation not found')
+  }
+  person.accounts = left
+  return { status: 200, body: { success: true } }
+}
+
+function deleteToken({ person, path }: UserCall): EmulatorReply {
+  if (path.length > 0) return notFound()
+  person.userToken = null
+  return { status: 200, body: { success: true } }
+}
+
+function accountToWire(account: AkahuAccount): unknown {
+  const { rows: _rows, pending: _pending, growth: _growth, balance, ...plain } = account
+  if (balance === null) return { ...plain, meta: {} }
+  const token = (text: string | undefined) => (text === undefined ? undefined : numberToken(text))
+  return {
+    ...plain,
+    balance: {
+      currency: balance.currency,
+      current: numberToken(balance.current),
+      available: token(balance.available),
+      limit: token(balance.limit),
+      overdrawn: balance.current.startsWith('-'),
+    },
+    meta: { holder: 'A Person' },
+  }
+}
