@@ -211,7 +211,10 @@ export const Pagination = z
     limit: z
       .int()
       .min(1)
-      .meta({ description: 'Effective page size; may be clamped from the request.' }),
+      .meta({
+        description:
+          'Effective page size: clamped from the request, or the rows of a page that was cut short. The next page begins at offset + limit.',
+      }),
     offset: z.int().min(0).meta({ description: 'Offset that produced the page.' }),
     hasMore: z
       .boolean()

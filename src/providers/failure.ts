@@ -19,6 +19,8 @@ export type UpstreamFailure =
   | {
       readonly kind: 'consent_lost'
       readonly becomes: Exclude<ConnectionStatus, 'active'>
+      /** The person's credentials as a whole: every connection that shares the login is hit. */
+      readonly wholeLogin?: boolean
       readonly detail: string
     }
   /** What only the operator can mend: our app credentials, a retired endpoint (reading R20a). */
@@ -26,7 +28,8 @@ export type UpstreamFailure =
   /** The provider is still preparing the data (SnapTrade 425, first sync; reading R20a). */
   | { readonly kind: 'preparing'; readonly detail: string }
 
-export type FailureKind = UpstreamFailure['kind']
+/** What the caller reads when a consent is gone (reading R20b). */
+export const consentGone = 'consent withdrawn, reconnect'
 
 /** Thrown by adapters; carries the union, never a URL with secrets in it. */
 export class UpstreamError extends Error {

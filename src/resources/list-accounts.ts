@@ -1,0 +1,43 @@
+/** The user's accounts by name, as the root collation orders names on every store (reading R16b). */
+
+import type { z } from 'zod'
+import type { listAccounts } from '#contract/operations.ts'
+import type { Account, Pagination } from '#contract/resources.ts'
+import type { AccountRow } from '#store/port.ts'
+import { type ReadContext, type ReadDeps, type Reading, whole } from './reading.ts'
+
+export type AccountsRequest = z.output<typeof listAccounts.query>
+
+const byName = new Intl.Collator('und')
+
+export function makeListAccounts(deps: ReadDeps) {
+  return async (
+    query: AccountsRequest,
+    context: ReadContext,
+  ): Promise<Reading<{ data: Account[]; pagination: Pagination }>> => {
+    const { limit, offset } = query
+    const rows = await deps.store.accounts.list(context.caller.userId)
+    const sorted = rows.toSorted(
+      (left, right) => byName.compare(left.name, right.name) || (left.id < right.id ? -1 : 1),
+    )
+    const data = sorted.slice(offset, offset + limit).map(toAccount)
+    const total = rows.length
+    return whole({
+      data,
+      pagination: { total, limit, offset, hasMore: offset + data.length < total },
+    })
+  }
+}
+
+function toAccount(row: AccountRow): Account {
+  return {
+    id: row.id,
+    connectionId: row.connectionId,
+    provider: row.provider,
+    name: row.name,
+    type: row.type,
+    institutionName: row.institutionName,
+    accountNumber: row.accountNumber,
+    currency: row.currency,
+  }
+}

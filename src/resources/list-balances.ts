@@ -1,0 +1,174 @@
+/**
+ * Live balances of banking accounts, one provider call per login. A balance that could not be read is null and never
+ * missing, and none of the provider's failures fails the request (specification, Balance; readings R13, R20).
+ */
+
+import type { z } from 'zod'
+import { apiError } from '#contract/errors.ts'
+import type { listBalances } from '#contract/operations.ts'
+import { type Balance, Provider } from '#contract/resources.ts'
+import type { AccountId, LoginId } from '#kernel/ids.ts'
+import { parseUuid } from '#kernel/ids.ts'
+import type { BalanceReader } from '#providers/port.ts'
+import type { AccountRow, ConnectionRow } from '#store/port.ts'
+import type { ReadContext, ReadDeps, Reading } from './reading.ts'
+import { categoryOf, toAccountRef } from './target.ts'
+
+export type BalancesRequest = z.output<typeof listBalances.query>
+
+const maxAccounts = 100
+
+interface Group {
+  readonly loginId: LoginId
+  readonly provider: Provider
+  readonly members: { readonly account: AccountRow; readonly connection: ConnectionRow }[]
+}
+
+export function makeListBalances(deps: ReadDeps) {
+  return async (
+    query: BalancesRequest,
+    context: ReadContext,
+  ): Promise<Reading<{ data: Balance[] }>> => {
+    const accounts = await findAccounts(deps, context, query.accountIds)
+    refuseBrokerage(accounts)
+    const readers = findReaders(deps, accounts)
+    const groups = await groupByLogin(deps, context, accounts)
+    const lists = await Promise.all(
+      groups.map((group) => readGroup(deps, context, group, readers.get(group.provider) ?? null)),
+    )
+    const data = lists.flat()
+    const cacheable = data.every((balance) => balance.currentBalance !== null)
+    return { body: { data }, truncated: false, cacheable }
+  }
+}
+
+/** Reading R13: too many after deduplication, then unknown ids. */
+async function findAccounts(
+  deps: ReadDeps,
+  context: ReadContext,
+  texts: readonly string[],
+): Promise<readonly AccountRow[]> {
+  const ids = new Set(texts.map((text) => parseUuid<AccountId>(text)))
+  if (ids.size > maxAccounts) throw apiError('too_many_accounts')
+  const known = new Map(
+    (await deps.store.accounts.list(context.caller.userId)).map((row) => [row.id, row]),
+  )
+  return [...ids].map((id) => {
+    const row = id === null ? undefined : known.get(id)
+    if (row === undefined) throw apiError('accounts_not_found')
+    return row
+  })
+}
+
+function refuseBrokerage(accounts: readonly AccountRow[]): void {
+  const offending = accounts.filter((row) => categoryOf(row.provider) === 'brokerage')
+  if (offending.length === 0) return
+  const ids = offending.map((row) => row.id).join(', ')
+  throw apiError('wrong_endpoint_for_category', {
+    message: `Balances are for banking accounts only; use /v1/holdings for these brokerage accounts: ${ids}`,
+  })
+}
+
+/** The reader of each provider; null: it is not configured at present, so its balances are null. */
+function findReaders(
+  deps: ReadDeps,
+  accounts: readonly AccountRow[],
+): ReadonlyMap<Provider, BalanceReader | null> {
+  const readers = new Map<Provider, BalanceReader | null>()
+  for (const { provider } of accounts) {
+    const adapter = deps.adapters[provider]
+    if (
+      adapter !== undefined &&
+      (adapter.category !== 'banking' || adapter.balances === undefined)
+    ) {
+      throw apiError('balances_not_available', {
+        message: `Balances are not yet available for provider: ${provider}`,
+      })
+    }
+    readers.set(provider, adapter?.balances ?? null)
+  }
+  return readers
+}
+
+/** Iterated by provider, then login: the order of the answer (specification, /v1/balances). */
+async function groupByLogin(
+  deps: ReadDeps,
+  context: ReadContext,
+  accounts: readonly AccountRow[],
+): Promise<readonly Group[]> {
+  const connections = new Map(
+    (await deps.store.connections.list(context.caller.userId)).map((row) => [row.id, row]),
+  )
+  const groups = new Map<LoginId, Group>()
+  for (const account of accounts) {
+    const connection = connections.get(account.connectionId)
+    if (connection === undefined) throw apiError('accounts_not_found')
+    const { loginId, provider } = connection
+    const group = groups.get(loginId) ?? { loginId, provider, members: [] }
+    group.members.push({ account, connection })
+    groups.set(loginId, group)
+  }
+  const order = Provider.options
+  return [...groups.values()].toSorted(
+    (left, right) => order.indexOf(left.provider) - order.indexOf(right.provider),
+  )
+}
+
+async function readGroup(
+  deps: ReadDeps,
+  context: ReadContext,
+  group: Group,
+  read: BalanceReader | null,
+): Promise<readonly Balance[]> {
+  // Reading R20b: the provider is not asked about a revoked connection.
+  const asked = group.members.filter((member) => member.connection.status !== 'revoked')
+  const told = read === null || asked.length === 0 ? [] : await ask(deps, context, group, read)
+  const wanted = new Set(asked.map((member) => member.account.id))
+  const balances = told.filter((balance) => wanted.delete(balance.accountId))
+  const answered = new Set(balances.map((balance) => balance.accountId))
+  const missing = group.members.filter((member) => !answered.has(member.account.id))
+  return [...balances, ...missing.map((member) => unknownBalance(member.account.id))]
+}
+
+async function ask(
+  deps: ReadDeps,
+  context: ReadContext,
+  group: Group,
+  read: BalanceReader,
+): Promise<readonly Balance[]> {
+  const [first] = group.members
+  const login = await deps.store.logins.get(group.loginId)
+  if (first === undefined || login === null) return []
+  const accounts = group.members.flatMap(({ account, connection }) =>
+    connection.status === 'deleting' || connection.status === 'revoked'
+      ? []
+      : [
+          {
+            account: toAccountRef(account),
+            connection: {
+              id: connection.id,
+              upstreamId: connection.upstreamId,
+              status: connection.status,
+            },
+          },
+        ],
+  )
+  const target = {
+    provider: group.provider,
+    userId: context.caller.userId,
+    loginId: group.loginId,
+    connectionId: first.connection.id,
+    breaker: false,
+  }
+  try {
+    return await deps.guard.run(target, context.signal, (call) => read({ login, accounts }, call))
+  } catch (error) {
+    if (context.signal.aborted && context.signal.reason?.name !== 'TimeoutError') throw error
+    deps.onBalanceFailure(error)
+    return []
+  }
+}
+
+function unknownBalance(accountId: AccountId): Balance {
+  return { accountId, currentBalance: null, availableBalance: null, currency: null }
+}

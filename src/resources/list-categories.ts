@@ -1,0 +1,9 @@
+/** The sixteen fixed categories. */
+import { categories } from '#contract/categories.ts'
+import type { Category } from '#contract/resources.ts'
+import { type Reading, whole } from './reading.ts'
+
+export function makeListCategories() {
+  return async (): Promise<Reading<{ categories: Category[] }>> =>
+    whole({ categories: categories.map((category) => ({ ...category })) })
+}

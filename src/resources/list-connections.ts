@@ -1,0 +1,32 @@
+/** The user's connections, newest first; those being deleted do not exist. */
+import type { Connection } from '#contract/resources.ts'
+import { toIso } from '#kernel/time.ts'
+import type { ConnectionRow } from '#store/port.ts'
+import { type ReadContext, type ReadDeps, type Reading, whole } from './reading.ts'
+import { categoryOf } from './target.ts'
+
+export function makeListConnections(deps: ReadDeps) {
+  return async (
+    _query: unknown,
+    context: ReadContext,
+  ): Promise<Reading<{ data: Connection[] }>> => {
+    const rows = await deps.store.connections.list(context.caller.userId)
+    return whole({ data: rows.flatMap((row) => toConnection(row) ?? []) })
+  }
+}
+
+/** The public form; null for a connection that is being deleted. */
+export function toConnection(row: ConnectionRow): Connection | null {
+  if (row.status === 'deleting') return null
+  return {
+    id: row.id,
+    provider: row.provider,
+    category: categoryOf(row.provider),
+    institutionId: row.institutionId,
+    institutionName: row.institutionName,
+    institutionLogo: row.institutionLogo,
+    status: row.status,
+    lastRefreshedAt: row.lastRefreshedAt === null ? null : toIso(row.lastRefreshedAt),
+    createdAt: toIso(row.createdAt),
+  }
+}

@@ -1,0 +1,65 @@
+/** Positions of one brokerage connection's accounts, read a few accounts at a time. */
+
+import type { z } from 'zod'
+import { apiError } from '#contract/errors.ts'
+import type { listHoldings } from '#contract/operations.ts'
+import type { Holding } from '#contract/resources.ts'
+import { consentGone, UpstreamError } from '#providers/failure.ts'
+import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
+import { type ReadContext, type ReadDeps, type Reading, whole } from './reading.ts'
+import { findTarget, refuseRevoked, type Target } from './target.ts'
+
+export type HoldingsRequest = z.output<typeof listHoldings.query>
+
+/** SnapTrade page §4: one request on n accounts costs n calls; no more than these at once. */
+const accountsInFlight = 4
+
+export function makeListHoldings(deps: ReadDeps) {
+  return async (
+    query: HoldingsRequest,
+    context: ReadContext,
+  ): Promise<Reading<{ data: Holding[] }>> => {
+    const target = await findTarget(deps.store, context.caller, query, 'brokerage')
+    const adapter = deps.adapters[target.provider]
+    if (adapter?.category !== 'brokerage') throw apiError('provider_not_configured')
+    refuseRevoked(target.connection)
+    const guardTarget = {
+      provider: target.provider,
+      userId: context.caller.userId,
+      loginId: target.login.id,
+      connectionId: target.connection.id,
+      breaker: false,
+    }
+    const data = await deps.guard.run(guardTarget, context.signal, (call) =>
+      readAll(adapter, target, call),
+    )
+    return whole({ data })
+  }
+}
+
+async function readAll(
+  adapter: BrokerageAdapter,
+  target: Target,
+  call: CallContext,
+): Promise<Holding[]> {
+  const { login, connection } = target
+  const lists: (readonly Holding[])[] = []
+  for (let start = 0; start < target.accounts.length; start += accountsInFlight) {
+    const batch = target.accounts.slice(start, start + accountsInFlight)
+    lists.push(
+      ...(await Promise.all(
+        batch.map((account) => adapter.holdings({ login, connection, account }, call)),
+      )),
+    )
+  }
+  // Reading R20b: an account without a single position is believed only when the consent still stands.
+  if (lists.some((list) => list.length === 0)) {
+    await adapter.confirmEmpty(login, connection, call).catch(sayConsentGone)
+  }
+  return lists.flat()
+}
+
+function sayConsentGone(error: unknown): never {
+  if (!(error instanceof UpstreamError) || error.failure.kind !== 'consent_lost') throw error
+  throw new UpstreamError(error.provider, { ...error.failure, detail: consentGone }, error)
+}

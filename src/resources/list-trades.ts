@@ -1,0 +1,72 @@
+/** Trades of one brokerage connection: the accounts' streams merged newest first, identical fills numbered. */
+
+import type { z } from 'zod'
+import { apiError } from '#contract/errors.ts'
+import { listTrades } from '#contract/operations.ts'
+import type { Trade } from '#contract/resources.ts'
+import { getZone } from '#kernel/time.ts'
+import type { BrokerageAdapter } from '#providers/port.ts'
+import { readDateWindow } from './date-window.ts'
+import { type RowsBody, readRows } from './read-rows.ts'
+import type { ReadContext, ReadDeps, Reading } from './reading.ts'
+import { findTarget, type Target } from './target.ts'
+import { makeWalk } from './walk.ts'
+
+export type TradesQuery = z.output<typeof listTrades.query>
+
+export function makeListTrades(deps: ReadDeps) {
+  return async (query: TradesQuery, context: ReadContext): Promise<Reading<RowsBody<Trade>>> => {
+    const zone = getZone(context.caller.timezone)
+    const rules = { zone, now: deps.clock.now(), defaultDays: null, maxYears: null }
+    const window = readDateWindow(query, rules)
+    const { connectionId, accountId, accountIds, from, to, limit, offset } = query
+    return readRows<Trade>(
+      deps,
+      context,
+      {
+        operation: 'list_trades',
+        cacheSeconds: listTrades.cacheSeconds,
+        identity: [from, to],
+        offset,
+        limit,
+        pageCap: () => null,
+        breaker: false,
+        totalWhileMore: false,
+        find: () =>
+          findTarget(
+            deps.store,
+            context.caller,
+            { connectionId, accountId, accountIds },
+            'brokerage',
+          ),
+        startWalk: (target) =>
+          makeWalk({
+            provider: target.provider,
+            reader: brokerOf(deps, target).trades,
+            queries: byAccount(target).map((account) => ({
+              ...target,
+              accounts: [account],
+              scoped: true,
+              window,
+              zone,
+            })),
+            keyOf: (page, index) => page.tradeKey(index),
+          }),
+        confirmEmpty: (target, call) =>
+          brokerOf(deps, target).confirmEmpty(target.login, target.connection, call),
+      },
+      (trade, copy) => (copy === 1 ? trade : { ...trade, id: `${trade.id}-${copy}` }),
+    )
+  }
+}
+
+/** Reading R16: equal trade dates are merged by account id. */
+function byAccount(target: Target): Target['accounts'] {
+  return target.accounts.toSorted((left, right) => (left.id < right.id ? -1 : 1))
+}
+
+function brokerOf(deps: ReadDeps, target: Target): BrokerageAdapter {
+  const adapter = deps.adapters[target.provider]
+  if (adapter?.category !== 'brokerage') throw apiError('provider_not_configured')
+  return adapter
+}

@@ -1,0 +1,65 @@
+/** Posted bank transactions of one connection: date rules, page caps and the banking reader around one walk. */
+
+import type { z } from 'zod'
+import { apiError } from '#contract/errors.ts'
+import { listTransactions } from '#contract/operations.ts'
+import type { Transaction } from '#contract/resources.ts'
+import { getZone } from '#kernel/time.ts'
+import type { BankingAdapter } from '#providers/port.ts'
+import { readDateWindow } from './date-window.ts'
+import { type RowsBody, readRows } from './read-rows.ts'
+import type { ReadContext, ReadDeps, Reading } from './reading.ts'
+import { findTarget, type Target } from './target.ts'
+import { makeWalk } from './walk.ts'
+
+export type TransactionsQuery = z.output<typeof listTransactions.query>
+
+const defaultDays = 30
+const maxYears = 7
+/** Specification, transactions: pages read when no account is named. */
+const unscopedPageCap = 50
+
+export function makeListTransactions(deps: ReadDeps) {
+  return async (
+    query: TransactionsQuery,
+    context: ReadContext,
+  ): Promise<Reading<RowsBody<Transaction>>> => {
+    const zone = getZone(context.caller.timezone)
+    const window = readDateWindow(query, { zone, now: deps.clock.now(), defaultDays, maxYears })
+    const { connectionId, accountId, from, to, limit, offset } = query
+    return readRows<Transaction>(
+      deps,
+      context,
+      {
+        operation: 'list_transactions',
+        cacheSeconds: listTransactions.cacheSeconds,
+        identity: [accountId, from, to],
+        offset,
+        limit,
+        // Specification, Limits; the provider's own page size stands for the 1000 (reading R17).
+        pageCap: (target) =>
+          target.scoped
+            ? Math.ceil((offset + limit) / bankOf(deps, target).transactions.pageSize) + 1
+            : unscopedPageCap,
+        breaker: true,
+        totalWhileMore: true,
+        find: () => findTarget(deps.store, context.caller, { connectionId, accountId }, 'banking'),
+        startWalk: (target) =>
+          makeWalk({
+            provider: target.provider,
+            reader: bankOf(deps, target).transactions,
+            queries: [{ ...target, window, zone }],
+          }),
+        confirmEmpty: (target, call) =>
+          bankOf(deps, target).confirmEmpty(target.login, target.connection, call),
+      },
+      (row) => row,
+    )
+  }
+}
+
+function bankOf(deps: ReadDeps, target: Target): BankingAdapter {
+  const adapter = deps.adapters[target.provider]
+  if (adapter?.category !== 'banking') throw apiError('provider_not_configured')
+  return adapter
+}

@@ -1,0 +1,182 @@
+/**
+ * One window of a connection's rows, for transactions and trades alike: opens or resumes the walk, doubts an emptiness,
+ * follows an account that moved, and says what the pagination object says. What differs between the two operations
+ * comes in as plain values.
+ */
+import { createHash } from 'node:crypto'
+import type { Pagination } from '#contract/resources.ts'
+import { consentGone, UpstreamError } from '#providers/failure.ts'
+import type { CallContext } from '#providers/port.ts'
+import type { ReadContext, ReadDeps, Reading } from './reading.ts'
+import { refuseRevoked, type Target } from './target.ts'
+import type { Walk, WalkWindow } from './walk.ts'
+
+export interface RowsRequest<Row> {
+  readonly operation: 'list_transactions' | 'list_trades'
+  readonly cacheSeconds: number
+  /** The query as the caller wrote it, without limit and offset: windows with equal text share their pages. */
+  readonly identity: readonly (string | undefined)[]
+  readonly offset: number
+  readonly limit: number
+  readonly pageCap: (target: Target) => number | null
+  /** The breaker guards transactions alone (reading R21). */
+  readonly breaker: boolean
+  /** Whether `total` may be shown while there is more. */
+  readonly totalWhileMore: boolean
+  readonly find: () => Promise<Target>
+  readonly startWalk: (target: Target) => Walk<Row>
+  readonly confirmEmpty: (target: Target, call: CallContext) => Promise<void>
+}
+
+export interface RowsBody<Row> {
+  data: Row[]
+  pagination: Pagination
+}
+
+/** Reads the window; throws ApiError. `finish` turns a row and its number among identical ones into the public row. */
+export async function readRows<Row>(
+  deps: ReadDeps,
+  context: ReadContext,
+  request: RowsRequest<Row>,
+  finish: (row: Row, copy: number) => Row,
+): Promise<Reading<RowsBody<Row>>> {
+  const target = await request.find()
+  refuseRevoked(target.connection)
+  const guardTarget = {
+    provider: target.provider,
+    userId: context.caller.userId,
+    loginId: target.login.id,
+    connectionId: target.connection.id,
+    breaker: request.breaker,
+  }
+  const window = await deps.guard.run(guardTarget, context.signal, (call) =>
+    followMoved(deps, request, target, call, (current) =>
+      readConfirmed(deps, context, request, current, call),
+    ),
+  )
+  return toReading(request, window, finish)
+}
+
+/** A 404 on an account may mean that it moved: the accounts are read anew, once (Akahu migration). */
+async function followMoved<Row, Result>(
+  deps: ReadDeps,
+  request: RowsRequest<Row>,
+  target: Target,
+  call: CallContext,
+  read: (target: Target) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await read(target)
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.failure.kind !== 'account_gone') throw error
+    await deps.refreshAccounts(target.connection.id, call)
+    const current = await request.find()
+    const before = target.accounts.map((account) => account.upstreamId).join()
+    if (current.accounts.map((account) => account.upstreamId).join() === before) throw error
+    return read(current)
+  }
+}
+
+async function readConfirmed<Row>(
+  deps: ReadDeps,
+  context: ReadContext,
+  request: RowsRequest<Row>,
+  target: Target,
+  call: CallContext,
+): Promise<WalkWindow<Row>> {
+  const key = walkKey(context, request, target)
+  const ttlMs = request.cacheSeconds * 1000
+  const start = () => deps.walks.open(key, ttlMs, () => request.startWalk(target))
+  let walk = start()
+  const resumed = walk.isResumed()
+  const windowRequest = {
+    offset: request.offset,
+    limit: request.limit,
+    pageCap: request.pageCap(target),
+  }
+  try {
+    const window = await walk.window(windowRequest, call)
+    await doubtEmptiness(request, target, walk, call)
+    return window
+  } catch (error) {
+    if (!isWorthKeeping(error)) deps.walks.drop(key, walk)
+    if (!resumed || !mayBeStaleCursor(error)) throw error
+    // A cursor of an earlier request may have grown too old: read once more from the first page.
+    walk = start()
+    const window = await walk.window(windowRequest, call)
+    await doubtEmptiness(request, target, walk, call)
+    return window
+  } finally {
+    deps.walks.keep(key, walk)
+  }
+}
+
+/** Reading R20b: nothing at all is believed only when the consent still stands. */
+async function doubtEmptiness<Row>(
+  request: RowsRequest<Row>,
+  target: Target,
+  walk: Walk<Row>,
+  call: CallContext,
+): Promise<void> {
+  if (!walk.hasEmptyStream()) return
+  try {
+    await request.confirmEmpty(target, call)
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.failure.kind !== 'consent_lost') throw error
+    throw new UpstreamError(error.provider, { ...error.failure, detail: consentGone }, error)
+  }
+}
+
+/** Pages already read stay worth having when the next one merely did not come. */
+function isWorthKeeping(error: unknown): boolean {
+  if (!(error instanceof UpstreamError)) return true
+  const { failure } = error
+  return failure.kind === 'throttled' || (failure.kind === 'unavailable' && failure.status === null)
+}
+
+/** Fiskil answers a cursor it does not know any more with 503, others with a 4xx. */
+function mayBeStaleCursor(error: unknown): boolean {
+  if (!(error instanceof UpstreamError)) return false
+  const { failure } = error
+  return failure.kind === 'rejected' || (failure.kind === 'unavailable' && failure.status !== null)
+}
+
+function walkKey<Row>(context: ReadContext, request: RowsRequest<Row>, target: Target): string {
+  const parts = [
+    request.operation,
+    context.caller.userId,
+    context.caller.epoch,
+    target.connection.id,
+    target.accounts.map((account) => account.upstreamId),
+    request.identity.map((part) => part ?? null),
+  ]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
+}
+
+/**
+ * The pagination object (readings R17, R18). A page that a cap cut short says in `limit` how many rows it has, so that
+ * offset + limit is where the next one begins.
+ */
+function toReading<Row>(
+  request: RowsRequest<Row>,
+  window: WalkWindow<Row>,
+  finish: (row: Row, copy: number) => Row,
+): Reading<RowsBody<Row>> {
+  const data = window.rows.map(({ row, copy }) => finish(row, copy))
+  const hasMore = !window.complete || request.offset + data.length < window.seen
+  const cutShort = !window.complete && data.length < request.limit
+  return {
+    body: {
+      data,
+      pagination: {
+        total: hasMore && !request.totalWhileMore ? null : window.seen,
+        limit: cutShort ? data.length : request.limit,
+        offset: request.offset,
+        hasMore,
+      },
+    },
+    truncated: !window.complete,
+    // An empty page of a walk that goes on is asked for again until its rows are met: it must not be kept.
+    cacheable: !(cutShort && data.length === 0),
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * From the ids of a request to the rows they mean: connection found, right category, accounts found (reading R3 step
+ * 10). What is not the caller's does not exist: the same 404, built fresh.
+ */
+import type { Caller } from '#auth/caller.ts'
+import { apiError } from '#contract/errors.ts'
+import type { ConnectionCategory, Provider } from '#contract/resources.ts'
+import type { AccountId, ConnectionId } from '#kernel/ids.ts'
+import { parseUuid } from '#kernel/ids.ts'
+import { consentGone } from '#providers/failure.ts'
+import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
+import type { AccountRow, ConnectionRow, Store } from '#store/port.ts'
+
+export interface Target {
+  readonly connection: ConnectionRef
+  readonly login: Login
+  readonly provider: Provider
+  readonly accounts: readonly AccountRef[]
+  /** Exactly one account was asked for. */
+  readonly scoped: boolean
+}
+
+export interface TargetQuery {
+  readonly connectionId: string
+  readonly accountId?: string | undefined
+  /** Takes precedence over accountId. */
+  readonly accountIds?: readonly string[] | undefined
+}
+
+export const categoryOf = (provider: Provider): ConnectionCategory =>
+  provider === 'snaptrade' ? 'brokerage' : 'banking'
+
+const rightEndpoint: Record<ConnectionCategory, string> = {
+  banking: 'This is a banking connection; use /v1/transactions or /v1/balances',
+  brokerage: 'This is a brokerage connection; use /v1/trades or /v1/holdings',
+}
+
+/** Finds what a request is about; throws the catalogue's errors in the order of reading R3. */
+export async function findTarget(
+  store: Store,
+  caller: Caller,
+  query: TargetQuery,
+  category: ConnectionCategory,
+): Promise<Target> {
+  const connection = await findConnection(store, caller, query.connectionId)
+  const actual = categoryOf(connection.provider)
+  if (actual !== category) {
+    throw apiError('wrong_endpoint_for_category', { message: rightEndpoint[actual] })
+  }
+  const rows = await store.accounts.listByConnection(caller.userId, connection.id)
+  const chosen = chooseAccounts(rows, query)
+  const login = await store.logins.get(connection.loginId)
+  if (login === null) throw new Error(`connection ${connection.id} has no login`)
+  return {
+    connection: { id: connection.id, upstreamId: connection.upstreamId, status: connection.status },
+    login: { id: login.id, upstreamUserId: login.upstreamUserId, secret: login.secret },
+    provider: connection.provider,
+    accounts: chosen.map(toAccountRef),
+    scoped: query.accountIds === undefined && query.accountId !== undefined,
+  }
+}
+
+async function findConnection(
+  store: Store,
+  caller: Caller,
+  text: string,
+): Promise<ConnectionRow & { readonly status: ConnectionRef['status'] }> {
+  const id = parseUuid<ConnectionId>(text)
+  const row = id === null ? null : await store.connections.get(caller.userId, id)
+  if (row === null || row.status === 'deleting') throw apiError('connection_not_found')
+  return { ...row, status: row.status }
+}
+
+function chooseAccounts(rows: readonly AccountRow[], query: TargetQuery): readonly AccountRow[] {
+  const wanted = query.accountIds ?? (query.accountId === undefined ? null : [query.accountId])
+  if (wanted === null) return rows
+  const known = new Map(rows.map((row) => [row.id, row]))
+  const chosen = new Map<AccountId, AccountRow>()
+  for (const text of wanted) {
+    const id = parseUuid<AccountId>(text)
+    const row = id === null ? undefined : known.get(id)
+    if (row === undefined) throw apiError('account_not_found')
+    chosen.set(row.id, row)
+  }
+  return [...chosen.values()]
+}
+
+export function toAccountRef(row: AccountRow): AccountRef {
+  return {
+    id: row.id,
+    connectionId: row.connectionId,
+    upstreamId: row.upstreamId,
+    name: row.name,
+    currency: row.currency,
+  }
+}
+
+/** Reading R20b: of a revoked connection the provider is not asked. */
+export function refuseRevoked(connection: ConnectionRef): void {
+  if (connection.status === 'revoked') {
+    throw apiError('upstream_bad_request', { message: `Upstream rejected request: ${consentGone}` })
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Walks that are under way: consecutive windows of the same query share the provider pages already read (reading R19),
+ * for as long as a cached answer of the operation lives and within a bound of bytes. In memory only: bodies are money
+ * data and never leave the process.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#kernel/time.ts'
+import type { Walk } from './walk.ts'
+
+interface Entry {
+  readonly walk: Walk<unknown>
+  readonly expiresAt: number
+}
+
+export interface Walks {
+  /** The walk under this key, or a new one from `make`; the key names user, epoch and the whole query. */
+  open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): Walk<Row>
+  /** To be called after every window: the walk has grown. */
+  keep(key: string, walk: Walk<unknown>): void
+  /** Forgets it, if it is still the one under this key. */
+  drop(key: string, walk: Walk<unknown>): void
+}
+
+/** A walk that holds nothing yet counts as much as its bookkeeping. */
+const emptyBytes = 1024
+const maxWalks = 10_000
+
+export function makeWalks(options: { readonly maxBytes: number; readonly clock: Clock }): Walks {
+  const entries = new LRUCache<string, Entry>({
+    max: maxWalks,
+    maxSize: options.maxBytes,
+    sizeCalculation: (entry) => emptyBytes + entry.walk.size(),
+  })
+  return {
+    open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): Walk<Row> {
+      const known = entries.get(key)
+      // The key names the operation, and one operation has one kind of row.
+      if (known !== undefined && known.expiresAt > options.clock.now())
+        return known.walk as Walk<Row>
+      const walk = make()
+      entries.set(key, { walk, expiresAt: options.clock.now() + ttlMs })
+      return walk
+    },
+    keep(key, walk) {
+      const entry = entries.peek(key)
+      if (entry?.walk !== walk) return
+      // Set anew as a fresh object: the cache weighs an entry only when it is stored.
+      entries.set(key, { ...entry })
+    },
+    drop(key, walk) {
+      if (entries.peek(key)?.walk === walk) entries.delete(key)
+    },
+  }
+}
