@@ -209,9 +209,12 @@ export interface AuditEntry {
   readonly subject: string
 }
 
-/** Somebody's rows changed: what processes remember of this user is to be forgotten. */
+/**
+ * Somebody's rows changed: what processes remember of this user is to be forgotten. `userId` null: changes may have
+ * been missed (the line to the database was down), so what is remembered of anybody is to be forgotten.
+ */
 export interface StoreChange {
-  readonly userId: UserId
+  readonly userId: UserId | null
 }
 
 export interface Store {

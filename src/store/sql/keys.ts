@@ -1,0 +1,98 @@
+/**
+ * API keys: hashes, never keys. `findCaller` is the hot query of the house, one prepared statement over two unique
+ * indexes. Whether a key has expired is judged by whoever holds the clock.
+ */
+import { sql } from 'kysely'
+import { type KeyId, newId } from '#kernel/ids.ts'
+import type { CallerRow, KeyStore } from '../port.ts'
+import type { Engine, Write } from './engine.ts'
+import { isBefore, moment, momentOrNull } from './tables.ts'
+
+const columns = [
+  'id',
+  'user_id as userId',
+  'name',
+  'prefix',
+  'created_at as createdAt',
+  'expires_at as expiresAt',
+  'revoked_at as revokedAt',
+  'last_used_at as lastUsedAt',
+] as const
+
+/** The key repository of `engine`. */
+export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }): KeyStore {
+  const { db } = engine
+  const findCaller = prepareCaller(engine)
+  return {
+    create: (key) =>
+      write((tx, touched) => {
+        touched(key.userId)
+        return tx
+          .insertInto('api_keys')
+          .values({
+            id: newId<KeyId>(),
+            user_id: key.userId,
+            name: key.name,
+            prefix: key.prefix,
+            hash: key.hash,
+            created_at: moment(key.createdAt),
+            expires_at: momentOrNull(key.expiresAt),
+            revoked_at: null,
+            last_used_at: null,
+          })
+          .returning(columns)
+          .executeTakeFirstOrThrow()
+      }),
+    list: (userId) =>
+      db
+        .selectFrom('api_keys')
+        .select(columns)
+        .where('user_id', '=', userId)
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .execute(),
+    revoke: (id, at) =>
+      write(async (tx, touched) => {
+        const row = await tx
+          .updateTable('api_keys')
+          .set({ revoked_at: sql<Date>`coalesce(revoked_at, ${moment(at)})` })
+          .where('id', '=', id)
+          .returning(columns)
+          .executeTakeFirst()
+        if (row === undefined) return null
+        touched(row.userId)
+        return row
+      }),
+    async findCaller(hash) {
+      return (await findCaller([hash])) ?? null
+    },
+    async touch(id, at) {
+      await db
+        .updateTable('api_keys')
+        .set({ last_used_at: moment(at) })
+        .where('id', '=', id)
+        .where(isBefore('last_used_at', at))
+        .execute()
+    },
+  }
+}
+
+function prepareCaller(engine: Engine) {
+  const query = engine.db
+    .selectFrom('api_keys')
+    .innerJoin('users', 'users.id', 'api_keys.user_id')
+    .select([
+      'api_keys.id as keyId',
+      'api_keys.user_id as userId',
+      'api_keys.expires_at as expiresAt',
+      'users.timezone',
+      'users.epoch',
+      'users.plan',
+      'users.plan_status as status',
+      'users.legacy_until as legacyUntil',
+      'users.grandfathered',
+    ])
+    .where('api_keys.hash', '=', new Uint8Array())
+    .where('api_keys.revoked_at', 'is', null)
+  return engine.prepare<CallerRow>('find_caller', query.compile())
+}

@@ -1,0 +1,82 @@
+/**
+ * Brings the schema up to date from the numbered files in `migrations/`, all in the caller's transaction: a start that
+ * fails half way leaves the store as it was. Files are append-only; one that was changed after it ran is refused.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { StoreOpenError } from '../failure.ts'
+import type { Db } from './tables.ts'
+
+interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly checksum: string
+  readonly statements: readonly string[]
+}
+
+/**
+ * Applies what is missing and returns the names of what was applied.
+ * @throws StoreOpenError `newer_schema` when the store knows migrations that this code does not, `changed_migration`
+ *   when one that ran has another checksum now.
+ */
+export async function migrate(tx: Db): Promise<readonly string[]> {
+  await sql`create table if not exists schema_migrations (
+    number integer not null primary key,
+    name text not null,
+    checksum text not null
+  )`.execute(tx)
+  const done = await tx.selectFrom('schema_migrations').selectAll().orderBy('number').execute()
+  const migrations = readMigrations()
+  const known = new Map(migrations.map((migration) => [migration.number, migration]))
+  for (const row of done) {
+    const migration = known.get(row.number)
+    if (migration === undefined)
+      throw new StoreOpenError(
+        'newer_schema',
+        `the store was made by a newer version (migration ${row.name}): start that version, or restore a backup`,
+      )
+    if (migration.checksum !== row.checksum)
+      throw new StoreOpenError(
+        'changed_migration',
+        `migration ${row.name} is not the one that ran on this store: restore the file`,
+      )
+  }
+  const pending = migrations.slice(done.length)
+  for (const migration of pending) await apply(tx, migration)
+  return pending.map((migration) => migration.name)
+}
+
+async function apply(tx: Db, { number, name, checksum, statements }: Migration): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(tx)
+  await tx.insertInto('schema_migrations').values({ number, name, checksum }).execute()
+}
+
+/** The files in order, numbered from 1 without a gap, so that a count says which are done. */
+function readMigrations(): readonly Migration[] {
+  const folder = join(import.meta.dirname, 'migrations')
+  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'))
+  return files.sort().map((file, index) => {
+    const number = index + 1
+    if (!file.startsWith(`${String(number).padStart(4, '0')}_`))
+      throw new Error(`migration ${file} is out of order: ${number} was expected`)
+    // A checkout may have turned the line ends.
+    const text = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n')
+    return {
+      number,
+      name: file.slice(0, -'.sql'.length),
+      checksum: createHash('sha256').update(text).digest('hex'),
+      statements: splitStatements(text),
+    }
+  })
+}
+
+/** SQLite runs one statement at a time. A statement ends with a semicolon at the end of a line. */
+function splitStatements(text: string): readonly string[] {
+  return text
+    .replaceAll(/^--.*$/gm, '')
+    .split(/;[ \t]*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+}

@@ -1,0 +1,97 @@
+/**
+ * The tables of the durable store as the queries see them: the twin of `migrations/`, nothing else. Instants are
+ * written as `Date` and read as milliseconds, on both engines alike (see their codecs).
+ */
+import { type ColumnType, type Kysely, type RawBuilder, sql } from 'kysely'
+import type { AccountType, Provider } from '#contract/resources.ts'
+import type { AccountId, ConnectionId, KeyId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
+import type { PlanName, PlanStatus, StoredStatus } from '../port.ts'
+
+type Moment = ColumnType<number, Date, Date>
+type MomentOrNull = ColumnType<number | null, Date | null, Date | null>
+
+export interface Tables {
+  readonly schema_migrations: { number: number; name: string; checksum: string }
+  readonly meta: { name: string; value: string }
+  readonly users: {
+    id: UserId
+    email: string
+    email_lower: string
+    timezone: string | null
+    plan: PlanName | null
+    plan_status: PlanStatus
+    legacy_until: MomentOrNull
+    grandfathered: boolean
+    epoch: number
+    created_at: Moment
+  }
+  readonly api_keys: {
+    id: KeyId
+    user_id: UserId
+    name: string
+    prefix: string
+    hash: Uint8Array
+    created_at: Moment
+    expires_at: MomentOrNull
+    revoked_at: MomentOrNull
+    last_used_at: MomentOrNull
+  }
+  readonly logins: {
+    id: LoginId
+    user_id: UserId
+    provider: Provider
+    upstream_user_id: string
+    secret: Uint8Array | null
+    secret_key: string | null
+  }
+  readonly connections: {
+    id: ConnectionId
+    user_id: UserId
+    login_id: LoginId
+    provider: Provider
+    upstream_id: UpstreamId
+    institution_id: string
+    institution_name: string
+    institution_logo: string | null
+    status: StoredStatus
+    last_refreshed_at: MomentOrNull
+    created_at: Moment
+  }
+  readonly accounts: {
+    id: AccountId
+    connection_id: ConnectionId
+    user_id: UserId
+    upstream_id: UpstreamId
+    name: string
+    type: AccountType
+    account_number: string | null
+    currency: string
+    hidden: boolean
+  }
+  readonly audit: {
+    id: string
+    at: Moment
+    actor: string
+    action: string
+    user_id: UserId | null
+    subject: string
+  }
+}
+
+/** The root handle, or one transaction. Inside a transaction only its own handle may be used: SQLite has one writer. */
+export type Db = Kysely<Tables>
+
+/** Milliseconds since the epoch as the engines take them. */
+export function moment(ms: number): Date {
+  return new Date(ms)
+}
+
+/** As `moment`; null stays null. */
+export function momentOrNull(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms)
+}
+
+/** True of rows whose instant in `column` is unknown or before `ms`: times of theirs only go forward. */
+export function isBefore(column: string, ms: number): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${moment(ms)})`
+}
