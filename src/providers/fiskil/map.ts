@@ -1,0 +1,164 @@
+/**
+ * Fiskil's consents, accounts and balances in our words (page "Mapping"): pure, no HTTP. Full account numbers come in
+ * here and do not go out.
+ */
+import { z } from 'zod'
+import { type CategoryKey, isCategoryKey } from '#contract/categories.ts'
+import type { AccountType, Balance, ConnectionStatus } from '#contract/resources.ts'
+import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
+import { upstreamId } from '#kernel/ids.ts'
+import { NumberText } from '#kernel/json.ts'
+import { parseCurrency } from '#kernel/money.ts'
+import { microsPerMs, parseInstant } from '#kernel/time.ts'
+import type { AccountRef, DiscoveredAccount } from '../port.ts'
+import { malformed } from './refusal.ts'
+
+const text = z.string().nullish()
+
+export const Consent = z.object({
+  arrangement_id: z.string().min(1),
+  active: z.boolean(),
+  created_at: text,
+  expires_at: text,
+  institution_id: z.string().min(1),
+  institution_name: text,
+  institution_logo: text,
+  institution_type: text,
+})
+export type Consent = z.infer<typeof Consent>
+
+export const FiskilAccount = z.object({
+  account_id: z.string().min(1),
+  arrangement_id: z.string().min(1),
+  nickname: text,
+  display_name: text,
+  product_name: text,
+  product_category: text,
+  account_number: text,
+  masked_number: text,
+})
+export type FiskilAccount = z.infer<typeof FiskilAccount>
+
+/** Checks every row of a short list; throws `malformed` naming the place, never the value. */
+export function readRows<Row>(
+  schema: z.ZodType<Row>,
+  rows: readonly unknown[],
+  name: string,
+): readonly Row[] {
+  return rows.map((row, index) => {
+    const parsed = schema.safeParse(row)
+    if (parsed.success) return parsed.data
+    const path = parsed.error.issues[0]?.path.join('.') ?? ''
+    throw malformed(`${name}[${index}]${path === '' ? '' : `.${path}`} is not in the known form`)
+  })
+}
+
+/**
+ * The status of a connection from its consent: past its end it is `invalidated`; ended before its time it was withdrawn
+ * and is `revoked`. A consent that tells no end is judged by its activity alone.
+ */
+export function toConnectionStatus(consent: Consent, nowMs: number): ConnectionStatus {
+  const { expires_at: end } = consent
+  if (end === undefined || end === null || end === '') {
+    return consent.active ? 'active' : 'invalidated'
+  }
+  const endsAt = parseInstant(end)
+  if (endsAt === null) throw malformed('expires_at of a consent is no time')
+  if (endsAt <= nowMs * microsPerMs) return 'invalidated'
+  return consent.active ? 'active' : 'revoked'
+}
+
+/** An account as it is stored. `currency` comes from its balance: the account itself has none. */
+export function toDiscoveredAccount(account: FiskilAccount, currency: string): DiscoveredAccount {
+  const name = [account.nickname, account.display_name, account.product_name].find(isFilled)
+  return {
+    upstreamId: upstreamId(account.account_id),
+    previousUpstreamId: null,
+    name: name ?? 'Account',
+    type: toAccountType(account),
+    accountNumber: maskNumber(account),
+    currency,
+  }
+}
+
+const loans: ReadonlySet<string> = new Set([
+  'RESIDENTIAL_MORTGAGES',
+  'PERS_LOANS',
+  'BUSINESS_LOANS',
+  'MARGIN_LOANS',
+  'OVERDRAFTS',
+  'LEASES',
+  'TRADE_FINANCE',
+  'BUY_NOW_PAY_LATER',
+])
+
+/** CDR has one category for everyday and savings accounts: telling them apart by name is our rule. */
+export function toAccountType(account: FiskilAccount): AccountType {
+  const category = account.product_category ?? ''
+  if (category === 'TRANS_AND_SAVINGS_ACCOUNTS') {
+    const names = [account.nickname, account.display_name, account.product_name]
+    return names.some((name) => /saver|saving|goal|bonus/i.test(name ?? ''))
+      ? 'savings'
+      : 'transaction'
+  }
+  if (category === 'TERM_DEPOSITS') return 'term-deposit'
+  if (category === 'CRED_AND_CHRG_CARDS') return 'credit-card'
+  if (category === 'TRAVEL_CARDS') return 'transaction'
+  return loans.has(category) ? 'loan' : 'other'
+}
+
+/**
+ * `xxxx` and the last four digits of the account's number, else of its masked number; null when there are fewer. Of a
+ * masked number only digits behind its last mask character count: those before it are not the last ones.
+ */
+export function maskNumber(
+  account: Pick<FiskilAccount, 'account_number' | 'masked_number'>,
+): string | null {
+  const digits = (account.account_number ?? '').replace(/\D/g, '')
+  const masked = (account.masked_number ?? '').replace(/[\s-]/g, '')
+  const last = (digits === '' ? masked : digits).match(/\d{4}$/)
+  return last === null ? null : `xxxx${last[0]}`
+}
+
+/** The category key of Fiskil's primary category (its shape is ours but for two names); null for anything else. */
+export function toCategoryKey(primary: string): CategoryKey | null {
+  if (primary === 'GENERAL_MERCHANDISE') return 'MERCHANDISE'
+  if (primary === 'GENERAL_SERVICES') return 'SERVICES'
+  return isCategoryKey(primary) ? primary : null
+}
+
+/**
+ * The balance of one account. A row with an unreadable amount gives three nulls, as if the call for this account alone
+ * had failed: the others need not suffer for it.
+ * @param row parsed with numbers as text.
+ */
+export function toBalance(row: Readonly<Record<string, unknown>>, account: AccountRef): Balance {
+  const current = readAmount(row.current_balance)
+  const available = readAmount(row.available_balance)
+  if (current === undefined || available === undefined) {
+    return { accountId: account.id, currentBalance: null, availableBalance: null, currency: null }
+  }
+  return {
+    accountId: account.id,
+    currentBalance: current,
+    availableBalance: available,
+    currency: readCurrency(row.currency) ?? account.currency,
+  }
+}
+
+/** Decimal text or the text of a JSON number; null when absent, undefined when it cannot be read. */
+export function readAmount(value: unknown): Decimal | null | undefined {
+  if (value === null || value === undefined) return null
+  if (value instanceof NumberText) return parseDecimal(value.source) ?? undefined
+  return typeof value === 'string' ? (parseDecimal(value) ?? undefined) : undefined
+}
+
+/** An ISO 4217 code, or null when there is none that can be read. */
+export function readCurrency(value: unknown): string | null {
+  return typeof value === 'string' ? parseCurrency(value) : null
+}
+
+/** True for a text that is there and says something. */
+export function isFilled(value: string | null | undefined): value is string {
+  return value !== null && value !== undefined && value.trim() !== ''
+}

@@ -1,0 +1,115 @@
+/**
+ * What Fiskil's refusals mean in our words (table "Errors, limits" of its page; readings R20, R20a), and the cleaning of
+ * its sentences before anybody sees them. It sends nothing and retries nothing.
+ */
+import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import type { UpstreamResponse } from '../upstream.ts'
+
+const maxDetail = 300
+const maxErrorBody = 65_536
+const defaultRetryAfterSeconds = 30
+const maxRetryAfterSeconds = 86_400
+
+/** The cause of an UpstreamError that an error body of Fiskil explains: `code` is its `name`. */
+export class FiskilRefusal extends Error {
+  override readonly name = 'FiskilRefusal'
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, code: string) {
+    super(`Fiskil answered ${status}${code === '' ? '' : ` (${code})`}`)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** An answer, or a part of it, that cannot be read (reading R23). `detail` names the place, never a value. */
+export function malformed(detail: string, cause?: unknown): UpstreamError {
+  return new UpstreamError('fiskil', { kind: 'malformed', detail }, cause)
+}
+
+/** A request that is refused here, since the provider could only refuse it too. */
+export function rejected(status: number, detail: string): UpstreamError {
+  return new UpstreamError('fiskil', { kind: 'rejected', status, detail })
+}
+
+/** The code of Fiskil's error body behind a failure; empty when there is none. */
+export function refusalCode(error: unknown): string {
+  const cause = error instanceof UpstreamError ? error.cause : null
+  return cause instanceof FiskilRefusal ? cause.code : ''
+}
+
+/**
+ * The failure that an answer other than 2xx stands for.
+ * @param secrets texts that must not come out, should the provider echo them.
+ */
+export function toRefusal(
+  response: UpstreamResponse,
+  options: { readonly nowMs: number; readonly secrets: readonly string[] },
+): UpstreamError {
+  const { status } = response
+  const { code, message } = readErrorBody(response.body)
+  const detail =
+    cleanDetail(message, options.secrets) ||
+    cleanDetail(code, options.secrets) ||
+    `the provider answered ${status}`
+  const failure = toFailure(response, detail, options.nowMs)
+  return new UpstreamError('fiskil', failure, new FiskilRefusal(status, code))
+}
+
+function toFailure(response: UpstreamResponse, detail: string, nowMs: number): UpstreamFailure {
+  const { status } = response
+  if (status === 429) {
+    const retryAfterSeconds = readRetryAfter(response.headers['retry-after'], nowMs)
+    return { kind: 'throttled', retryAfterSeconds, detail }
+  }
+  // 401 here is the second one, after a fresh token; 410 is a retired endpoint: neither is the caller's (R20a).
+  if (status === 401 || status === 410) return { kind: 'misconfigured', status, detail }
+  if (status >= 400 && status < 500) return { kind: 'rejected', status, detail }
+  return { kind: 'unavailable', status, detail }
+}
+
+/** Seconds to wait by `Retry-After` (a count or an HTTP date, RFC 9110 §10.2.3), at least 1; 30 when unsaid. */
+function readRetryAfter(header: string | string[] | undefined, nowMs: number): number {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
+  const seconds = /^\d{1,9}$/.test(text)
+    ? Number(text)
+    : Math.ceil((Date.parse(text) - nowMs) / 1000)
+  if (Number.isNaN(seconds)) return defaultRetryAfterSeconds
+  return Math.min(Math.max(seconds, 1), maxRetryAfterSeconds)
+}
+
+/** Fiskil's `name` and `message`; empty texts when the body is not theirs (a proxy's HTML page, nothing at all). */
+function readErrorBody(body: Uint8Array): { readonly code: string; readonly message: string } {
+  const none = { code: '', message: '' }
+  if (body.length === 0 || body.length > maxErrorBody) return none
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(body))
+    if (typeof parsed !== 'object' || parsed === null) return none
+    return {
+      code: 'name' in parsed && typeof parsed.name === 'string' ? parsed.name : '',
+      message: 'message' in parsed && typeof parsed.message === 'string' ? parsed.message : '',
+    }
+  } catch {
+    // An error page that is no JSON explains nothing: the status alone decides.
+    return none
+  }
+}
+
+/**
+ * A provider's sentence made fit to be shown: secrets, bearer tokens and the queries of URLs are taken out, control and
+ * direction characters become blanks, and at most 300 characters stay.
+ */
+export function cleanDetail(text: string, secrets: readonly string[]): string {
+  let clean = text
+  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
+  return clean
+    .replace(/\bBearer\s+\S+/gi, 'Bearer [secret]')
+    .replace(/\beyJ[\w-]+(?:\.[\w-]*)*/g, '[secret]')
+    .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, '$1')
+    .replace(/\/\/[^\s/@"'<>]+@/g, '//')
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, maxDetail)
+    .toWellFormed()
+}

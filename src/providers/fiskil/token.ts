@@ -1,0 +1,101 @@
+/**
+ * The one access token of this process: minted when needed, shared by all users, renewed a minute before it ends. Many
+ * callers who find none wait for one request together; a caller who gives up leaves it to the others.
+ */
+import { z } from 'zod'
+import type { Clock } from '#kernel/time.ts'
+import { UpstreamError } from '../failure.ts'
+import type { CallContext, UpstreamReport } from '../port.ts'
+import type { Upstream } from '../upstream.ts'
+import { readJson } from './lists.ts'
+import { malformed, toRefusal } from './refusal.ts'
+
+export interface TokenSource {
+  /** A token that is good for a minute at least. Throws UpstreamError, or the signal's reason. */
+  get(call: CallContext): Promise<string>
+  /** Forgets a token that was refused, unless another has taken its place already. */
+  drop(token: string): void
+}
+
+export interface TokenOptions {
+  readonly upstream: Upstream
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly version: string
+  readonly clock: Clock
+  readonly report: UpstreamReport
+}
+
+/** Fifteen minutes by the documentation; what the reply says counts. */
+const Token = z.object({ token: z.string().min(1), expires_in: z.number().positive().default(900) })
+
+const marginMs = 60_000
+const longestLifeMs = 86_400_000
+
+export function makeTokenSource(options: TokenOptions): TokenSource {
+  const { upstream, clock } = options
+  let held: { readonly token: string; readonly renewAtMs: number } | null = null
+  let minting: Promise<string> | null = null
+
+  async function mint(): Promise<string> {
+    const response = await upstream.send(
+      {
+        method: 'POST',
+        route: '/v1/token',
+        target: '/v1/token',
+        headers: { 'x-fiskil-version': options.version },
+        json: { client_id: options.clientId, client_secret: options.clientSecret },
+      },
+      // Nobody's own signal: the request is everybody's, and the upstream's time limit bounds it.
+      { signal: new AbortController().signal, priority: 'user' },
+    )
+    if (response.status < 200 || response.status > 299) {
+      const secrets = [options.clientSecret]
+      throw toOurFault(toRefusal(response, { nowMs: clock.now(), secrets }), options.report)
+    }
+    const parsed = Token.safeParse(readJson(response.body))
+    if (!parsed.success) throw malformed('the token reply is not in the documented form')
+    const lifeMs = Math.min(parsed.data.expires_in * 1000, longestLifeMs)
+    held = {
+      token: parsed.data.token,
+      renewAtMs: clock.now() + lifeMs - Math.min(marginMs, lifeMs / 2),
+    }
+    return parsed.data.token
+  }
+
+  return {
+    async get(call) {
+      if (held !== null && clock.now() < held.renewAtMs) return held.token
+      minting ??= mint().finally(() => {
+        minting = null
+      })
+      return waitFor(minting, call.signal)
+    },
+    drop(token) {
+      if (held?.token === token) held = null
+    },
+  }
+}
+
+/** A 4xx on the way to a token refuses our own credentials, whatever its number: the caller cannot mend it (R20a). */
+function toOurFault(error: UpstreamError, report: UpstreamReport): UpstreamError {
+  const { failure } = error
+  if (failure.kind !== 'rejected' && failure.kind !== 'misconfigured') return error
+  const detail = `our client credentials were refused: ${failure.detail}`
+  report.alert({ provider: 'fiskil', detail })
+  return new UpstreamError(
+    'fiskil',
+    { kind: 'misconfigured', status: failure.status, detail },
+    error.cause,
+  )
+}
+
+/** Waits for a shared promise for as long as this caller has patience; the promise itself goes on. */
+function waitFor<Value>(shared: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason)
+    if (signal.aborted) giveUp()
+    signal.addEventListener('abort', giveUp, { once: true })
+    shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+  })
+}

@@ -1,0 +1,188 @@
+/**
+ * One page of Fiskil transactions: parsed once, judged row by row, mapped only where asked. It decides which rows are
+ * the connection's own, which are wanted and when they count; windows and ceilings are not its business.
+ */
+import type { CategoryKey } from '#contract/categories.ts'
+import type { Transaction } from '#contract/resources.ts'
+import { isNegative } from '#kernel/decimal.ts'
+import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
+import type { AccountRef, PageCursor, RowPage, RowsQuery } from '../port.ts'
+import { isRecord, readExactJson, readJson, readListPage } from './lists.ts'
+import { isFilled, readAmount, toCategoryKey } from './map.ts'
+import { malformed } from './refusal.ts'
+
+export interface PageSource {
+  readonly query: RowsQuery
+  /** The cursor that this page was asked with. */
+  readonly cursor: PageCursor | null
+  readonly body: Uint8Array
+  /** Our own base address. */
+  readonly base: URL
+  /** Told of values outside the known lists. */
+  readonly odd: (what: string) => void
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Reads a page; throws UpstreamError `malformed` when the body is no page of transactions. */
+export function openTransactionPage(source: PageSource): RowPage<Transaction> {
+  const { query, body, base } = source
+  let page = readListPage(readJson(body), 'transactions', base)
+  // Amounts are documented as text. Should they come as numbers, the page is read again so that no digit is lost (R24).
+  if (page.rows.some((row) => isRecord(row) && typeof row.amount === 'number')) {
+    page = readListPage(readExactJson(body), 'transactions', base)
+  }
+  if (page.next !== null && page.next === source.cursor) {
+    throw malformed('the next page of transactions is this page')
+  }
+  const rows = page.rows.map(toRow)
+  const arrangement = query.connection.upstreamId
+  const accounts = new Map<unknown, AccountRef>()
+  for (const account of query.accounts) accounts.set(account.upstreamId, account)
+
+  let ownRows = 0
+  for (const row of rows) if (row.arrangement_id === arrangement) ownRows += 1
+
+  return {
+    length: rows.length,
+    next: page.next,
+    ahead: [],
+    ownRows,
+    body,
+    head(index) {
+      const row = rowAt(rows, index)
+      const account = wantedAccount(row, index, arrangement, accounts)
+      if (account === null || !isPosted(row, index)) return null
+      return { id: readId(row, index), account, time: readTime(row, index, query).time }
+    },
+    map(index) {
+      const row = rowAt(rows, index)
+      const account = wantedAccount(row, index, arrangement, accounts)
+      if (account === null || !isPosted(row, index)) {
+        throw new RangeError(`row ${index} is not wanted: ask head first`)
+      }
+      return toTransaction(row, index, { account, query, odd: source.odd })
+    },
+  }
+}
+
+function toRow(row: unknown, index: number): Row {
+  if (!isRecord(row)) throw malformed(`transactions[${index}] is no object`)
+  return row
+}
+
+function rowAt(rows: readonly Row[], index: number): Row {
+  const row = rows[index]
+  if (row === undefined) throw new RangeError(`the page has no row ${index}`)
+  return row
+}
+
+/**
+ * The account of a row, null when it was not asked for. Unscoped lists mix the banks of one end user, and one account id
+ * may occur under two consents: the consent is checked first, and nothing else of foreign rows is looked at.
+ */
+function wantedAccount(
+  row: Row,
+  index: number,
+  arrangement: string,
+  accounts: ReadonlyMap<unknown, AccountRef>,
+): AccountRef | null {
+  if (row.arrangement_id !== arrangement) {
+    if (typeof row.arrangement_id === 'string') return null
+    throw unreadable(index, 'arrangement_id')
+  }
+  const account = accounts.get(row.account_id)
+  if (account === undefined && typeof row.account_id !== 'string') {
+    throw unreadable(index, 'account_id')
+  }
+  return account ?? null
+}
+
+/** Only posted rows are asked for and only posted rows are shown, whatever else may be sent. */
+function isPosted(row: Row, index: number): boolean {
+  if (row.status === 'POSTED') return true
+  if (typeof row.status === 'string' && row.status !== '') return false
+  throw unreadable(index, 'status')
+}
+
+function readId(row: Row, index: number): string {
+  const id = row.fiskil_id
+  if (typeof id !== 'string' || id === '') throw unreadable(index, 'fiskil_id')
+  return id
+}
+
+interface RowTime {
+  /** As it was sent. */
+  readonly text: string
+  readonly time: Micros
+  /** Set when the bank told a day without a time: such a day is never shifted (reading R16a). */
+  readonly day: string | null
+}
+
+/** When a row counts: posting, else execution, else value time. */
+function readTime(row: Row, index: number, query: RowsQuery): RowTime {
+  const text =
+    readText(row.posting_date_time, index, 'posting_date_time') ??
+    readText(row.execution_date_time, index, 'execution_date_time') ??
+    readText(row.value_date_time, index, 'value_date_time')
+  if (text === null) throw unreadable(index, 'posting_date_time')
+  const time = parseInstant(text)
+  if (time !== null) return { text, time, day: null }
+  const day = parseDay(text)
+  if (day === null) throw unreadable(index, 'posting_date_time')
+  return { text, time: query.zone.startOfDay(day), day }
+}
+
+function toTransaction(
+  row: Row,
+  index: number,
+  context: {
+    readonly account: AccountRef
+    readonly query: RowsQuery
+    readonly odd: (what: string) => void
+  },
+): Transaction {
+  const { account, query } = context
+  const text = (name: string) => readText(row[name], index, name)
+  const { text: datetime, time, day } = readTime(row, index, query)
+  const amount = readAmount(row.amount)
+  if (amount === undefined || amount === null) throw unreadable(index, 'amount')
+  // BPAY rows name no merchant but a biller: showing it instead is a choice of ours.
+  const merchantName = text('merchant_name') ?? text('biller_name')
+  return {
+    id: readId(row, index),
+    accountId: account.id,
+    accountName: account.name,
+    status: 'posted',
+    date: day ?? query.zone.dayOf(time),
+    datetime,
+    description: text('description') ?? text('reference') ?? merchantName ?? '',
+    amount,
+    direction: isNegative(amount) ? 'debit' : 'credit',
+    category: readCategory(row, index, context.odd),
+    merchantName,
+    merchantCategoryCode: text('merchant_category_code'),
+  }
+}
+
+function readCategory(row: Row, index: number, odd: (what: string) => void): CategoryKey | null {
+  const { category } = row
+  if (category === null || category === undefined) return null
+  if (!isRecord(category)) throw unreadable(index, 'category')
+  const primary = readText(category.primary_category, index, 'category.primary_category')
+  if (primary === null) return null
+  const key = toCategoryKey(primary)
+  if (key === null) odd('unknown category')
+  return key
+}
+
+/** An optional text: null when absent or blank. Anything but text is unreadable, a number included. */
+function readText(value: unknown, index: number, name: string): string | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string') throw unreadable(index, name)
+  return isFilled(value) ? value : null
+}
+
+function unreadable(index: number, field: string): Error {
+  return malformed(`transactions[${index}].${field} cannot be read`)
+}
