@@ -1,0 +1,47 @@
+/**
+ * Forgets a person: their keys stop at once, their consents are ended at the providers as far as these answer in time,
+ * then everything of theirs is purged. A provider that is away does not keep us from forgetting; it is reported.
+ */
+import type { UserId } from '#kernel/ids.ts'
+import type { LoginRow } from '#store/port.ts'
+import type { ActionDeps } from './deps.ts'
+import { endConsent } from './end-consent.ts'
+
+/** False when there is no such user. */
+export type DeleteUser = (id: UserId) => Promise<boolean>
+
+/** Makes the action. All consents together have one action's patience; the providers are asked side by side. */
+export function makeDeleteUser(deps: ActionDeps): DeleteUser {
+  const { store, clock } = deps
+  return async (id) => {
+    for (const key of await store.keys.list(id)) {
+      if (key.revokedAt === null) await store.keys.revoke(key.id, clock.now())
+    }
+    return deps.turns.take(id, async () => {
+      const logins = await store.logins.list(id)
+      for (const login of logins) {
+        for (const row of await store.connections.listByLogin(login.id)) {
+          await store.connections.setStatus(row.id, 'deleting')
+        }
+      }
+      const deadline = performance.now() + deps.timeoutMs
+      await Promise.all(logins.map((login) => endLogin(deps, login, deadline)))
+      return store.users.delete(id)
+    })
+  }
+}
+
+async function endLogin(deps: ActionDeps, login: LoginRow, deadline: number): Promise<void> {
+  const rows = await deps.store.connections.listByLogin(login.id)
+  for (const [index, row] of rows.entries()) {
+    const last = index === rows.length - 1
+    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
+    const end = await endConsent(deps, { login, row, last }, { timeoutMs, priority: 'user' })
+    deps.report.deletion({
+      provider: row.provider,
+      connectionId: row.id,
+      outcome: end.kind === 'ended' ? 'done' : 'abandoned',
+      detail: end.kind === 'ended' ? '' : end.detail,
+    })
+  }
+}
