@@ -4,15 +4,31 @@
  */
 import type { Kv } from '../kv-port.ts'
 import { type MemoryKvOptions, openMemoryKv } from './memory.ts'
+import { openRedisKv } from './redis.ts'
+import { type KvLog, type KvMetrics, silentLog, silentMetrics } from './report.ts'
+
+export type { KvConcern, KvLog, KvMetrics } from './report.ts'
 
 export interface KvOptions extends MemoryKvOptions {
-  /** Null keeps everything in this process. */
+  /** `redis://` or `rediss://`; null keeps everything in this process. */
   readonly redisUrl: string | null
   /** 32 bytes from which names and values in Redis are kept; the same in every process of one service. */
   readonly cacheKey: Uint8Array
+  readonly log?: KvLog
+  readonly metrics?: KvMetrics
 }
 
-/** Opens fast state. The caller closes it. */
+/**
+ * Opens fast state; the caller closes it. With a Redis that cannot be reached it opens all the same, says so in the log,
+ * and uses it as soon as it is there. Rejects for a URL of another scheme and a `cacheKey` that has not 32 bytes.
+ */
 export async function openKv(options: KvOptions): Promise<Kv> {
-  return openMemoryKv(options)
+  if (options.redisUrl === null) return openMemoryKv(options)
+  return openRedisKv({
+    url: options.redisUrl,
+    clock: options.clock,
+    secret: options.cacheKey,
+    maxEntryBytes: Math.min(options.cacheMaxEntryBytes, options.cacheMaxBytes),
+    report: { log: options.log ?? silentLog, metrics: options.metrics ?? silentMetrics },
+  })
 }

@@ -1,0 +1,242 @@
+/**
+ * Fast state shared through Redis: the contract by the server's own time on a shorter scale, what several processes see
+ * of each other, and what Redis may never show to whoever reads it.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { after, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { systemClock } from '#kernel/time.ts'
+import { breakerRule } from '#store/kv/breaker-rule.ts'
+import { openKv } from '#store/kv/open.ts'
+import { openRedisKv, type RedisKvOptions } from '#store/kv/redis.ts'
+import { makeSeal } from '#store/kv/redis-seal.ts'
+import { silentLog, silentMetrics } from '#store/kv/report.ts'
+import type { Kv } from '#store/kv-port.ts'
+import { testKv } from '../contract/kv/kv-contract.ts'
+
+const url = readTestUrl()
+const secret = randomBytes(32)
+const prefix = `tributary-test-${randomUUID()}:`
+const minute = 60_000
+// A minute of the rules takes a second here.
+const scale = (ms: number) => Math.round(ms / 60)
+
+const shortRule = {
+  failures: breakerRule.failures,
+  windowMs: scale(breakerRule.windowMs),
+  openMs: scale(breakerRule.openMs),
+  probeMs: scale(breakerRule.probeMs),
+  forgetMs: scale(breakerRule.forgetMs),
+}
+const shortLeases = { leaseMs: scale(60_000), renewEveryMs: scale(20_000) }
+
+const opened: Kv[] = []
+
+/** Whatever was opened is closed at the end, so that a test that fails does not keep the run alive. */
+async function openShared(changes: Partial<RedisKvOptions> = {}): Promise<Kv> {
+  const kv = await openRedisKv({
+    url,
+    clock: systemClock,
+    secret,
+    maxEntryBytes: 1024 * 1024,
+    report: { log: silentLog, metrics: silentMetrics },
+    prefix,
+    breakerRule: shortRule,
+    leaseTiming: shortLeases,
+    ...changes,
+  })
+  opened.push(kv)
+  return kv
+}
+
+const raw = new Redis(url)
+after(async () => {
+  await Promise.all(opened.map((kv) => kv.close()))
+  const keys = await listKeys()
+  if (keys.length > 0) await raw.del(...keys)
+  await raw.quit()
+})
+
+testKv('fast state in Redis', async () => {
+  const kv = await openShared()
+  assert.equal(kv.isShared(), true)
+  return {
+    kv,
+    scale,
+    pass: async (ms) => void (await sleep(scale(ms) + 2)),
+    slackMs: 200,
+    still: false,
+    close: () => kv.close(),
+  }
+})
+
+describe('two processes on one Redis', () => {
+  test('share the count of a window', async () => {
+    await withTwo(async (one, two) => {
+      const key = randomUUID()
+      await one.windows.take(key, 3, minute)
+      await two.windows.take(key, 3, minute)
+      assert.equal((await one.windows.take(key, 3, minute)).remaining, 0)
+      assert.equal((await two.windows.take(key, 3, minute)).allowed, false)
+      await one.windows.giveBack(key, 3, minute)
+      assert.equal((await two.windows.peek(key, 3, minute)).remaining, 1)
+    })
+  })
+
+  test('share the places in flight', async () => {
+    await withTwo(async (one, two) => {
+      const key = randomUUID()
+      const first = await one.leases.acquire(key, 2)
+      const second = await two.leases.acquire(key, 2)
+      assert.ok(first.lease !== null && second.lease !== null)
+      assert.equal((await one.leases.acquire(key, 2)).lease, null)
+      await second.lease.release()
+      assert.ok((await one.leases.acquire(key, 2)).lease !== null)
+    })
+  })
+
+  test('R21: share the breaker, and one of them gets the probe', async () => {
+    await withTwo(async (one, two) => {
+      const key = randomUUID()
+      await one.breakers.fail(key, false)
+      await two.breakers.fail(key, false)
+      await one.breakers.fail(key, false)
+      assert.equal((await two.breakers.check(key)).kind, 'open')
+      await sleep(shortRule.openMs + 5)
+      const states = await Promise.all([one, two, one, two].map((kv) => kv.breakers.check(key)))
+      assert.equal(states.filter((state) => state.kind === 'probe').length, 1)
+      await two.breakers.succeed(key, true)
+      assert.equal((await one.breakers.check(key)).kind, 'closed')
+    })
+  })
+
+  test('R10: serve each other what one of them stored', async () => {
+    await withTwo(async (one, two) => {
+      const key = randomUUID()
+      await one.cache.set(key, { body: Buffer.from('shared'), truncated: true }, minute)
+      const found = await two.cache.get(key)
+      assert.ok(found.kind === 'hit')
+      assert.equal(Buffer.from(found.answer.body).toString(), 'shared')
+    })
+  })
+
+  test('the places of a process that died come back when its leases expire', async () => {
+    const dying = await openShared({ leaseTiming: { ...shortLeases, renewEveryMs: minute } })
+    const living = await openShared()
+    const key = randomUUID()
+    assert.ok((await dying.leases.acquire(key, 1)).lease !== null)
+    assert.equal((await living.leases.acquire(key, 1)).lease, null)
+    await sleep(shortLeases.leaseMs + 10)
+    assert.ok((await living.leases.acquire(key, 1)).lease !== null)
+  })
+
+  test('the places of a process that stops in good order come back at once', async () => {
+    const stopping = await openShared()
+    const living = await openShared()
+    const key = randomUUID()
+    await stopping.leases.acquire(key, 1)
+    await stopping.close()
+    assert.ok((await living.leases.acquire(key, 1)).lease !== null)
+  })
+})
+
+describe('whoever reads Redis', () => {
+  test('finds no key, no query and no word of an answer in the clear', async () => {
+    const kv = await openShared()
+    const canary = `canary-${randomUUID()}`
+    await kv.cache.set(canary, { body: Buffer.from(canary.repeat(50)), truncated: false }, minute)
+    await kv.windows.take(canary, 5, minute)
+    await kv.leases.acquire(canary, 5)
+    await kv.breakers.fail(canary, false)
+    const seen = await dumpAll()
+    assert.ok(seen.keys >= 4)
+    assert.equal(seen.text.includes('canary'), false)
+  })
+
+  test('cannot pass one answer off as another, nor change one: both are misses and counted', async () => {
+    let unreadable = 0
+    const metrics = {
+      ...silentMetrics,
+      unreadable() {
+        unreadable += 1
+      },
+    }
+    const kv = await openShared({ report: { log: silentLog, metrics } })
+    const seal = makeSeal(secret, prefix)
+    const [mine, yours] = [randomUUID(), randomUUID()]
+    await kv.cache.set(mine, { body: Buffer.from('mine'), truncated: false }, minute)
+    const stored = await raw.getBuffer(seal.name('cache', mine))
+    assert.ok(stored !== null)
+    await raw.set(seal.name('cache', yours), stored, 'PX', minute)
+    assert.equal((await kv.cache.get(yours)).kind, 'miss')
+    for (const at of [0, 5, 20, 30, stored.length - 1]) {
+      const changed = Buffer.from(stored)
+      changed[at] = (changed[at] ?? 0) ^ 1
+      await raw.set(seal.name('cache', mine), changed, 'PX', minute)
+      assert.equal((await kv.cache.get(mine)).kind, 'miss', `byte ${at}`)
+    }
+    await raw.set(seal.name('cache', mine), 'x', 'PX', minute)
+    assert.equal((await kv.cache.get(mine)).kind, 'miss')
+    assert.equal(unreadable, 7)
+  })
+
+  test('with another secret reads nothing of what this one stored', async () => {
+    const [mine, other] = [await openShared(), await openShared({ secret: randomBytes(32) })]
+    await mine.cache.set('k', { body: Buffer.from('x'), truncated: false }, minute)
+    assert.equal((await other.cache.get('k')).kind, 'miss')
+  })
+})
+
+test('everything left in Redis expires by itself', async () => {
+  const kv = await openShared()
+  const key = randomUUID()
+  await kv.cache.set(key, { body: Buffer.from('x'), truncated: false }, minute)
+  await kv.windows.take(key, 5, minute)
+  await kv.leases.acquire(key, 5)
+  for (let i = 0; i < 3; i += 1) await kv.breakers.fail(key, false)
+  await kv.breakers.fail(randomUUID(), false)
+  for (const one of await listKeys()) {
+    assert.notEqual(await raw.pttl(one), -1, `${one} never expires`)
+  }
+})
+
+test('a URL that is none of Redis is refused without being shown', async () => {
+  for (const redisUrl of ['http://u:hush@localhost', 'localhost:6379', 'hush']) {
+    const opening = openKv({
+      redisUrl,
+      clock: systemClock,
+      cacheMaxBytes: 1024,
+      cacheMaxEntryBytes: 1024,
+      cacheKey: secret,
+    })
+    await assert.rejects(opening, (error: Error) => {
+      return /redis:\/\//.test(error.message) && !error.message.includes('hush')
+    })
+  }
+})
+
+async function withTwo(run: (one: Kv, two: Kv) => Promise<void>): Promise<void> {
+  await run(await openShared(), await openShared())
+}
+
+async function listKeys(): Promise<string[]> {
+  const keys: string[] = []
+  for await (const some of raw.scanStream({ match: `${prefix}*`, count: 1000 })) keys.push(...some)
+  return keys
+}
+
+async function dumpAll(): Promise<{ keys: number; text: string }> {
+  const keys = await listKeys()
+  const values = await Promise.all(keys.map((key) => raw.dumpBuffer(key)))
+  const text = values.map((value) => value?.toString('latin1') ?? '').join('\n')
+  return { keys: keys.length, text: `${keys.join('\n')}\n${text}` }
+}
+
+function readTestUrl(): string {
+  const text = process.env.TEST_REDIS_URL
+  if (text === undefined)
+    throw new Error('TEST_REDIS_URL is not set: where is the Redis to test on?')
+  return text
+}
