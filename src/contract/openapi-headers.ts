@@ -1,0 +1,110 @@
+/**
+ * Response headers of the OpenAPI description (specification, "Common response headers"; readings R2, R5 to R9).
+ * `required` means: on every response that lists the header.
+ */
+import type { Json, JsonObject } from './openapi-schemas.ts'
+
+const text = { type: 'string' }
+const count = { type: 'integer', minimum: 0 }
+
+const headers = {
+  'X-Request-Id': {
+    description: 'Id of this request; quote it when you report a problem.',
+    required: true,
+    schema: { type: 'string', minLength: 1 },
+    example: '3f6a1c0e-5a0b-4a39-9b0a-6a5f0f6d2b11',
+  },
+  'X-Cache': {
+    description:
+      'HIT: served from the cache. MISS: computed. BYPASS: the cache was not asked or may not hold the answer.',
+    required: true,
+    schema: { type: 'string', enum: ['HIT', 'MISS', 'BYPASS'] },
+    example: 'MISS',
+  },
+  'X-RateLimit-Limit': {
+    description: 'Requests per window of the bucket that this request was counted in.',
+    required: true,
+    schema: count,
+    example: 60,
+  },
+  'X-RateLimit-Remaining': {
+    description: 'Requests left in the window.',
+    required: true,
+    schema: count,
+    example: 59,
+  },
+  'X-RateLimit-Reset': {
+    description: 'Epoch seconds when the bucket resets, rounded up.',
+    required: true,
+    schema: count,
+    example: 1795144560,
+  },
+  'Retry-After': {
+    description: 'Seconds until it makes sense to ask again.',
+    required: true,
+    schema: count,
+    example: 30,
+  },
+  'WWW-Authenticate': {
+    description: 'The challenge of RFC 6750.',
+    required: true,
+    schema: text,
+    example: 'Bearer error="invalid_token"',
+  },
+  'X-Service-Truncated': {
+    description:
+      'Present when the row ceiling or the page cap ended the reading early: hasMore is true, and total is a lower bound or null. Go on with the next offset.',
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
+  Deprecation: {
+    description: 'Present on calls without accountId, which are deprecated.',
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
+  Sunset: {
+    description: 'The HTTP date after which calls without accountId end.',
+    schema: text,
+    example: 'Wed, 01 Sep 2027 00:00:00 GMT',
+  },
+  Link: {
+    description: 'Where the deprecation is explained (`rel="deprecation"`).',
+    schema: text,
+    example: '</doc>; rel="deprecation"',
+  },
+} as const satisfies Record<string, JsonObject>
+
+export type HeaderName = keyof typeof headers
+
+/** On every response of every operation. */
+export const everywhere: readonly HeaderName[] = [
+  'X-Request-Id',
+  'X-Cache',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+]
+
+/** On answers to calls that use something deprecated. */
+export const deprecation: readonly HeaderName[] = ['Deprecation', 'Sunset', 'Link']
+
+/** Component names have no hyphens: `XCache`, `RetryAfter`. */
+const componentName = (name: HeaderName) => name.replaceAll('-', '')
+
+/** Every header by component name. */
+export function makeHeaders(): JsonObject {
+  const names = Object.keys(headers) as HeaderName[]
+  return Object.fromEntries(
+    names.map((name): [string, Json] => [componentName(name), headers[name]]),
+  )
+}
+
+/** The `headers` map of a response. */
+export function headerReferences(names: readonly HeaderName[]): JsonObject {
+  return Object.fromEntries(
+    names.map((name): [string, Json] => [
+      name,
+      { $ref: `#/components/headers/${componentName(name)}` },
+    ]),
+  )
+}

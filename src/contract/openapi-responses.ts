@@ -1,0 +1,131 @@
+/**
+ * Responses of the OpenAPI description: per operation its 200, and each error that it can answer, grouped by status with
+ * one example per error of the catalogue. Answers that read the same for every operation share a component.
+ */
+import { type ErrorName, errorCatalogue } from './errors.ts'
+import { errorExample, makeErrorExamples, replyExamples } from './openapi-examples.ts'
+import { deprecation, everywhere, type HeaderName, headerReferences } from './openapi-headers.ts'
+import { pascalCase } from './openapi-parameters.ts'
+import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
+import { commonErrors, type Operation, operations } from './operations.ts'
+
+const statusNames: Readonly<Record<number, string>> = {
+  200: 'Ok',
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  501: 'NotImplemented',
+  503: 'Unavailable',
+}
+
+export interface Responses {
+  /** `components.responses` and `components.examples`. */
+  readonly components: JsonObject
+  readonly examples: JsonObject
+  /** The `responses` map of each operation, by operation name. */
+  readonly byOperation: ReadonlyMap<string, JsonObject>
+}
+
+/** Makes the responses of every operation and their shared components. */
+export function makeResponses(): Responses {
+  const components: Record<string, Json> = {}
+  const byOperation = new Map<string, JsonObject>()
+  for (const operation of operations) {
+    const references: Record<string, Json> = {}
+    for (const [status, response] of responsesOf(operation)) {
+      const name = componentName(operation, status, response)
+      components[name] = response
+      references[String(status)] = { $ref: `#/components/responses/${name}` }
+    }
+    byOperation.set(operation.name, references)
+  }
+  const used = JSON.stringify(components)
+  const examples = Object.entries(makeErrorExamples()).filter(([name]) =>
+    used.includes(`"#/components/examples/${name}"`),
+  )
+  return { components, examples: Object.fromEntries(examples), byOperation }
+}
+
+/** The plain name where the answer is what any operation would give, else one that names the operation. */
+function componentName(operation: Operation, status: number, response: JsonObject): string {
+  const name = statusNames[status]
+  if (name === undefined) throw new Error(`status ${status} has no component name`)
+  const plain = groupByStatus([...commonErrors, 'not_found']).get(status)
+  const isPlain =
+    plain !== undefined &&
+    JSON.stringify(errorResponse(null, status, plain)) === JSON.stringify(response)
+  return isPlain ? name : `${pascalCase(operation.name)}${name}`
+}
+
+function* responsesOf(operation: Operation): Generator<[number, JsonObject]> {
+  yield [200, okResponse(operation)]
+  // Any other method on the path is answered `not_found` (specification, "Endpoints").
+  const names = new Set<ErrorName>([...commonErrors, ...operation.errors, 'not_found'])
+  const groups = [...groupByStatus([...names])].sort(([left], [right]) => left - right)
+  for (const [status, group] of groups) yield [status, errorResponse(operation, status, group)]
+}
+
+function okResponse(operation: Operation): JsonObject {
+  const truncates = operation.name === 'list_transactions' || operation.name === 'list_trades'
+  const truncation: readonly HeaderName[] = truncates ? ['X-Service-Truncated'] : []
+  return {
+    description: operation.reply.meta()?.description ?? `Answer of “${operation.title}”.`,
+    headers: headerReferences([...everywhere, ...truncation, ...deprecationOf(operation)]),
+    content: {
+      'application/json': {
+        schema: schemaReference(operation.reply),
+        examples: replyExamples[operation.name],
+      },
+    },
+  }
+}
+
+/** `operation` is null for the form that is common to all. */
+function errorResponse(
+  operation: Operation | null,
+  status: number,
+  names: readonly ErrorName[],
+): JsonObject {
+  const own = ownHeaders(status)
+  const examples = names.map((name): [string, Json] => [
+    name,
+    errorExample(name, operation?.name ?? null) ?? { $ref: `#/components/examples/${name}` },
+  ])
+  return {
+    description: names.map(describeError).join('\n\n'),
+    headers: headerReferences([...everywhere, ...own, ...deprecationOf(operation)]),
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  }
+}
+
+function describeError(name: ErrorName): string {
+  const { code, when } = errorCatalogue[name]
+  return code === null ? `Without a code: ${when}` : `\`${code}\`: ${when}`
+}
+
+function ownHeaders(status: number): readonly HeaderName[] {
+  if (status === 401) return ['WWW-Authenticate']
+  return status === 429 || status === 503 ? ['Retry-After'] : []
+}
+
+/** Reading R9: errors carry them too. */
+function deprecationOf(operation: Operation | null): readonly HeaderName[] {
+  return operation?.name === 'list_transactions' ? deprecation : []
+}
+
+function groupByStatus(names: readonly ErrorName[]): Map<number, ErrorName[]> {
+  const groups = new Map<number, ErrorName[]>()
+  for (const name of names) {
+    const { status } = errorCatalogue[name]
+    groups.set(status, [...(groups.get(status) ?? []), name])
+  }
+  return groups
+}

@@ -1,0 +1,121 @@
+/**
+ * The OpenAPI 3.1 description of the REST API, derived from the table of operations: nothing about an operation is
+ * written twice. It is served at /openapi.json, checked in as docs/openapi.json, and what tests hold answers against.
+ */
+import { makeHeaders } from './openapi-headers.ts'
+import { makeParameters } from './openapi-parameters.ts'
+import { makeResponses } from './openapi-responses.ts'
+import { type Json, type JsonObject, makeSchemas } from './openapi-schemas.ts'
+import { type Operation, type OperationName, operations } from './operations.ts'
+
+export interface OpenApiOptions {
+  /** Public origin of the REST API, without a slash at its end. */
+  readonly baseUrl: string
+  /** Version of this software, e.g. `0.1.0`. */
+  readonly version: string
+}
+
+/** Makes the whole document; the same options give the same document, key for key. */
+export function makeOpenApi(options: OpenApiOptions): JsonObject {
+  const parameters = makeParameters()
+  const responses = makeResponses()
+  const paths = operations.map((operation): [string, Json] => [
+    operation.path,
+    {
+      get: {
+        operationId: operationId(operation.name),
+        summary: operation.title,
+        description: describe(operation),
+        tags: [tagOf[operation.name]],
+        parameters: parameters.byOperation.get(operation.name) ?? [],
+        responses: responses.byOperation.get(operation.name) ?? {},
+      },
+    },
+  ])
+  return {
+    openapi: '3.1.0',
+    info: makeInfo(options),
+    servers: [{ url: options.baseUrl, description: 'This server' }],
+    security: [{ apiKey: [] }],
+    tags,
+    paths: Object.fromEntries(paths),
+    components: {
+      securitySchemes: { apiKey: securityScheme },
+      schemas: makeSchemas(),
+      parameters: parameters.components,
+      headers: makeHeaders(),
+      responses: responses.components,
+      examples: responses.examples,
+    },
+  }
+}
+
+const securityScheme: JsonObject = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'An API key of the dashboard, sent as `Authorization: Bearer <API key>`. A key is shown only once, when it is made.',
+}
+
+const tags = [
+  { name: 'Connections', description: 'What is linked: institutions and their accounts.' },
+  { name: 'Banking', description: 'Balances and posted transactions, live from the bank.' },
+  {
+    name: 'Brokerage',
+    description: 'Holdings and trades, live from the broker. Needs the Professional plan.',
+  },
+  { name: 'Reference', description: 'Fixed lists.' },
+]
+
+const tagOf: Readonly<Record<OperationName, string>> = {
+  list_connections: 'Connections',
+  list_accounts: 'Connections',
+  list_balances: 'Banking',
+  list_transactions: 'Banking',
+  list_holdings: 'Brokerage',
+  list_trades: 'Brokerage',
+  list_categories: 'Reference',
+}
+
+const introduction = `A read-only window on one person's banks and brokers. Every amount is fetched live from the
+provider; none of it is stored.
+
+- **Beta.** Paths, parameters and the shape of answers may still change. Deprecated use is announced by the
+  \`Deprecation\`, \`Sunset\` and \`Link\` headers. Expect new fields in any object.
+- **Decimals are strings.** Balances, amounts, quantities and prices are exact decimal text. Parse them as decimals,
+  never as floats.
+- **Paging.** While \`pagination.hasMore\` is true, ask again with \`offset\` = \`pagination.offset\` +
+  \`pagination.limit\`. Test \`hasMore\`, not \`total\` or the number of rows: a page can be shorter than the limit you
+  asked for, and \`pagination.limit\` then says how far it reached.
+- **Errors** have one envelope: \`{ "error": { "message", "code"?, "details"? } }\`. Branch on \`code\`. A failure never
+  looks like an empty list.
+- **Limits.** \`X-RateLimit-*\` tells where you stand; after 429 and 503 wait for \`Retry-After\` seconds.
+
+The same operations are offered to AI agents as MCP tools.`
+
+function makeInfo(options: OpenApiOptions): JsonObject {
+  return {
+    title: 'Tributary',
+    summary: "A read-only window on a person's banks and brokers.",
+    description: introduction,
+    version: options.version,
+    contact: { name: 'The operator of this server', url: options.baseUrl },
+    license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+  }
+}
+
+/** `list_accounts` → `listAccounts`: the names that generated clients give their methods, hence stable. */
+function operationId(name: OperationName): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function describe(operation: Operation): string {
+  const bucket = `Counted in the ${operation.bucket} rate bucket`
+  const cap = operation.bucket === 'heavy' ? ', with a cap on requests in flight' : ''
+  const plan = operation.access === 'brokerage' ? ' Needs the Professional plan.' : ''
+  return `${operation.description}\n\nCached for ${lifetime(operation.cacheSeconds)}. ${bucket}${cap}.${plan}`
+}
+
+function lifetime(seconds: number): string {
+  return seconds <= 60 ? `${seconds} seconds` : `${seconds / 60} minutes`
+}
