@@ -1,0 +1,33 @@
+/**
+ * Where a server listens, and whether anybody but this machine can reach it.
+ */
+import { BlockList, isIP } from 'node:net'
+
+export interface Listener {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** Only this machine can reach it. */
+  readonly isLoopback: boolean
+}
+
+export function toListener(host: string, port: number): Listener {
+  return { host, port, isLoopback: isLoopbackHost(host) }
+}
+
+/** True for `localhost`, names below it (RFC 6761 §6.3), 127.0.0.0/8 and ::1. */
+export function isLoopbackHost(host: string): boolean {
+  const version = isIP(host)
+  if (version === 0) return /^(?:.+\.)?localhost$/i.test(host)
+  const loopback = new BlockList()
+  loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+  loopback.addAddress('::1', 'ipv6')
+  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** True when both would bind the same port of the same interface. */
+export function isSameListener(one: Listener, other: Listener): boolean {
+  if (one.port === 0 || one.port !== other.port) return false
+  const names = [one.host, other.host].map((host) => (host === 'localhost' ? '127.0.0.1' : host))
+  return names[0] === names[1] || names.some((name) => name === '0.0.0.0' || name === '::')
+}

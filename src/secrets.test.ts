@@ -1,0 +1,121 @@
+/** Proves that secrets are generated once, for their owner's eyes only, and never overwritten. */
+import assert from 'node:assert/strict'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Environment, readConfig } from './config.ts'
+import { loadSecrets, SecretsError } from './secrets.ts'
+
+async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-secrets-'))
+  try {
+    await body(folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+const load = (folder: string, environment: Environment = {}) =>
+  loadSecrets(readConfig({ DATA_DIR: join(folder, 'data'), ...environment }))
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777
+
+test('missing secrets are generated: 0600 files, the keys in a 0700 folder, the same on the next start', () =>
+  inFolder(async (folder) => {
+    const first = await load(folder)
+    const keyFile = join(folder, 'data/secrets/encryption-key')
+    const tokenFile = join(folder, 'data/admin-token')
+    assert.deepEqual(first.warnings, [])
+    assert.equal(first.adminTokenFile, tokenFile)
+    assert.equal(await modeOf(keyFile), 0o600)
+    assert.equal(await modeOf(tokenFile), 0o600)
+    assert.equal(await modeOf(join(folder, 'data/secrets')), 0o700)
+    assert.equal((await readFile(tokenFile, 'utf8')).trim(), first.adminToken.reveal())
+    assert.ok(first.adminToken.reveal().length >= 43)
+    assert.deepEqual(
+      first.encryptionKeys.reveal().map((key) => key.length),
+      [32],
+    )
+    const second = await load(folder)
+    assert.equal(second.adminToken.reveal(), first.adminToken.reveal())
+    assert.deepEqual(second.encryptionKeys.reveal(), first.encryptionKeys.reveal())
+    assert.deepEqual((await readdir(join(folder, 'data'))).sort(), ['admin-token', 'secrets'])
+    assert.deepEqual(await readdir(join(folder, 'data/secrets')), ['encryption-key'])
+  }))
+
+test('the admin token is the same in sandbox and live mode: the command line finds it in DATA_DIR', () =>
+  inFolder(async (folder) => {
+    const sandbox = await load(folder, { SANDBOX: 'true' })
+    const live = await load(folder, { SANDBOX: 'false' })
+    assert.equal(live.adminToken.reveal(), sandbox.adminToken.reveal())
+  }))
+
+test('ten processes that start at once agree on one key and one token', () =>
+  inFolder(async (folder) => {
+    const all = await Promise.all(Array.from({ length: 10 }, () => load(folder)))
+    assert.equal(new Set(all.map((one) => one.adminToken.reveal())).size, 1)
+    const keys = all.map((one) => Buffer.from(one.encryptionKeys.reveal()[0] ?? '').toString('hex'))
+    assert.equal(new Set(keys).size, 1)
+    assert.match(keys[0] ?? '', /^[0-9a-f]{64}$/)
+  }))
+
+test('what is configured is used, and nothing is written', () =>
+  inFolder(async (folder) => {
+    const key = Buffer.alloc(32, 5).toString('base64')
+    const secrets = await load(folder, { ENCRYPTION_KEY: key, ADMIN_TOKEN: 'configured-token-1' })
+    assert.equal(secrets.adminToken.reveal(), 'configured-token-1')
+    assert.equal(secrets.adminTokenFile, null)
+    assert.deepEqual([...(secrets.encryptionKeys.reveal()[0] ?? [])], Array(32).fill(5))
+    assert.deepEqual(await readdir(folder), [])
+  }))
+
+test('files that others can read are tightened, with a warning that names them', () =>
+  inFolder(async (folder) => {
+    const before = await load(folder)
+    await chmod(join(folder, 'data/admin-token'), 0o644)
+    await chmod(join(folder, 'data/secrets'), 0o755)
+    await chmod(join(folder, 'data/secrets/encryption-key'), 0o640)
+    const after = await load(folder)
+    assert.equal(after.warnings.length, 3)
+    assert.match(after.warnings.join('\n'), /admin-token could be read by others \(mode 0644\)/)
+    assert.equal(await modeOf(join(folder, 'data/admin-token')), 0o600)
+    assert.equal(await modeOf(join(folder, 'data/secrets')), 0o700)
+    assert.equal(await modeOf(join(folder, 'data/secrets/encryption-key')), 0o600)
+    assert.equal(after.adminToken.reveal(), before.adminToken.reveal())
+    assert.doesNotMatch(after.warnings.join(), new RegExp(before.adminToken.reveal()))
+  }))
+
+for (const content of ['', 'half a key', Buffer.alloc(16).toString('base64')]) {
+  test(`a damaged key file (${JSON.stringify(content)}) is refused and left as it is`, () =>
+    inFolder(async (folder) => {
+      const file = join(folder, 'data/secrets/encryption-key')
+      await mkdir(join(folder, 'data/secrets'), { recursive: true, mode: 0o700 })
+      await writeFile(file, content, { mode: 0o600 })
+      await assert.rejects(load(folder), (error: unknown) => {
+        assert.ok(error instanceof SecretsError)
+        assert.ok(error.message.includes(file))
+        return true
+      })
+      assert.equal(await readFile(file, 'utf8'), content)
+    }))
+}
+
+test('a data directory that cannot be made is one clear error', () =>
+  inFolder(async (folder) => {
+    await writeFile(join(folder, 'data'), 'a file stands here')
+    await assert.rejects(load(folder), SecretsError)
+  }))
+
+test('a key file with several keys rotates: all are given, the first one first', () =>
+  inFolder(async (folder) => {
+    const texts = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'))
+    await mkdir(join(folder, 'data/secrets'), { recursive: true, mode: 0o700 })
+    await writeFile(join(folder, 'data/secrets/encryption-key'), `${texts.join(',')}\n`, {
+      mode: 0o600,
+    })
+    const keys = (await load(folder)).encryptionKeys.reveal()
+    assert.deepEqual(
+      keys.map((key) => key[0]),
+      [1, 2],
+    )
+  }))

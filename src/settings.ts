@@ -1,0 +1,227 @@
+/**
+ * Every environment variable of the product, once: name, default, meaning and parser. `config.ts` reads it;
+ * `docs/configuration.md` and `.env.example` are written from it (`scripts/configuration.ts`).
+ */
+import { Secret } from '#kernel/secret.ts'
+import { parseEncryptionKeys } from './encryption-keys.ts'
+import * as read from './setting.ts'
+import { noProxies, parseTrustedProxies, type TrustedProxies } from './trusted-proxies.ts'
+
+const anyPort = { min: 0, max: 65_535 }
+const anyTimeout = { min: 10, max: 3_600_000 }
+const anyRate = { min: 0, max: 1_000_000 }
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+const trustProxy: read.Setting<TrustedProxies> = {
+  fallback: noProxies,
+  defaultText: 'false',
+  expects:
+    'false, or IP addresses and CIDRs such as 10.0.0.0/8, separated by commas (never everybody)',
+  meaning: 'Proxies whose `X-Forwarded-For` counts.',
+  isSecret: false,
+  parse: parseTrustedProxies,
+}
+
+const encryptionKey: read.Setting<Secret<readonly Uint8Array[]> | null> = {
+  fallback: null,
+  defaultText: 'generated into `DATA_DIR/secrets/`; required with `DATABASE_URL`',
+  expects: 'base64 of exactly 32 bytes (openssl rand -base64 32); several separated by commas',
+  meaning:
+    'Seals provider credentials and other secrets at rest: 32 bytes, base64. Several, separated by commas: the first encrypts, all decrypt.',
+  isSecret: true,
+  parse: (text) => {
+    const keys = parseEncryptionKeys(text)
+    return keys === undefined ? undefined : new Secret(keys)
+  },
+}
+
+const fiskilVersion: read.Setting<string> = {
+  fallback: 'v3',
+  defaultText: 'v3',
+  expects: 'v and a number, e.g. v3',
+  meaning: 'Value of the header `X-Fiskil-Version`.',
+  isSecret: false,
+  parse: (text) => (/^v\d{1,3}$/.test(text) ? text : undefined),
+}
+
+const rate = (perMinute: number, of: string) =>
+  read.integer(perMinute, anyRate, `Per minute: ${of}. \`0\`: no limit.`)
+
+/** The chapters of the documentation, in its order; a variable stands in exactly one. */
+export const chapters = {
+  Listeners: {
+    HOST: read.host(
+      '127.0.0.1',
+      'Public listener: REST, MCP, OAuth, dashboard, provider callbacks. On a non-loopback host `BASE_URL` must be set.',
+    ),
+    PORT: read.integer(3000, anyPort, 'Port of the public listener; `0`: any free one.'),
+    BASE_URL: read.origin({
+      meaning: 'Public origin of REST, documentation and dashboard.',
+      defaultText: 'the public listener’s origin',
+    }),
+    MCP_URL: read.origin({
+      meaning: 'Public origin of the agent interface (`{MCP_URL}/mcp`).',
+      defaultText: '`BASE_URL`',
+    }),
+    AUTH_URL: read.origin({
+      meaning: 'Public origin of the OAuth server.',
+      defaultText: '`BASE_URL`',
+    }),
+    ADMIN_HOST: read.host(
+      '127.0.0.1',
+      'Admin listener: admin API, `/healthz`, `/readyz`, `/metrics`. Keep it off the public network.',
+    ),
+    ADMIN_PORT: read.integer(3001, anyPort, 'Port of the admin listener; `0`: any free one.'),
+    ADMIN_TOKEN: read.secret(
+      'Bearer token of the admin API.',
+      'generated into `DATA_DIR/admin-token`, mode 0600',
+    ),
+    TRUST_PROXY: trustProxy,
+  },
+  Storage: {
+    DATA_DIR: read.directory('./data', 'Embedded database and generated secrets.'),
+    DATABASE_URL: read.secretUrl(['postgres', 'postgresql'], {
+      meaning: 'PostgreSQL 15 or newer.',
+      defaultText: 'none: the embedded database',
+    }),
+    REDIS_URL: read.secretUrl(['redis', 'rediss'], {
+      meaning: 'Valkey 8, or Redis 7 and newer: shared cache, limits, leases and breakers.',
+      defaultText: 'none: in memory',
+    }),
+    ENCRYPTION_KEY: encryptionKey,
+  },
+  'Users and plans': {
+    SANDBOX: read.flag(null, {
+      meaning:
+        'Emulated providers and made-up people, on a store of their own (`DATA_DIR/sandbox`). A store made in one mode refuses to open in the other.',
+      defaultText: '`true` when neither a provider nor `DATABASE_URL` is configured',
+    }),
+    DEFAULT_PLAN: read.choice(['none', 'developer', 'professional'], null, {
+      meaning: 'Plan of a user who has none set.',
+      defaultText: '`none`; `professional` in sandbox mode',
+    }),
+    SIGN_UP: read.choice(['open', 'invite'], null, {
+      meaning: 'Who may sign up: anybody, or whom an operator created.',
+      defaultText: '`invite`; `open` in sandbox mode',
+    }),
+    BROKERAGE_DURING_TRIAL: read.flag(false, {
+      meaning: 'A trialing Professional keeps brokerage access.',
+    }),
+    SMTP_URL: read.secretUrl(['smtp', 'smtps'], {
+      meaning: 'Mail server for invitations and notices.',
+      defaultText: 'none: no mail',
+    }),
+  },
+  Providers: {
+    FISKIL_BASE_URL: read.webUrl('https://api.fiskil.com', 'Fiskil (AU banking), without `/v1`.'),
+    FISKIL_CLIENT_ID: read.text(null, { meaning: 'Fiskil: client id.' }),
+    FISKIL_CLIENT_SECRET: read.secret('Fiskil: client secret.'),
+    FISKIL_WEBHOOK_SECRET: read.secret('Fiskil: signing secret of its webhooks. Optional.'),
+    FISKIL_TEAM_ID: read.text(null, {
+      meaning: 'Fiskil: team id, for its list of institutions.',
+      defaultText: '`FISKIL_CLIENT_ID`',
+    }),
+    FISKIL_VERSION: fiskilVersion,
+    AKAHU_BASE_URL: read.webUrl(
+      'https://api.akahu.io/v1',
+      'Akahu (NZ banking), including its `/v1`.',
+    ),
+    AKAHU_OAUTH_URL: read.webUrl('https://oauth.akahu.nz', 'Akahu: authorisation page.'),
+    AKAHU_APP_TOKEN: read.secret('Akahu: app id token (`app_token_…`).'),
+    AKAHU_APP_SECRET: read.secret('Akahu: app secret.'),
+    SNAPTRADE_BASE_URL: read.webUrl(
+      'https://api.snaptrade.com',
+      'SnapTrade (brokerage); its paths have no prefix.',
+    ),
+    SNAPTRADE_CLIENT_ID: read.text(null, { meaning: 'SnapTrade: client id.' }),
+    SNAPTRADE_CONSUMER_KEY: read.secret('SnapTrade: consumer key; signs every request.'),
+    UPSTREAM_TIMEOUT_MS: read.integer(
+      20_000,
+      anyTimeout,
+      'Milliseconds for one call to a provider: connecting, waiting and reading.',
+    ),
+    REQUEST_TIMEOUT_MS: read.integer(
+      60_000,
+      anyTimeout,
+      'Milliseconds for one request in all; then it is answered with 503.',
+    ),
+    SYNC_INTERVAL_MINUTES: read.integer(
+      360,
+      { min: 1, max: 525_600 },
+      'Minutes between scheduled syncs of a connection (SnapTrade activities at most once in 24 h). `sync run` and provider webhooks always run.',
+    ),
+  },
+  Cache: {
+    CACHE_MAX_ENTRY_BYTES: read.integer(
+      1_048_576,
+      { min: 0, max: 1_073_741_824 },
+      'A larger answer is not cached (`X-Cache: BYPASS`).',
+    ),
+    CACHE_MAX_BYTES: read.integer(
+      134_217_728,
+      { min: 1024, max: 1_099_511_627_776 },
+      'Bytes of the cache in this process’s memory, in all.',
+    ),
+  },
+  Limits: {
+    RATE_LIMIT_CHEAP: rate(60, 'connections, accounts and categories, per key'),
+    RATE_LIMIT_MID: rate(30, 'balances, per key'),
+    RATE_LIMIT_HEAVY: rate(30, 'transactions, holdings and trades, per key'),
+    RATE_LIMIT_PREAUTH: rate(60, 'failed authentication, per address and start of the token'),
+    RATE_LIMIT_PREAUTH_IP: rate(6000, 'failed authentication, per address alone'),
+    RATE_LIMIT_REGISTER: rate(60, 'OAuth client registrations, per address'),
+    RATE_LIMIT_TOKEN: rate(120, 'OAuth token requests, per address'),
+    RATE_LIMIT_SIGNIN: rate(30, 'sign-in attempts, per address'),
+    CONCURRENCY_HEAVY: read.integer(
+      4,
+      { min: 0, max: 10_000 },
+      'Transactions, holdings and trades requests in flight, per key. `0`: no limit.',
+    ),
+  },
+  'Events and agents': {
+    WEBHOOK_ALLOW_PRIVATE: read.flag(null, {
+      meaning: 'Lets events go to loopback and private addresses, plain http and any port.',
+      defaultText: '`false`; `true` in sandbox mode on a loopback `HOST`',
+    }),
+    WEBHOOK_RETRY_SCHEDULE: read.integers(
+      [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
+      { min: 0, max: 604_800, count: 50 },
+      'Seconds before each attempt to deliver an event, each jittered by a tenth.',
+    ),
+    EVENT_RETENTION_HOURS: read.integer(
+      72,
+      { min: 0, max: 8760 },
+      'Hours for which a payload stays sealed for replay; `0` shreds it on delivery.',
+    ),
+    MCP_MAX_ANSWER_BYTES: read.integer(
+      90_000,
+      { min: 0, max: 16_777_216 },
+      'Ends a page of list_accounts, list_transactions or list_trades earlier; `0`: no bound.',
+    ),
+  },
+  Process: {
+    ROLE: read.choice(['all', 'api', 'worker'], 'all', { meaning: 'What this process does.' }),
+    LOG_LEVEL: read.choice(logLevels, 'info', {
+      meaning: 'Least level that is logged: JSON lines on stdout, pretty on a terminal.',
+    }),
+  },
+} as const
+
+type Chapters = typeof chapters
+type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never
+type Settings = UnionToIntersection<Chapters[keyof Chapters]>
+
+export type SettingName = keyof Settings
+/** What the environment says, variable by variable; null where it is silent and no plain default exists. */
+export type Values = {
+  readonly [Name in SettingName]: Settings[Name] extends read.Setting<infer Value> ? Value : never
+}
+
+/** Every variable with its setting, in the order of the documentation. */
+export const settings: readonly (readonly [SettingName, read.Setting<unknown>])[] = Object.values(
+  chapters,
+).flatMap((chapter) => Object.entries(chapter) as [SettingName, read.Setting<unknown>][])
