@@ -1,0 +1,78 @@
+/**
+ * The small bodies of Akahu, checked by schema: who a token belongs to, and the one list of accounts that serves
+ * discovery, balances and the question whether a login still lives. Numbers stay source text (reading R24).
+ */
+import { z } from 'zod'
+import { parseExactJson } from '#kernel/json.ts'
+import type { CallContext } from '../port.ts'
+import type { AkahuClient } from './client.ts'
+import { malformed } from './refusals.ts'
+
+const text = z.string()
+const id = z.string().min(1)
+
+const WireAccount = z.object({
+  _id: id,
+  _migrated: id.nullish(),
+  _authorisation: id.nullish(),
+  _credentials: id.nullish(),
+  connection: z.object({ _id: id, name: text, logo: text.nullish() }),
+  name: text,
+  status: text,
+  formatted_account: text.nullish(),
+  type: text,
+  balance: z
+    .object({ currency: text.nullish(), current: z.unknown(), available: z.unknown() })
+    .nullish(),
+  refreshed: z
+    .object({ balance: text.nullish(), transactions: text.nullish(), meta: text.nullish() })
+    .nullish(),
+})
+export type WireAccount = z.infer<typeof WireAccount>
+
+const AccountsBody = z.object({
+  success: z.literal(true),
+  items: z.array(WireAccount),
+  // The list is documented as not paged. Should that change, half a list would look like withdrawn consents.
+  cursor: z.object({ next: z.null() }).nullish(),
+})
+const MeBody = z.object({ success: z.literal(true), item: z.object({ _id: id }) })
+
+/** Every account of the token, in Akahu's order. */
+export async function fetchAccounts(
+  client: AkahuClient,
+  userToken: string,
+  call: CallContext,
+): Promise<readonly WireAccount[]> {
+  const request = { method: 'GET', route: '/accounts', target: '/accounts' } as const
+  return readBody(AccountsBody, await client.asUser(userToken, request, call)).items
+}
+
+/** The Akahu user that a token belongs to. */
+export async function fetchUserId(
+  client: AkahuClient,
+  userToken: string,
+  call: CallContext,
+): Promise<string> {
+  const request = { method: 'GET', route: '/me', target: '/me' } as const
+  return readBody(MeBody, await client.asUser(userToken, request, call)).item._id
+}
+
+/** The login an account belongs to: older data call it `_credentials`. Null when the account names none. */
+export function loginOf(account: WireAccount): string | null {
+  return account._authorisation ?? account._credentials ?? null
+}
+
+function readBody<Body>(schema: z.ZodType<Body>, bytes: Uint8Array): Body {
+  let parsed: unknown
+  try {
+    parsed = parseExactJson(Buffer.from(bytes).toString('utf8'))
+  } catch (cause) {
+    throw malformed('the answer is no JSON', cause)
+  }
+  const checked = schema.safeParse(parsed)
+  if (checked.success) return checked.data
+  // Paths only: the values at them are the user's.
+  const where = checked.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'body')
+  throw malformed(`the answer has another shape than expected at ${where.join(', ')}`)
+}

@@ -1,0 +1,66 @@
+/**
+ * From NZFCC, the category list that Akahu uses, to the sixteen keys of the contract. The mapping is our own (Akahu has
+ * no such keys, and no income or transfer groups); `quirks.md` names the source of the table.
+ */
+import { type CategoryKey, isCategoryKey } from '#contract/categories.ts'
+import { type Decimal, isNegative, isZero } from '#kernel/decimal.ts'
+import nzfcc from './nzfcc.data.json' with { type: 'json' }
+
+const byCode: ReadonlyMap<string, CategoryKey> = new Map(
+  nzfcc.rows.flatMap(({ _id, category }) =>
+    isCategoryKey(category) ? [[_id, category] as const] : [],
+  ),
+)
+
+/** For codes that are newer than the table: the ten groups hardly ever change. */
+const byGroup: ReadonlyMap<string, CategoryKey> = new Map([
+  ['Appearance', 'MERCHANDISE'],
+  ['Education', 'SERVICES'],
+  ['Food', 'FOOD_AND_DRINK'],
+  ['Health', 'MEDICAL'],
+  ['Household', 'HOME_IMPROVEMENT'],
+  ['Housing', 'RENT_AND_UTILITIES'],
+  ['Lifestyle', 'ENTERTAINMENT'],
+  ['Professional Services', 'SERVICES'],
+  ['Transport', 'TRANSPORTATION'],
+  ['Utilities', 'RENT_AND_UTILITIES'],
+])
+
+/** What Akahu says of a row's category: its code and the name of its group, as far as they are there. */
+export interface NzfccCategory {
+  readonly code: string | null
+  readonly group: string | null
+}
+
+/** The key of an NZFCC category: by its code, else by its group, else null. */
+export function fromNzfcc(category: NzfccCategory): CategoryKey | null {
+  const known = category.code === null ? undefined : byCode.get(category.code)
+  if (known !== undefined) return known
+  return category.group === null ? null : (byGroup.get(category.group) ?? null)
+}
+
+/** True when the table has this code; others are reported, so that the table can be renewed. */
+export function isKnownCode(code: string | null): boolean {
+  return code !== null && byCode.has(code)
+}
+
+/** The key of a row without a category: what its type and sign alone prove, else null. */
+export function fromType(type: unknown, amount: Decimal): CategoryKey | null {
+  switch (type) {
+    case 'FEE':
+      return 'BANK_FEES'
+    case 'LOAN':
+      return 'LOAN_PAYMENTS'
+    case 'TAX':
+      return 'GOVERNMENT_AND_NON_PROFIT'
+    case 'TRANSFER':
+      return isNegative(amount) ? 'TRANSFER_OUT' : 'TRANSFER_IN'
+    case 'INTEREST':
+      if (isZero(amount)) return null
+      return isNegative(amount) ? 'BANK_FEES' : 'INCOME'
+    case 'ATM':
+      return isNegative(amount) ? 'TRANSFER_OUT' : null
+    default:
+      return null
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Promises of the date rule (reading R16a), by example on both sides of summer time and by property in several zones.
+ * Which rows a read returns is tested in `tests/adapters/akahu`.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { addDays, getZone, toIso } from '#kernel/time.ts'
+import { countsAt, dayMeant, readStamp, shownDay } from './dates.ts'
+
+const sydney = getZone('Australia/Sydney')
+const auckland = getZone('Pacific/Auckland')
+const zones = [sydney, auckland, getZone('America/New_York'), getZone('Pacific/Kiritimati')]
+
+function stamp(text: string): number {
+  const read = readStamp(text)
+  assert.ok(read !== null, text)
+  return read
+}
+
+const table: [text: string, inSydney: string, why: string][] = [
+  ['2022-12-08T11:00:00.000Z', '2022-12-09', 'midnight in summer time (+13)'],
+  ['2022-07-08T12:00:00.000Z', '2022-07-09', 'midnight in standard time (+12)'],
+  ['2026-09-26T12:00:00.000Z', '2026-09-27', 'midnight of the day on which summer time begins'],
+  ['2026-09-27T11:00:00.000Z', '2026-09-28', 'midnight of the day after'],
+  ['2026-04-04T11:00:00.000Z', '2026-04-05', 'midnight of the day on which summer time ends'],
+  ['2026-04-05T12:00:00.000Z', '2026-04-06', 'midnight of the day after'],
+  ['2022-07-08T11:00:00.000Z', '2022-07-08', '23:00 in standard time is an instant'],
+  ['2022-12-08T12:00:00.000Z', '2022-12-08', '01:00 in summer time is an instant'],
+  ['2022-12-08T11:00:00.001Z', '2022-12-08', 'a millisecond past midnight is an instant'],
+  ['2022-12-08T00:00:00.000Z', '2022-12-08', 'midnight UTC is an instant'],
+  ['2022-12-08T14:30:00.000Z', '2022-12-09', 'an instant after midnight in Sydney'],
+]
+for (const [text, day, why] of table) {
+  test(`R16a: ${text} is shown as ${day} in Sydney (${why})`, () => {
+    assert.equal(shownDay(stamp(text), sydney), day)
+  })
+}
+
+test('R16a: every New Zealand midnight means its day in every zone and counts at its first instant there', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 29_000 }), fc.constantFrom(...zones), (number, zone) => {
+      const day = addDays('1970-01-01', number)
+      const midnight = stamp(toIso(auckland.startOfDay(day) / 1000))
+      assert.equal(dayMeant(midnight), day)
+      assert.equal(shownDay(midnight, zone), day)
+      assert.equal(countsAt(midnight, zone), zone.startOfDay(day))
+    }),
+  )
+})
+
+test('R16a: every other stamp is an instant: seen in the zone, counted where it is', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 2_500_000_000_000 }),
+      fc.constantFrom(...zones),
+      (ms, zone) => {
+        const instant = ms * 1000
+        fc.pre(auckland.startOfDay(auckland.dayOf(instant)) !== instant)
+        assert.equal(dayMeant(instant), null)
+        assert.equal(shownDay(instant, zone), zone.dayOf(instant))
+        assert.equal(countsAt(instant, zone), instant)
+      },
+    ),
+  )
+})
+
+test('R16a: the day that is shown and the time that counts never disagree', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 5_000_000 }), fc.constantFrom(...zones), (half, zone) => {
+      const instant = half * 1_800_000_000
+      assert.equal(zone.dayOf(countsAt(instant, zone)), shownDay(instant, zone))
+    }),
+  )
+})
+
+for (const text of [
+  '',
+  '2022-12-08',
+  '2022-12-08T11:00',
+  '2022-02-30T11:00:00Z',
+  'soon',
+  7,
+  null,
+]) {
+  test(`a stamp that is ${JSON.stringify(text)} cannot be read`, () => {
+    assert.equal(readStamp(text), null)
+  })
+}
+
+test('stamps at the ends of time, whose day some zone could not name, cannot be read', () => {
+  assert.equal(readStamp('9999-12-31T11:00:00.000Z'), null)
+  assert.equal(readStamp('0001-01-01T00:00:00.000Z'), null)
+  for (const zone of zones) {
+    assert.match(shownDay(stamp('9999-12-29T23:00:00.000Z'), zone), /^9999-12-\d\d$/)
+  }
+})
