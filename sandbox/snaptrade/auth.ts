@@ -1,0 +1,106 @@
+/**
+ * Who may ask the SnapTrade emulator: signature, timestamp, rate and user, as strict as the real one is known to be.
+ * The signature is checked by code of its own, not by the adapter's: a shared mistake would prove itself right.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
+import type { SnapTradePerson, SnapTradeState } from './state.ts'
+
+export interface AppCredentials {
+  readonly clientId: string
+  readonly consumerKey: string
+}
+
+/** SnapTrade does not tell how far a clock may be off; the sandbox is strict enough to notice milliseconds. */
+const toleranceSeconds = 300
+
+/** An error in the shape most endpoints use. */
+export function refuse(status: number, code: string, detail: string): EmulatorReply {
+  return { status, body: { detail, status_code: status, code } }
+}
+
+/** Refuses a request whose client, timestamp or signature is wrong; null when all is well. */
+export function refuseApp(
+  request: EmulatorRequest,
+  credentials: AppCredentials,
+  nowMs: number,
+): EmulatorReply | null {
+  const { query } = request
+  const clientIds = query.getAll('clientId')
+  const timestamps = query.getAll('timestamp')
+  if (clientIds.length !== 1 || clientIds[0] !== credentials.clientId) {
+    return refuse(401, '1083', 'Invalid clientId provided')
+  }
+  const timestamp = timestamps[0] ?? ''
+  const off = Math.abs(Number(timestamp) - Math.floor(nowMs / 1000))
+  if (timestamps.length !== 1 || !/^\d{1,12}$/.test(timestamp) || off > toleranceSeconds) {
+    return refuse(401, '1076', 'Invalid timestamp')
+  }
+  const sent = Buffer.from(String(request.headers.signature ?? ''))
+  const wanted = Buffer.from(expectedSignature(request, credentials.consumerKey) ?? ' ')
+  if (sent.length === wanted.length && timingSafeEqual(sent, wanted)) return null
+  return { status: 401, body: { default_detail: unsigned, default_code: 1076 } }
+}
+
+const unsigned = 'Unable to verify signature sent'
+
+/** Null when the body is no JSON and so cannot have been signed. */
+function expectedSignature(request: EmulatorRequest, consumerKey: string): string | null {
+  try {
+    const body: unknown = request.body === '' ? null : JSON.parse(request.body)
+    const empty = typeof body === 'object' && body !== null && Object.keys(body).length === 0
+    const message = `{"content":${canonical(empty ? null : body)},"path":${JSON.stringify(request.path)},"query":${JSON.stringify(request.rawQuery)}}`
+    return createHmac('sha256', encodeURI(consumerKey)).update(message).digest('base64')
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`
+}
+
+/** The person whose id and secret stand in the query, or the refusal. */
+export function findPerson(
+  request: EmulatorRequest,
+  state: SnapTradeState,
+): SnapTradePerson | EmulatorReply {
+  const userId = request.query.get('userId')
+  const userSecret = request.query.get('userSecret')
+  if (!userId || !userSecret) {
+    return refuse(401, '1083', 'Please provide clientId, userId and userSecret in query params')
+  }
+  const person = Object.values(state.people).find((known) => known.userId === userId)
+  if (person !== undefined && person.userSecret === userSecret) return person
+  return refuse(401, '1083', 'Invalid userID or userSecret provided')
+}
+
+export interface RateWindow {
+  /** Counts one request: the headers of its answer, and the refusal when it is one too many. */
+  count(nowMs: number): { headers: Record<string, string>; refused: EmulatorReply | null }
+}
+
+/** A rolling minute over all users together; `perMinute` null: switched off, no headers. */
+export function makeRateWindow(perMinute: number | null): RateWindow {
+  const times: number[] = []
+  return {
+    count(nowMs) {
+      if (perMinute === null) return { headers: {}, refused: null }
+      while (times[0] !== undefined && times[0] <= nowMs - 60_000) times.shift()
+      const allowed = times.length < perMinute
+      if (allowed) times.push(nowMs)
+      const reset = Math.max(1, Math.ceil(((times[0] ?? nowMs) + 60_000 - nowMs) / 1000))
+      const headers = {
+        'X-RateLimit-Limit': String(perMinute),
+        'X-RateLimit-Remaining': String(perMinute - times.length),
+        'X-RateLimit-Reset': String(reset),
+      }
+      const detail = `Request was throttled. Expected available in ${reset} seconds.`
+      return { headers, refused: allowed ? null : refuse(429, '0000', detail) }
+    },
+  }
+}

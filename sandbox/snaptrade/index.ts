@@ -1,0 +1,104 @@
+/**
+ * The SnapTrade emulator: the provider's own HTTP on loopback, as strict as the real one, with made-up people. It owns
+ * the order in which a request is judged; rules, routes and people have files of their own.
+ */
+import type { Clock } from '#kernel/time.ts'
+import {
+  type Emulator,
+  type EmulatorReply,
+  type EmulatorRequest,
+  startEmulator,
+} from '../emulator.ts'
+import { type AppCredentials, makeRateWindow, refuse, refuseApp } from './auth.ts'
+import { makePeople } from './people.ts'
+import { answerPortal } from './portal.ts'
+import { answer } from './routes.ts'
+import { makeUuid } from './securities.ts'
+import type { People, SnapTradeState } from './state.ts'
+
+export { demoPeople, makeAccount, makeConnection } from './people.ts'
+export { makePositions } from './positions.ts'
+export { options, securities } from './securities.ts'
+export type {
+  Activity,
+  Instrument,
+  People,
+  Position,
+  SnapTradeAccount,
+  SnapTradeConnection,
+  SnapTradePerson,
+} from './state.ts'
+
+/** The application credentials of the sandbox; they open nothing else. */
+export const demoCredentials: AppCredentials = {
+  clientId: 'TRIBUTARY-SANDBOX',
+  consumerKey: 'sandbox-consumer-key',
+}
+
+export interface SnapTradeEmulator extends Emulator {
+  /** Mutable: add rows, disable a connection, remove an account while it runs. */
+  readonly people: People
+  readonly credentials: AppCredentials
+}
+
+export interface SnapTradeEmulatorOptions {
+  readonly seed?: string
+  readonly clock: Clock
+  readonly port?: number
+  readonly credentials?: AppCredentials
+  /** Requests a minute, all users together; null switches the limit and its headers off. Default 250. */
+  readonly rateLimitPerMinute?: number | null
+}
+
+const legacyPrefix = '/api/v1'
+
+/** Starts it; the same seed and clock give the same rows. */
+export async function startSnapTradeEmulator(
+  options: SnapTradeEmulatorOptions,
+): Promise<SnapTradeEmulator> {
+  const { clock, seed = 'tributary', credentials = demoCredentials } = options
+  const people = makePeople({ seed, nowMs: clock.now() })
+  const state: SnapTradeState = { people, sessions: new Map() }
+  const rate = makeRateWindow(
+    options.rateLimitPerMinute === undefined ? 250 : options.rateLimitPerMinute,
+  )
+  let count = 0
+
+  function handle(request: EmulatorRequest): EmulatorReply {
+    const nowMs = clock.now()
+    if (request.method === 'GET' && request.path === '/') {
+      const timestamp = new Date(nowMs).toISOString()
+      return { status: 200, body: { version: 153, timestamp, online: true } }
+    }
+    const portal = answerPortal(request, state, { seed, nowMs })
+    if (portal !== null) return portal
+    const legacy = request.path.startsWith(`${legacyPrefix}/`)
+    const path = legacy ? request.path.slice(legacyPrefix.length) : request.path
+    const { headers, refused } = rate.count(nowMs)
+    const reply =
+      refused ?? refuseApp(request, credentials, nowMs) ?? answer(path, { request, state, nowMs })
+    const deprecation = legacy ? { Deprecation: '@1781222400' } : {}
+    return { ...reply, headers: { ...headers, ...deprecation, ...reply.headers } }
+  }
+
+  const emulator = await startEmulator(
+    (request) => {
+      count += 1
+      const reply = safely(() => handle(request))
+      const id = { 'X-Request-ID': makeUuid(`request:${count}`) }
+      return { ...reply, headers: { ...id, ...reply.headers } }
+    },
+    options.port === undefined ? {} : { port: options.port },
+  )
+  return Object.assign(emulator, { people, credentials })
+}
+
+/** A path that cannot be decoded is nobody's. */
+function safely(handle: () => EmulatorReply): EmulatorReply {
+  try {
+    return handle()
+  } catch (error) {
+    if (error instanceof URIError) return refuse(404, '0000', 'Not found.')
+    throw error
+  }
+}

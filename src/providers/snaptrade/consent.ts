@@ -1,0 +1,93 @@
+/**
+ * Questions about the consent behind a refusal or an emptiness. SnapTrade goes on answering 200 from its cache for a
+ * disabled connection, and with empty lists while the first sync runs: only the connection tells the truth
+ * (provider page §4, §8.11; reading R20b).
+ */
+import { UpstreamError } from '../failure.ts'
+import type { CallContext } from '../port.ts'
+import type { SnapTradeClient, User } from './client.ts'
+import { fail } from './failures.ts'
+import { WireAccount, WireAccounts, WireAuthorization } from './wire.ts'
+
+export interface Question {
+  readonly client: SnapTradeClient
+  readonly user: User
+  readonly connectionId: string
+  readonly call: CallContext
+}
+
+/** The status of a refusal by the provider, or null when the error is something else. */
+export function rejectedStatus(error: unknown): number | null {
+  const failure = error instanceof UpstreamError ? error.failure : null
+  return failure?.kind === 'rejected' ? failure.status : null
+}
+
+/** A refusal of the user outside any connection: 401 means that id or secret work no more (reading R20). */
+export function toLoginFailure(error: unknown): unknown {
+  if (!(error instanceof UpstreamError) || rejectedStatus(error) !== 401) return error
+  const { detail } = error.failure
+  return fail({ kind: 'consent_lost', becomes: 'invalidated', detail })
+}
+
+const loseConnection = () =>
+  fail({ kind: 'consent_lost', becomes: 'revoked', detail: 'the connection no longer exists' })
+
+/** Throws `consent_lost` when the connection is gone, disabled, or its user's secret works no more. */
+async function checkConnection({ client, user, connectionId, call }: Question): Promise<void> {
+  const request = { route: '/authorizations/{id}', id: connectionId }
+  const { disabled } = await client
+    .fetchParsed(WireAuthorization, request, user, call)
+    .catch((error: unknown) => {
+      throw rejectedStatus(error) === 404 ? loseConnection() : toLoginFailure(error)
+    })
+  if (!disabled) return
+  const detail = 'the brokerage connection is disabled'
+  throw fail({ kind: 'consent_lost', becomes: 'invalidated', detail })
+}
+
+/**
+ * What a refused read means: 401 and 403 may be lost consent, 404 a lost connection or an account that went away.
+ * Always throws; a refusal that the connection does not explain stays what it was.
+ */
+export async function explainRefusal(error: unknown, question: Question): Promise<never> {
+  const status = rejectedStatus(error)
+  if (status !== 401 && status !== 403 && status !== 404) throw error
+  await checkConnection(question)
+  if (status !== 404) throw error
+  throw fail({ kind: 'account_gone', detail: 'SnapTrade no longer knows this account' })
+}
+
+/** Believes that a connection has nothing, or throws why it cannot. */
+export async function checkEmptyConnection(question: Question): Promise<void> {
+  await checkConnection(question)
+  const { client, user, connectionId, call } = question
+  const request = { route: '/authorizations/{id}/accounts', id: connectionId }
+  const accounts = await client.fetchParsed(WireAccounts, request, user, call)
+  for (const account of accounts) {
+    assertSynced(account, 'holdings')
+    assertSynced(account, 'transactions')
+  }
+}
+
+/** Believes that one account has no holdings or no activities, or throws why it cannot. */
+export async function checkEmptyAccount(
+  question: Question,
+  accountId: string,
+  what: 'holdings' | 'transactions',
+): Promise<void> {
+  const { client, user, call } = question
+  const request = { route: '/accounts/{id}', id: accountId }
+  const account = await client
+    .fetchParsed(WireAccount, request, user, call)
+    .catch((error: unknown) => explainRefusal(error, question))
+  assertSynced(account, what)
+  if (what === 'holdings' && account.sync_status?.holdings?.holdings_unavailable === true) {
+    const detail = 'the brokerage does not share the holdings of this account, ask for others'
+    throw fail({ kind: 'rejected', status: 422, detail })
+  }
+}
+
+function assertSynced(account: WireAccount, what: 'holdings' | 'transactions'): void {
+  if (account.sync_status?.[what]?.initial_sync_completed !== false) return
+  throw fail({ kind: 'preparing', detail: `the first sync of ${what} has not finished` })
+}

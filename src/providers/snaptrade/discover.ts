@@ -1,0 +1,74 @@
+/**
+ * Every connection of a SnapTrade user with its accounts: two calls, and one more for each account whose currency
+ * stands nowhere else.
+ */
+import { UpstreamError } from '../failure.ts'
+import type { CallContext, DiscoveredConnection } from '../port.ts'
+import type { SnapTradeClient, User } from './client.ts'
+import { toLoginFailure } from './consent.ts'
+import { defaultCurrency, isListed, parseCode, toConnection } from './map-connection.ts'
+import { type WireAccount, WireAccounts, WireAuthorizations, WireBalances } from './wire.ts'
+
+/** Balances asked for at the same time, of the four that the provider page allows. */
+const maxInFlight = 4
+
+export async function discoverConnections(
+  client: SnapTradeClient,
+  user: User,
+  call: CallContext,
+): Promise<DiscoveredConnection[]> {
+  try {
+    const list = { route: '/authorizations' }
+    const authorizations = await client.fetchParsed(WireAuthorizations, list, user, call)
+    if (authorizations.length === 0) return []
+    const all = await client.fetchParsed(WireAccounts, { route: '/accounts' }, user, call)
+    const listed = all.filter(isListed)
+    const accounts = await addCurrencies(listed, (id) => askCurrency(client, id, user, call))
+    return authorizations.map((authorization) =>
+      toConnection(
+        authorization,
+        accounts.filter(({ account }) => account.brokerage_authorization === authorization.id),
+      ),
+    )
+  } catch (error) {
+    throw toLoginFailure(error)
+  }
+}
+
+async function addCurrencies(
+  accounts: readonly WireAccount[],
+  ask: (accountId: string) => Promise<string>,
+): Promise<{ account: WireAccount; currency: string }[]> {
+  const known: { account: WireAccount; currency: string }[] = []
+  for (let start = 0; start < accounts.length; start += maxInFlight) {
+    const batch = accounts.slice(start, start + maxInFlight).map(async (account) => ({
+      account,
+      currency: parseCode(account.balance?.total?.currency) ?? (await ask(account.id)),
+    }))
+    known.push(...(await Promise.all(batch)))
+  }
+  return known
+}
+
+/** The first currency that the account holds; where the provider cannot tell, the default of reading R24b. */
+async function askCurrency(
+  client: SnapTradeClient,
+  id: string,
+  user: User,
+  call: CallContext,
+): Promise<string> {
+  try {
+    const request = { route: '/accounts/{id}/balances', id }
+    const balances = await client.fetchParsed(WireBalances, request, user, call)
+    const codes = balances.map(({ currency }) => parseCode(currency?.code))
+    return codes.find((code) => code !== null) ?? defaultCurrency
+  } catch (error) {
+    // An account that is still being prepared must not keep the others from being found.
+    if (error instanceof UpstreamError && willNotTell.has(error.failure.kind)) {
+      return defaultCurrency
+    }
+    throw error
+  }
+}
+
+const willNotTell: ReadonlySet<string> = new Set(['preparing', 'rejected', 'consent_lost'])

@@ -1,0 +1,115 @@
+/**
+ * SnapTrade's answers other than 200, as failures of the house (provider page §4; readings R20 to R20a). It owns the
+ * table of statuses and the cleaning of the provider's sentence; asking further questions is the client's business.
+ */
+import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import type { UpstreamResponse } from '../upstream.ts'
+
+const maxDetail = 300
+const fallbackRetrySeconds = 30
+const maxRetrySeconds = 3_600
+
+/**
+ * The failure that an answer means. `secrets` are cut out of the provider's sentence wherever they stand.
+ * A 401 or 403 that is the user's stays `rejected`: only the connection tells whether consent is gone.
+ */
+export function toFailure(
+  response: Pick<UpstreamResponse, 'status' | 'headers' | 'body'>,
+  secrets: readonly string[],
+): UpstreamFailure {
+  const { status } = response
+  const { text, code } = readError(response.body)
+  const detail = cleanDetail(text ?? `SnapTrade answered ${status}`, secrets)
+  if (status === 429) {
+    return { kind: 'throttled', retryAfterSeconds: retryAfter(response.headers), detail }
+  }
+  if (status === 425) return { kind: 'preparing', detail }
+  if (status === 410) return { kind: 'misconfigured', status, detail }
+  if (status === 401 && isOurFault(code, detail)) return { kind: 'misconfigured', status, detail }
+  if (status === 402) {
+    const disabled = code === '3003' || code === '3011'
+    if (!disabled) return { kind: 'misconfigured', status, detail }
+    return { kind: 'consent_lost', becomes: 'invalidated', detail }
+  }
+  if (status >= 400 && status < 500) return { kind: 'rejected', status, detail }
+  if (status >= 500) {
+    return { kind: 'unavailable', status, detail: withRequestId(detail, response.headers) }
+  }
+  // Redirects are not followed and no other success has a body we could read.
+  return { kind: 'malformed', detail: `an answer with status ${status}` }
+}
+
+/** The client id, the key or the clock is wrong: nobody but the operator can mend it (reading R20a). */
+function isOurFault(code: string | null, detail: string): boolean {
+  return code === '1076' || /invalid clientid|timestamp|signature/i.test(detail)
+}
+
+interface ErrorBody {
+  readonly text: string | null
+  readonly code: string | null
+}
+
+/** The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text counts. */
+function readError(body: Uint8Array): ErrorBody {
+  const value = parseObject(body)
+  if (value === null) return { text: null, code: null }
+  const texts = [value.detail, value.default_detail, value.error, value.message]
+  const text = texts.find((item) => typeof item === 'string' && item.trim() !== '')
+  const code = value.code ?? value.default_code
+  return {
+    text: typeof text === 'string' ? text : null,
+    code: typeof code === 'string' || typeof code === 'number' ? String(code) : null,
+  }
+}
+
+function parseObject(body: Uint8Array): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString())
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    // A proxy's error page is no JSON; the status alone says enough then.
+    return null
+  }
+}
+
+/** The provider's sentence, fit to be shown: bounded, on one line, without anything that opens a door. */
+export function cleanDetail(text: string, secrets: readonly string[]): string {
+  let clean = text
+  const forms = new Set(secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]))
+  for (const secret of [...forms].sort((left, right) => right.length - left.length)) {
+    if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
+  }
+  return clean
+    .replace(/\b(userSecret|userId|clientId|consumerKey|signature)=[^&\s"']*/gi, '$1=[secret]')
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+    .trim()
+    .slice(0, maxDetail)
+}
+
+type Headers = UpstreamResponse['headers']
+
+/** `Retry-After` if there ever is one, else SnapTrade's own seconds until the window resets, else 30. */
+function retryAfter(headers: Headers): number {
+  for (const name of ['retry-after', 'x-ratelimit-reset']) {
+    const value = headers[name]
+    if (typeof value !== 'string' || !/^\d{1,9}$/.test(value)) continue
+    const seconds = Number(value)
+    if (seconds <= maxRetrySeconds) return Math.max(1, seconds)
+  }
+  return fallbackRetrySeconds
+}
+
+function withRequestId(detail: string, headers: Headers): string {
+  const id = headers['x-request-id']
+  const known = typeof id === 'string' && /^[\w-]{1,64}$/.test(id)
+  return known ? `${detail} (request ${id})` : detail
+}
+
+export function fail(failure: UpstreamFailure): UpstreamError {
+  return new UpstreamError('snaptrade', failure)
+}
+
+/** An answer or a row that cannot be read (reading R23); `detail` names the place, never the value. */
+export function malformed(detail: string): UpstreamError {
+  return fail({ kind: 'malformed', detail })
+}

@@ -1,0 +1,95 @@
+/**
+ * From SnapTrade's connections and accounts to ours (provider page §6). Pure. Account numbers are masked here and go
+ * no further.
+ */
+import type { AccountType } from '#contract/resources.ts'
+import { upstreamId } from '#kernel/ids.ts'
+import { microsPerMs, parseDay, parseInstant, toIso } from '#kernel/time.ts'
+import type { DiscoveredAccount, DiscoveredConnection } from '../port.ts'
+import type { WireAccount, WireAuthorization } from './wire.ts'
+
+/** Reading R24b: the currency of last resort. */
+export const defaultCurrency = 'USD'
+
+/** @param accounts those of this connection that are listed, with their currency. */
+export function toConnection(
+  authorization: WireAuthorization,
+  accounts: readonly { readonly account: WireAccount; readonly currency: string }[],
+): DiscoveredConnection {
+  const { brokerage, disabled } = authorization
+  const names = [brokerage.display_name, brokerage.name, brokerage.slug, brokerage.id]
+  // A disabled connection that lists no account tells nothing about them: what we have stays.
+  const silent = disabled && accounts.length === 0
+  return {
+    upstreamId: upstreamId(authorization.id),
+    institutionId: brokerage.id,
+    institutionName: firstText(names) ?? brokerage.id,
+    institutionLogo: firstText([brokerage.aws_s3_square_logo_url, brokerage.aws_s3_logo_url]),
+    status: disabled ? 'invalidated' : 'active',
+    lastRefreshedAt: newestSync(accounts.map(({ account }) => account)),
+    accounts: silent ? null : accounts.map(({ account, currency }) => toAccount(account, currency)),
+  }
+}
+
+function toAccount(account: WireAccount, currency: string): DiscoveredAccount {
+  const accountNumber = maskNumber(account.number ?? '')
+  const fallback = [account.institution_name, accountNumber].filter(Boolean).join(' ')
+  return {
+    upstreamId: upstreamId(account.id),
+    previousUpstreamId: null,
+    name: firstText([account.name, fallback]) ?? 'Account',
+    type: toAccountType(account),
+    accountNumber,
+    currency,
+  }
+}
+
+/** Closed, archived and paper accounts are left out: they hold nothing that can be asked for, or nothing real. */
+export function isListed(account: WireAccount): boolean {
+  return account.status !== 'closed' && account.status !== 'archived' && account.is_paper !== true
+}
+
+export function toAccountType(
+  account: Pick<WireAccount, 'account_category' | 'raw_type'>,
+): AccountType {
+  const raw = account.raw_type ?? ''
+  switch (account.account_category) {
+    case 'DEPOSIT':
+      return /sav/i.test(raw) ? 'savings' : 'transaction'
+    case 'LOC':
+      return /card/i.test(raw) ? 'credit-card' : 'loan'
+    default:
+      return 'investment'
+  }
+}
+
+/**
+ * `xxxx` and the last four letters or digits. What a brokerage masked with stars, dots or a run of x is no character of
+ * the number; fewer than four real ones give null.
+ */
+export function maskNumber(number: string): string | null {
+  const real = number.replace(/[^0-9A-Za-z]+/g, '').replace(/^x{2,}/i, '')
+  return real.length < 4 ? null : `xxxx${real.slice(-4)}`
+}
+
+/** The newest successful sync as ISO 8601 UTC; dates come with a blank for `T`, other offsets, or as a day alone. */
+function newestSync(accounts: readonly WireAccount[]): string | null {
+  let newest: number | null = null
+  for (const { sync_status } of accounts) {
+    const text = sync_status?.holdings?.last_successful_sync ?? ''
+    const day = parseDay(text)
+    const at = parseInstant(day === null ? text : `${day}T00:00:00Z`)
+    if (at !== null && (newest === null || at > newest)) newest = at
+  }
+  return newest === null ? null : toIso(Math.floor(newest / microsPerMs))
+}
+
+/** A currency or coin code in the contract's form, or null. */
+export function parseCode(text: string | null | undefined): string | null {
+  const code = text?.trim().toUpperCase() ?? ''
+  return /^[A-Z0-9]{2,12}$/.test(code) ? code : null
+}
+
+function firstText(texts: readonly (string | null | undefined)[]): string | null {
+  return texts.find((text) => typeof text === 'string' && text.trim() !== '') ?? null
+}

@@ -1,0 +1,201 @@
+/**
+ * From SnapTrade's activities to trades (provider page §6). Pure. Signs stay as they were sent (reading R24b); a null
+ * amount stays zero and is never computed.
+ */
+import type { Trade, TradeType } from '#contract/resources.ts'
+import { parseDecimal, zero } from '#kernel/decimal.ts'
+import { type Micros, microsPerMs, parseDay, parseInstant, toIso, type Zone } from '#kernel/time.ts'
+import { UpstreamError } from '../failure.ts'
+import type { AccountRef } from '../port.ts'
+import { malformed } from './failures.ts'
+import { defaultCurrency, parseCode } from './map-connection.ts'
+import { isRow, numberText, type Row, readDecimal, readPart, readText } from './numbers.ts'
+
+const tradeTypes: Readonly<Record<string, TradeType>> = {
+  BUY: 'buy',
+  REI: 'buy',
+  SELL: 'sell',
+  DIVIDEND: 'dividend',
+  SUBSTITUTE_DIVIDEND: 'dividend',
+  STOCK_DIVIDEND: 'dividend',
+  DISTRIBUTION: 'dividend',
+  SPLIT: 'split',
+  REVERSE_SPLIT: 'split',
+  CONTRIBUTION: 'transfer',
+  WITHDRAWAL: 'transfer',
+  TRANSFER: 'transfer',
+  EXTERNAL_ASSET_TRANSFER_IN: 'transfer',
+  EXTERNAL_ASSET_TRANSFER_OUT: 'transfer',
+  INTERNAL_CASH_TRANSFER_IN: 'transfer',
+  INTERNAL_CASH_TRANSFER_OUT: 'transfer',
+  INTERNAL_ASSET_TRANSFER_IN: 'transfer',
+  INTERNAL_ASSET_TRANSFER_OUT: 'transfer',
+  FEE: 'fee',
+  TAX: 'fee',
+  INTEREST: 'interest',
+  OPTIONEXPIRATION: 'other',
+  OPTIONASSIGNMENT: 'other',
+  OPTIONEXERCISE: 'other',
+  REBATE: 'other',
+  RETURN_OF_CAPITAL: 'other',
+  SPINOFF: 'other',
+  STOCK_MERGER: 'other',
+  ADJUSTMENT: 'other',
+}
+
+/** Our word for a provider type; null for one that nobody knows. */
+export function toTradeType(type: string): TradeType | null {
+  const name = type.trim().toUpperCase()
+  if (Object.hasOwn(tradeTypes, name)) return tradeTypes[name] ?? null
+  return /_TRANSFER_(?:IN|OUT)$/.test(name) ? 'transfer' : null
+}
+
+/** When a row counts, and how its date is shown. */
+export interface TradeTime {
+  readonly time: Micros
+  /** `YYYY-MM-DD` where only the day is known, else the date-time as sent. */
+  readonly shown: string
+}
+
+const microsPerDay = 86_400_000 * microsPerMs
+const naive = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
+
+/**
+ * Midnight UTC is a day alone and counts at its first instant in the user's zone (reading R16a). A blank for `T` and a
+ * missing offset (UTC then) are mended, so that what is shown is ISO 8601. Null for what is no date.
+ */
+export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
+  if (parseDay(text) !== null) return { time: zone.startOfDay(text), shown: text }
+  const complete = naive.test(text) ? `${text}Z` : text
+  const at = parseInstant(complete)
+  if (at === null) return null
+  if (at % microsPerDay !== 0) return { time: at, shown: complete.replace(' ', 'T') }
+  const utc = /(?:[Zz]|[+-]00:?00)$/.test(complete)
+  const day = utc ? complete.slice(0, 10) : toIso(at / microsPerMs).slice(0, 10)
+  return { time: zone.startOfDay(day), shown: day }
+}
+
+/** The row itself; anything but an object is unreadable. */
+export function readActivity(rows: readonly unknown[], index: number): Row {
+  const row = rows[index]
+  if (!isRow(row)) throw malformed('an activity is no object')
+  return row
+}
+
+/** The trade date, or the settlement date where the broker tells no other; neither makes the row unreadable. */
+export function readTradeTime(row: Row, zone: Zone): TradeTime {
+  const text = readText(row, 'trade_date') ?? readText(row, 'settlement_date')
+  const at = text === null ? null : parseTradeTime(text, zone)
+  if (at === null) throw malformed('an activity has no readable date')
+  return at
+}
+
+/** Maps one row in full; its `id` is the bare key, to be numbered by the resource (reading R24a). */
+export function toTrade(
+  row: Row,
+  context: {
+    readonly account: AccountRef
+    readonly zone: Zone
+    readonly onOddity: (what: string) => void
+  },
+): Trade {
+  const { account, zone, onOddity } = context
+  const providerType = readText(row, 'type') ?? ''
+  if (toTradeType(providerType) === null) onOddity('activity type')
+  const settlement = readText(row, 'settlement_date')
+  const settled = settlement === null ? null : parseTradeTime(settlement, zone)
+  if (settlement !== null && settled === null) {
+    throw malformed('an activity has an unreadable settlement date')
+  }
+  const symbol = readPart(row, 'symbol')
+  const option = readPart(row, 'option_symbol')
+  const underlying = option === null ? null : readPart(option, 'underlying_symbol')
+  return {
+    id: toTradeKey(row, zone),
+    accountId: account.id,
+    accountName: account.name,
+    symbol: toSymbol(row),
+    name:
+      (symbol === null ? null : readText(symbol, 'description')) ??
+      (underlying === null ? null : readText(underlying, 'description')),
+    type: toTradeType(providerType) ?? 'other',
+    quantity: readDecimal(row, 'units') ?? zero,
+    price: readDecimal(row, 'price') ?? zero,
+    currency: readCurrency(row, account),
+    totalAmount: readDecimal(row, 'amount') ?? zero,
+    fees: readDecimal(row, 'fee'),
+    tradeDate: readTradeTime(row, zone).shown,
+    settlementDate: settled?.shown ?? null,
+    description: toDescription(row),
+  }
+}
+
+/**
+ * The id of the specification: trade date, symbol, upper-case type, total amount, quantity, settlement date, fees and
+ * description, joined by hyphens. It is asked of rows outside the window too, so an unreadable part stands there as it
+ * was sent and the row is refused only when it is mapped (reading R23).
+ */
+export function toTradeKey(row: Row, zone: Zone): string {
+  const settlement = row.settlement_date
+  return [
+    asSent(() => readTradeTime(row, zone).shown, row.trade_date ?? settlement),
+    asSent(() => toSymbol(row), row.symbol),
+    asSent(() => toTradeType(readText(row, 'type') ?? '') ?? 'other', row.type).toUpperCase(),
+    numberOr(row, 'amount', zero),
+    numberOr(row, 'units', zero),
+    typeof settlement === 'string' ? (parseTradeTime(settlement, zone)?.shown ?? settlement) : '',
+    numberOr(row, 'fee', ''),
+    asSent(() => toDescription(row) ?? '', row.description),
+  ].join('-')
+}
+
+function asSent(read: () => string, sent: unknown): string {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    return typeof sent === 'string' ? sent : (JSON.stringify(sent) ?? '')
+  }
+}
+
+function numberOr(row: Row, key: 'amount' | 'units' | 'fee', absent: string): string {
+  const text = numberText(row, key)
+  return text === null ? absent : (parseDecimal(text) ?? text)
+}
+
+/** The option first, in case `symbol` holds what it stands on; of cash movements the currency. */
+function toSymbol(row: Row): string {
+  for (const [part, key] of symbolPlaces) {
+    const place = readPart(row, part)
+    const text = place === null ? null : readText(place, key)
+    if (text !== null) return text
+  }
+  return 'UNKNOWN'
+}
+
+const symbolPlaces = [
+  ['option_symbol', 'ticker'],
+  ['symbol', 'symbol'],
+  ['currency_universal_symbol', 'symbol'],
+  ['currency', 'code'],
+] as const
+
+function readCurrency(row: Row, account: AccountRef): string {
+  const currency = readPart(row, 'currency')
+  const quote = readPart(row, 'currency_universal_symbol')
+  const told = [
+    currency === null ? null : readText(currency, 'code'),
+    quote === null ? null : readText(quote, 'symbol'),
+    quote === null ? null : readText(quote, 'raw_symbol'),
+  ].filter((text) => text !== null)
+  // An amount in an unreadable currency must not pass for one in the account's.
+  const texts = told.length > 0 ? told : [account.currency || defaultCurrency]
+  const code = texts.map(parseCode).find((known) => known !== null)
+  if (code === undefined) throw malformed('an activity has an unreadable currency')
+  return code
+}
+
+function toDescription(row: Row): string | null {
+  const text = readText(row, 'description')
+  return text === null || text.trim() === '' ? null : text
+}

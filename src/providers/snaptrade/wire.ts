@@ -1,0 +1,51 @@
+/**
+ * The small bodies that SnapTrade sends, as far as we read them. Nothing is required there by the vendor's file that we
+ * can do without; amounts are left out, since balances of brokerage accounts are not served. Pages of positions and
+ * activities are not here: they are read by hand, number by number.
+ */
+import { z } from 'zod'
+
+/** Identifiers go into paths: nothing that could leave its segment. */
+const id = z.string().regex(/^[\w-]{1,100}$/)
+const text = z.string().nullish()
+const flag = z.boolean().nullish()
+
+export const WireBrokerage = z.object({
+  id,
+  slug: text,
+  name: text,
+  display_name: text,
+  aws_s3_logo_url: text,
+  aws_s3_square_logo_url: text,
+})
+export type WireBrokerage = z.infer<typeof WireBrokerage>
+
+export const WireAuthorization = z.object({ id, brokerage: WireBrokerage, disabled: z.boolean() })
+export type WireAuthorization = z.infer<typeof WireAuthorization>
+export const WireAuthorizations = z.array(WireAuthorization).max(1_000)
+
+const TransactionsStatus = z.object({ initial_sync_completed: flag }).nullish()
+const HoldingsStatus = z
+  .object({ initial_sync_completed: flag, last_successful_sync: text, holdings_unavailable: flag })
+  .nullish()
+
+export const WireAccount = z.object({
+  id,
+  brokerage_authorization: id,
+  name: text,
+  number: text,
+  institution_name: text,
+  sync_status: z.object({ transactions: TransactionsStatus, holdings: HoldingsStatus }).nullish(),
+  balance: z.object({ total: z.object({ currency: text }).nullish() }).nullish(),
+  status: text,
+  raw_type: text,
+  account_category: text,
+  is_paper: flag,
+})
+export type WireAccount = z.infer<typeof WireAccount>
+export const WireAccounts = z.array(WireAccount).max(10_000)
+
+export const WireBalances = z
+  .array(z.object({ currency: z.object({ code: text }).nullish() }))
+  .max(1_000)
+export type WireBalances = z.infer<typeof WireBalances>
