@@ -50,7 +50,10 @@ interface Place {
   readonly row: number
 }
 
-export interface WalkSource<Row, Page extends RowPage<Row>> {
+/** The kind of row that a kind of page holds. */
+export type RowOf<Page extends RowPage<unknown>> = ReturnType<Page['map']>
+
+export interface WalkSource<Page extends RowPage<unknown>> {
   readonly provider: Provider
   readonly reader: RowReader<Page>
   /** One per stream; equal times are merged in this order. */
@@ -86,7 +89,9 @@ export interface Walk<Row> {
 }
 
 /** Starts at the newest row; nothing is read before the first window is asked for. */
-export function makeWalk<Row, Page extends RowPage<Row>>(source: WalkSource<Row, Page>): Walk<Row> {
+export function makeWalk<Page extends RowPage<unknown>>(
+  source: WalkSource<Page>,
+): Walk<RowOf<Page>> {
   const streams = source.queries.map(
     (query): Stream<Page> => ({
       query,
@@ -233,7 +238,7 @@ export function makeWalk<Row, Page extends RowPage<Row>>(source: WalkSource<Row,
     }
   }
 
-  function show(offset: number, limit: number): WalkWindow<Row>['rows'] {
+  function show(offset: number, limit: number): WalkWindow<RowOf<Page>>['rows'] {
     return merged.slice(offset, offset + limit).map((place) => {
       const stream = streams[place.stream]
       const stored = stream?.pages[place.page]
@@ -242,13 +247,16 @@ export function makeWalk<Row, Page extends RowPage<Row>>(source: WalkSource<Row,
         throw new Error('a merged row has no page')
       }
       stored.parsed ??= source.reader.open(stream.query, stored.cursor, stored.body)
-      return { row: stored.parsed.map(index), copy: stored.copies?.[place.row] ?? 1 }
+      return { row: stored.parsed.map(index) as RowOf<Page>, copy: stored.copies?.[place.row] ?? 1 }
     })
   }
 
   let turn: Promise<unknown> = Promise.resolve()
 
-  async function window(request: WindowRequest, call: CallContext): Promise<WalkWindow<Row>> {
+  async function window(
+    request: WindowRequest,
+    call: CallContext,
+  ): Promise<WalkWindow<RowOf<Page>>> {
     try {
       await readUntil(request, call)
       return { rows: show(request.offset, request.limit), seen: merged.length, complete: isDone() }

@@ -1,0 +1,54 @@
+/**
+ * What is known of a client before it is identified: its address behind trusted proxies, the name of its request, and
+ * whether it is still there.
+ */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** True for the address of a proxy whose `X-Forwarded-For` counts (`TRUST_PROXY`). */
+export type IsTrustedProxy = (address: string) => boolean
+
+const maxForwarded = 32
+
+/** The nearest address that is no trusted proxy, read from the right; the peer's own where none is trusted. */
+export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProxy): string {
+  const peer = plainAddress(request.socket.remoteAddress ?? 'unknown')
+  if (!isTrusted(peer)) return peer
+  const forwarded = request.headers['x-forwarded-for']
+  const text = Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')
+  const hops = text.split(',').slice(-maxForwarded)
+  for (const hop of hops.reverse()) {
+    const address = plainAddress(hop.trim().slice(0, 64))
+    if (address !== '' && !isTrusted(address)) return address
+  }
+  return peer
+}
+
+/** IPv4 without its IPv6 clothes, so that one address has one bucket. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
+}
+
+const sane = /^[A-Za-z0-9._~:@+/=-]{1,128}$/
+
+/** The caller's own `X-Request-Id` if it is sane, else a new one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && sane.test(given) ? given : randomUUID()
+}
+
+/** Why a signal of `departure` was aborted: the client closed the connection before its answer was written. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
+
+/** Aborted when the client goes away before its answer is complete (reading R22). Made only where somebody waits. */
+export function departure(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  const leave = () => {
+    if (!response.writableFinished) gone.abort(new ClientGone('the client went away'))
+  }
+  if (response.destroyed || response.closed) leave()
+  else response.once('close', leave)
+  return gone.signal
+}

@@ -1,0 +1,197 @@
+/**
+ * The REST door: a lane of its own on node:http that reads top to bottom like the list of reading R3. It translates
+ * HTTP and calls the gate's steps; it holds no rule of an operation. Every answer is the envelope or the operation's
+ * reply, with the headers of readings R6, R8 and R9.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller } from '#auth/caller.ts'
+import { ApiError, apiError } from '#contract/errors.ts'
+import { type Operation, type OperationName, operations } from '#contract/operations.ts'
+import { readBearer, tokenPrefix } from '#gate/bearer.ts'
+import { type Answer, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
+import type { Identify } from '#gate/identify.ts'
+import type { Throttle } from '#gate/throttle.ts'
+import type { Clock } from '#kernel/time.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
+import type { WindowState } from '#store/kv-port.ts'
+import { ClientGone, clientAddress, departure, type IsTrustedProxy, requestIdOf } from './client.ts'
+import { makeReplyWriter } from './reply.ts'
+
+/** One request is over. */
+export interface RestEvent {
+  readonly requestId: string
+  /** Null for an unknown path or method. */
+  readonly operation: OperationName | null
+  /** 499: the client went away before its answer. */
+  readonly status: number
+  readonly cache: CacheResult
+  readonly durationMs: number
+  readonly caller: Caller | null
+  /** What went wrong; with its private cause. */
+  readonly error: unknown
+}
+
+export interface RestLaneOptions {
+  readonly gate: Gate
+  readonly throttle: Throttle
+  readonly identify: Identify
+  readonly clock: Clock
+  readonly isTrustedProxy: IsTrustedProxy
+  /** Where deprecations are explained. */
+  readonly docsUrl: string
+  readonly observe: (event: RestEvent) => void
+}
+
+export type RestLane = (request: IncomingMessage, response: ServerResponse) => void
+
+/** What is known of a request so far; its headers are written from it, however it ends. */
+interface Progress {
+  readonly requestId: string
+  readonly startedAt: number
+  readonly operation: Operation | null
+  readonly deprecated: boolean
+  window: WindowState | null
+  cache: CacheResult
+  caller: Caller | null
+}
+
+const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
+
+export function makeRestLane(options: RestLaneOptions): RestLane {
+  const { gate, throttle, identify } = options
+  const paths = new Map(operations.map((operation) => [operation.path, operation]))
+  const writer = makeReplyWriter(options.clock, options.docsUrl)
+
+  async function judge(
+    request: IncomingMessage,
+    response: ServerResponse,
+    progress: Progress,
+    rawQuery: string,
+  ): Promise<Answer> {
+    const authorization = request.headers.authorization
+    const address = clientAddress(request, options.isTrustedProxy)
+    const prefix = tokenPrefix(authorization)
+
+    // 1 Unknown path or method: the same with or without a key, and it consumes nothing.
+    const { operation } = progress
+    if (operation === null) {
+      progress.window = await throttle.peek(address, prefix)
+      throw apiError('not_found')
+    }
+
+    // 2 The pre-auth limit, before any look-up of the key.
+    const reservation = await throttle.reserve(address, prefix)
+    progress.window = reservation.state
+    if (!reservation.allowed) throw rateLimited(reservation.state)
+
+    // 3 Authentication.
+    const bearer = readBearer(authorization)
+    if (bearer.kind !== 'token') {
+      throw apiError(bearer.kind === 'missing' ? 'missing_authorization' : 'invalid_token')
+    }
+    const caller = await identify.caller(bearer.token)
+    reservation.giveBack()
+    progress.caller = caller
+
+    // 4 The key's bucket, then 5 the plan.
+    const window = await gate.limit(caller, operation.bucket)
+    progress.window = window
+    if (!window.allowed) throw rateLimited(window)
+    gate.entitle(caller, operation)
+
+    // 6 to 12: lease, cache, parameters, target, breaker, provider.
+    return gate.answer(caller, operation, rawQuery, () => departure(response))
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = request.url ?? '/'
+    const cut = url.indexOf('?')
+    const path = cut === -1 ? url : url.slice(0, cut)
+    const rawQuery = cut === -1 ? '' : url.slice(cut + 1)
+    const operation = request.method === 'GET' ? (paths.get(path) ?? null) : null
+    const progress: Progress = {
+      requestId: requestIdOf(request),
+      startedAt: performance.now(),
+      operation,
+      deprecated: operation?.name === 'list_transactions' && !namesAccount(rawQuery),
+      window: null,
+      cache: 'BYPASS',
+      caller: null,
+    }
+    try {
+      const answer = await judge(request, response, progress, rawQuery)
+      progress.cache = answer.cache
+      writer.ok(response, factsOf(progress), answer.body, answer.truncated)
+      finish(progress, 200, null)
+    } catch (thrown) {
+      refuse(request, response, progress, thrown)
+    }
+  }
+
+  function refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    progress: Progress,
+    thrown: unknown,
+  ): void {
+    if (thrown instanceof GateError) progress.cache = thrown.cache
+    const cause = thrown instanceof GateError ? thrown.cause : thrown
+    if (cause instanceof ClientGone) {
+      finish(progress, 499, apiError('client_disconnected', { cause }))
+      return
+    }
+    const error = toApiError(cause)
+    // A body that came along uninvited is not read: the connection ends with the answer.
+    if (request.method !== 'GET') response.shouldKeepAlive = false
+    writer.error(response, factsOf(progress), error)
+    finish(progress, error.status, error)
+  }
+
+  function finish(progress: Progress, status: number, error: unknown): void {
+    options.observe({
+      requestId: progress.requestId,
+      operation: progress.operation?.name ?? null,
+      status,
+      cache: progress.cache,
+      durationMs: performance.now() - progress.startedAt,
+      caller: progress.caller,
+      error,
+    })
+  }
+
+  return (request, response) => {
+    // A client that resets its connection is no failure of ours.
+    response.on('error', () => undefined)
+    void serve(request, response)
+  }
+}
+
+function factsOf(progress: Progress) {
+  return {
+    requestId: progress.requestId,
+    window: progress.window ?? noWindow,
+    cache: progress.cache,
+    deprecated: progress.deprecated,
+  }
+}
+
+function rateLimited(window: WindowState): ApiError {
+  return apiError('rate_limited', {
+    retryAfterSeconds: Math.max(1, Math.ceil(window.resetMs / 1000)),
+  })
+}
+
+/** Reading R9: whether the request names an account, however its name is encoded. */
+function namesAccount(rawQuery: string): boolean {
+  if (/(?:^|&)accountId=/.test(rawQuery)) return true
+  if (!rawQuery.includes('%') && !rawQuery.includes('accountId')) return false
+  return new URLSearchParams(rawQuery).has('accountId')
+}
+
+function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof StoreUnavailableError) {
+    return apiError('service_unavailable', { retryAfterSeconds: 5, cause: thrown })
+  }
+  return apiError('internal', { cause: thrown })
+}

@@ -1,0 +1,85 @@
+/**
+ * How the lane writes: one `writeHead` with a flat list of headers, one `end` with prepared bytes. It decides nothing.
+ */
+import type { ServerResponse } from 'node:http'
+import type { ApiError } from '#contract/errors.ts'
+import { toEnvelope } from '#contract/errors.ts'
+import type { CacheResult } from '#gate/gate.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { WindowState } from '#store/kv-port.ts'
+
+export interface ReplyFacts {
+  readonly requestId: string
+  readonly window: WindowState
+  readonly cache: CacheResult
+  /** Deprecation headers are due (reading R9). */
+  readonly deprecated: boolean
+}
+
+/** Specification, common headers: calls without accountId keep working until then. */
+const sunset = 'Wed, 01 Sep 2027 00:00:00 GMT'
+/** What the headers say where a limit is switched off. */
+const unlimited = String(2 ** 31 - 1)
+
+export interface ReplyWriter {
+  ok(response: ServerResponse, facts: ReplyFacts, body: Uint8Array, truncated: boolean): void
+  error(response: ServerResponse, facts: ReplyFacts, error: ApiError): void
+}
+
+export function makeReplyWriter(clock: Clock, docsUrl: string): ReplyWriter {
+  const deprecationLink = `<${docsUrl}>; rel="deprecation"; type="text/html"`
+
+  function commonHeaders(facts: ReplyFacts, length: number): string[] {
+    const { window } = facts
+    const reset = Math.ceil((clock.now() + window.resetMs) / 1000)
+    const headers = [
+      'Content-Type',
+      'application/json; charset=utf-8',
+      'Content-Length',
+      String(length),
+      'Cache-Control',
+      'no-store',
+      'X-Content-Type-Options',
+      'nosniff',
+      'X-Cache',
+      facts.cache,
+      'X-RateLimit-Limit',
+      window.limit === 0 ? unlimited : String(window.limit),
+      'X-RateLimit-Remaining',
+      window.limit === 0 ? unlimited : String(window.remaining),
+      'X-RateLimit-Reset',
+      String(reset),
+      'X-Request-Id',
+      facts.requestId,
+    ]
+    if (facts.deprecated) {
+      headers.push('Deprecation', 'true', 'Sunset', sunset, 'Link', deprecationLink)
+    }
+    return headers
+  }
+
+  return {
+    ok(response, facts, body, truncated) {
+      const headers = commonHeaders(facts, body.length)
+      if (truncated) headers.push('X-Service-Truncated', 'true')
+      response.writeHead(200, headers)
+      response.end(body)
+    },
+    error(response, facts, error) {
+      const body = Buffer.from(JSON.stringify(toEnvelope(error)))
+      const headers = commonHeaders(facts, body.length)
+      if (error.retryAfterSeconds !== null) {
+        headers.push('Retry-After', String(error.retryAfterSeconds))
+      }
+      if (error.status === 401) headers.push('WWW-Authenticate', challenge(error))
+      response.writeHead(error.status, headers)
+      response.end(body)
+    },
+  }
+}
+
+/** RFC 6750 §3: without credentials the challenge names no error. */
+function challenge(error: ApiError): string {
+  const realm = 'Bearer realm="tributary"'
+  return error.code === 'invalid_token' ? `${realm}, error="invalid_token"` : realm
+}

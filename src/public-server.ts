@@ -1,0 +1,98 @@
+/**
+ * The public listener: one node:http server. `/v1` goes to the REST lane before any router; everything else to Fastify
+ * behind the same server, and what no door owns comes back to the lane's `not_found` (reading R4). Every wait of a slow
+ * or silent client is bounded here.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
+
+export interface PublicServerOptions {
+  /** The REST lane; it also answers for whatever no door owns. */
+  readonly lane: (request: IncomingMessage, response: ServerResponse) => void
+  /** Mounts the other doors. */
+  readonly mount: (fastify: FastifyInstance) => Promise<void>
+}
+
+export interface PublicServer {
+  /** Binds and resolves with the port; rejects when the port is taken. */
+  listen(host: string, port: number): Promise<number>
+  /** No new connections; those in flight finish, at most for `graceMs`, then they are cut off. */
+  drain(graceMs: number): Promise<void>
+}
+
+const headersTimeoutMs = 15_000
+const requestTimeoutMs = 30_000
+/** Above the idle time of the usual proxies in front (60 s), so that they close first. */
+const keepAliveTimeoutMs = 75_000
+const maxConnections = 10_000
+
+export async function makePublicServer(options: PublicServerOptions): Promise<PublicServer> {
+  const { lane } = options
+  let draining = false
+  let server: Server | null = null
+
+  const fastify = Fastify({
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    serverFactory: (handler) => {
+      server = makeServer((request, response) => {
+        if (draining) response.shouldKeepAlive = false
+        if (isRest(request.url ?? '/')) lane(request, response)
+        else handler(request, response)
+      })
+      return server
+    },
+    // A path that cannot be decoded is owned by nobody.
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack()
+      lane(request.raw, reply.raw)
+    },
+  })
+  fastify.addHook('onRequest', async (request, reply) => {
+    if (!request.is404) return
+    reply.hijack()
+    lane(request.raw, reply.raw)
+  })
+  await options.mount(fastify)
+  await fastify.ready()
+
+  return {
+    async listen(host, port) {
+      await fastify.listen({ host, port })
+      return (fastify.server.address() as AddressInfo).port
+    },
+    async drain(graceMs) {
+      draining = true
+      const running = server
+      if (running === null || !running.listening) return
+      const cut = setTimeout(() => running.closeAllConnections(), graceMs)
+      await new Promise<void>((resolve) => {
+        running.close(() => resolve())
+        running.closeIdleConnections()
+      })
+      clearTimeout(cut)
+      await fastify.close()
+    },
+  }
+}
+
+function makeServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  const server = createServer(
+    {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      connectionsCheckingInterval: 5000,
+    },
+    handler,
+  )
+  server.maxConnections = maxConnections
+  return server
+}
+
+/** `/v1` and everything below it. */
+function isRest(url: string): boolean {
+  if (!url.startsWith('/v1')) return false
+  return url.length === 3 || url[3] === '/' || url[3] === '?'
+}

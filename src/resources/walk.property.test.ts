@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
+import { getZone } from '#kernel/time.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import type { AccountRef, CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
+import { makeWalk } from './walk.ts'
+
+interface Row {
+  readonly id: string
+  readonly time: number
+  /** Of another account or pending: seen, never shown. */
+  readonly foreign: boolean
+}
+
+const call = (): CallContext => ({ signal: new AbortController().signal, priority: 'user' })
+
+function makeQuery(stream: number): RowsQuery {
+  const account: AccountRef = {
+    id: `account-${stream}` as AccountId,
+    connectionId: 'connection' as ConnectionId,
+    upstreamId: `u${stream}` as UpstreamId,
+    name: 'Account',
+    currency: 'AUD',
+  }
+  return {
+    login: { id: 'login' as LoginId, upstreamUserId: 'u', secret: null },
+    connection: {
+      id: 'connection' as ConnectionId,
+      upstreamId: 'c' as UpstreamId,
+      status: 'active',
+    },
+    accounts: [account],
+    scoped: true,
+    window: { from: null, to: null },
+    zone: getZone('UTC'),
+  }
+}
+
+/** A provider that holds `pages` per account: cursors are page numbers; numbered ones are known ahead. */
+function makeReader(streams: readonly (readonly (readonly Row[])[])[], numbered: boolean) {
+  const reads: string[] = []
+  const queries = streams.map((_rows, index) => makeQuery(index))
+  function page(query: RowsQuery, cursor: string | null): RowPage<Row> {
+    const pages = streams[queries.indexOf(query)] ?? []
+    const number = Number(cursor ?? '0')
+    const rows = pages[number] ?? []
+    const rest = pages.slice(number + 1).map((_rows, index) => String(number + 1 + index))
+    const account = query.accounts[0]
+    assert(account !== undefined)
+    return {
+      length: rows.length,
+      next: rest[0] ?? null,
+      ahead: numbered ? rest.slice(1) : [],
+      ownRows: rows.filter((row) => !row.foreign).length,
+      body: Buffer.from(JSON.stringify(rows)),
+      head(index) {
+        const row = rows[index]
+        assert(row !== undefined)
+        return row.foreign ? null : { id: row.id, account, time: row.time }
+      },
+      map(index) {
+        const row = rows[index]
+        assert(row !== undefined)
+        return row
+      },
+    }
+  }
+  const reader: RowReader<RowPage<Row>> = {
+    pageSize: 10,
+    async read(query, cursor) {
+      reads.push(`${queries.indexOf(query)}:${cursor ?? '0'}`)
+      await Promise.resolve()
+      return page(query, cursor)
+    },
+    open: (query, cursor) => page(query, cursor),
+  }
+  return { reader, queries, reads }
+}
+
+/** Pages of rows, newest first, some empty, some with rows that are not wanted. */
+const pagesArbitrary = (name: string) =>
+  fc
+    .array(
+      fc.array(fc.record({ step: fc.integer({ min: 0, max: 3 }), foreign: fc.boolean() }), {
+        maxLength: 12,
+      }),
+      {
+        minLength: 1,
+        maxLength: 12,
+      },
+    )
+    .map((pages) => {
+      let time = 1_000_000
+      let count = 0
+      return pages.map((rows) =>
+        rows.map(({ step, foreign }): Row => {
+          time -= step
+          count += 1
+          return { id: `${name}${count}`, time, foreign }
+        }),
+      )
+    })
+
+test('R18: a walk over all windows shows each row exactly once, under any page sizes and caps', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc
+        .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 })
+        .chain((names) =>
+          fc.tuple(...names.map((name, index) => pagesArbitrary(`${name}${index}-`))),
+        ),
+      fc.boolean(),
+      fc.integer({ min: 1, max: 17 }),
+      fc.option(fc.integer({ min: 1, max: 4 })),
+      async (streams, numbered, limit, pageCap) => {
+        const { reader, queries, reads } = makeReader(streams, numbered)
+        const walk = makeWalk({ provider: 'snaptrade', reader, queries })
+        const seen: Row[] = []
+        for (let round = 0; ; round += 1) {
+          assert(round < 2000, 'the walk gets on')
+          const window = await walk.window({ offset: seen.length, limit, pageCap }, call())
+          seen.push(...window.rows.map(({ row }) => row))
+          assert(window.seen >= seen.length)
+          if (window.complete && seen.length === window.seen) break
+        }
+        const wanted = streams.flat(2).filter((row) => !row.foreign)
+        assert.deepEqual(seen.map((row) => row.id).sort(), wanted.map((row) => row.id).sort())
+        assert.equal(new Set(reads).size, reads.length, 'R19: no page is read twice')
+        for (const [index, row] of seen.entries()) {
+          const next = seen[index + 1]
+          assert(next === undefined || next.time <= row.time, 'R16: merged newest first')
+        }
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('R16: rows keep the order of the provider and are never sorted', async () => {
+  const rows = [3, 9, 1, 7].map((time): Row => ({ id: String(time), time, foreign: false }))
+  const { reader, queries } = makeReader([[rows]], false)
+  const window = await makeWalk({ provider: 'fiskil', reader, queries }).window(
+    { offset: 0, limit: 10, pageCap: null },
+    call(),
+  )
+  assert.deepEqual(
+    window.rows.map(({ row }) => row.time),
+    [3, 9, 1, 7],
+  )
+})
+
+test('R17: reading goes on to the end although the window is full long before', async () => {
+  const pages = Array.from({ length: 5 }, (_page, page) =>
+    Array.from(
+      { length: 10 },
+      (_row, row): Row => ({ id: `${page}.${row}`, time: -page, foreign: false }),
+    ),
+  )
+  const { reader, queries, reads } = makeReader([pages], false)
+  const walk = makeWalk({ provider: 'fiskil', reader, queries })
+  const window = await walk.window({ offset: 0, limit: 3, pageCap: null }, call())
+  assert.deepEqual(
+    [window.rows.length, window.seen, window.complete, reads.length],
+    [3, 50, true, 5],
+  )
+})
+
+test('R17: the ceiling stops the reading about 5,000 rows past the offset, R18: skipped rows do not count', async () => {
+  const pages = Array.from({ length: 12 }, (_page, page) =>
+    Array.from(
+      { length: 1000 },
+      (_row, row): Row => ({ id: `${page}.${row}`, time: -page, foreign: false }),
+    ),
+  )
+  const { reader, queries, reads } = makeReader([pages], false)
+  const walk = makeWalk({ provider: 'fiskil', reader, queries })
+  const first = await walk.window({ offset: 0, limit: 500, pageCap: null }, call())
+  assert.deepEqual([first.seen, first.complete, reads.length], [5000, false, 5])
+  const second = await walk.window({ offset: 500, limit: 500, pageCap: null }, call())
+  assert.deepEqual([second.seen, second.complete, reads.length], [6000, false, 6])
+  assert.equal(second.rows[0]?.row.id, '0.500')
+})
+
+test('a row that the provider sends twice within one read is shown once', async () => {
+  const row = (id: string): Row => ({ id, time: 0, foreign: false })
+  const { reader, queries } = makeReader(
+    [
+      [
+        [row('a'), row('b')],
+        [row('b'), row('c')],
+      ],
+    ],
+    false,
+  )
+  const walk = makeWalk({ provider: 'fiskil', reader, queries })
+  const window = await walk.window({ offset: 0, limit: 10, pageCap: null }, call())
+  assert.deepEqual(
+    window.rows.map((entry) => entry.row.id),
+    ['a', 'b', 'c'],
+  )
+})
+
+test('pages that go round in a circle are an unreadable answer, not an endless read', async () => {
+  const { reader, queries } = makeReader([[[{ id: 'a', time: 0, foreign: false }], []]], false)
+  const circular: typeof reader = {
+    ...reader,
+    read: async (query, cursor, context) => ({
+      ...(await reader.read(query, cursor, context)),
+      next: '1',
+    }),
+  }
+  const walk = makeWalk({ provider: 'akahu', reader: circular, queries })
+  await assert.rejects(
+    walk.window({ offset: 0, limit: 10, pageCap: null }, call()),
+    (error) => error instanceof UpstreamError && error.failure.kind === 'malformed',
+  )
+})
+
+test('R24a: the second and later of identical fills are numbered, the same in every window', async () => {
+  const pages = [
+    ['x', 'y', 'x'],
+    ['x', 'y', 'z'],
+  ].map((keys, page) =>
+    keys.map((key, row): Row => ({ id: `${key}${page}${row}`, time: 0, foreign: false })),
+  )
+  const { reader, queries } = makeReader([pages], false)
+  const source = {
+    provider: 'snaptrade' as const,
+    reader,
+    queries,
+    keyOf: (page: RowPage<Row>, index: number) => page.map(index).id[0] ?? '',
+  }
+  const named = async (offset: number, limit: number) =>
+    (await makeWalk(source).window({ offset, limit, pageCap: null }, call())).rows.map(
+      ({ row, copy }) => `${row.id[0]}${copy}`,
+    )
+  assert.deepEqual(await named(0, 10), ['x1', 'y1', 'x2', 'x3', 'y2', 'z1'])
+  assert.deepEqual(await named(3, 2), ['x3', 'y2'])
+})
+
+test('one stream that ended without a row of the connection is an emptiness to be doubted', async () => {
+  const row: Row = { id: 'a', time: 0, foreign: false }
+  const { reader, queries } = makeReader([[[row]], [[]]], false)
+  const walk = makeWalk({ provider: 'snaptrade', reader, queries })
+  assert.equal(walk.hasEmptyStream(), false)
+  await walk.window({ offset: 0, limit: 10, pageCap: null }, call())
+  assert.equal(walk.hasEmptyStream(), true)
+})
