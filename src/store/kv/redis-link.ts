@@ -119,14 +119,17 @@ function makeLinkState(client: Redis, options: RedisLinkOptions): LinkState {
     if (phase === 'away' || phase === 'ended') return
     phase = 'away'
     report.metrics.shared(false)
-    const fields = { cause: cause instanceof Error ? cause.message : String(cause) }
-    report.log.warn(fields, 'Redis is away: limits and breakers are kept per process, no cache')
+    report.log.warn(
+      { cause: describe(cause) },
+      'Redis is away: limits and breakers are kept per process, no cache',
+    )
     known.resolve()
   }
 
   function enter(): void {
     if (phase === 'up' || phase === 'ended') return
     phase = 'up'
+    lastCause = null
     report.metrics.shared(true)
     report.log.info({}, 'Redis is in use: limits, breakers and cache are shared')
     known.resolve()
@@ -170,6 +173,13 @@ function makeLinkState(client: Redis, options: RedisLinkOptions): LinkState {
       known.resolve()
     },
   }
+}
+
+/** A host with several addresses fails with an error that has a code and no message. */
+function describe(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  if (cause.message !== '') return cause.message
+  return 'code' in cause ? String(cause.code) : cause.name
 }
 
 function isTimeout(cause: unknown): boolean {

@@ -1,0 +1,91 @@
+/**
+ * Cache keys: equal for any order of the same pairs, never equal for anything else. A collision would show one person
+ * the money of another, so the texts are chosen to tempt the separators.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { makeUrlKey } from './url-key.ts'
+
+const tempting = fc.string({ unit: fc.constantFrom('a', 'b', '1', ':', '/', '?', '=', '%', '\n') })
+const pair = fc.tuple(tempting, tempting).map(([name, value]) => `${name}=${value}`)
+const pairs = fc.array(pair, { maxLength: 6 })
+
+interface Parts {
+  readonly user: string
+  readonly epoch: number
+  readonly path: string
+  readonly pairs: readonly string[]
+}
+
+const parts = fc.record<Parts>({
+  user: tempting,
+  epoch: fc.nat({ max: 20 }),
+  path: tempting,
+  pairs,
+})
+
+test('R10: any order of the same pairs has the same key', () => {
+  const urlKey = makeUrlKey()
+  const shuffled = pairs.chain((list) =>
+    fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+  )
+  fc.assert(
+    fc.property(shuffled, ([list, other]) => {
+      assert.equal(
+        urlKey('user', 1, '/v1/accounts', list.join('&')),
+        urlKey('user', 1, '/v1/accounts', other.join('&')),
+      )
+    }),
+  )
+})
+
+test('R10: keys are equal only when user, epoch, path and pairs are', () => {
+  const urlKey = makeUrlKey()
+  const keyOf = (one: Parts) => urlKey(one.user, one.epoch, one.path, one.pairs.join('&'))
+  const told = (one: Parts) =>
+    JSON.stringify([one.user, one.epoch, one.path, [...one.pairs].sort().join('&')])
+  const property = fc.property(parts, parts, (one, other) => {
+    assert.equal(keyOf(one) === keyOf(other), told(one) === told(other))
+  })
+  fc.assert(property, { numRuns: 2000 })
+})
+
+test('R10: text moved from one part into the next makes another key', () => {
+  const urlKey = makeUrlKey()
+  const property = fc.property(tempting, tempting, tempting, fc.nat(), (user, path, query, cut) => {
+    const whole = user + path + query
+    const key = urlKey(user, 1, path, query)
+    const [a, b] = [cut % (whole.length + 1), (cut * 7) % (whole.length + 1)].sort((x, y) => x - y)
+    if (a === user.length && b === user.length + path.length) return
+    assert.notEqual(urlKey(whole.slice(0, a), 1, whole.slice(a, b), whole.slice(b)), key)
+  })
+  fc.assert(property, { numRuns: 2000 })
+})
+
+test('a value that differs in one character, its case or a duplicate makes another key', () => {
+  const urlKey = makeUrlKey()
+  const queries = [
+    '',
+    'a=1',
+    'a=2',
+    'A=1',
+    'a=1&a=1',
+    'a=1,1',
+    'a=1&',
+    'a=%31',
+    'a=1&b=2',
+    'a=1b=2',
+  ]
+  const keys = queries.map((query) => urlKey('user', 1, '/v1/balances', query))
+  assert.equal(new Set(keys).size, queries.length)
+})
+
+test('a key is the same before and after its query was remembered and forgotten', () => {
+  const urlKey = makeUrlKey()
+  const long = `z=${'9'.repeat(5000)}&a=1`
+  const first = [urlKey('u', 1, '/p', 'b=2&a=1'), urlKey('u', 1, '/p', long)]
+  for (let i = 0; i < 10_000; i += 1) urlKey('u', 1, '/p', `n=${i}&a=1`)
+  assert.deepEqual([urlKey('u', 1, '/p', 'b=2&a=1'), urlKey('u', 1, '/p', long)], first)
+  assert.equal(urlKey('u', 1, '/p', 'a=1&b=2'), first[0])
+})
