@@ -1,0 +1,31 @@
+/**
+ * What the operators' door needs: ports and settings, handed in by the composition root.
+ */
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { PlanSettings } from '#auth/plans.ts'
+import type { Secret } from '#kernel/secret.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Links } from '#src/links/links.ts'
+import type { WindowStore } from '#store/kv-port.ts'
+import type { Store } from '#store/port.ts'
+
+export interface AdminDoorDeps {
+  readonly store: Store
+  readonly links: Links
+  readonly clock: Clock
+  /** Counts failed attempts on the admin token. */
+  readonly windows: WindowStore
+  readonly adminToken: Secret<string>
+  readonly planSettings: PlanSettings
+  /** Where the door will listen: on loopback it answers to loopback names alone. */
+  readonly listener: { readonly host: string; readonly isLoopback: boolean }
+  readonly log: Logger
+  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>
+  readonly readiness: {
+    /** By name of what is asked; each resolves when it answers. */
+    readonly checks: Readonly<Record<string, () => Promise<void>>>
+    /** True from the moment the process was told to stop. */
+    isDraining(): boolean
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Every failure of this door as the one error envelope. What the framework throws is put into words that say what to
+ * do; what nobody expected is logged with its cause and says nothing outside.
+ */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { ApiError, apiError, toEnvelope } from '#contract/errors.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
+
+/** Makes the one answer to whatever was thrown. */
+export function makeErrorAnswer(log: Logger) {
+  return (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const error = toApiError(thrown)
+    if (error.status >= 500) {
+      const level = error.status === 500 ? 'error' : 'warn'
+      log[level]({ requestId: request.id, status: error.status, err: error.cause }, error.message)
+    }
+    if (error.retryAfterSeconds !== null) reply.header('retry-after', error.retryAfterSeconds)
+    if (error.status === 401) reply.header('www-authenticate', 'Bearer realm="tributary-admin"')
+    return reply.code(error.status).send(toEnvelope(error))
+  }
+}
+
+export function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply) {
+  const error = apiError('not_found', {
+    message: 'Unknown path or method; docs/admin-api.md lists them',
+  })
+  return reply.code(error.status).send(toEnvelope(error))
+}
+
+function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof StoreUnavailableError) {
+    return apiError('service_unavailable', { retryAfterSeconds: 5, cause: thrown })
+  }
+  const code = frameworkCode(thrown)
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return apiError('body_too_large', { cause: thrown })
+  const detail = code === null ? undefined : bodyProblems.get(code)
+  if (detail === undefined) return apiError('internal', { cause: thrown })
+  return apiError('invalid_params', { details: [detail], cause: thrown })
+}
+
+const notJson = 'body: must be valid JSON without the keys "__proto__" and "constructor"'
+
+const bodyProblems: ReadonlyMap<string, string> = new Map([
+  ['FST_ERR_CTP_INVALID_JSON_BODY', notJson],
+  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'body: must be JSON, with "Content-Type: application/json"'],
+  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'body: is not as long as Content-Length says'],
+  ['FST_ERR_BAD_URL', 'path: is not valid percent-encoding'],
+])
+
+function frameworkCode(thrown: unknown): string | null {
+  if (!(thrown instanceof Error) || !('code' in thrown)) return null
+  const { code } = thrown as FastifyError
+  return typeof code === 'string' ? code : null
+}
