@@ -92,6 +92,12 @@ function makeStore(engine: Engine, feed: ChangeFeed, sealer: Sealer, log: StoreL
     // The rows stay readable under their older key, and the next start tries again.
     log({ level: 'error', message: 'sealing under the first key stopped', error })
   })
+  let closed: Promise<void> | undefined
+  async function closeAll(): Promise<void> {
+    closing.abort()
+    await resealed
+    await engine.close()
+  }
   return {
     users: makeUserStore({ db, write }),
     keys: makeKeyStore({ engine, write }),
@@ -101,10 +107,9 @@ function makeStore(engine: Engine, feed: ChangeFeed, sealer: Sealer, log: StoreL
     audit: (entry) => writeAudit(db, entry),
     onChange: (listener) => feed.subscribe(listener),
     ping: () => engine.ping(),
-    async close() {
-      closing.abort()
-      await resealed
-      await engine.close()
+    close() {
+      closed ??= closeAll()
+      return closed
     },
   }
 }

@@ -15,6 +15,7 @@ const oldestVersion = 150_000
 const lockSpace = 0x74_72_69_62
 // Several starts wait for the one that migrates.
 const migrationTimeout = '10min'
+const closeTimeoutMs = 5_000
 
 /**
  * Connects, and refuses servers that the migrations were not written for.
@@ -93,12 +94,17 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
     async ping() {
       await sql`select 1`.execute(db)
     },
-    async close() {
-      try {
-        await stopListening()
-      } finally {
-        await db.destroy()
-      }
-    },
+    close: () => withTimeout(Promise.all([stopListening(), db.destroy()])),
+  }
+}
+
+/** A server that went away without a word never says goodbye; the process ends without it. */
+async function withTimeout(closing: Promise<unknown>): Promise<void> {
+  const waiting = Promise.withResolvers<void>()
+  const timer = setTimeout(waiting.resolve, closeTimeoutMs)
+  try {
+    await Promise.race([closing, waiting.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -33,15 +33,10 @@ export function toMessage(instance: string, userId: UserId): string {
  * @throws StoreUnavailableError when it cannot be established at first.
  */
 export async function startListener(options: ListenerOptions): Promise<() => Promise<void>> {
-  let client = await connect(options, lost)
+  let client: Client | undefined
   let retry: NodeJS.Timeout | undefined
   let waitMs = firstRetryMs
   let closed = false
-  const heartbeat = setInterval(() => {
-    const asked = client
-    asked.query('select 1').catch(() => lost(asked))
-  }, heartbeatMs)
-  heartbeat.unref()
 
   function lost(which: Client): void {
     if (closed || which !== client || retry !== undefined) return
@@ -70,11 +65,18 @@ export async function startListener(options: ListenerOptions): Promise<() => Pro
     }
   }
 
+  client = await connect(options, lost)
+  const heartbeat = setInterval(() => {
+    const asked = client
+    asked?.query('select 1').catch(() => lost(asked))
+  }, heartbeatMs)
+  heartbeat.unref()
+
   return async () => {
     closed = true
     clearInterval(heartbeat)
     clearTimeout(retry)
-    if (retry === undefined) await client.end()
+    if (retry === undefined) await client?.end()
   }
 }
 

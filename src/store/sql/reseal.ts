@@ -3,7 +3,7 @@
  * open. The old key may be taken off the list when the store says so; before that it refuses to open without it.
  */
 import type { LoginId } from '#kernel/ids.ts'
-import type { Sealer } from '../seal.ts'
+import { SealError, type Sealer } from '../seal.ts'
 import type { StoreLog } from './engine.ts'
 import { stampCurrentKey } from './identity.ts'
 import { openSecret, sealedColumns } from './logins.ts'
@@ -11,11 +11,16 @@ import type { Db } from './tables.ts'
 
 const batchRows = 100
 
+export interface ResealOptions {
+  readonly sealer: Sealer
+  readonly log: StoreLog
+  /** Ends the work between two rows. */
+  readonly signal: AbortSignal
+}
+
 /** Everything here runs outside any transaction: each row is one compare-and-set. */
-export async function reseal(
-  db: Db,
-  { sealer, log, signal }: { sealer: Sealer; log: StoreLog; signal: AbortSignal },
-): Promise<void> {
+export async function reseal(db: Db, options: ResealOptions): Promise<void> {
+  const { sealer, log, signal } = options
   let after: LoginId | null = null
   let count = 0
   // Ids only grow from batch to batch, so the walk ends with the table.
@@ -23,7 +28,7 @@ export async function reseal(
     const rows = await readBatch(db, sealer, after)
     for (const row of rows) {
       if (signal.aborted) return
-      await resealRow(db, sealer, row)
+      await resealRow(db, row, options)
     }
     count += rows.length
     const last = rows.at(-1)
@@ -33,7 +38,7 @@ export async function reseal(
   if (signal.aborted) return
   const left = await readBatch(db, sealer, null)
   if (left.length > 0) {
-    // Another process still seals under the older key; the next start goes on.
+    // Another process still seals under the older key, or a row is damaged; the next start goes on.
     log({ level: 'warn', message: 'some secrets are still sealed under an older key' })
     return
   }
@@ -54,9 +59,9 @@ function readBatch(db: Db, sealer: Sealer, after: LoginId | null) {
   return (after === null ? query : query.where('id', '>', after)).execute()
 }
 
-async function resealRow(db: Db, sealer: Sealer, row: Row): Promise<void> {
-  if (row.secret === null) return
-  const secret = openSecret(sealer, row, row.secret)
+async function resealRow(db: Db, row: Row, { sealer, log }: ResealOptions): Promise<void> {
+  const secret = row.secret === null ? null : tryOpen(sealer, row, row.secret, log)
+  if (row.secret === null || secret === null) return
   await db
     .updateTable('logins')
     .set(sealedColumns(sealer, row, secret))
@@ -64,4 +69,15 @@ async function resealRow(db: Db, sealer: Sealer, row: Row): Promise<void> {
     // Whoever saved a newer secret meanwhile is right.
     .where('secret', '=', row.secret)
     .execute()
+}
+
+/** One damaged secret must not keep all others under the older key. */
+function tryOpen(sealer: Sealer, row: Row, sealed: Uint8Array, log: StoreLog): string | null {
+  try {
+    return openSecret(sealer, row, sealed)
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    log({ level: 'error', message: 'the secret of a login does not open', loginId: row.id, error })
+    return null
+  }
 }

@@ -10,6 +10,9 @@ import { enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
 import { makeStatements, onDisk } from './sqlite-statements.ts'
 import type { Tables } from './tables.ts'
 
+// An operator's own tool may hold the file for a moment. Waiting stops the whole process, so it is short.
+const busyTimeoutMs = 250
+
 /** Deleted rows are overwritten, and the log of changes does not keep them for long. */
 const settings = `
   pragma journal_mode = wal;
@@ -28,10 +31,13 @@ export function openSqlite(dataDir: string, log: StoreLog): Engine {
   const directory = enterDirectory(dataDir, log)
   const opened: DatabaseSync[] = []
   try {
-    const writer = new DatabaseSync(directory.databasePath)
+    const writer = new DatabaseSync(directory.databasePath, { timeout: busyTimeoutMs })
     opened.push(writer)
     onDisk(() => writer.exec(settings))
-    const reader = new DatabaseSync(directory.databasePath, { readOnly: true })
+    const reader = new DatabaseSync(directory.databasePath, {
+      readOnly: true,
+      timeout: busyTimeoutMs,
+    })
     opened.push(reader)
     return makeEngine(makeStatements(writer), makeStatements(reader), directory)
   } catch (cause) {

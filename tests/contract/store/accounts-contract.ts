@@ -1,0 +1,128 @@
+/** What the port promises of accounts. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ConnectionId, newId } from '#kernel/ids.ts'
+import type { AccountRow } from '#store/port.ts'
+import { addLink, newAccount, newConnection, someUpstreamId } from './rows.ts'
+import type { StoreOf } from './store-contract.ts'
+
+const byName = (rows: readonly AccountRow[]) => rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+const idsByName = (rows: readonly AccountRow[]) =>
+  Object.fromEntries(rows.map((row) => [row.name, row.id]))
+
+export function testAccounts(store: StoreOf): void {
+  test('accounts come back with the provider and institution of their connection', async () => {
+    const { user, connection } = await addLink(store())
+    const given = newAccount({ type: 'credit-card', accountNumber: null, currency: 'JPY' })
+    const [row, ...more] = await store().accounts.replace(connection.id, [given])
+    assert.deepEqual(more, [])
+    assert.deepEqual(row, {
+      id: row?.id,
+      connectionId: connection.id,
+      userId: user.id,
+      provider: connection.provider,
+      institutionName: connection.institutionName,
+      upstreamId: given.upstreamId,
+      name: given.name,
+      type: 'credit-card',
+      accountNumber: null,
+      currency: 'JPY',
+    })
+    assert.deepEqual(await store().accounts.list(user.id), [row])
+    assert.deepEqual(await store().accounts.listByConnection(user.id, connection.id), [row])
+  })
+
+  test('replacing keeps the id of what is known, under whatever name, and takes its news', async () => {
+    const { connection } = await addLink(store())
+    const [a, b] = [newAccount({ name: 'a' }), newAccount({ name: 'b' })]
+    const first = idsByName(await store().accounts.replace(connection.id, [a, b]))
+    const renamed = { ...b, name: 'c', type: 'savings', currency: 'AUD' } as const
+    const second = byName(await store().accounts.replace(connection.id, [renamed, a]))
+    assert.deepEqual(idsByName(second), { a: first.a, c: first.b })
+    assert.deepEqual([second[1]?.type, second[1]?.currency], ['savings', 'AUD'])
+  })
+
+  test('an account that the provider moved keeps its id, by its former one', async () => {
+    const { connection } = await addLink(store())
+    const old = newAccount()
+    const [before] = await store().accounts.replace(connection.id, [old])
+    const moved = newAccount({ previousUpstreamId: old.upstreamId })
+    for (let time = 0; time < 2; time += 1) {
+      const rows = await store().accounts.replace(connection.id, [moved])
+      assert.deepEqual(rows, [{ ...before, upstreamId: moved.upstreamId }])
+    }
+  })
+
+  test('a former id leads to one account only, and a present id comes before it', async () => {
+    const { connection } = await addLink(store())
+    const old = newAccount({ name: 'old' })
+    const first = idsByName(await store().accounts.replace(connection.id, [old]))
+    const one = newAccount({ name: 'one', previousUpstreamId: old.upstreamId })
+    const two = newAccount({ name: 'two', previousUpstreamId: old.upstreamId })
+    const kept = idsByName(await store().accounts.replace(connection.id, [one, old, two]))
+    assert.equal(kept.old, first.old)
+    assert.equal(new Set(Object.values(kept)).size, 3)
+  })
+
+  test('a missing account is hidden and gets its id back when it returns', async () => {
+    const { user, connection } = await addLink(store())
+    const [a, b] = [newAccount({ name: 'a' }), newAccount({ name: 'b' })]
+    const first = idsByName(await store().accounts.replace(connection.id, [a, b]))
+    assert.deepEqual(idsByName(await store().accounts.replace(connection.id, [a])), {
+      a: first.a,
+    })
+    assert.deepEqual(idsByName(await store().accounts.list(user.id)), { a: first.a })
+    assert.deepEqual(await store().accounts.replace(connection.id, []), [])
+    assert.deepEqual(idsByName(await store().accounts.replace(connection.id, [b, a])), first)
+  })
+
+  test('an account that moved while it was hidden gets its id back too', async () => {
+    const { connection } = await addLink(store())
+    const old = newAccount()
+    const [before] = await store().accounts.replace(connection.id, [old])
+    await store().accounts.replace(connection.id, [])
+    const moved = newAccount({ previousUpstreamId: old.upstreamId })
+    const [back] = await store().accounts.replace(connection.id, [moved])
+    assert.equal(back?.id, before?.id)
+  })
+
+  test('of two entries with one upstream id the last counts', async () => {
+    const { connection } = await addLink(store())
+    const upstreamId = someUpstreamId()
+    const rows = await store().accounts.replace(connection.id, [
+      newAccount({ upstreamId, name: 'first' }),
+      newAccount({ upstreamId, name: 'last' }),
+    ])
+    assert.deepEqual(
+      rows.map((row) => row.name),
+      ['last'],
+    )
+  })
+
+  test('two connections have accounts of their own, also under the same upstream id', async () => {
+    const { user, login, connection } = await addLink(store())
+    const other = await store().connections.save(newConnection(user.id, login.id))
+    const account = newAccount()
+    const [mine] = await store().accounts.replace(connection.id, [account])
+    const [theirs] = await store().accounts.replace(other.id, [account])
+    assert.notEqual(mine?.id, theirs?.id)
+    assert.equal((await store().accounts.list(user.id)).length, 2)
+    assert.deepEqual(await store().accounts.listByConnection(user.id, other.id), [theirs])
+  })
+
+  test('replaced many times at once, an account is made once', async () => {
+    const { user, connection } = await addLink(store())
+    const accounts = [newAccount({ name: 'a' }), newAccount({ name: 'b' })]
+    await Promise.all(
+      Array.from({ length: 8 }, () => store().accounts.replace(connection.id, accounts)),
+    )
+    assert.equal((await store().accounts.list(user.id)).length, 2)
+  })
+
+  test('nothing is written for a connection that is gone or going', async () => {
+    const { connection } = await addLink(store())
+    await store().connections.setStatus(connection.id, 'deleting')
+    assert.deepEqual(await store().accounts.replace(connection.id, [newAccount()]), [])
+    assert.deepEqual(await store().accounts.replace(newId<ConnectionId>(), [newAccount()]), [])
+  })
+}

@@ -1,0 +1,153 @@
+/** What the port promises of connections. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ConnectionId, newId } from '#kernel/ids.ts'
+import {
+  addLink,
+  addLogin,
+  addUser,
+  newAccount,
+  newConnection,
+  now,
+  someUpstreamId,
+} from './rows.ts'
+import type { StoreOf } from './store-contract.ts'
+
+export function testConnections(store: StoreOf): void {
+  test('a connection comes back as it was given', async () => {
+    const user = await addUser(store())
+    const login = await addLogin(store(), user.id)
+    const given = newConnection(user.id, login.id, {
+      institutionLogo: 'https://logos.example.test/1.png',
+      status: 'pending_mfa',
+      lastRefreshedAt: now - 1,
+    })
+    const made = await store().connections.save(given)
+    assert.deepEqual(made, { ...given, id: made.id })
+    assert.deepEqual(await store().connections.get(user.id, made.id), made)
+    assert.deepEqual(await store().connections.find(made.id), made)
+  })
+
+  test('R16b: connections are listed newest first, equal times by id descending', async () => {
+    const { user, login, connection } = await addLink(store())
+    const save = (createdAt: number) =>
+      store().connections.save(newConnection(user.id, login.id, { createdAt }))
+    const made = [connection]
+    for (const createdAt of [now + 1, now - 1, now, now, now]) made.push(await save(createdAt))
+    const wanted = made.toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+    assert.deepEqual(await store().connections.list(user.id), wanted)
+    assert.deepEqual(await store().connections.listByLogin(login.id), wanted)
+  })
+
+  test('saving the same link again updates it and keeps its id and its first time', async () => {
+    const { user, login, connection } = await addLink(store())
+    const other = await addLogin(store(), user.id)
+    const again = await store().connections.save({
+      ...newConnection(user.id, login.id),
+      upstreamId: connection.upstreamId,
+      loginId: other.id,
+      institutionName: 'Tūī Bank',
+      status: 'invalidated',
+      createdAt: now + 99,
+    })
+    assert.deepEqual(again, {
+      ...connection,
+      loginId: other.id,
+      institutionName: 'Tūī Bank',
+      status: 'invalidated',
+    })
+    assert.deepEqual(await store().connections.list(user.id), [again])
+  })
+
+  test('the same link saved many times at once is one connection', async () => {
+    const user = await addUser(store())
+    const login = await addLogin(store(), user.id)
+    const given = newConnection(user.id, login.id)
+    const made = await Promise.all(Array.from({ length: 8 }, () => store().connections.save(given)))
+    assert.equal(new Set(made.map((connection) => connection.id)).size, 1)
+  })
+
+  test('the last refresh only goes forward, by saving and by setting', async () => {
+    const { connection } = await addLink(store(), { lastRefreshedAt: now })
+    const { id, userId, loginId, upstreamId } = connection
+    const refreshed = async () => (await store().connections.find(id))?.lastRefreshedAt
+    const save = (lastRefreshedAt: number | null) =>
+      store().connections.save(newConnection(userId, loginId, { upstreamId, lastRefreshedAt }))
+    await save(now - 1)
+    assert.equal(await refreshed(), now)
+    await save(null)
+    assert.equal(await refreshed(), now)
+    await save(now + 1)
+    assert.equal(await refreshed(), now + 1)
+    await store().connections.setRefreshed(id, now)
+    assert.equal(await refreshed(), now + 1)
+    await store().connections.setRefreshed(id, now + 2)
+    assert.equal(await refreshed(), now + 2)
+  })
+
+  test('a first refresh is set where there was none', async () => {
+    const { connection } = await addLink(store())
+    await store().connections.setRefreshed(connection.id, now)
+    assert.equal((await store().connections.find(connection.id))?.lastRefreshedAt, now)
+  })
+
+  test('a connection that is being deleted is shown to operators only', async () => {
+    const { user, login, connection } = await addLink(store())
+    await store().accounts.replace(connection.id, [newAccount()])
+    await store().connections.setStatus(connection.id, 'deleting')
+    assert.deepEqual(await store().connections.list(user.id), [])
+    assert.equal(await store().connections.get(user.id, connection.id), null)
+    assert.deepEqual(await store().accounts.list(user.id), [])
+    const shown = { ...connection, status: 'deleting' }
+    assert.deepEqual(await store().connections.find(connection.id), shown)
+    assert.deepEqual(await store().connections.listByLogin(login.id), [shown])
+  })
+
+  test('a connection that is being deleted stays so, and a new link to the same place is another', async () => {
+    const { user, connection } = await addLink(store())
+    await store().connections.setStatus(connection.id, 'deleting')
+    await store().connections.setStatus(connection.id, 'active')
+    await store().connections.repoint(connection.id, someUpstreamId())
+    assert.deepEqual(await store().connections.find(connection.id), {
+      ...connection,
+      status: 'deleting',
+    })
+    const { upstreamId, loginId } = connection
+    const fresh = await store().connections.save(newConnection(user.id, loginId, { upstreamId }))
+    assert.notEqual(fresh.id, connection.id)
+    assert.deepEqual(await store().connections.list(user.id), [fresh])
+    await store().connections.setStatus(fresh.id, 'deleting')
+    assert.equal((await store().connections.listByLogin(loginId)).length, 2)
+  })
+
+  test('a renewed consent changes the upstream id and keeps ours', async () => {
+    const { user, connection } = await addLink(store())
+    const upstreamId = someUpstreamId()
+    await store().connections.repoint(connection.id, upstreamId)
+    const moved = { ...connection, upstreamId }
+    assert.deepEqual(await store().connections.list(user.id), [moved])
+    const again = newConnection(user.id, connection.loginId, { upstreamId })
+    assert.deepEqual(await store().connections.save(again), moved)
+  })
+
+  test('deleting a connection takes its accounts and leaves the login', async () => {
+    const { user, login, connection } = await addLink(store())
+    await store().accounts.replace(connection.id, [newAccount()])
+    await store().connections.delete(connection.id)
+    assert.equal(await store().connections.find(connection.id), null)
+    assert.deepEqual(await store().accounts.list(user.id), [])
+    assert.deepEqual(await store().logins.get(login.id), login)
+    await store().connections.delete(connection.id)
+  })
+
+  test('an unknown connection is null, and changing it does nothing', async () => {
+    const user = await addUser(store())
+    const id = newId<ConnectionId>()
+    assert.equal(await store().connections.get(user.id, id), null)
+    assert.equal(await store().connections.find(id), null)
+    await store().connections.setStatus(id, 'revoked')
+    await store().connections.setRefreshed(id, now)
+    await store().connections.repoint(id, someUpstreamId())
+    await store().connections.delete(id)
+  })
+}

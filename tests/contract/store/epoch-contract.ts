@@ -1,0 +1,99 @@
+/** R10: which changes make the cached answers of a user worthless, and which leave them alone. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
+import {
+  addKey,
+  addLink,
+  addLogin,
+  epochOf,
+  newAccount,
+  newConnection,
+  now,
+  someUpstreamId,
+} from './rows.ts'
+import type { StoreOf } from './store-contract.ts'
+
+export function testEpoch(store: StoreOf): void {
+  let userId: UserId
+  let loginId: LoginId
+  let id: ConnectionId
+  let keyHash: Uint8Array
+  const account = newAccount()
+
+  before(async () => {
+    const { user, login, connection } = await addLink(store())
+    userId = user.id
+    loginId = login.id
+    id = connection.id
+    keyHash = (await addKey(store(), user.id)).hash
+  })
+
+  const growth = async (change: () => Promise<unknown>) => {
+    const from = await epochOf(store(), keyHash)
+    await change()
+    return (await epochOf(store(), keyHash)) - from
+  }
+
+  // One after another on one connection: each stands on the one before.
+  const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['another timezone', () => store().users.setTimezone(userId, 'Europe/London')],
+    ['a new connection', () => store().connections.save(newConnection(userId, loginId))],
+    ['another status', () => store().connections.setStatus(id, 'invalidated')],
+    ['another upstream id', () => store().connections.repoint(id, someUpstreamId())],
+    ['new accounts', () => store().accounts.replace(id, [account])],
+    ['another name', () => store().accounts.replace(id, [{ ...account, name: 'Bills' }])],
+    ['a missing account', () => store().accounts.replace(id, [])],
+    ['a returning account', () => store().accounts.replace(id, [account])],
+    ['a deletion begun', () => store().connections.setStatus(id, 'deleting')],
+    ['a deletion done', () => store().connections.delete(id)],
+    ['a deleted login', () => store().logins.delete(loginId)],
+  ]
+  const noChanges: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['the same status', () => store().connections.setStatus(id, 'active')],
+    ['a refresh', () => store().connections.setRefreshed(id, now + 1)],
+    ['accounts that are equal', () => store().accounts.replace(id, [])],
+    [
+      'another plan',
+      () =>
+        store().users.setPlan(userId, {
+          plan: 'professional',
+          status: 'active',
+          legacyUntil: null,
+          grandfathered: false,
+        }),
+    ],
+    ['a new login', () => addLogin(store(), userId)],
+    ['a new key', () => addKey(store(), userId)],
+  ]
+
+  for (const [name, change] of noChanges)
+    test(`R10: ${name} leaves the epoch alone`, async () => {
+      assert.equal(await growth(change), 0)
+    })
+  for (const [name, change] of changes)
+    test(`R10: ${name} makes the epoch grow by one`, async () => {
+      assert.equal(await growth(change), 1)
+    })
+
+  test('R10: the same link saved again makes the epoch grow: it was reconnected', async () => {
+    const { user, connection } = await addLink(store())
+    const { hash } = await addKey(store(), user.id)
+    const from = await epochOf(store(), hash)
+    const { upstreamId, loginId: login } = connection
+    await store().connections.save(newConnection(user.id, login, { upstreamId }))
+    assert.equal(await epochOf(store(), hash), from + 1)
+  })
+
+  test('R10: many changes at once are all counted', async () => {
+    const { user, connection } = await addLink(store())
+    const { hash } = await addKey(store(), user.id)
+    const from = await epochOf(store(), hash)
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        store().connections.repoint(connection.id, someUpstreamId()),
+      ),
+    )
+    assert.equal(await epochOf(store(), hash), from + 10)
+  })
+}

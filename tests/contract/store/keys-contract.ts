@@ -1,0 +1,103 @@
+/** What the port promises of API keys and of the look-up that every request makes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
+import { addKey, addUser, newKey, now } from './rows.ts'
+import type { StoreOf } from './store-contract.ts'
+
+export function testKeys(store: StoreOf): void {
+  test('a key comes back without its hash', async () => {
+    const user = await addUser(store())
+    const { hash, ...given } = newKey(user.id, { expiresAt: now + 5 })
+    const made = await store().keys.create({ ...given, hash })
+    assert.deepEqual(made, { ...given, id: made.id, revokedAt: null, lastUsedAt: null })
+    assert.deepEqual(await store().keys.list(user.id), [made])
+  })
+
+  test('keys are listed newest first', async () => {
+    const user = await addUser(store())
+    const old = await addKey(store(), user.id)
+    const young = await addKey(store(), user.id, { createdAt: now + 1 })
+    const ids = (await store().keys.list(user.id)).map((key) => key.id)
+    assert.deepEqual(ids, [young.id, old.id])
+  })
+
+  test('a hash leads to its caller, with all that a request needs', async () => {
+    const user = await addUser(store(), {
+      timezone: 'Pacific/Auckland',
+      plan: 'professional',
+      status: 'past_due',
+      legacyUntil: now + 3,
+      grandfathered: true,
+    })
+    const key = await addKey(store(), user.id, { expiresAt: now + 9 })
+    assert.deepEqual(await store().keys.findCaller(key.hash), {
+      keyId: key.id,
+      userId: user.id,
+      timezone: 'Pacific/Auckland',
+      epoch: 0,
+      expiresAt: now + 9,
+      plan: 'professional',
+      status: 'past_due',
+      legacyUntil: now + 3,
+      grandfathered: true,
+    })
+  })
+
+  test('an unknown hash, a longer and an empty one lead to nobody', async () => {
+    const user = await addUser(store())
+    const { hash } = await addKey(store(), user.id)
+    const other = Uint8Array.from(hash, (byte) => byte ^ 1)
+    for (const wrong of [other, new Uint8Array([...hash, 0]), new Uint8Array()])
+      assert.equal(await store().keys.findCaller(wrong), null)
+  })
+
+  test('R27: a revoked key leads to nobody with the very next look-up', async () => {
+    const user = await addUser(store())
+    const key = await addKey(store(), user.id)
+    assert.notEqual(await store().keys.findCaller(key.hash), null)
+    await store().keys.revoke(key.id, now + 1)
+    assert.equal(await store().keys.findCaller(key.hash), null)
+  })
+
+  test('R27: a change of plan shows with the very next look-up', async () => {
+    const user = await addUser(store())
+    const key = await addKey(store(), user.id)
+    await store().users.setPlan(user.id, { ...user, plan: 'none', status: 'canceled' })
+    const caller = await store().keys.findCaller(key.hash)
+    assert.deepEqual([caller?.plan, caller?.status], ['none', 'canceled'])
+  })
+
+  test('an expired key is returned, with the instant that tells', async () => {
+    const user = await addUser(store())
+    const key = await addKey(store(), user.id, { expiresAt: 1 })
+    assert.equal((await store().keys.findCaller(key.hash))?.expiresAt, 1)
+  })
+
+  test('revoking twice keeps the first time, and the key stays in the list', async () => {
+    const user = await addUser(store())
+    const key = await addKey(store(), user.id)
+    assert.equal((await store().keys.revoke(key.id, now + 1))?.revokedAt, now + 1)
+    assert.equal((await store().keys.revoke(key.id, now + 2))?.revokedAt, now + 1)
+    assert.equal((await store().keys.list(user.id))[0]?.revokedAt, now + 1)
+    assert.equal(await store().keys.revoke(newId<KeyId>(), now), null)
+  })
+
+  test('the last use only goes forward', async () => {
+    const user = await addUser(store())
+    const key = await addKey(store(), user.id)
+    const lastUse = async () => (await store().keys.list(user.id))[0]?.lastUsedAt
+    await store().keys.touch(key.id, now + 60_000)
+    assert.equal(await lastUse(), now + 60_000)
+    await store().keys.touch(key.id, now)
+    assert.equal(await lastUse(), now + 60_000)
+    await store().keys.touch(newId<KeyId>(), now)
+  })
+
+  test('the same hash is not taken twice, and nobody without an account has a key', async () => {
+    const user = await addUser(store())
+    const { hash } = await addKey(store(), user.id)
+    await assert.rejects(store().keys.create(newKey(user.id, { hash })))
+    await assert.rejects(store().keys.create(newKey(newId<UserId>())))
+  })
+}

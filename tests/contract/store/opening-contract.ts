@@ -1,0 +1,213 @@
+/** Opening: migrations, modes, keys and their rotation, and what lies at rest. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OpenFailure } from '#store/failure.ts'
+import { StoreOpenError } from '#store/failure.ts'
+import { SealError } from '#store/seal.ts'
+import { keyA, keyB, type OpenAs, type Place } from './place.ts'
+import { addKey, addLink, addLogin, addUser } from './rows.ts'
+
+export function testOpening(makePlace: () => Promise<Place>): void {
+  const inPlace = (work: (place: Place) => Promise<void>) => async () => {
+    const place = await makePlace()
+    try {
+      await work(place)
+    } finally {
+      await place.remove()
+    }
+  }
+
+  test(
+    'opening again finds everything as it was and migrates nothing',
+    inPlace(async (place) => {
+      const first = await place.open()
+      const { user, connection } = await addLink(first)
+      await first.close()
+      const lines: string[] = []
+      const second = await place.open({ log: ({ message }) => lines.push(message) })
+      assert.deepEqual(await second.users.find(user.id), user)
+      assert.deepEqual(await second.connections.find(connection.id), connection)
+      await second.close()
+      assert.deepEqual(lines, [])
+    }),
+  )
+
+  test(
+    'closing twice is closing once, and a closed store refuses work',
+    inPlace(async (place) => {
+      const store = await place.open()
+      await Promise.all([store.close(), store.close()])
+      await store.close()
+      await assert.rejects(store.users.list())
+    }),
+  )
+
+  test(
+    'a migration that was changed after it ran is refused',
+    inPlace(async (place) => {
+      await (await place.open()).close()
+      await place.tamper("update schema_migrations set checksum = 'other' where number = 1")
+      await refused(place, 'changed_migration', {})
+    }),
+  )
+
+  test(
+    'a store of a newer version is refused',
+    inPlace(async (place) => {
+      await (await place.open()).close()
+      await place.tamper("insert into schema_migrations values (9999, '9999_future', 'x')")
+      await refused(place, 'newer_schema', {})
+    }),
+  )
+
+  test(
+    'a store made in one mode does not open in the other',
+    inPlace(async (place) => {
+      await (await place.open({ mode: 'sandbox' })).close()
+      await refused(place, 'wrong_mode', { mode: 'live' })
+      await (await place.open({ mode: 'sandbox' })).close()
+    }),
+  )
+
+  test(
+    'an empty store does not open with another key',
+    inPlace(async (place) => {
+      await (await place.open({ encryptionKeys: [keyA] })).close()
+      await refused(place, 'wrong_key', { encryptionKeys: [keyB] })
+    }),
+  )
+
+  test(
+    'no message of a refusal shows a key or spans lines',
+    inPlace(async (place) => {
+      await (await place.open()).close()
+      const error = await refused(place, 'wrong_key', { encryptionKeys: [keyB] })
+      for (const key of [keyA, keyB])
+        for (const coding of ['hex', 'base64'] as const)
+          assert.ok(!error.message.includes(Buffer.from(key).toString(coding)))
+      assert.ok(!error.message.includes('\n'))
+    }),
+  )
+
+  test(
+    'rotation: secrets move to the first key while the store is open, then the old key may go',
+    inPlace(async (place) => {
+      const old = await place.open({ encryptionKeys: [keyA] })
+      const user = await addUser(old)
+      // More than one batch.
+      for (let count = 0; count < 130; count += 1) await addLogin(old, user.id, `secret ${count}`)
+      const logins = await old.logins.list(user.id)
+      await old.close()
+      await rotate(place, [keyB, keyA])
+      const rotated = await place.open({ encryptionKeys: [keyB] })
+      assert.deepEqual(await rotated.logins.list(user.id), logins)
+      await rotated.close()
+      await refused(place, 'wrong_key', { encryptionKeys: [keyA] })
+    }),
+  )
+
+  test(
+    'rotation: a key that some row still needs may not be left out',
+    inPlace(async (place) => {
+      const store = await place.open({ encryptionKeys: [keyA] })
+      const login = await addLogin(store, (await addUser(store)).id)
+      await store.close()
+      // Closed at once: the rows may be sealed under either key, so both are needed, and both are enough.
+      const [both, either] = [
+        [keyB, keyA],
+        [keyA, keyB],
+      ]
+      const half = await place.open({ encryptionKeys: both })
+      const fresh = await addLogin(half, login.userId, 'under B')
+      await half.close()
+      await refused(place, 'wrong_key', { encryptionKeys: [keyA] })
+      const again = await place.open({ encryptionKeys: either })
+      assert.equal((await again.logins.get(fresh.id))?.secret, 'under B')
+      assert.equal((await again.logins.get(login.id))?.secret, 'secret')
+      await again.close()
+    }),
+  )
+
+  test(
+    'rotation: a damaged secret is reported, and the others move on',
+    inPlace(async (place) => {
+      const store = await place.open({ encryptionKeys: [keyA] })
+      const user = await addUser(store)
+      const good = await addLogin(store, user.id, 'good')
+      const bad = await addLogin(store, user.id, 'bad')
+      await store.close()
+      await place.tamper(`update logins set upstream_user_id = 'moved' where id = '${bad.id}'`)
+      const messages = await rotate(place, [keyB, keyA])
+      assert.ok(messages.includes('the secret of a login does not open'))
+      const both = await place.open({ encryptionKeys: [keyB, keyA] })
+      assert.equal((await both.logins.get(good.id))?.secret, 'good')
+      await assert.rejects(both.logins.get(bad.id), SealError)
+      await both.close()
+      await refused(place, 'wrong_key', { encryptionKeys: [keyB] })
+    }),
+  )
+
+  test(
+    'a secret that was copied to another user does not open there',
+    inPlace(async (place) => {
+      const store = await place.open()
+      const [mine, theirs] = [await addUser(store), await addUser(store)]
+      const target = await addLogin(store, mine.id, 'mine')
+      const source = await addLogin(store, theirs.id, 'theirs')
+      await store.close()
+      await place.tamper(`update logins set secret =
+      (select secret from logins where id = '${source.id}') where id = '${target.id}'`)
+      const again = await place.open()
+      await assert.rejects(again.logins.get(target.id), SealError)
+      await again.close()
+    }),
+  )
+
+  test(
+    'no secret, no API key and no encryption key lies at rest in the clear',
+    inPlace(async (place) => {
+      const secret = 'canary-4b1f0e7c-of-a-login'
+      const store = await place.open()
+      const user = await addUser(store, { email: 'visible-canary@example.test' })
+      await addLogin(store, user.id, secret)
+      await addKey(store, user.id)
+      const open = await place.readAll()
+      await store.close()
+      for (const bytes of [open, await place.readAll()]) {
+        // Proof that the search would find what is there.
+        assert.ok(bytes.includes('visible-canary@example.test'))
+        for (const hidden of [Buffer.from(secret), Buffer.from(keyA)])
+          for (const coding of ['latin1', 'hex', 'base64', 'base64url'] as const)
+            assert.ok(!bytes.includes(hidden.toString(coding).replaceAll('=', '')), coding)
+        assert.ok(!bytes.includes(Buffer.from(keyA)))
+      }
+    }),
+  )
+}
+
+async function refused(place: Place, reason: OpenFailure, as: OpenAs): Promise<StoreOpenError> {
+  try {
+    await (await place.open(as)).close()
+  } catch (error) {
+    assert.ok(error instanceof StoreOpenError, String(error))
+    assert.equal(error.reason, reason)
+    return error
+  }
+  throw new assert.AssertionError({ message: `the store opened, not ${reason}` })
+}
+
+/** Opens with the new list, waits until the store says how it went, and closes. */
+async function rotate(place: Place, encryptionKeys: readonly Uint8Array[]): Promise<string[]> {
+  const messages: string[] = []
+  const told = Promise.withResolvers<void>()
+  const store = await place.open({
+    encryptionKeys,
+    log: ({ message }) => {
+      messages.push(message)
+      if (/sealed under/.test(message)) told.resolve()
+    },
+  })
+  await told.promise
+  await store.close()
+  return messages
+}

@@ -1,0 +1,119 @@
+/**
+ * Rows that tests put into a store: plain people, their keys, logins, connections and accounts. Every call makes
+ * something new; what a test is about, it says itself.
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type LoginId, type UpstreamId, type UserId, upstreamId } from '#kernel/ids.ts'
+import type {
+  ConnectionRow,
+  KeyRow,
+  LoginRow,
+  NewAccount,
+  NewConnection,
+  NewKey,
+  NewUser,
+  Store,
+  UserRow,
+} from '#store/port.ts'
+
+/** 20 November 2026, with milliseconds that must not get lost. */
+export const now = Date.UTC(2026, 10, 20, 3, 15, 0, 123)
+
+export function newUser(over: Partial<NewUser> = {}): NewUser {
+  return {
+    email: `${randomUUID()}@example.test`,
+    timezone: null,
+    createdAt: now,
+    plan: 'developer',
+    status: 'active',
+    legacyUntil: null,
+    grandfathered: false,
+    ...over,
+  }
+}
+
+export async function addUser(store: Store, over: Partial<NewUser> = {}): Promise<UserRow> {
+  const user = await store.users.create(newUser(over))
+  if (user === 'taken') throw new Error('the address of the test is taken')
+  return user
+}
+
+export function newKey(userId: UserId, over: Partial<NewKey> = {}): NewKey {
+  return {
+    userId,
+    name: 'laptop',
+    prefix: 'trib_live_0CiOts',
+    hash: new Uint8Array(randomBytes(32)),
+    createdAt: now,
+    expiresAt: null,
+    ...over,
+  }
+}
+
+/** A key with its hash, which the store never gives back. */
+export async function addKey(
+  store: Store,
+  userId: UserId,
+  over: Partial<NewKey> = {},
+): Promise<KeyRow & { readonly hash: Uint8Array }> {
+  const key = newKey(userId, over)
+  return { ...(await store.keys.create(key)), hash: key.hash }
+}
+
+export function addLogin(store: Store, userId: UserId, secret = 'secret'): Promise<LoginRow> {
+  return store.logins.save({ userId, provider: 'akahu', upstreamUserId: randomUUID(), secret })
+}
+
+export function newConnection(
+  userId: UserId,
+  loginId: LoginId,
+  over: Partial<NewConnection> = {},
+): NewConnection {
+  return {
+    userId,
+    loginId,
+    provider: 'akahu',
+    upstreamId: someUpstreamId(),
+    institutionId: 'inst-1',
+    institutionName: 'Kōwhai Bank',
+    institutionLogo: null,
+    status: 'active',
+    lastRefreshedAt: null,
+    createdAt: now,
+    ...over,
+  }
+}
+
+/** A user with a login and one connection. */
+export async function addLink(
+  store: Store,
+  over: Partial<NewConnection> = {},
+): Promise<{ user: UserRow; login: LoginRow; connection: ConnectionRow }> {
+  const user = await addUser(store)
+  const login = await addLogin(store, user.id)
+  const connection = await store.connections.save(newConnection(user.id, login.id, over))
+  return { user, login, connection }
+}
+
+export function newAccount(over: Partial<NewAccount> = {}): NewAccount {
+  return {
+    upstreamId: someUpstreamId(),
+    previousUpstreamId: null,
+    name: 'Everyday',
+    type: 'transaction',
+    accountNumber: 'xxxx1234',
+    currency: 'NZD',
+    ...over,
+  }
+}
+
+export function someUpstreamId(): UpstreamId {
+  return upstreamId(`up_${randomUUID()}`)
+}
+
+/** The user's epoch, as a request sees it. */
+export async function epochOf(store: Store, hash: Uint8Array): Promise<number> {
+  const caller = await store.keys.findCaller(hash)
+  if (caller === null) throw new Error('the key of the test is unknown')
+  return caller.epoch
+}

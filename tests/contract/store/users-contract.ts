@@ -1,0 +1,110 @@
+/** What the port promises of users and plans. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newId, type UserId } from '#kernel/ids.ts'
+import type { PlanRow } from '#store/port.ts'
+import { addKey, addLink, addUser, newAccount, newUser, now } from './rows.ts'
+import type { StoreOf } from './store-contract.ts'
+
+const nobody = () => newId<UserId>()
+
+export function testUsers(store: StoreOf): void {
+  test('a user comes back as it was given, with the address trimmed and in its own spelling', async () => {
+    const given = newUser({
+      email: '  Aroha.Ngata@Example.test ',
+      timezone: 'Pacific/Auckland',
+      plan: 'professional',
+      status: 'trialing',
+      legacyUntil: now + 1,
+      grandfathered: true,
+    })
+    const made = await store().users.create(given)
+    assert.ok(made !== 'taken')
+    assert.deepEqual(made, { ...given, id: made.id, email: 'Aroha.Ngata@Example.test' })
+    assert.deepEqual(await store().users.find(made.id), made)
+  })
+
+  test('a plan that was never set stays null', async () => {
+    const user = await addUser(store(), { plan: null })
+    assert.equal((await store().users.find(user.id))?.plan, null)
+  })
+
+  test('an address has one account, whatever its case and the blanks around it', async () => {
+    const user = await addUser(store(), { email: 'One@Example.test' })
+    assert.equal(await store().users.create(newUser({ email: ' oNE@example.TEST' })), 'taken')
+    assert.deepEqual(await store().users.find('ONE@EXAMPLE.TEST '), user)
+  })
+
+  test('of many who take one address at the same time, one gets it', async () => {
+    const same = newUser({ email: 'race@example.test' })
+    const made = await Promise.all(Array.from({ length: 8 }, () => store().users.create(same)))
+    assert.equal(made.filter((answer) => answer !== 'taken').length, 1)
+  })
+
+  test('a user is found by id in any case, and nobody is found as null', async () => {
+    const user = await addUser(store())
+    assert.deepEqual(await store().users.find(user.id.toUpperCase()), user)
+    assert.equal(await store().users.find(nobody()), null)
+    assert.equal(await store().users.find('nobody@example.test'), null)
+    assert.equal(await store().users.find(''), null)
+  })
+
+  test('the list has every user, oldest first', async () => {
+    const late = await addUser(store(), { createdAt: now + 20_000 })
+    const early = await addUser(store(), { createdAt: now + 10_000 })
+    const ids = (await store().users.list()).map((user) => user.id)
+    assert.ok(ids.indexOf(early.id) >= 0)
+    assert.ok(ids.indexOf(early.id) < ids.indexOf(late.id))
+  })
+
+  test('R25: a plan is replaced whole, its legacy cut-off to the millisecond', async () => {
+    const user = await addUser(store())
+    const plan: PlanRow = {
+      plan: 'none',
+      status: 'canceled',
+      legacyUntil: now + 7,
+      grandfathered: true,
+    }
+    const changed = await store().users.setPlan(user.id, plan)
+    assert.deepEqual(changed, { ...user, ...plan })
+    assert.deepEqual(await store().users.find(user.id), changed)
+    assert.equal(await store().users.setPlan(nobody(), plan), null)
+  })
+
+  test('a timezone is set and taken back', async () => {
+    const user = await addUser(store())
+    const set = await store().users.setTimezone(user.id, 'Australia/Perth')
+    assert.equal(set?.timezone, 'Australia/Perth')
+    assert.equal((await store().users.setTimezone(user.id, null))?.timezone, null)
+    assert.equal(await store().users.setTimezone(nobody(), null), null)
+  })
+
+  test('deleting a user takes everything of theirs and nothing of others', async () => {
+    const gone = await addLink(store())
+    const stays = await addLink(store())
+    const key = await addKey(store(), gone.user.id)
+    const otherKey = await addKey(store(), stays.user.id)
+    await store().accounts.replace(gone.connection.id, [newAccount()])
+    await store().accounts.replace(stays.connection.id, [newAccount()])
+    assert.equal(await store().users.delete(gone.user.id), true)
+    assert.equal(await store().users.find(gone.user.id), null)
+    assert.equal(await store().keys.findCaller(key.hash), null)
+    assert.deepEqual(await store().keys.list(gone.user.id), [])
+    assert.equal(await store().logins.get(gone.login.id), null)
+    assert.equal(await store().connections.find(gone.connection.id), null)
+    assert.deepEqual(await store().accounts.list(gone.user.id), [])
+    assert.equal((await store().keys.findCaller(otherKey.hash))?.userId, stays.user.id)
+    assert.equal((await store().accounts.list(stays.user.id)).length, 1)
+    assert.equal(await store().users.delete(gone.user.id), false)
+  })
+
+  test('the audit takes entries, also of users who are gone', async () => {
+    const user = await addUser(store())
+    await store().users.delete(user.id)
+    const entry = { at: now, actor: 'admin', action: 'users.delete', subject: user.id }
+    await store().audit({ ...entry, userId: user.id })
+    await store().audit({ ...entry, userId: null })
+  })
+
+  test('the store answers', () => store().ping())
+}
