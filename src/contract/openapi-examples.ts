@@ -18,7 +18,6 @@ const broker = 'c2d9f8f4-6f0b-4f0e-8a54-0f4d4c6f7b21'
 const everyday = { accountId: '1b4e28ba-2fa1-41d2-883f-0016d3cca427', accountName: 'Everyday' }
 const shares = { accountId: '9a7b330a-a736-41e5-af7f-feaf819cdc0f', accountName: 'Shares' }
 const savingsId = '6fa459ea-ee8a-4ca4-894e-db77e160355e'
-const unknownId = '5c60f693-bef5-4011-a15c-85bb80ee695d'
 
 const example = (summary: string, value: Json): JsonObject => ({ summary, value })
 
@@ -207,9 +206,6 @@ const textsOf: Readonly<
     invalid_params: { details: ['accountIds: is required'] },
     wrong_endpoint_for_category: {
       message: `Balances are for banking accounts; use /v1/holdings for ${shares.accountId}`,
-    },
-    accounts_not_found: {
-      details: [`accountIds: not found: ${unknownId}`],
     },
   },
   list_transactions: {
