@@ -2,7 +2,7 @@
  * Fiskil's lists: bodies decoded strictly, bare arrays (v1, v2) and wrapped ones (v3) read alike, and the cursor taken
  * out of `links.next`. The link itself is never followed: a token is only ever sent to our own base address.
  */
-import { parseExactJson } from '#kernel/json.ts'
+import { NumberText, parseExactJson } from '#kernel/json.ts'
 import { malformed } from './refusal.ts'
 
 export interface ListPage {
@@ -69,7 +69,8 @@ function readCursor(links: unknown, base: URL): string | null {
   return cursor
 }
 
-/** True for a JSON object: neither null nor a list. */
+/** True for a JSON object: neither null, a list nor the text of a number. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (typeof value !== 'object' || value === null) return false
+  return !Array.isArray(value) && !(value instanceof NumberText)
 }

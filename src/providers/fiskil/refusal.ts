@@ -7,6 +7,8 @@ import type { UpstreamResponse } from '../upstream.ts'
 
 const maxDetail = 300
 const maxErrorBody = 65_536
+/** Sentences are cut before the patterns run over them, since some of these take quadratic time. */
+const maxCleaned = 2000
 const defaultRetryAfterSeconds = 30
 const maxRetryAfterSeconds = 86_400
 
@@ -104,6 +106,7 @@ export function cleanDetail(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
   return clean
+    .slice(0, maxCleaned)
     .replace(/\bBearer\s+\S+/gi, 'Bearer [secret]')
     .replace(/\beyJ[\w-]+(?:\.[\w-]*)*/g, '[secret]')
     .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, '$1')

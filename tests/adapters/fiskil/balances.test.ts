@@ -1,0 +1,114 @@
+/**
+ * Promises about balances: one call for everything of an end user, matched by consent and account, exact, and silent
+ * about accounts that the provider does not mention.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Balance } from '#contract/resources.ts'
+import type { BalanceQuery } from '#providers/port.ts'
+import { failureOf, type Linked, link, openSetting, patient, type Setting } from './setting.ts'
+
+const at = '/v1/banking/balances'
+
+function toQuery(...links: Linked[]): BalanceQuery {
+  const [first] = links
+  if (first === undefined) throw new Error('no link')
+  const accounts = links.flatMap(({ accounts, connection }) =>
+    accounts.map((account) => ({ account, connection })),
+  )
+  return { login: first.login, accounts }
+}
+
+async function read(setting: Setting, query: BalanceQuery) {
+  const { balances } = setting.adapter
+  assert.ok(balances !== undefined)
+  return balances(query, patient())
+}
+
+function accountsOf(setting: Setting, index: number) {
+  return setting.emulator.people.healthy.consents[index]?.accounts ?? []
+}
+
+test('balances of all banks of an end user come with one call, in the order of the provider', async () => {
+  await using setting = await openSetting()
+  const query = toQuery(link(setting, 'healthy', 1), link(setting, 'healthy', 0))
+  const balances = await read(setting, query)
+  assert.deepEqual(
+    balances.map((one) => [one.currentBalance, one.availableBalance, one.currency]),
+    [
+      ['4821.37', '4771.37', 'AUD'],
+      ['18250.00', '18250.00', 'AUD'],
+      ['-1284.60', '4715.40', 'AUD'],
+      ['-431902.18', null, 'AUD'],
+      ['612.40', '612.40', 'USD'],
+      ['935.02', '935.02', 'AUD'],
+      ['25000.00', null, 'AUD'],
+    ],
+  )
+  for (const balance of balances) Balance.parse(balance)
+  assert.equal(setting.emulator.requests.filter((request) => request.path === at).length, 1)
+})
+
+test('only accounts that were asked for are answered; unmentioned ones are absent', async () => {
+  await using setting = await openSetting()
+  const linked = link(setting, 'healthy')
+  const [first, second] = accountsOf(setting, 0)
+  assert.ok(first !== undefined && second !== undefined)
+  first.balance = null
+  const query = toQuery({ ...linked, accounts: linked.accounts.slice(0, 2) })
+  const balances = await read(setting, query)
+  assert.deepEqual(
+    balances.map((one) => one.accountId),
+    [linked.accounts[1]?.id],
+  )
+})
+
+test('the same account id under two consents is told apart', async () => {
+  await using setting = await openSetting()
+  const [mine] = accountsOf(setting, 1)
+  const [theirs] = accountsOf(setting, 0)
+  assert.ok(mine !== undefined && theirs !== undefined)
+  mine.body.account_id = theirs.body.account_id
+  const linked = link(setting, 'healthy', 1)
+  const [balance] = await read(setting, toQuery(linked))
+  assert.equal(balance?.currentBalance, '935.02')
+})
+
+test('R24: balances that come as numbers keep every digit', async () => {
+  await using setting = await openSetting()
+  setting.emulator.addFault({
+    when: (request) => request.path === at,
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({
+        ...reply,
+        body: JSON.stringify(reply.body).replace('"4821.37"', '90071992547409931234.50'),
+      }),
+    },
+  })
+  const [balance] = await read(setting, toQuery(link(setting, 'healthy')))
+  assert.equal(balance?.currentBalance, '90071992547409931234.50')
+})
+
+test('R20: one unreadable balance is three nulls and counted; the others are told', async () => {
+  await using setting = await openSetting()
+  const [first] = accountsOf(setting, 0)
+  assert.ok(first?.balance != null)
+  first.balance.current_balance = 'n/a'
+  const balances = await read(setting, toQuery(link(setting, 'healthy')))
+  assert.deepEqual(
+    balances.slice(0, 2).map((one) => [one.currentBalance, one.currency]),
+    [
+      [null, null],
+      ['18250.00', 'AUD'],
+    ],
+  )
+  assert.deepEqual(setting.oddities, ['unreadable balance'])
+})
+
+test('R20: an outage is thrown, never an empty list', async () => {
+  await using setting = await openSetting()
+  setting.emulator.people.healthy.failure = { status: 502, body: { message: 'bank is away' } }
+  const failure = await failureOf(read(setting, toQuery(link(setting, 'healthy'))))
+  assert.deepEqual(failure, { kind: 'unavailable', status: 502, detail: 'bank is away' })
+})

@@ -1,0 +1,239 @@
+/**
+ * Promises about consents: who is let in, what is discovered, what an empty answer means, and that ending a consent may
+ * be repeated.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { upstreamId } from '#kernel/ids.ts'
+import { failureOf, link, loginOf, openSetting, patient, type Setting } from './setting.ts'
+
+const healthy = loginOf('eu_sandbox_healthy')
+
+function discover(setting: Setting) {
+  return setting.adapter.discover(healthy, patient())
+}
+
+test('an end user that exists is identified, and there is nothing secret to keep', async () => {
+  await using setting = await openSetting()
+  const credentials = { provider: 'fiskil', endUserId: 'eu_sandbox_healthy' } as const
+  assert.deepEqual(await setting.adapter.identify(credentials, patient()), {
+    upstreamUserId: 'eu_sandbox_healthy',
+    secret: null,
+  })
+})
+
+test('end users that do not exist, or could not, are refused', async () => {
+  await using setting = await openSetting()
+  for (const endUserId of ['eu_nobody', '', '..', '.', 'a/b', 'a?b', 'ä', 'x'.repeat(300)]) {
+    const credentials = { provider: 'fiskil', endUserId } as const
+    const failure = await failureOf(setting.adapter.identify(credentials, patient()))
+    assert.equal(failure.kind === 'rejected' && failure.status, 404, endUserId)
+  }
+  const foreign = { provider: 'akahu', userToken: 't' } as const
+  assert.equal((await failureOf(setting.adapter.identify(foreign, patient()))).kind, 'rejected')
+})
+
+test('every bank is discovered with its accounts, masked, typed and in their currency', async () => {
+  await using setting = await openSetting()
+  const found = await discover(setting)
+  assert.deepEqual(
+    found.map(({ institutionId, institutionName, status }) => [
+      institutionId,
+      institutionName,
+      status,
+    ]),
+    [
+      ['22', 'Wattle Bank', 'active'],
+      ['41', 'Southern Cross Mutual', 'active'],
+    ],
+  )
+  assert.equal(found[0]?.institutionLogo, 'https://cdn.sandbox.example/wattle-bank.png')
+  assert.equal(found[0]?.lastRefreshedAt, '2026-11-20T03:00:00.000Z')
+  assert.deepEqual(
+    found[0]?.accounts?.map(({ name, type, accountNumber, currency }) => [
+      name,
+      type,
+      accountNumber,
+      currency,
+    ]),
+    [
+      ['Everyday', 'transaction', 'xxxx8821', 'AUD'],
+      ['Bonus Saver', 'savings', 'xxxx8848', 'AUD'],
+      ['Low Rate Card', 'credit-card', 'xxxx5510', 'AUD'],
+      ['Home Loan', 'loan', 'xxxx1934', 'AUD'],
+      ['Travel Card USD', 'transaction', 'xxxx9023', 'USD'],
+    ],
+  )
+  assert.doesNotMatch(JSON.stringify(found), /10348821|082-902/)
+})
+
+test('lists are read alike in v1, v2 and v3', async () => {
+  const answers: string[] = []
+  for (const version of ['v1', 'v2', 'v3']) {
+    await using setting = await openSetting({ version })
+    answers.push(JSON.stringify(await discover(setting)))
+  }
+  assert.equal(new Set(answers).size, 1)
+})
+
+test('of several consents to one bank the active one counts, then the newest', async () => {
+  await using setting = await openSetting()
+  const consents = setting.emulator.people.healthy.consents
+  const [wattle] = consents
+  assert.ok(wattle !== undefined)
+  const day = 86_400_000
+  const older = {
+    ...wattle,
+    arrangementId: 'arr-older',
+    createdAtMs: wattle.createdAtMs - 30 * day,
+    accounts: [],
+  }
+  const newer = { ...older, arrangementId: 'arr-newer', createdAtMs: wattle.createdAtMs + day }
+  consents.unshift(older, newer)
+  const ids = async () => (await discover(setting)).map((one) => `${one.upstreamId}`)
+  const second = consents[3]?.arrangementId ?? ''
+  assert.deepEqual(await ids(), ['arr-newer', second])
+  newer.active = false
+  assert.deepEqual(await ids(), [wattle.arrangementId, second])
+})
+
+test('consents to energy companies are no banks', async () => {
+  await using setting = await openSetting()
+  const [wattle] = setting.emulator.people.healthy.consents
+  assert.ok(wattle !== undefined)
+  wattle.institutionId = '305'
+  assert.deepEqual(
+    (await discover(setting)).map((one) => one.institutionId),
+    ['41'],
+  )
+})
+
+test('a consent that ended keeps the accounts we have, and so does one that is still filling', async () => {
+  await using setting = await openSetting()
+  const [wattle, southern] = setting.emulator.people.healthy.consents
+  assert.ok(wattle !== undefined && southern !== undefined)
+  wattle.active = false
+  southern.synced = false
+  const found = await discover(setting)
+  assert.deepEqual(
+    found.map(({ status, accounts, lastRefreshedAt }) => [status, accounts, lastRefreshedAt]),
+    [
+      ['revoked', null, null],
+      ['active', null, null],
+    ],
+  )
+  wattle.expiresAtMs = setting.clock.ms
+  assert.equal((await discover(setting))[0]?.status, 'invalidated')
+})
+
+test('refused balances leave AUD; an outage of them ends the discovery', async () => {
+  await using setting = await openSetting()
+  const when = (request: { path: string }) => request.path === '/v1/banking/balances'
+  const fail = (status: number) =>
+    setting.emulator.addFault({ when, does: { kind: 'reply', reply: { status } } })
+  fail(403)
+  const found = await discover(setting)
+  assert.ok(found[0]?.accounts?.every((account) => account.currency === 'AUD'))
+  assert.deepEqual(setting.oddities, ['balances refused during discovery'])
+  setting.emulator.clearFaults()
+  fail(502)
+  assert.equal((await failureOf(discover(setting))).kind, 'unavailable')
+})
+
+test('R23: a consent or an account that cannot be read fails the discovery', async () => {
+  await using setting = await openSetting()
+  const rows = [
+    ['/v1/consent', { consents: [{ arrangement_id: 'a' }] }],
+    ['/v1/consent', { consents: 'none' }],
+    ['/v1/banking/accounts', { accounts: [{ account_id: 5 }] }],
+    ['/v1/banking/balances', { balances: [7] }],
+  ] as const
+  for (const [at, body] of rows) {
+    setting.emulator.addFault({
+      when: (request) => request.path === at,
+      does: { kind: 'reply', reply: { status: 200, body } },
+    })
+    assert.equal((await failureOf(discover(setting))).kind, 'malformed')
+    setting.emulator.clearFaults()
+  }
+})
+
+test('an end user without consents has no connections', async () => {
+  await using setting = await openSetting()
+  setting.emulator.people.healthy.deleted = true
+  assert.deepEqual(await discover(setting), [])
+})
+
+test('R20b: an empty answer is believed only while the consent is active', async () => {
+  await using setting = await openSetting()
+  const { login, connection } = link(setting, 'history')
+  const person = setting.emulator.people.history
+  const [consent] = person.consents
+  assert.ok(consent !== undefined)
+  const confirm = () => setting.adapter.confirmEmpty(login, connection, patient())
+  const lost = async () => {
+    const failure = await failureOf(confirm())
+    assert.equal(failure.detail, 'consent withdrawn, reconnect')
+    return failure.kind === 'consent_lost' ? failure.becomes : failure.kind
+  }
+  await confirm()
+  consent.active = false
+  assert.equal(await lost(), 'revoked')
+  consent.expiresAtMs = setting.clock.ms
+  assert.equal(await lost(), 'invalidated')
+  person.consents = []
+  assert.equal(await lost(), 'revoked')
+  person.deleted = true
+  assert.equal(await lost(), 'revoked')
+})
+
+test('R20b: an end user reported as unknown has lost the consent, another 404 proves nothing', async () => {
+  await using setting = await openSetting()
+  const { login, connection } = link(setting, 'history')
+  const kind = async (name: string) => {
+    const reply = { status: 404, body: { name, message: 'no' } }
+    setting.emulator.addFault({
+      when: (request) => request.path === '/v1/consent',
+      times: 1,
+      does: { kind: 'reply', reply },
+    })
+    return (await failureOf(setting.adapter.confirmEmpty(login, connection, patient()))).kind
+  }
+  assert.equal(await kind('end_user_not_found'), 'consent_lost')
+  assert.equal(await kind('not_found'), 'rejected')
+})
+
+test('R20a: an active consent whose accounts have not arrived is still being prepared', async () => {
+  await using setting = await openSetting()
+  const { login, connection } = link(setting, 'history')
+  const [consent] = setting.emulator.people.history.consents
+  assert.ok(consent !== undefined)
+  consent.synced = false
+  const failure = await failureOf(setting.adapter.confirmEmpty(login, connection, patient()))
+  assert.equal(failure.kind, 'preparing')
+})
+
+test('revoking ends the consent at the provider and may be repeated', async () => {
+  await using setting = await openSetting()
+  const { login, connection } = link(setting, 'history')
+  const revoke = (target = connection) =>
+    setting.adapter.revoke(login, target, { last: true }, patient())
+  await revoke()
+  assert.equal(setting.emulator.people.history.consents[0]?.active, false)
+  assert.equal(setting.emulator.people.history.deleted, false)
+  await revoke()
+  await revoke({ ...connection, upstreamId: upstreamId('unknown') })
+  setting.emulator.addFault({ does: { kind: 'reply', reply: { status: 404 } } })
+  await revoke()
+})
+
+test('a revocation that did not happen is told', async () => {
+  await using setting = await openSetting()
+  const { login, connection } = link(setting, 'history')
+  setting.emulator.addFault({
+    when: (request) => request.method === 'DELETE',
+    does: { kind: 'reply', reply: { status: 500 } },
+  })
+  const revoking = setting.adapter.revoke(login, connection, { last: false }, patient())
+  assert.equal((await failureOf(revoking)).kind, 'unavailable')
+})
