@@ -1,0 +1,123 @@
+/** The durable store on PostgreSQL: the port's promises, then what several processes on one database rely on. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { openStore } from '#store/open-store.ts'
+import type { StoreChange } from '#store/port.ts'
+import { keyA } from '#tests/contract/store/place.ts'
+import { addKey, addLink, addUser, now } from '#tests/contract/store/rows.ts'
+import { storeContract } from '#tests/contract/store/store-contract.ts'
+import { makePostgresGround, type PostgresGround, type PostgresPlace } from './postgres-place.ts'
+
+const ground = await makePostgresGround()
+after(() => ground.remove())
+
+storeContract('PostgreSQL', () => ground.makePlace())
+describe('many processes on one PostgreSQL', () => testSharing(ground))
+
+function testSharing({ makePlace }: PostgresGround): void {
+  let place: PostgresPlace
+  before(async () => {
+    place = await makePlace()
+  })
+  after(() => place.remove())
+
+  test('many that start at once on an empty schema all open, and one migrates', async () => {
+    const empty = await makePlace()
+    const lines: string[] = []
+    const log = ({ message }: { message: string }) => lines.push(message)
+    const stores = await Promise.all(Array.from({ length: 5 }, () => empty.open({ log })))
+    assert.equal(lines.filter((line) => /schema/.test(line)).length, 1)
+    await Promise.all(stores.map((store) => store.ping()))
+    await Promise.all(stores.map((store) => store.close()))
+    await empty.remove()
+  })
+
+  test('R27: a change by one process is told in the other within a second, its own just once', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    const user = await addUser(one)
+    const key = await addKey(one, user.id)
+    const own: StoreChange[] = []
+    const told = Promise.withResolvers<StoreChange>()
+    // What was announced before may still be on its way.
+    await settle()
+    one.onChange((change) => own.push(change))
+    two.onChange((change) => told.resolve(change))
+    const from = performance.now()
+    await one.keys.revoke(key.id, now)
+    assert.deepEqual(await told.promise, { userId: user.id })
+    assert.ok(performance.now() - from < 1_000)
+    assert.equal(await two.keys.findCaller(key.hash), null)
+    await settle()
+    assert.deepEqual(own, [{ userId: user.id }])
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('stores in two schemas of one database do not hear each other', async () => {
+    const other = await makePlace()
+    const [mine, theirs] = await Promise.all([place.open(), other.open()])
+    const heard: StoreChange[] = []
+    theirs.onChange((change) => heard.push(change))
+    await addUser(mine)
+    await settle()
+    assert.deepEqual(heard, [])
+    await Promise.all([mine.close(), theirs.close()])
+    await other.remove()
+  })
+
+  test('two processes that change one connection at once lose nothing', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    const { user, connection } = await addLink(one)
+    const { hash } = await addKey(one, user.id)
+    const from = (await one.keys.findCaller(hash))?.epoch ?? Number.NaN
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? one : two).connections.repoint(connection.id, `up_${index}` as never),
+      ),
+    )
+    assert.equal((await two.keys.findCaller(hash))?.epoch, from + 20)
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('instants, bytes and booleans lie in columns of their types', async () => {
+    const store = await place.open()
+    const user = await addUser(store, { createdAt: now, grandfathered: true })
+    const rows = await place.ask(
+      `select pg_typeof(created_at)::text as at, pg_typeof(id)::text as id, grandfathered,
+        to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as text
+        from users where id = '${user.id}'`,
+    )
+    assert.deepEqual(rows, [
+      {
+        at: 'timestamp with time zone',
+        id: 'uuid',
+        grandfathered: true,
+        text: '2026-11-20T03:15:00.123',
+      },
+    ])
+    await store.close()
+  })
+
+  test('a user of the database who may not make tables is told so', async () => {
+    const guarded = await makePlace()
+    const role = `reader_${Date.now()}`
+    await guarded.tamper(`create role ${role} login`)
+    await guarded.tamper(`do $$ begin
+      execute format('grant usage on schema %I to ${role}', current_schema()); end $$`)
+    const url = new URL(guarded.databaseUrl)
+    url.username = role
+    const opening = openStore({
+      databaseUrl: url.href.replaceAll('+', '%20'),
+      dataDir: '/unused',
+      mode: 'live',
+      encryptionKeys: [keyA],
+    })
+    await assert.rejects(opening, { name: 'StoreOpenError', reason: 'not_writable' })
+    await guarded.remove()
+    await place.tamper(`drop role ${role}`)
+  })
+}
+
+/** Time for messages between processes of this machine to arrive. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 200))
+}
