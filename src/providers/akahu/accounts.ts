@@ -22,7 +22,11 @@ const WireAccount = z.object({
   formatted_account: text.nullish(),
   type: text,
   balance: z
-    .object({ currency: text.nullish(), current: z.unknown(), available: z.unknown() })
+    .object({
+      currency: text.nullish(),
+      current: z.unknown().optional(),
+      available: z.unknown().optional(),
+    })
     .nullish(),
   refreshed: z
     .object({ balance: text.nullish(), transactions: text.nullish(), meta: text.nullish() })

@@ -19,6 +19,7 @@ import type {
   TimeWindow,
 } from '../port.ts'
 import type { AkahuClient } from './client.ts'
+import { tokenOf } from './consent.ts'
 import { countsAt, readStamp } from './dates.ts'
 import { type Note, toTransaction, type WireRow } from './map.ts'
 import { malformed } from './refusals.ts'
@@ -60,8 +61,7 @@ export function makeTransactionReader(
   }
 
   async function read(query: RowsQuery, cursor: PageCursor | null, call: CallContext) {
-    const { secret } = query.login
-    assert(secret !== null, 'an Akahu login has a user token')
+    const secret = tokenOf(query.login)
     const { start, end, next } = toPlace(query.window, cursor)
     const parameters = new URLSearchParams({
       start,
