@@ -1,0 +1,158 @@
+/** Identifying, discovering, revoking and believing an emptiness, over HTTP against the emulator. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { upstreamId } from '#kernel/ids.ts'
+import { makeAccount } from '#sandbox/snaptrade/index.ts'
+import { aim, call, connectionRef, failureOf, loginOf, now, startHarness } from './harness.ts'
+
+test('credentials that work are told apart from those that do not', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { userId, userSecret } = emulator.people.healthy
+  const identify = (snaptradeUserId: string, secret: string) =>
+    adapter.identify({ provider: 'snaptrade', snaptradeUserId, userSecret: secret }, call())
+  assert.deepEqual(await identify(userId, userSecret), {
+    upstreamUserId: userId,
+    secret: userSecret,
+  })
+  const wrong = await failureOf(identify(userId, 'no'))
+  assert.deepEqual(
+    [wrong.kind, wrong.detail],
+    ['rejected', 'Invalid userID or userSecret provided'],
+  )
+  assert.equal((await failureOf(identify('', userSecret))).kind, 'rejected')
+  const foreign = adapter.identify({ provider: 'fiskil', endUserId: 'x' }, call())
+  assert.equal((await failureOf(foreign)).kind, 'rejected')
+})
+
+test('every connection is found with its accounts, masked, typed and in a currency', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const found = await adapter.discover(loginOf(emulator.people.healthy), call())
+  assert.deepEqual(
+    found.map(({ institutionName, status }) => [institutionName, status]),
+    [
+      ['Interactive Brokers', 'active'],
+      ['Coinbase', 'active'],
+    ],
+  )
+  const [broker, coins] = found
+  assert.equal(broker?.lastRefreshedAt, '2026-11-20T02:15:00.561Z')
+  assert.match(broker?.institutionId ?? '', /^[0-9a-f-]{36}$/)
+  assert.match(broker?.institutionLogo ?? '', /-square\.png$/)
+  const shown = broker?.accounts?.map(({ name, type, accountNumber, currency }) => [
+    name,
+    type,
+    accountNumber,
+    currency,
+  ])
+  assert.deepEqual(shown, [
+    ['Individual Margin', 'investment', 'xxxx8443', 'USD'],
+    ['Interactive Brokers xxxx7781', 'investment', 'xxxx7781', 'AUD'],
+    ['Cash Savings', 'savings', 'xxxx4219', 'USD'],
+  ])
+  assert.deepEqual(
+    coins?.accounts?.map(({ accountNumber, currency }) => [accountNumber, currency]),
+    [[null, 'AUD']],
+  )
+  assert.ok(!JSON.stringify(found).includes('U6542138443'))
+})
+
+test('R24b: an account whose currency nobody tells is in USD, and one being prepared holds up nobody', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { connection } = aim(emulator.people.history)
+  const world = { seed: 'x', nowMs: now }
+  connection.accounts = [
+    makeAccount('blank', world, { number: '11112222', total: null, balances: [] }),
+    makeAccount('busy', world, { number: '33334444', total: null, refuses: 'populating' }),
+  ]
+  const [found] = await adapter.discover(loginOf(emulator.people.history), call())
+  assert.deepEqual(
+    found?.accounts?.map(({ currency }) => currency),
+    ['USD', 'USD'],
+  )
+  const broken = connection.accounts[1]
+  if (broken !== undefined) broken.refuses = 'unsupported'
+  const failure = await failureOf(adapter.discover(loginOf(emulator.people.history), call()))
+  assert.equal(failure.kind, 'unavailable')
+})
+
+test('a disabled connection is invalidated, a user without connections has none', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const person = emulator.people.history
+  const { connection } = aim(person)
+  connection.disabled = true
+  const [found] = await adapter.discover(loginOf(person), call())
+  assert.deepEqual([found?.status, found?.accounts?.length], ['invalidated', 1])
+  connection.accounts = []
+  assert.equal((await adapter.discover(loginOf(person), call()))[0]?.accounts, null)
+  person.connections = []
+  assert.deepEqual(await adapter.discover(loginOf(person), call()), [])
+})
+
+test('R20: a login whose secret works no more is lost consent', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const login = loginOf(emulator.people.healthy)
+  const lost = { kind: 'consent_lost', becomes: 'invalidated' }
+  emulator.people.healthy.userSecret = 'rotated'
+  const failure = await failureOf(adapter.discover(login, call()))
+  assert.deepEqual({ ...failure, detail: '' }, { ...lost, detail: '' })
+  const none = await failureOf(adapter.discover({ ...login, secret: null }, call()))
+  assert.deepEqual({ ...none, detail: '' }, { ...lost, detail: '' })
+})
+
+test('revoking deletes the connection, keeps the user, and may be repeated', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const person = emulator.people.healthy
+  const login = loginOf(person)
+  const { connection, ref } = aim(person)
+  for (const last of [false, true, true]) {
+    await adapter.revoke(login, ref, { last }, call())
+    assert.ok(!person.connections.includes(connection))
+  }
+  assert.equal(person.connections.length, 1)
+  assert.equal(emulator.requests.filter(({ method }) => method === 'DELETE').length, 3)
+  assert.ok(emulator.requests.every(({ path }) => !path.includes('deleteUser')))
+})
+
+test('a failed revocation is not taken for a done one', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { login, ref, connection } = aim(emulator.people.healthy)
+  emulator.addFault({ does: { kind: 'reply', reply: { status: 500, body: {} } } })
+  const failure = await failureOf(adapter.revoke(login, ref, { last: true }, call()))
+  assert.equal(failure.kind, 'unavailable')
+  assert.ok(emulator.people.healthy.connections.includes(connection))
+})
+
+test('R20b: an emptiness is believed only while the connection lives and is synced', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { login, ref, connection, account } = aim(emulator.people.healthy)
+  const confirm = () => adapter.confirmEmpty(login, ref, call())
+  await confirm()
+  account.holdingsSynced = false
+  assert.equal((await failureOf(confirm())).kind, 'preparing')
+  account.holdingsSynced = true
+  account.transactionsSynced = false
+  assert.equal((await failureOf(confirm())).kind, 'preparing')
+  connection.disabled = true
+  const disabled = await failureOf(confirm())
+  assert.equal(disabled.kind === 'consent_lost' && disabled.becomes, 'invalidated')
+  emulator.people.healthy.connections = []
+  const gone = await failureOf(confirm())
+  assert.equal(gone.kind === 'consent_lost' && gone.becomes, 'revoked')
+})
+
+test('a connection that SnapTrade never knew is revoked, whatever its id looks like', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { login, connection } = aim(emulator.people.healthy)
+  const ref = { ...connectionRef(connection), upstreamId: upstreamId('../accounts?x=') }
+  const failure = await failureOf(adapter.confirmEmpty(login, ref, call()))
+  assert.equal(failure.kind === 'consent_lost' && failure.becomes, 'revoked')
+})
