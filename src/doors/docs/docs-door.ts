@@ -1,0 +1,80 @@
+/**
+ * The documentation door: the OpenAPI document at /openapi.json and the interactive reference at /doc, both public and
+ * GET only (reading R4). Every byte comes from this server or its installed packages; other methods and paths are left to
+ * whoever answers `not_found`.
+ */
+import { readFile } from 'node:fs/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { contentSecurityPolicy, renderPage } from './page.ts'
+import { type Prepared, prepare, sendPrepared } from './prepared.ts'
+import { readScalarScript, readScalarVersion } from './scalar-script.ts'
+
+export interface DocsDoorOptions {
+  /** The OpenAPI document, as `makeOpenApi` makes it. */
+  readonly document: object
+}
+
+const fiveMinutes = 'public, max-age=300'
+/** Assets have their digest or version in their path. */
+const forever = { 'cache-control': 'public, max-age=31536000, immutable' }
+
+/** A Fastify plugin; register it without a prefix. */
+export async function docsDoor(fastify: FastifyInstance, options: DocsDoorOptions): Promise<void> {
+  const document = await prepare(JSON.stringify(options.document), 'application/json', {
+    'access-control-allow-origin': '*',
+    'cache-control': fiveMinutes,
+    'cross-origin-resource-policy': 'cross-origin',
+  })
+  serve(fastify, '/openapi.json', document)
+
+  const [start, style, icon] = await Promise.all([
+    readAsset('start.js', 'text/javascript; charset=utf-8'),
+    readAsset('doc.css', 'text/css; charset=utf-8'),
+    readAsset('icon.svg', 'image/svg+xml'),
+  ])
+  const assets = {
+    scalar: `/doc/assets/scalar-${await readScalarVersion()}.js`,
+    start: `/doc/assets/start-${start.digest}.js`,
+    style: `/doc/assets/doc-${style.digest}.css`,
+    icon: `/doc/assets/icon-${icon.digest}.svg`,
+  }
+  serve(fastify, assets.start, start)
+  serve(fastify, assets.style, style)
+  serve(fastify, assets.icon, icon)
+  serveLate(fastify, assets.scalar, prepareScalar)
+
+  const page = await prepare(renderPage(assets), 'text/html; charset=utf-8', {
+    'cache-control': fiveMinutes,
+    'content-security-policy': contentSecurityPolicy,
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+  })
+  serve(fastify, '/doc', page)
+}
+
+function serve(fastify: FastifyInstance, url: string, prepared: Prepared): void {
+  serveLate(fastify, url, async () => prepared)
+}
+
+/** Prepares at the first request; all requests meanwhile wait for the same preparation, and a failed one is repeated. */
+function serveLate(fastify: FastifyInstance, url: string, make: () => Promise<Prepared>): void {
+  let made: Promise<Prepared> | null = null
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    made ??= make()
+    try {
+      return sendPrepared(request, reply, await made)
+    } catch (error) {
+      made = null
+      throw error
+    }
+  }
+  fastify.route({ method: 'GET', url, exposeHeadRoute: false, handler })
+}
+
+function readAsset(name: string, type: string): Promise<Prepared> {
+  return readFile(new URL(name, import.meta.url)).then((bytes) => prepare(bytes, type, forever))
+}
+
+async function prepareScalar(): Promise<Prepared> {
+  return prepare(await readScalarScript(), 'text/javascript; charset=utf-8', forever)
+}

@@ -1,0 +1,59 @@
+/**
+ * The page of the interactive reference, and the policy under which a browser may show it: scripts and data come from
+ * this server alone, so that no key typed into it can travel anywhere else.
+ */
+
+export interface PageAssets {
+  readonly style: string
+  readonly icon: string
+  readonly scalar: string
+  readonly start: string
+}
+
+/**
+ * Styles may stand in the page, since the reference makes its own while it runs; scripts may not, and none may be made
+ * from text.
+ */
+export const contentSecurityPolicy = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "object-src 'none'",
+  "frame-src 'none'",
+  "worker-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Paths are ours and need no escaping. */
+export function renderPage(assets: PageAssets): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tributary API reference</title>
+<meta name="description" content="Interactive reference of the Tributary REST API.">
+<link rel="icon" type="image/svg+xml" href="${assets.icon}">
+<link rel="stylesheet" href="${assets.style}">
+<link rel="alternate" type="application/json" href="/openapi.json" title="OpenAPI 3.1">
+<script src="${assets.scalar}" defer></script>
+<script src="${assets.start}" defer></script>
+</head>
+<body>
+<div id="reference"><p class="notice">Loading the reference …</p></div>
+<noscript>
+<div class="notice">
+<h1>Tributary API reference</h1>
+<p>This page needs JavaScript. The same description, readable by people and tools, is the OpenAPI 3.1
+document at <a href="/openapi.json">/openapi.json</a>.</p>
+</div>
+</noscript>
+</body>
+</html>
+`
+}

@@ -1,0 +1,70 @@
+/**
+ * Answers whose bytes are made once: compressed and named by their digest beforehand, so that sending one costs nothing
+ * but the writing. It knows nothing of what it sends.
+ */
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+const compress = promisify(gzip)
+
+export interface Prepared {
+  readonly type: string
+  readonly plain: Buffer
+  readonly compressed: Buffer
+  /** Hexadecimal, long enough to name the content in a path or an entity tag. */
+  readonly digest: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Compresses the bytes; `headers` go out with every answer, 304 included. */
+export async function prepare(
+  bytes: Uint8Array | string,
+  type: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Prepared> {
+  const plain = Buffer.from(bytes)
+  const digest = hash('sha256', plain).slice(0, 20)
+  return { type, plain, compressed: await compress(plain, { level: 9 }), digest, headers }
+}
+
+/** Sends the form that the client accepts, or 304 when it has it already (RFC 9110 §13.1.2). */
+export function sendPrepared(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  prepared: Prepared,
+): FastifyReply {
+  const compressed = acceptsGzip(request.headers['accept-encoding'])
+  // The two forms are different bytes, so their strong tags differ.
+  const tag = `"${prepared.digest}${compressed ? '-gzip' : ''}"`
+  reply.headers({
+    'x-content-type-options': 'nosniff',
+    ...prepared.headers,
+    etag: tag,
+    vary: 'Accept-Encoding',
+  })
+  if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send()
+  if (compressed) reply.header('content-encoding', 'gzip')
+  return reply.type(prepared.type).send(compressed ? prepared.compressed : prepared.plain)
+}
+
+/** RFC 9110 §12.5.3: `gzip` or `*` is named, and not with a weight of zero. */
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  const offers = String(header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((offer) => offer.replace(/\s/g, ''))
+  const offer =
+    offers.find((text) => /^(?:x-)?gzip(?:;|$)/.test(text)) ??
+    offers.find((text) => /^\*(?:;|$)/.test(text))
+  return offer !== undefined && !/;q=0(?:\.0*)?$/.test(offer)
+}
+
+function isKnown(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some((entry) => {
+    const text = entry.trim()
+    return text === '*' || text.replace(/^W\//, '') === tag
+  })
+}
