@@ -2,7 +2,6 @@
  * What the operators' door needs: ports and settings, handed in by the composition root.
  */
 import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import type { PlanSettings } from '#auth/plans.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -21,7 +20,8 @@ export interface AdminDoorDeps {
   /** Where the door will listen: on loopback it answers to loopback names alone. */
   readonly listener: { readonly host: string; readonly isLoopback: boolean }
   readonly log: Logger
-  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>
+  /** In Prometheus' text format. */
+  readonly metrics: { readonly contentType: string; metrics(): Promise<string> }
   readonly readiness: {
     /** By name of what is asked; each resolves when it answers. */
     readonly checks: Readonly<Record<string, () => Promise<void>>>

@@ -1,0 +1,213 @@
+/** Users and plans in the admin API, path by path and status by status. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Answer, makeWorld } from './world.ts'
+
+const errorOf = ({ body }: Answer) =>
+  (body as { error: { message: string; code?: string; details?: string[] } }).error
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+test('201: a created user is answered with id, email, timezone and the plan that holds', async (t) => {
+  const { ask } = await makeWorld(t)
+  const { status, body } = await ask('POST', '/admin/users', {
+    email: ' Emma@Example.com ',
+    timezone: 'Pacific/Auckland',
+    plan: 'developer',
+    status: 'trialing',
+  })
+  assert.equal(status, 201)
+  const { id, ...rest } = body as { id: string }
+  assert.match(id, uuid)
+  assert.deepEqual(rest, {
+    email: 'Emma@Example.com',
+    timezone: 'Pacific/Auckland',
+    plan: 'developer',
+  })
+})
+
+test('201: a user without plan and timezone has the default plan and no timezone', async (t) => {
+  const { ask } = await makeWorld(t)
+  const { body } = await ask('POST', '/admin/users', { email: 'a@b.example' })
+  const { id: _id, ...rest } = body as { id: string }
+  assert.deepEqual(rest, { email: 'a@b.example', timezone: null, plan: 'none' })
+})
+
+test('400: every wrong field of a new user is named at once, with what it must be', async (t) => {
+  const { ask, store } = await makeWorld(t)
+  const answer = await ask('POST', '/admin/users', {
+    email: 'nobody',
+    timezone: 'Sydney',
+    plan: 'gold',
+    status: 'happy',
+  })
+  assert.equal(answer.status, 400)
+  assert.deepEqual(errorOf(answer), {
+    message: 'Invalid request parameters',
+    code: 'invalid_params',
+    details: [
+      'email: must be an e-mail address',
+      'timezone: must be an IANA time zone, e.g. Australia/Sydney or Pacific/Auckland',
+      'plan: must be one of developer, professional, none',
+      'status: must be one of active, trialing, past_due, canceled',
+    ],
+  })
+  assert.deepEqual(await store.users.list(), [])
+})
+
+test('400: an absent e-mail address, a wrong type, a status without plan, a bare offset as zone', async (t) => {
+  const { ask } = await makeWorld(t)
+  const cases: [unknown, string][] = [
+    [undefined, 'email: is required'],
+    [{}, 'email: is required'],
+    [{ email: 7 }, 'email: must be text'],
+    [{ email: null }, 'email: must be text'],
+    [{ email: 'a@b.example', status: 'active' }, 'status: needs a plan beside it'],
+    [
+      { email: 'a@b.example', timezone: '+10:00' },
+      'timezone: must be an IANA time zone, e.g. Australia/Sydney or Pacific/Auckland',
+    ],
+  ]
+  for (const [body, detail] of cases) {
+    const answer = await ask('POST', '/admin/users', body)
+    assert.equal(answer.status, 400)
+    assert.deepEqual(errorOf(answer).details, [detail])
+  }
+})
+
+test('400: a password is an unknown field, and is neither repeated nor kept', async (t) => {
+  const { ask, readDisk, logged } = await makeWorld(t)
+  const answer = await ask('POST', '/admin/users', {
+    email: 'a@b.example',
+    password: 'correct horse battery',
+  })
+  assert.equal(answer.status, 400)
+  assert.deepEqual(errorOf(answer).details, ['password: is an unknown field'])
+  assert.ok(!(await readDisk()).includes('correct horse battery'))
+  assert.ok(!logged.some((line) => line.includes('correct horse')))
+})
+
+test('409: an e-mail address in any case has one user', async (t) => {
+  const { ask } = await makeWorld(t)
+  await ask('POST', '/admin/users', { email: 'a@b.example' })
+  const answer = await ask('POST', '/admin/users', { email: 'A@B.example' })
+  assert.equal(answer.status, 409)
+  assert.equal(errorOf(answer).code, 'email_taken')
+})
+
+test('200: users are listed and shown by id and by e-mail address, percent-encoded or not', async (t) => {
+  const { ask } = await makeWorld(t)
+  const email = "o'neil+bank@example.com"
+  const { body } = await ask('POST', '/admin/users', { email, plan: 'professional' })
+  const { id } = body as { id: string }
+  const expected = {
+    id,
+    email,
+    timezone: null,
+    plan: 'professional',
+    status: 'active',
+    legacyUntil: null,
+    grandfathered: false,
+    createdAt: '2026-11-20T03:15:00.000Z',
+  }
+  assert.deepEqual((await ask('GET', '/admin/users')).body, { data: [expected] })
+  for (const name of [id, id.toUpperCase(), email, encodeURIComponent(email.toUpperCase())]) {
+    const shown = await ask('GET', `/admin/users/${name}`)
+    assert.equal(shown.status, 200, name)
+    assert.deepEqual(shown.body, expected)
+  }
+})
+
+test('404: an unknown user is the same for every path that names one', async (t) => {
+  const { ask } = await makeWorld(t)
+  const nobody = ['nobody@example.com', '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10', '%00', '%20']
+  for (const name of nobody) {
+    const answers = [
+      await ask('GET', `/admin/users/${name}`),
+      await ask('DELETE', `/admin/users/${name}`),
+      await ask('PUT', `/admin/users/${name}/plan`, { plan: 'none', status: 'active' }),
+      await ask('GET', `/admin/users/${name}/keys`),
+      await ask('POST', `/admin/users/${name}/keys`, {}),
+      await ask('GET', `/admin/users/${name}/connections`),
+      await ask('POST', `/admin/users/${name}/connections`, {}),
+    ]
+    for (const answer of answers) {
+      assert.equal(answer.status, 404)
+      assert.equal(errorOf(answer).code, 'user_not_found')
+    }
+  }
+})
+
+test('an e-mail address of the greatest length, every character encoded, reaches its user', async (t) => {
+  const { ask } = await makeWorld(t)
+  const email = `${'a'.repeat(64)}@${`${'b'.repeat(60)}.`.repeat(3)}example`.slice(0, 254)
+  await ask('POST', '/admin/users', { email })
+  const encoded = [...email].map((one) => `%${one.charCodeAt(0).toString(16)}`).join('')
+  assert.equal((await ask('GET', `/admin/users/${encoded}`)).status, 200)
+})
+
+test('200: a plan is set as a whole, and what is left out is reset', async (t) => {
+  const { ask, addUser } = await makeWorld(t)
+  const id = await addUser('a@b.example')
+  const first = await ask('PUT', `/admin/users/${id}/plan`, {
+    plan: 'none',
+    status: 'canceled',
+    legacyUntil: '2026-12-01T10:00:00+10:00',
+    grandfathered: true,
+  })
+  assert.equal(first.status, 200)
+  assert.deepEqual(first.body, {
+    plan: 'none',
+    status: 'canceled',
+    legacyUntil: '2026-12-01T00:00:00.000Z',
+    grandfathered: true,
+  })
+  const second = await ask('PUT', '/admin/users/a@b.example/plan', {
+    plan: 'professional',
+    status: 'past_due',
+  })
+  assert.deepEqual(second.body, {
+    plan: 'professional',
+    status: 'past_due',
+    legacyUntil: null,
+    grandfathered: false,
+  })
+})
+
+test('400: a plan needs plan and status, and its cut-off a real instant with an offset', async (t) => {
+  const { ask, addUser } = await makeWorld(t)
+  const id = await addUser('a@b.example')
+  const put = (body: unknown) => ask('PUT', `/admin/users/${id}/plan`, body)
+  assert.deepEqual(errorOf(await put({})).details, ['plan: is required', 'status: is required'])
+  for (const legacyUntil of ['2026-12-01', '2026-12-01T10:00:00', '2026-02-30T10:00:00Z', 'soon']) {
+    const answer = await put({ plan: 'none', status: 'active', legacyUntil })
+    assert.equal(answer.status, 400, legacyUntil)
+    assert.match(String(errorOf(answer).details), /legacyUntil: must be an ISO 8601 instant/)
+  }
+  const wrong = await put({ plan: 'none', status: 'active', grandfathered: 'yes' })
+  assert.deepEqual(errorOf(wrong).details, ['grandfathered: must be true or false'])
+})
+
+test('R27: a new plan is what the next look-up of the key sees', async (t) => {
+  const { ask, addUser, store } = await makeWorld(t)
+  const { hashKey } = await import('#auth/keys.ts')
+  const id = await addUser('a@b.example')
+  const created = await ask('POST', `/admin/users/${id}/keys`, {})
+  const hash = hashKey((created.body as { key: string }).key)
+  assert.equal((await store.keys.findCaller(hash))?.plan, null)
+  await ask('PUT', `/admin/users/${id}/plan`, { plan: 'developer', status: 'active' })
+  assert.equal((await store.keys.findCaller(hash))?.plan, 'developer')
+})
+
+test('204: a deleted user is gone with keys and all, and the address is free again', async (t) => {
+  const { ask, addUser, store } = await makeWorld(t)
+  const { hashKey } = await import('#auth/keys.ts')
+  const id = await addUser('a@b.example')
+  const created = await ask('POST', `/admin/users/${id}/keys`, {})
+  const answer = await ask('DELETE', '/admin/users/a@b.example')
+  assert.equal(answer.status, 204)
+  assert.equal(answer.body, null)
+  assert.equal((await ask('GET', `/admin/users/${id}`)).status, 404)
+  assert.equal((await ask('DELETE', `/admin/users/${id}`)).status, 404)
+  assert.equal(await store.keys.findCaller(hashKey((created.body as { key: string }).key)), null)
+  assert.notEqual(await addUser('a@b.example'), id)
+})
