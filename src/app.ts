@@ -1,0 +1,225 @@
+/**
+ * The composition root: the only file that knows every room. It opens what the configuration asks for, in the order in
+ * which things need each other, and closes it in the reverse. It holds no rule of its own.
+ */
+import { makeOpenApi } from '#contract/openapi.ts'
+import { makeAdminDoor } from '#doors/admin/door.ts'
+import { docsDoor } from '#doors/docs/door.ts'
+import { makeRestLane } from '#doors/rest/lane.ts'
+import { makeGate } from '#gate/gate.ts'
+import { makeIdentify } from '#gate/identify.ts'
+import { makeThrottle } from '#gate/throttle.ts'
+import type { Clock } from '#kernel/time.ts'
+import { type Links, makeLinks, startDeletionSweep } from '#links/links.ts'
+import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
+import { makeBudget } from '#providers/budget.ts'
+import { type ConsentLoss, makeGuard } from '#providers/guard.ts'
+import type { Adapters } from '#providers/port.ts'
+import { makeRead } from '#resources/read.ts'
+import { makeWalks } from '#resources/walks.ts'
+import { openKv } from '#store/kv/open.ts'
+import type { Kv } from '#store/kv-port.ts'
+import { openStore } from '#store/open-store.ts'
+import type { Store } from '#store/port.ts'
+import { makeSealer } from '#store/seal.ts'
+import { type Config, type Origins, toOrigins } from './config.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import { makePublicServer } from './public-server.ts'
+import { makeReports } from './reports.ts'
+import type { Secrets } from './secrets.ts'
+import { version } from './version.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly secrets: Secrets
+  /** Where the providers are; in sandbox mode the emulators. */
+  readonly access: ProviderAccess
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Replies are parsed with their schemas: in tests and development. */
+  readonly checkReplies: boolean
+  /** For tests: stands in for what `access` would open. */
+  readonly adapters?: Adapters
+}
+
+export interface App {
+  readonly store: Store
+  readonly kv: Kv
+  readonly links: Links
+  /** Binds both listeners; rejects when a port is taken. */
+  listen(): Promise<{ readonly origins: Origins; readonly adminUrl: string }>
+  /** No new work, requests in flight finish (at most 25 s), then everything is closed. */
+  close(): Promise<void>
+}
+
+/** Interfaces §4: after so long requests in flight are cut off. */
+const drainMs = 25_000
+/** SnapTrade page §4: of its 250 calls a minute we use 200, and background work leaves 50 of them to users. */
+const snaptradePerMinute = 200
+const snaptradeReserve = 50
+/** Provider pages held for walks, next to the cache of answers. */
+const walkBytes = 48 * 1024 * 1024
+
+export async function openApp(options: AppOptions): Promise<App> {
+  const { config, clock, log } = options
+  const reports = makeReports(log, options.metrics)
+  const encryptionKeys = options.secrets.encryptionKeys.reveal()
+  const store = await openStore({
+    databaseUrl: config.databaseUrl?.reveal() ?? null,
+    dataDir: config.storeDir,
+    mode: config.mode,
+    encryptionKeys,
+    log: reports.store,
+  })
+  const kv = await openKv({
+    redisUrl: config.redisUrl?.reveal() ?? null,
+    clock,
+    cacheMaxBytes: config.cache.maxBytes,
+    cacheMaxEntryBytes: config.cache.maxEntryBytes,
+    cacheKey: makeSealer(encryptionKeys).derive('kv'),
+    log,
+    metrics: reports.kv,
+  })
+  const adapters =
+    options.adapters ??
+    makeAdapters({
+      access: options.access,
+      timeoutMs: config.upstreamTimeoutMs,
+      clock,
+      report: reports.upstream,
+      snaptradeBudget: makeBudget({
+        windows: kv.windows,
+        name: 'snaptrade',
+        perMinute: snaptradePerMinute,
+        reserve: snaptradeReserve,
+      }),
+    })
+  const links = makeLinks({
+    store,
+    adapters,
+    clock,
+    timeoutMs: config.requestTimeoutMs,
+    report: reports.links,
+  })
+  const rest = makeRest({ ...options, store, kv, adapters, links, reports })
+  let draining = false
+  const admin = makeAdminDoor({
+    store,
+    links,
+    clock,
+    windows: kv.windows,
+    adminToken: options.secrets.adminToken,
+    planSettings: config.plans,
+    listener: config.adminListener,
+    log,
+    metrics: {
+      contentType: options.metrics.contentType,
+      metrics: () => options.metrics.text(),
+    },
+    readiness: {
+      checks: { store: () => store.ping(), kv: () => kv.ping() },
+      isDraining: () => draining,
+    },
+  })
+  const server = await makePublicServer({
+    lane: rest.lane,
+    mount: async (fastify) => {
+      await fastify.register(docsDoor, {
+        document: makeOpenApi({ baseUrl: config.baseUrl ?? toOrigins(config).base, version }),
+      })
+    },
+  })
+  const sweep = startDeletionSweep(links.finishDeletions, { report: reports.links })
+
+  return {
+    store,
+    kv,
+    links,
+    async listen() {
+      const adminUrl = await admin.listen({
+        host: config.adminListener.host,
+        port: config.adminListener.port,
+      })
+      const port = await server.listen(config.listener.host, config.listener.port)
+      return { origins: toOrigins(config, port), adminUrl }
+    },
+    async close() {
+      draining = true
+      await server.drain(drainMs)
+      await admin.close()
+      await sweep.stop()
+      rest.close()
+      await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
+      await kv.close()
+      await store.close()
+    },
+  }
+}
+
+interface RestParts extends AppOptions {
+  readonly store: Store
+  readonly kv: Kv
+  readonly adapters: Adapters
+  readonly links: Links
+  readonly reports: ReturnType<typeof makeReports>
+}
+
+/** The read river, from throttle to guard. */
+function makeRest(parts: RestParts) {
+  const { config, store, kv, adapters, clock, reports } = parts
+  const guard = makeGuard({
+    breakers: kv.breakers,
+    onConsentLost: (loss) => writeLossDown(store, loss),
+    onBreakerOpen: reports.breakerOpen,
+  })
+  const read = makeRead({
+    store,
+    adapters,
+    guard,
+    walks: makeWalks({ maxBytes: walkBytes, clock }),
+    clock,
+    refreshAccounts: async (connectionId) => {
+      await parts.links.refreshConnection(connectionId, 'user')
+    },
+    onBalanceFailure: reports.balanceFailure,
+  })
+  const gate = makeGate({
+    kv,
+    read,
+    clock,
+    plans: config.plans,
+    limits: {
+      buckets: { cheap: config.limits.cheap, mid: config.limits.mid, heavy: config.limits.heavy },
+      concurrency: config.limits.heavyInFlight,
+      requestTimeoutMs: config.requestTimeoutMs,
+    },
+    checkReplies: parts.checkReplies,
+  })
+  const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
+  const lane = makeRestLane({
+    gate,
+    throttle: makeThrottle(kv.windows, {
+      preauth: config.limits.preauth,
+      preauthIp: config.limits.preauthIp,
+    }),
+    identify,
+    clock,
+    isTrustedProxy: (address) => config.trustedProxies.includes(address),
+    docsUrl: `${toOrigins(config).base}/doc`,
+    observe: reports.request,
+  })
+  return { lane, close: () => identify.close() }
+}
+
+/** Readings R20, R20b: the connection takes its new status, all of them where the person's credentials are gone. */
+async function writeLossDown(store: Store, loss: ConsentLoss): Promise<void> {
+  const rows = loss.wholeLogin
+    ? await store.connections.listByLogin(loss.target.loginId)
+    : [await store.connections.find(loss.target.connectionId)]
+  for (const row of rows) {
+    if (row === null || row.status === 'deleting' || row.status === 'revoked') continue
+    await store.connections.setStatus(row.id, loss.becomes)
+  }
+}

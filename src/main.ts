@@ -1,0 +1,97 @@
+/**
+ * Starts one process: reads the configuration, builds the app, listens, prints where it is, and drains on SIGTERM.
+ * Whatever keeps it from starting is one clear line and exit 1.
+ */
+
+import { systemClock } from '#kernel/time.ts'
+import type { ProviderAccess } from '#providers/adapters.ts'
+import { type Demo, prepareDemo } from '#sandbox/demo.ts'
+import { type Sandbox, startSandbox } from '#sandbox/start.ts'
+import { type App, openApp } from './app.ts'
+import { type Config, readConfig } from './config.ts'
+import { type Log, makeLog } from './log.ts'
+import { makeMetrics } from './metrics.ts'
+import { loadSecrets } from './secrets.ts'
+import { describeFailure, printWelcome } from './welcome.ts'
+
+async function start(): Promise<void> {
+  const config = readConfig()
+  const secrets = await loadSecrets(config)
+  const log = makeLog({
+    level: config.logLevel,
+    pretty: process.stdout.isTTY === true,
+    secrets: [secrets.adminToken.reveal()],
+  })
+  for (const warning of [...config.warnings, ...secrets.warnings]) log.warn(warning)
+  const clock = systemClock
+  const sandbox = config.mode === 'sandbox' ? await startSandbox({ clock }) : null
+  const metrics = makeMetrics()
+  const app = await openApp({
+    config,
+    secrets,
+    access: sandbox?.access ?? configuredAccess(config),
+    clock,
+    log,
+    metrics,
+    checkReplies: false,
+  })
+  stopOnSignal({ app, sandbox, log })
+  const { origins, adminUrl } = await app.listen()
+  const demo = sandbox === null ? null : await makeDemo(app, sandbox, config)
+  printWelcome({ config, origins, adminUrl, adminTokenFile: secrets.adminTokenFile, demo })
+}
+
+function makeDemo(app: App, sandbox: Sandbox, config: Config): Promise<Demo> {
+  const { store, links } = app
+  return prepareDemo({ store, links, sandbox, clock: systemClock, folder: config.storeDir })
+}
+
+/** The providers' access with its secrets opened, for the adapters alone. */
+function configuredAccess(config: Config): ProviderAccess {
+  const { fiskil, akahu, snaptrade } = config.providers
+  return {
+    fiskil: fiskil && {
+      baseUrl: fiskil.baseUrl,
+      clientId: fiskil.clientId,
+      clientSecret: fiskil.clientSecret.reveal(),
+      version: fiskil.version,
+    },
+    akahu: akahu && {
+      baseUrl: akahu.baseUrl,
+      appToken: akahu.appToken.reveal(),
+      appSecret: akahu.appSecret.reveal(),
+    },
+    snaptrade: snaptrade && {
+      baseUrl: snaptrade.baseUrl,
+      clientId: snaptrade.clientId,
+      consumerKey: snaptrade.consumerKey.reveal(),
+    },
+  }
+}
+
+/** The first signal drains, a second one ends the process at once. */
+function stopOnSignal(running: { app: App; sandbox: Sandbox | null; log: Log }): void {
+  let stopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1)
+    stopping = true
+    running.log.info({ signal }, 'stopping: requests in flight may finish')
+    running.app
+      .close()
+      .then(() => running.sandbox?.close())
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          running.log.fatal({ err: error }, 'the stop failed')
+          process.exit(1)
+        },
+      )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+start().catch((error: unknown) => {
+  process.stderr.write(`tributary: ${describeFailure(error)}\n`)
+  process.exit(1)
+})

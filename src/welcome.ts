@@ -1,0 +1,73 @@
+/** What a person reads when the process has started, or why it has not. */
+
+import type { Demo } from '#sandbox/demo.ts'
+import { StoreOpenError } from '#store/failure.ts'
+import { type Config, ConfigError, type Origins } from './config.ts'
+import { SecretsError } from './secrets.ts'
+
+export interface Welcome {
+  readonly config: Config
+  readonly origins: Origins
+  readonly adminUrl: string
+  readonly adminTokenFile: string | null
+  readonly demo: Demo | null
+}
+
+/** Prints the addresses and, in sandbox mode, keys and a request that can be copied. */
+export function printWelcome(welcome: Welcome): void {
+  process.stdout.write(`${describeWelcome(welcome).join('\n')}\n`)
+}
+
+export function describeWelcome({
+  config,
+  origins,
+  adminUrl,
+  adminTokenFile,
+  demo,
+}: Welcome): string[] {
+  const lines = [
+    '',
+    `Tributary is ready (${config.mode} mode, data in ${config.storeDir})`,
+    '',
+    `  REST API     ${origins.base}/v1`,
+    `  API docs     ${origins.base}/doc`,
+    `  OpenAPI      ${origins.base}/openapi.json`,
+    `  Admin API    ${adminUrl}${adminTokenFile === null ? '' : `  (token in ${adminTokenFile})`}`,
+  ]
+  if (demo === null) {
+    lines.push(
+      '',
+      'Next: npm run --silent tributary -- users create --email you@example.com --plan professional',
+    )
+  } else lines.push(...describeDemo(origins, demo))
+  lines.push('')
+  return lines
+}
+
+function describeDemo(origins: Origins, demo: Demo): string[] {
+  const [first] = demo.users
+  return [
+    '',
+    'Sandbox: three emulated providers with made-up people. One demo key per plan:',
+    '',
+    ...demo.users.map((user) => `  ${user.plan.padEnd(13)}${user.key}`),
+    '',
+    'Try it:',
+    '',
+    `  curl -s -H 'Authorization: Bearer ${first?.key ?? ''}' '${origins.base}/v1/transactions?connectionId=${demo.connectionId}&accountId=${demo.accountId}&limit=3'`,
+  ]
+}
+
+/** One clear line per problem: what is wrong and what to do. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  if (error instanceof StoreOpenError || error instanceof SecretsError) return error.message
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    const port = 'port' in error ? String(error.port) : ''
+    return `port ${port} is taken by another process; stop that one, or set PORT or ADMIN_PORT to a free one`
+  }
+  if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
+    return `${error.message}; choose a port above 1023 or give the process the right to it`
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
