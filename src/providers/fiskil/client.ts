@@ -45,6 +45,7 @@ export interface FiskilClient {
 }
 
 const maxListPages = 20
+const maxIdLength = 200
 
 export function makeFiskilClient(options: FiskilOptions): FiskilClient {
   const base = new URL(options.baseUrl)
@@ -116,8 +117,10 @@ export function makeFiskilClient(options: FiskilOptions): FiskilClient {
   }
 }
 
-/** An id as one segment of a path; ids that would climb out of it cannot exist at the provider. */
+/** An id as one segment of a path. What would climb out of it, or cannot be written, exists nowhere. */
 function toSegment(id: string): string {
-  if (!/^[\w:~-][\w:.~-]{0,199}$/.test(id)) throw rejected(404, 'there is no such id')
+  if (/^\.{0,2}$/.test(id) || id.length > maxIdLength || !id.isWellFormed()) {
+    throw rejected(404, 'there is no such id')
+  }
   return encodeURIComponent(id)
 }

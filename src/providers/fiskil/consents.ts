@@ -58,7 +58,9 @@ export async function discoverConnections(
     return {
       upstreamId: upstreamId(consent.arrangement_id),
       institutionId: consent.institution_id,
-      institutionName: consent.institution_name ?? '',
+      institutionName: isFilled(consent.institution_name)
+        ? consent.institution_name
+        : consent.institution_id,
       institutionLogo: isFilled(consent.institution_logo) ? consent.institution_logo : null,
       status,
       // Fiskil does not say when it synced; our own reading of the accounts, just now, is a refresh that succeeded.

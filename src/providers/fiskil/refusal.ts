@@ -13,7 +13,7 @@ const defaultRetryAfterSeconds = 30
 const maxRetryAfterSeconds = 86_400
 
 /** The cause of an UpstreamError that an error body of Fiskil explains: `code` is its `name`. */
-export class FiskilRefusal extends Error {
+class FiskilRefusal extends Error {
   override readonly name = 'FiskilRefusal'
   readonly status: number
   readonly code: string

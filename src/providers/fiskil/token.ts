@@ -65,6 +65,7 @@ export function makeTokenSource(options: TokenOptions): TokenSource {
 
   return {
     async get(call) {
+      call.signal.throwIfAborted()
       if (held !== null && clock.now() < held.renewAtMs) return held.token
       minting ??= mint().finally(() => {
         minting = null
@@ -94,7 +95,6 @@ function toOurFault(error: UpstreamError, report: UpstreamReport): UpstreamError
 function waitFor<Value>(shared: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason)
-    if (signal.aborted) giveUp()
     signal.addEventListener('abort', giveUp, { once: true })
     shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
   })

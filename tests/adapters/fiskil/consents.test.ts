@@ -97,6 +97,24 @@ test('of several consents to one bank the active one counts, then the newest', a
   assert.deepEqual(await ids(), [wattle.arrangementId, second])
 })
 
+test('a bank without a name is called by its id, one without a logo has none', async () => {
+  await using setting = await openSetting()
+  setting.emulator.addFault({
+    when: (request) => request.path === '/v1/consent',
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({
+        ...reply,
+        body: JSON.stringify(reply.body)
+          .replace('"Wattle Bank"', '""')
+          .replace(/"institution_logo":"[^"]+"/, '"institution_logo":""'),
+      }),
+    },
+  })
+  const [wattle] = await discover(setting)
+  assert.deepEqual([wattle?.institutionName, wattle?.institutionLogo], ['22', null])
+})
+
 test('consents to energy companies are no banks', async () => {
   await using setting = await openSetting()
   const [wattle] = setting.emulator.people.healthy.consents
