@@ -131,6 +131,17 @@ describe('two processes on one Redis', () => {
     assert.ok((await living.leases.acquire(key, 1)).lease !== null)
   })
 
+  test('the place of a process that died comes back beside one that is held on', async () => {
+    const dying = await openShared({ leaseTiming: { ...shortLeases, renewEveryMs: minute } })
+    const living = await openShared()
+    const key = randomUUID()
+    await dying.leases.acquire(key, 2)
+    await living.leases.acquire(key, 2)
+    await sleep(shortLeases.leaseMs + 10)
+    assert.ok((await living.leases.acquire(key, 2)).lease !== null)
+    assert.equal((await living.leases.acquire(key, 2)).lease, null)
+  })
+
   test('the places of a process that stops in good order come back at once', async () => {
     const stopping = await openShared()
     const living = await openShared()

@@ -45,6 +45,17 @@ export function leaseTests(harness: () => KvHarness): void {
     await lease?.release()
   })
 
+  test('a released place stays free: it is not renewed by mistake', async () => {
+    const h = harness()
+    const key = randomUUID()
+    const { lease } = await h.kv.leases.acquire(key, 1)
+    await lease?.release()
+    await h.pass(minute / 2)
+    const next = await h.kv.leases.acquire(key, 1)
+    assert.ok(next.lease !== null)
+    await next.lease.release()
+  })
+
   test('a limit of 0 lets any number through', async () => {
     const { leases } = harness().kv
     const held: Lease[] = []
