@@ -4,7 +4,7 @@
  */
 import { makeOpenApi } from '#contract/openapi.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
-import { docsDoor } from '#doors/docs/door.ts'
+import { docsDoor } from '#doors/docs/docs-door.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import { makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
