@@ -33,90 +33,85 @@ export interface FiskilAuth {
   forgetTokens(): void
 }
 
+interface Door {
+  readonly clock: Clock
+  readonly credentials: FiskilCredentials
+  /** Goes into every signature: raising it makes all tokens so far foreign. */
+  generation: number
+  minted: number
+}
+
 /** Makes the door of one emulator. */
 export function makeAuth(options: {
   readonly clock: Clock
   readonly credentials: FiskilCredentials
 }): FiskilAuth {
-  const { clock, credentials } = options
-  let generation = 0
-  let minted = 0
-
-  const sign = (claims: string) =>
-    createHmac('sha256', `${credentials.clientSecret}:${generation}`).update(claims).digest()
-
-  function mint(request: EmulatorRequest): EmulatorReply {
-    const given = readCredentials(request.body)
-    if (given === null) {
-      return serviceError({
-        status: 400,
-        name: 'missing_field',
-        message: '"client_id" and "client_secret" are required',
-      })
-    }
-    if (
-      given.clientId !== credentials.clientId ||
-      given.clientSecret !== credentials.clientSecret
-    ) {
-      return serviceError({
-        status: 401,
-        name: 'unauthorized',
-        message: 'invalid client credentials',
-      })
-    }
-    minted += 1
-    const seconds = Math.floor(clock.now() / 1000)
-    const claims = [
-      encode({ alg: 'HS256', typ: 'JWT' }),
-      encode({
-        org_id: 'org_sandbox',
-        key_id: credentials.clientId,
-        scope: 'api:banking api:user.read api:user.write',
-        iat: seconds,
-        exp: seconds + tokenSeconds,
-        jti: `token-${minted}`,
-      }),
-    ].join('.')
-    const token = `${claims}.${sign(claims).toString('base64url')}`
-    return { status: 200, body: { token, expires_in: tokenSeconds, token_type: 'Bearer' } }
-  }
-
-  function isGood(token: string): boolean {
-    const cut = token.lastIndexOf('.')
-    if (cut === -1) return false
-    const claims = token.slice(0, cut)
-    const expected = sign(claims)
-    const given = Buffer.from(token.slice(cut + 1), 'base64url')
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
-    const payload = JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString())
-    return typeof payload.exp === 'number' && payload.exp * 1000 > clock.now()
-  }
-
+  const door: Door = { ...options, generation: 0, minted: 0 }
   return {
-    mint,
+    mint: (request) => mint(door, request),
     refuse(request) {
       const [scheme, token = ''] = (request.headers.authorization ?? '').split(' ')
-      if (scheme === 'Bearer' && isGood(token)) return null
-      return dataError({
-        status: 401,
-        name: 'unauthorized',
-        message: 'token is invalid or expired',
-      })
+      if (scheme === 'Bearer' && isGood(door, token)) return null
+      const message = 'token is invalid or expired'
+      return dataError({ status: 401, name: 'unauthorized', message })
     },
-    version(request) {
-      // Without the header the version pinned in the Console counts; new accounts are pinned to the newest.
-      const header = request.headers['x-fiskil-version'] ?? 'v3'
-      if (typeof header === 'string' && versions.includes(header)) return header as FiskilApiVersion
-      return dataError({
-        status: 400,
-        name: 'invalid_version',
-        message: 'X-Fiskil-Version must be one of v1, v2, v3',
-      })
-    },
+    version: readVersion,
     forgetTokens: () => {
-      generation += 1
+      door.generation += 1
     },
   }
+}
+
+function mint(door: Door, request: EmulatorRequest): EmulatorReply {
+  const { clientId, clientSecret } = door.credentials
+  const given = readCredentials(request.body)
+  if (given === null) {
+    const message = '"client_id" and "client_secret" are required'
+    return serviceError({ status: 400, name: 'missing_field', message })
+  }
+  if (given.clientId !== clientId || given.clientSecret !== clientSecret) {
+    const message = 'invalid client credentials'
+    return serviceError({ status: 401, name: 'unauthorized', message })
+  }
+  door.minted += 1
+  const seconds = Math.floor(door.clock.now() / 1000)
+  const claims = [
+    encode({ alg: 'HS256', typ: 'JWT' }),
+    encode({
+      org_id: 'org_sandbox',
+      key_id: clientId,
+      scope: 'api:banking api:user.read api:user.write',
+      iat: seconds,
+      exp: seconds + tokenSeconds,
+      jti: `token-${door.minted}`,
+    }),
+  ].join('.')
+  const token = `${claims}.${sign(door, claims).toString('base64url')}`
+  return { status: 200, body: { token, expires_in: tokenSeconds, token_type: 'Bearer' } }
+}
+
+function sign(door: Door, claims: string): Buffer {
+  const key = `${door.credentials.clientSecret}:${door.generation}`
+  return createHmac('sha256', key).update(claims).digest()
+}
+
+function isGood(door: Door, token: string): boolean {
+  const cut = token.lastIndexOf('.')
+  if (cut === -1) return false
+  const claims = token.slice(0, cut)
+  const expected = sign(door, claims)
+  const given = Buffer.from(token.slice(cut + 1), 'base64url')
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
+  const payload = JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString())
+  return typeof payload.exp === 'number' && payload.exp * 1000 > door.clock.now()
+}
+
+/** Without the header the version pinned in the Console counts; new accounts are pinned to the newest. */
+function readVersion(request: EmulatorRequest): FiskilApiVersion | EmulatorReply {
+  const header = request.headers['x-fiskil-version'] ?? 'v3'
+  if (typeof header === 'string' && versions.includes(header)) return header as FiskilApiVersion
+  const message = 'X-Fiskil-Version must be one of v1, v2, v3'
+  return dataError({ status: 400, name: 'invalid_version', message })
 }
 
 function readCredentials(body: string): FiskilCredentials | null {

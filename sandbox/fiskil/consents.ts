@@ -106,7 +106,7 @@ function list(key: string, rows: readonly unknown[], version: FiskilApiVersion):
   return { status: 200, body: version === 'v3' ? { [key]: rows, links: {} } : rows }
 }
 
-function endUserBody(person: SandboxPerson): Record<string, unknown> {
+export function endUserBody(person: SandboxPerson): Record<string, unknown> {
   return { end_user_id: person.endUserId, email: person.email, name: person.name }
 }
 

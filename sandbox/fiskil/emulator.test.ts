@@ -219,3 +219,72 @@ test('a revoked consent ends the data at once, and revoking may be repeated', as
     await own.close()
   }
 })
+
+async function post(path: string, fields: object): Promise<Record<string, unknown>> {
+  const headers = { authorization: `Bearer ${token}` }
+  const url = new URL(path, emulator.url)
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(fields) })
+  return { status: response.status, ...Object(await response.json()) }
+}
+
+test('a new end user links a bank through an auth session that can be used once', async () => {
+  const made = await post('/v1/end-users', { email: 'new@sandbox.example', name: 'New' })
+  assert.equal(made.status, 201)
+  const endUserId = String(made.end_user_id)
+  const session = await post('/v1/auth/session', {
+    end_user_id: endUserId,
+    institution_id: '22',
+    redirect_uri: 'http://localhost/callback?state=s1',
+    cancel_uri: 'http://localhost/cancel',
+  })
+  const page = String(session.auth_url)
+  assert.match(await (await fetch(page)).text(), /Wattle Bank/)
+  const allowed = await fetch(`${page}&decision=allow`, { redirect: 'manual' })
+  assert.equal(
+    allowed.headers.get('location'),
+    `http://localhost/callback?state=s1&session_id=${session.session_id}`,
+  )
+  assert.equal((await fetch(page)).status, 400)
+  const { body } = await ask(`/v1/banking/accounts?end_user_id=${endUserId}`)
+  assert.equal(body.accounts.length, 2)
+})
+
+test('a refused session leads to the cancel address with the error type', async () => {
+  const session = await post('/v1/auth/session', {
+    end_user_id: 'eu_sandbox_healthy',
+    cancel_uri: 'http://localhost/cancel?state=s2',
+  })
+  const answer = await fetch(`${session.auth_url}&decision=deny`, { redirect: 'manual' })
+  const url = new URL(answer.headers.get('location') ?? '')
+  assert.equal(url.searchParams.get('state'), 's2')
+  assert.equal(url.searchParams.get('error_type'), 'CONSENT_ENDUSER_DENIED')
+})
+
+test('a consent is renewed under its own id', async () => {
+  const consent = emulator.people.healthy.consents[1]
+  assert.ok(consent !== undefined)
+  const before = consent.expiresAtMs
+  const session = await post('/v1/auth/session', {
+    end_user_id: 'eu_sandbox_healthy',
+    arrangement_id: consent.arrangementId,
+  })
+  consent.active = false
+  await fetch(`${session.auth_url}&decision=allow`)
+  assert.ok(consent.active && consent.expiresAtMs > before)
+  assert.equal(emulator.people.healthy.consents.length, 2)
+})
+
+test('sessions for nobody, unknown banks and unknown consents are refused', async () => {
+  const person = { end_user_id: 'eu_sandbox_healthy' }
+  const refused = await Promise.all([
+    post('/v1/auth/session', {}),
+    post('/v1/auth/session', { ...person, institution_id: '9' }),
+    post('/v1/auth/session', { ...person, arrangement_id: 'x' }),
+    post('/v1/end-users', { name: 'No address' }),
+    post('/v1/auth/session', { end_user_id: 'eu_nobody' }),
+  ])
+  assert.deepEqual(
+    refused.map((reply) => reply.status),
+    [400, 400, 400, 400, 404],
+  )
+})

@@ -28,6 +28,7 @@ import {
   showEndUser,
   showInstitution,
 } from './consents.ts'
+import { type Linking, makeLinking } from './linking.ts'
 import { makePeople, type People } from './people.ts'
 import type { SandboxPerson } from './world.ts'
 
@@ -59,9 +60,12 @@ export interface FiskilEmulatorOptions {
 export async function startFiskilEmulator(options: FiskilEmulatorOptions): Promise<FiskilEmulator> {
   const { clock } = options
   const credentials = options.credentials ?? fiskilDemoCredentials
-  const people = makePeople({ seed: options.seed ?? 'tributary', nowMs: clock.now() })
+  const seed = options.seed ?? 'tributary'
+  const people = makePeople({ seed, nowMs: clock.now() })
   const auth = makeAuth({ clock, credentials })
-  const answer = makeRoutes({ clock, people, auth, clientId: credentials.clientId })
+  const { clientId } = credentials
+  const linking = makeLinking({ clock, people, seed, clientId })
+  const answer = makeRoutes({ clock, people, auth, linking, clientId })
   const emulator = await startEmulator(
     answer,
     options.port === undefined ? {} : { port: options.port },
@@ -73,12 +77,15 @@ interface Routes {
   readonly clock: Clock
   readonly people: People
   readonly auth: FiskilAuth
+  readonly linking: Linking
   readonly clientId: string
 }
 
 function makeRoutes(routes: Routes) {
   return async (request: EmulatorRequest): Promise<EmulatorReply> => {
     if (request.method === 'POST' && request.path === '/v1/token') return routes.auth.mint(request)
+    if (request.method === 'GET' && request.path === '/auth')
+      return routes.linking.showPage(request)
     const refusal = routes.auth.refuse(request)
     if (refusal !== null) return refusal
     const version = routes.auth.version(request)
@@ -120,6 +127,12 @@ function answerService(
   switch (`${request.method} ${noun}${id === undefined ? '' : '/id'}`) {
     case 'GET end-users':
       return listEndUsers(everybody, request, version)
+    case 'POST end-users':
+      return routes.linking.createEndUser(request)
+    case 'POST end-users/id':
+      return routes.linking.updateEndUser(findPerson(routes, id ?? ''), request)
+    case 'POST auth/id':
+      return id === 'session' ? routes.linking.openSession(request) : null
     case 'GET end-users/id':
       return showEndUser(findPerson(routes, id ?? ''))
     case 'DELETE end-users/id':

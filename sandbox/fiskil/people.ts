@@ -119,7 +119,8 @@ function makeHistory(birth: Birth): SandboxPerson {
   return makePerson('history', 'Jack Okafor', [consent])
 }
 
-function makePerson(key: string, name: string, consents: SandboxConsent[]): SandboxPerson {
+/** A person who has nothing wrong with them. */
+export function makePerson(key: string, name: string, consents: SandboxConsent[]): SandboxPerson {
   return {
     endUserId: `eu_sandbox_${key}`,
     email: `${key}@sandbox.example`,
@@ -129,6 +130,32 @@ function makePerson(key: string, name: string, consents: SandboxConsent[]): Sand
     failure: null,
     consents,
   }
+}
+
+/** What a person who has just linked a bank of the sandbox finds there. */
+export function makeFreshConsent(birth: Birth, institutionId: string): SandboxConsent {
+  const consent = makeConsent(birth, { institutionId, ageDays: 0 })
+  consent.createdAtMs = birth.nowMs
+  const category = 'TRANS_AND_SAVINGS_ACCOUNTS'
+  consent.accounts = [
+    makeAccount(birth, consent, {
+      habit: 'everyday',
+      category,
+      display: 'Everyday Account',
+      product: 'Everyday',
+      number: '20017743',
+      balance: ['1250.10', '1250.10'],
+    }),
+    makeAccount(birth, consent, {
+      habit: 'saver',
+      category,
+      display: 'Goal Saver',
+      product: 'Goal Saver',
+      number: '20017751',
+      balance: ['9800.00', '9800.00'],
+    }),
+  ]
+  return consent
 }
 
 function makeConsent(
