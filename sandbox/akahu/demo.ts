@@ -37,7 +37,7 @@ type AccountParts = Pick<AkahuAccount, 'connection' | 'name' | 'type' | 'balance
   Partial<AkahuAccount>
 
 /** An account with everything that is not told made up: ACTIVE, with transactions, refreshed as it grows. */
-export function account(key: string, parts: AccountParts): AkahuAccount {
+function account(key: string, parts: AccountParts): AkahuAccount {
   return {
     _id: `acc_${digest(key)}`,
     ...(parts._credentials === undefined

@@ -69,7 +69,7 @@ export interface AkahuPerson {
   accounts: AkahuAccount[]
   /** The app's enrichment permission: without it rows have no merchant and no category. */
   enriched: boolean
-  /** After every so many pages comes an empty one that still has a cursor; null: never. */
+  /** After every so many pages comes an empty one that still has a cursor (1 or more); null: never. */
   emptyPageEvery: number | null
 }
 
@@ -90,7 +90,7 @@ export function todayIn(clock: Clock): string {
 }
 
 /** Every day after `after` up to and including `until`, at most 4,000 of them. */
-export function daysAfter(after: string, until: string): string[] {
+function daysAfter(after: string, until: string): string[] {
   const first = Date.parse(after) + msPerDay
   const last = Date.parse(until)
   const days: string[] = []

@@ -72,7 +72,7 @@ function shop(
 }
 
 const groceries = 'Supermarkets and grocery stores'
-export const shops: readonly Shop[] = [
+const shops: readonly Shop[] = [
   shop('Countdown', 'COUNTDOWN PONSONBY', groceries, [1240, 18400], 'https://www.woolworths.co.nz'),
   shop('New World', 'NEW WORLD METRO', groceries, [800, 15200], 'https://www.newworld.co.nz'),
   shop("Pak'nSave", 'PAKNSAVE ALBANY', groceries, [2200, 24600]),

@@ -7,7 +7,7 @@ import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import type { AkahuAccount, AkahuPerson, AkahuRow } from './people.ts'
 import { itemsReply, numberToken, refusal } from './wire.ts'
 
-export const pageSize = 100
+const pageSize = 100
 const defaultDays = 30
 const msPerDay = 86_400_000
 

@@ -6,16 +6,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { addDays, getZone, toIso } from '#kernel/time.ts'
-import { countsAt, dayMeant, readStamp, shownDay } from './dates.ts'
+import { makeDateReader } from './dates.ts'
 
 const sydney = getZone('Australia/Sydney')
 const auckland = getZone('Pacific/Auckland')
 const zones = [sydney, auckland, getZone('America/New_York'), getZone('Pacific/Kiritimati')]
 
-function stamp(text: string): number {
-  const read = readStamp(text)
-  assert.ok(read !== null, text)
-  return read
+function read(text: string, zone = sydney) {
+  const date = makeDateReader(zone)(text)
+  assert.ok(date !== null, text)
+  return date
 }
 
 const table: [text: string, inSydney: string, why: string][] = [
@@ -33,7 +33,7 @@ const table: [text: string, inSydney: string, why: string][] = [
 ]
 for (const [text, day, why] of table) {
   test(`R16a: ${text} is shown as ${day} in Sydney (${why})`, () => {
-    assert.equal(shownDay(stamp(text), sydney), day)
+    assert.equal(read(text).day, day)
   })
 }
 
@@ -41,10 +41,8 @@ test('R16a: every New Zealand midnight means its day in every zone and counts at
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 29_000 }), fc.constantFrom(...zones), (number, zone) => {
       const day = addDays('1970-01-01', number)
-      const midnight = stamp(toIso(auckland.startOfDay(day) / 1000))
-      assert.equal(dayMeant(midnight), day)
-      assert.equal(shownDay(midnight, zone), day)
-      assert.equal(countsAt(midnight, zone), zone.startOfDay(day))
+      const midnight = toIso(auckland.startOfDay(day) / 1000)
+      assert.deepEqual(read(midnight, zone), { day, time: zone.startOfDay(day) })
     }),
   )
 })
@@ -57,9 +55,7 @@ test('R16a: every other stamp is an instant: seen in the zone, counted where it 
       (ms, zone) => {
         const instant = ms * 1000
         fc.pre(auckland.startOfDay(auckland.dayOf(instant)) !== instant)
-        assert.equal(dayMeant(instant), null)
-        assert.equal(shownDay(instant, zone), zone.dayOf(instant))
-        assert.equal(countsAt(instant, zone), instant)
+        assert.deepEqual(read(toIso(ms), zone), { day: zone.dayOf(instant), time: instant })
       },
     ),
   )
@@ -68,8 +64,8 @@ test('R16a: every other stamp is an instant: seen in the zone, counted where it 
 test('R16a: the day that is shown and the time that counts never disagree', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 5_000_000 }), fc.constantFrom(...zones), (half, zone) => {
-      const instant = half * 1_800_000_000
-      assert.equal(zone.dayOf(countsAt(instant, zone)), shownDay(instant, zone))
+      const { day, time } = read(toIso(half * 1_800_000), zone)
+      assert.equal(zone.dayOf(time), day)
     }),
   )
 })
@@ -84,14 +80,24 @@ for (const text of [
   null,
 ]) {
   test(`a stamp that is ${JSON.stringify(text)} cannot be read`, () => {
-    assert.equal(readStamp(text), null)
+    assert.equal(makeDateReader(sydney)(text), null)
   })
 }
 
 test('stamps at the ends of time, whose day some zone could not name, cannot be read', () => {
-  assert.equal(readStamp('9999-12-31T11:00:00.000Z'), null)
-  assert.equal(readStamp('0001-01-01T00:00:00.000Z'), null)
   for (const zone of zones) {
-    assert.match(shownDay(stamp('9999-12-29T23:00:00.000Z'), zone), /^9999-12-\d\d$/)
+    assert.equal(makeDateReader(zone)('9999-12-31T11:00:00.000Z'), null)
+    assert.equal(makeDateReader(zone)('0001-01-01T00:00:00.000Z'), null)
+    assert.match(read('9999-12-29T23:00:00.000Z', zone).day, /^9999-12-\d\d$/)
   }
+})
+
+test('a reader that is asked again and again gives each stamp its own answer', () => {
+  const reader = makeDateReader(sydney)
+  const texts = ['2022-12-08T11:00:00.000Z', 'soon', 'soon', '2022-12-08T11:00:00.001Z']
+  assert.deepEqual(
+    [...texts, ...texts].map((text) => reader(text)?.day ?? null),
+    [...Array(2)].flatMap(() => ['2022-12-09', null, null, '2022-12-08']),
+  )
+  assert.equal(makeDateReader(sydney)(''), null)
 })

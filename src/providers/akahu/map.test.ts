@@ -12,9 +12,10 @@ import { getZone } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { AccountRef } from '../port.ts'
 import type { WireAccount } from './accounts.ts'
+import { makeDateReader } from './dates.ts'
 import { maskNumber, toBalance, toConnections, toTransaction, type WireRow } from './map.ts'
 
-const sydney = getZone('Australia/Sydney')
+const readDate = makeDateReader(getZone('Australia/Sydney'))
 const ref: AccountRef = {
   id: '1b4e28ba-2fa1-41d2-883f-0016d3cca427' as AccountId,
   connectionId: '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10' as ConnectionId,
@@ -234,7 +235,7 @@ const row: WireRow = {
 
 function mapped(parts: WireRow = {}) {
   const { notes, note } = makeNote()
-  return { ...toTransaction({ ...row, ...parts }, ref, sydney, note), notes }
+  return { ...toTransaction({ ...row, ...parts }, ref, readDate, note), notes }
 }
 
 test('a transaction has every field of the contract', () => {

@@ -13,11 +13,11 @@ import {
 import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { currencyDigits, parseCurrency } from '#kernel/money.ts'
-import { type Micros, parseInstant, toIso, type Zone } from '#kernel/time.ts'
+import { type Micros, parseInstant, toIso } from '#kernel/time.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import { loginOf, type WireAccount } from './accounts.ts'
 import { fromNzfcc, fromType, isKnownCode } from './categories.ts'
-import { readStamp, shownDay } from './dates.ts'
+import type { RowDate } from './dates.ts'
 import { malformed } from './refusals.ts'
 
 /** Counts a value that the known lists do not have; the row itself is never passed on. */
@@ -167,14 +167,14 @@ function readNumber(value: unknown): Decimal | null {
 export function toTransaction(
   row: WireRow,
   account: AccountRef,
-  zone: Zone,
+  readDate: (date: unknown) => RowDate | null,
   note: Note,
 ): Transaction {
   const { _id: id, date, description } = row
-  const stamp = readStamp(date)
+  const shown = readDate(date)
   const amount = readNumber(row.amount)
   if (typeof id !== 'string' || id === '') throw malformed('a transaction has no id')
-  if (typeof date !== 'string' || stamp === null) throw malformed('a transaction has no date')
+  if (typeof date !== 'string' || shown === null) throw malformed('a transaction has no date')
   if (amount === null) throw malformed('the amount of a transaction is no number')
   if (typeof description !== 'string') throw malformed('a transaction has no description')
   return {
@@ -182,7 +182,7 @@ export function toTransaction(
     accountId: account.id,
     accountName: account.name,
     status: 'posted',
-    date: shownDay(stamp, zone),
+    date: shown.day,
     datetime: date,
     description,
     amount,

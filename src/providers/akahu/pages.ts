@@ -20,7 +20,7 @@ import type {
 } from '../port.ts'
 import type { AkahuClient } from './client.ts'
 import { tokenOf } from './consent.ts'
-import { countsAt, readStamp } from './dates.ts'
+import { makeDateReader } from './dates.ts'
 import { type Note, toTransaction, type WireRow } from './map.ts'
 import { malformed } from './refusals.ts'
 
@@ -143,6 +143,7 @@ function openPage(
   rows.forEach((row, index) => {
     if (refs[index] === null) checkStranger(row, accounts)
   })
+  const readDate = makeDateReader(query.zone)
   let exact: readonly WireRow[] | null = null
 
   /** A key spelled with escapes slips past the quoting and is a float by now: then the page is parsed the slow way. */
@@ -158,9 +159,9 @@ function openPage(
     const account = refs[index] ?? null
     if (typeof id !== 'string' || id === '') throw malformed('a transaction has no id')
     if (account === null) return null
-    const stamp = readStamp(date)
-    if (stamp === null) throw malformed('a transaction has no date')
-    return { id, account, time: countsAt(stamp, query.zone) }
+    const read = readDate(date)
+    if (read === null) throw malformed('a transaction has no date')
+    return { id, account, time: read.time }
   }
 
   return {
@@ -173,7 +174,7 @@ function openPage(
     map(index) {
       const account = refs[index] ?? null
       assert(account !== null, 'only rows of the accounts asked for are mapped')
-      return toTransaction(exactRow(index), account, query.zone, note)
+      return toTransaction(exactRow(index), account, readDate, note)
     },
   }
 }

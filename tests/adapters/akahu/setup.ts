@@ -27,7 +27,7 @@ import {
 import { type AkahuAccount, type AkahuRow, loginOf } from '#sandbox/akahu/people.ts'
 
 export const now = Date.parse('2026-11-20T21:15:00.000Z')
-export const sydney = getZone('Australia/Sydney')
+const sydney = getZone('Australia/Sydney')
 export const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
 const maxPages = 200
 
@@ -188,4 +188,11 @@ export async function failureOf(work: Promise<unknown>): Promise<UpstreamFailure
     throw error
   }
   return assert.fail('the call succeeded')
+}
+
+/** An account with the given rows only. */
+export function withRows(ground: Ground, rows: AkahuRow[]) {
+  const account = firstAccount(ground, 'history')
+  account.rows = rows
+  return account
 }
