@@ -1,6 +1,7 @@
 /**
- * Who may ask the SnapTrade emulator: signature, timestamp, rate and user, as strict as the real one is known to be.
- * The signature is checked by code of its own, not by the adapter's: a shared mistake would prove itself right.
+ * Who may ask the SnapTrade emulator: signature, timestamp, rate and user, as strict as the real
+ * one is known to be. The signature is checked by code of its own, not by the adapter's: a shared
+ * mistake would prove itself right.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
@@ -11,7 +12,10 @@ export interface AppCredentials {
   readonly consumerKey: string
 }
 
-/** SnapTrade does not tell how far a clock may be off; the sandbox is strict enough to notice milliseconds. */
+/**
+ * SnapTrade does not tell how far a clock may be off; the sandbox is strict enough to notice
+ * milliseconds.
+ */
 const toleranceSeconds = 300
 
 /** An error in the shape most endpoints use. */
@@ -49,7 +53,8 @@ function expectedSignature(request: EmulatorRequest, consumerKey: string): strin
   try {
     const body: unknown = request.body === '' ? null : JSON.parse(request.body)
     const empty = typeof body === 'object' && body !== null && Object.keys(body).length === 0
-    const message = `{"content":${canonical(empty ? null : body)},"path":${JSON.stringify(request.path)},"query":${JSON.stringify(request.rawQuery)}}`
+    const { path, rawQuery: sentQuery } = request
+    const message = canonical({ content: empty ? null : body, path, query: sentQuery })
     return createHmac('sha256', encodeURI(consumerKey)).update(message).digest('base64')
   } catch (error) {
     if (error instanceof SyntaxError) return null

@@ -1,6 +1,7 @@
 /**
- * The SnapTrade emulator: the provider's own HTTP on loopback, as strict as the real one, with made-up people. It owns
- * the order in which a request is judged; rules, routes and people have files of their own.
+ * The SnapTrade emulator: the provider's own HTTP on loopback, as strict as the real one, with
+ * made-up people. It owns the order in which a request is judged; rules, routes and people have
+ * files of their own.
  */
 import type { Clock } from '#kernel/time.ts'
 import {
@@ -46,7 +47,10 @@ export interface SnapTradeEmulatorOptions {
   readonly clock: Clock
   readonly port?: number
   readonly credentials?: AppCredentials
-  /** Requests a minute, all users together; null switches the limit and its headers off. Default 250. */
+  /**
+   * Requests a minute, all users together; null switches the limit and its headers off. Default
+   * 250.
+   */
   readonly rateLimitPerMinute?: number | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * The people of the SnapTrade sandbox. A person is data plus the switches of `state.ts`: to add one, add a function
- * here and a line to `makePeople`.
+ * The people of the SnapTrade sandbox. A person is data plus the switches of `state.ts`: to add
+ * one, add a function here and a line to `makePeople`.
  */
 import { addDays } from '#kernel/time.ts'
 import { makePositions } from './positions.ts'

@@ -1,6 +1,7 @@
 /**
- * The connection portal of the emulator: the page on which a person picks a broker and signs in. Plain HTML with one
- * link per outcome; it ends, as the real one does, by sending the browser to `customRedirect`.
+ * The connection portal of the emulator: the page on which a person picks a broker and signs in.
+ * Plain HTML with one link per outcome; it ends, as the real one does, by sending the browser to
+ * `customRedirect`.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { refuse } from './auth.ts'
@@ -90,7 +91,10 @@ function choose(session: PortalSession): EmulatorReply {
   return page(200, 'Connect a brokerage (sandbox)', `<ul>${entries.join('')}</ul>`)
 }
 
-/** Mends the connection named by `reconnect`, else makes a new one; its id, or null when the user is gone. */
+/**
+ * Mends the connection named by `reconnect`, else makes a new one; its id, or null when the user
+ * is gone.
+ */
 function connect(
   session: PortalSession,
   brokerage: string,
@@ -124,6 +128,7 @@ function leave(session: PortalSession, outcome: Record<string, string>): Emulato
 }
 
 function page(status: number, title: string, content: string): EmulatorReply {
-  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title><h1>${title}</h1>${content}</html>`
+  const head = `<meta charset="utf-8"><title>${title}</title>`
+  const body = `<!doctype html><html lang="en">${head}<h1>${title}</h1>${content}</html>`
   return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
 }

@@ -1,6 +1,6 @@
 /**
- * Made-up positions, one of each kind that SnapTrade knows, with the parts that brokers leave out: no price, no cost,
- * no currency, short, fractional, the same instrument twice.
+ * Made-up positions, one of each kind that SnapTrade knows, with the parts that brokers leave
+ * out: no price, no cost, no currency, short, fractional, the same instrument twice.
  */
 import { makeUuid, options, securities } from './securities.ts'
 import type { Position, Security } from './state.ts'

@@ -1,6 +1,6 @@
 /**
- * The paths of the SnapTrade emulator and what each answers. Whatever is not in the table is a 404, the endpoints that
- * the real one has retired are 410 (never an empty list).
+ * The paths of the SnapTrade emulator and what each answers. Whatever is not in the table is a
+ * 404, the endpoints that the real one has retired are 410 (never an empty list).
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { findPerson, refuse } from './auth.ts'
@@ -73,7 +73,8 @@ const withData = (answer: (exchange: AccountExchange) => EmulatorReply): Answer 
         return refuse(425, '3012', detail)
       }
       case 'unsupported': {
-        const error = `The endpoint is not yet implemented for brokerage ${exchange.connection.brokerage}`
+        const { brokerage } = exchange.connection
+        const error = `The endpoint is not yet implemented for brokerage ${brokerage}`
         return { status: 501, body: { error } }
       }
       case null:
@@ -239,7 +240,10 @@ function isDay(text: string): boolean {
   return real && new Date(text).toISOString().startsWith(text)
 }
 
-/** A whole number of at least `minimum` within 32 bits, the fallback when absent, null when it is none. */
+/**
+ * A whole number of at least `minimum` within 32 bits, the fallback when absent, null when it is
+ * none.
+ */
 function readCount(text: string | null, fallback: number, minimum: number): number | null {
   if (text === null) return fallback
   const value = /^\d{1,10}$/.test(text) ? Number(text) : -1

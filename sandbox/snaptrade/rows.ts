@@ -1,6 +1,7 @@
 /**
- * Made-up activities. Each calendar day has its own stream of chance, so a day's rows stay what they were when the
- * sandbox is started again tomorrow. Amounts are composed of whole numbers as exact text.
+ * Made-up activities. Each calendar day has its own stream of chance, so a day's rows stay what
+ * they were when the sandbox is started again tomorrow. Amounts are composed of whole numbers as
+ * exact text.
  */
 import { type Decimal, fromScaled, multiply, negate, roundHalfEven } from '#kernel/decimal.ts'
 import { addDays } from '#kernel/time.ts'
@@ -74,7 +75,8 @@ function makeDay(plan: RowsPlan, day: string, dayNumber: number): Activity[] {
 }
 
 function makeBlank(plan: RowsPlan, day: string, random: Random, key: string): Activity {
-  const moment = `${String(random.int(14, 20)).padStart(2, '0')}:${String(random.int(0, 59)).padStart(2, '0')}:${String(random.int(0, 59)).padStart(2, '0')}`
+  const two = (min: number, max: number) => String(random.int(min, max)).padStart(2, '0')
+  const moment = `${two(14, 20)}:${two(0, 59)}:${two(0, 59)}`
   const tradeDate = plan.precision === 'day' ? `${day}T00:00:00Z` : `${day}T${moment}Z`
   return {
     id: makeUuid(`${plan.seed}:${plan.account}:${day}:${key}`),

@@ -1,6 +1,6 @@
 /**
- * The made-up world's securities, exchanges, currencies and brokerages. A table: names are real enough to look at,
- * ids are derived from them, so that they never change.
+ * The made-up world's securities, exchanges, currencies and brokerages. A table: names are real
+ * enough to look at, ids are derived from them, so that they never change.
  */
 import { hash } from 'node:crypto'
 import type { OptionContract, Security } from './state.ts'
@@ -64,7 +64,8 @@ function option(
   strike: number,
 ): OptionContract {
   const day = expiration.slice(2).replaceAll('-', '')
-  const ticker = `${underlying.rawSymbol.padEnd(6)}${day}${optionType[0]}${String(strike * 1000).padStart(8, '0')}`
+  const price = String(strike * 1000).padStart(8, '0')
+  const ticker = `${underlying.rawSymbol.padEnd(6)}${day}${optionType[0]}${price}`
   const description = `${underlying.rawSymbol} ${expiration} ${strike} ${optionType}`
   const id = makeUuid(`option:${ticker}`)
   return { id, ticker, optionType, strike: String(strike), expiration, underlying, description }

@@ -1,7 +1,8 @@
 /**
- * What the SnapTrade emulator knows: people, their connections, accounts, positions and activities, plus the switches
- * that make them misbehave. Everything is mutable on purpose: tests and the sandbox commands change it while it runs.
- * Decimals are text; `wire.ts` turns them into what SnapTrade sends.
+ * What the SnapTrade emulator knows: people, their connections, accounts, positions and
+ * activities, plus the switches that make them misbehave. Everything is mutable on purpose: tests
+ * and the sandbox commands change it while it runs. Decimals are text; `wire.ts` turns them into
+ * what SnapTrade sends.
  */
 
 export interface Security {
@@ -28,7 +29,10 @@ export interface OptionContract {
   readonly description: string | null
 }
 
-/** Fields laid over the answer as they are, to send what the file does not allow; `undefined` leaves one out. */
+/**
+ * Fields laid over the answer as they are, to send what the file does not allow; `undefined`
+ * leaves one out.
+ */
 export type Overrides = Record<string, unknown>
 
 export interface Activity {

@@ -1,6 +1,7 @@
 /**
- * From the emulator's state to the JSON that SnapTrade sends (`openapi/api.yaml`): positions as decimal strings,
- * activities as JSON number tokens with exactly the digits of the state. It decides nothing.
+ * From the emulator's state to the JSON that SnapTrade sends (`openapi/api.yaml`): positions as
+ * decimal strings, activities as JSON number tokens with exactly the digits of the state. It
+ * decides nothing.
  */
 import { type BrokerageInfo, brokerages, currencyNames, exchanges, makeUuid } from './securities.ts'
 import type {

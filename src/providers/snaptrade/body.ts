@@ -1,6 +1,6 @@
 /**
- * From bytes to JSON values. What cannot be read is `malformed`; no message quotes the body, since it holds what nobody
- * should find in a log.
+ * From bytes to JSON values. What cannot be read is `malformed`; no message quotes the body,
+ * since it holds what nobody should find in a log.
  */
 import { malformed } from './failures.ts'
 

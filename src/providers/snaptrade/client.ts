@@ -1,6 +1,7 @@
 /**
- * SnapTrade over HTTP: every request throttled, signed and bounded, every body parsed. User id and secret stand in
- * the query, so no URL leaves this file: routes are templates, sentences are cleaned.
+ * SnapTrade over HTTP: every request throttled, signed and bounded, every body parsed. User id
+ * and secret stand in the query, so no URL leaves this file: routes are templates, sentences are
+ * cleaned.
  */
 import type { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
@@ -33,14 +34,19 @@ export interface User {
 
 export interface ClientRequest {
   readonly method?: 'GET' | 'DELETE'
-  /** A template with at most one `{id}`, e.g. `/accounts/{id}/activities`; also the route in metrics. */
+  /**
+   * A template with at most one `{id}`, e.g. `/accounts/{id}/activities`; also the route in
+   * metrics.
+   */
   readonly route: string
   readonly id?: string
   readonly query?: readonly (readonly [string, string])[]
 }
 
 export interface SnapTradeClient {
-  /** The bytes of a 200; everything else is thrown as UpstreamError by the table of `failures.ts`. */
+  /**
+   * The bytes of a 200; everything else is thrown as UpstreamError by the table of `failures.ts`.
+   */
   fetch(request: ClientRequest, user: User, call: CallContext): Promise<Uint8Array>
   /** A small body, checked by its schema. */
   fetchParsed<Value>(

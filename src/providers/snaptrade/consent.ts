@@ -1,12 +1,13 @@
 /**
- * Questions about the consent behind a refusal or an emptiness. SnapTrade goes on answering 200 from its cache for a
- * disabled connection, and with empty lists while the first sync runs: only the connection tells the truth
- * (provider page §4, §8.11; reading R20b).
+ * Questions about the consent behind a refusal or an emptiness. SnapTrade goes on answering 200
+ * from its cache for a disabled connection, and with empty lists while the first sync runs: only
+ * the connection tells the truth (provider page §4, §8.11; reading R20b).
  */
 import { UpstreamError } from '../failure.ts'
 import type { CallContext } from '../port.ts'
 import type { SnapTradeClient, User } from './client.ts'
 import { fail } from './failures.ts'
+import { isListed } from './map-connection.ts'
 import { WireAccount, WireAccounts, WireAuthorization } from './wire.ts'
 
 export interface Question {
@@ -22,7 +23,10 @@ export function rejectedStatus(error: unknown): number | null {
   return failure?.kind === 'rejected' ? failure.status : null
 }
 
-/** A refusal of the user outside any connection: 401 means that id or secret work no more (reading R20). */
+/**
+ * A refusal of the user outside any connection: 401 means that id or secret work no more (reading
+ * R20).
+ */
 export function toLoginFailure(error: unknown): unknown {
   if (!(error instanceof UpstreamError) || rejectedStatus(error) !== 401) return error
   const { detail } = error.failure
@@ -32,7 +36,10 @@ export function toLoginFailure(error: unknown): unknown {
 const loseConnection = () =>
   fail({ kind: 'consent_lost', becomes: 'revoked', detail: 'the connection no longer exists' })
 
-/** Throws `consent_lost` when the connection is gone, disabled, or its user's secret works no more. */
+/**
+ * Throws `consent_lost` when the connection is gone, disabled, or its user's secret works no
+ * more.
+ */
 async function checkConnection({ client, user, connectionId, call }: Question): Promise<void> {
   const request = { route: '/authorizations/{id}', id: connectionId }
   const { disabled } = await client
@@ -46,8 +53,9 @@ async function checkConnection({ client, user, connectionId, call }: Question): 
 }
 
 /**
- * What a refused read means: 401 and 403 may be lost consent, 404 a lost connection or an account that went away.
- * Always throws; a refusal that the connection does not explain stays what it was.
+ * What a refused read means: 401 and 403 may be lost consent, 404 a lost connection or an account
+ * that went away. Always throws; a refusal that the connection does not explain stays what it
+ * was.
  */
 export async function explainRefusal(error: unknown, question: Question): Promise<never> {
   const status = rejectedStatus(error)
@@ -63,7 +71,8 @@ export async function checkEmptyConnection(question: Question): Promise<void> {
   const { client, user, connectionId, call } = question
   const request = { route: '/authorizations/{id}/accounts', id: connectionId }
   const accounts = await client.fetchParsed(WireAccounts, request, user, call)
-  for (const account of accounts) {
+  // A closed account may never have been synced, and is not shown anyway.
+  for (const account of accounts.filter(isListed)) {
     assertSynced(account, 'holdings')
     assertSynced(account, 'transactions')
   }

@@ -1,6 +1,6 @@
 /**
- * Every connection of a SnapTrade user with its accounts: two calls, and one more for each account whose currency
- * stands nowhere else.
+ * Every connection of a SnapTrade user with its accounts: two calls, and one more for each
+ * account whose currency stands nowhere else.
  */
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, DiscoveredConnection } from '../port.ts'
@@ -50,7 +50,10 @@ async function addCurrencies(
   return known
 }
 
-/** The first currency that the account holds; where the provider cannot tell, the default of reading R24b. */
+/**
+ * The first currency that the account holds; where the provider cannot tell, the default of
+ * reading R24b.
+ */
 async function askCurrency(
   client: SnapTradeClient,
   id: string,

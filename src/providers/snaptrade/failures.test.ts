@@ -1,4 +1,7 @@
-/** The table of the provider page §4, one row per status, and the cleaning of the provider's sentence. */
+/**
+ * The table of the provider page §4, one row per status, and the cleaning of the provider's
+ * sentence.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UpstreamFailure } from '../failure.ts'

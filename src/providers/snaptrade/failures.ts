@@ -1,6 +1,7 @@
 /**
- * SnapTrade's answers other than 200, as failures of the house (provider page §4; readings R20 to R20a). It owns the
- * table of statuses and the cleaning of the provider's sentence; asking further questions is the client's business.
+ * SnapTrade's answers other than 200, as failures of the house (provider page §4; readings R20 to
+ * R20a). It owns the table of statuses and the cleaning of the provider's sentence; asking
+ * further questions is the client's business.
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { UpstreamResponse } from '../upstream.ts'
@@ -10,8 +11,9 @@ const fallbackRetrySeconds = 30
 const maxRetrySeconds = 3_600
 
 /**
- * The failure that an answer means. `secrets` are cut out of the provider's sentence wherever they stand.
- * A 401 or 403 that is the user's stays `rejected`: only the connection tells whether consent is gone.
+ * The failure that an answer means. `secrets` are cut out of the provider's sentence wherever
+ * they stand. A 401 or 403 that is the user's stays `rejected`: only the connection tells whether
+ * consent is gone.
  */
 export function toFailure(
   response: Pick<UpstreamResponse, 'status' | 'headers' | 'body'>,
@@ -39,7 +41,10 @@ export function toFailure(
   return { kind: 'malformed', detail: `an answer with status ${status}` }
 }
 
-/** The client id, the key or the clock is wrong: nobody but the operator can mend it (reading R20a). */
+/**
+ * The client id, the key or the clock is wrong: nobody but the operator can mend it (reading
+ * R20a).
+ */
 function isOurFault(code: string | null, detail: string): boolean {
   return code === '1076' || /invalid clientid|timestamp|signature/i.test(detail)
 }
@@ -49,7 +54,10 @@ interface ErrorBody {
   readonly code: string | null
 }
 
-/** The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text counts. */
+/**
+ * The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text
+ * counts.
+ */
 function readError(body: Uint8Array): ErrorBody {
   const value = parseObject(body)
   if (value === null) return { text: null, code: null }
@@ -72,7 +80,10 @@ function parseObject(body: Uint8Array): Record<string, unknown> | null {
   }
 }
 
-/** The provider's sentence, fit to be shown: bounded, on one line, without anything that opens a door. */
+/**
+ * The provider's sentence, fit to be shown: bounded, on one line, without anything that opens a
+ * door.
+ */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
   let clean = text
   const forms = new Set(secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]))
@@ -88,7 +99,10 @@ export function cleanDetail(text: string, secrets: readonly string[]): string {
 
 type Headers = UpstreamResponse['headers']
 
-/** `Retry-After` if there ever is one, else SnapTrade's own seconds until the window resets, else 30. */
+/**
+ * `Retry-After` if there ever is one, else SnapTrade's own seconds until the window resets, else
+ * 30.
+ */
 function retryAfter(headers: Headers): number {
   for (const name of ['retry-after', 'x-ratelimit-reset']) {
     const value = headers[name]
@@ -109,7 +123,10 @@ export function fail(failure: UpstreamFailure): UpstreamError {
   return new UpstreamError('snaptrade', failure)
 }
 
-/** An answer or a row that cannot be read (reading R23); `detail` names the place, never the value. */
+/**
+ * An answer or a row that cannot be read (reading R23); `detail` names the place, never the
+ * value.
+ */
 export function malformed(detail: string): UpstreamError {
   return fail({ kind: 'malformed', detail })
 }

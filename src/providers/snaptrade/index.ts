@@ -1,6 +1,7 @@
 /**
- * The SnapTrade adapter: brokerage connections, holdings and trades behind the port of the house. It owns the order of
- * calls and the questions asked after a refusal; HTTP is `client.ts`, shapes are `map-*.ts`, habits are `quirks.md`.
+ * The SnapTrade adapter: brokerage connections, holdings and trades behind the port of the house.
+ * It owns the order of calls and the questions asked after a refusal; HTTP is `client.ts`, shapes
+ * are `map-*.ts`, habits are `quirks.md`.
  */
 
 import type { BrokerageAdapter, CallContext, ConnectionRef, Credentials, Login } from '../port.ts'
@@ -86,7 +87,9 @@ function toUser(login: Login): User {
   return { userId: login.upstreamUserId, userSecret: login.secret }
 }
 
-/** SnapTrade tells nothing about a user but their connections: listing them proves id and secret. */
+/**
+ * SnapTrade tells nothing about a user but their connections: listing them proves id and secret.
+ */
 async function identify(client: SnapTradeClient, credentials: Credentials, call: CallContext) {
   if (credentials.provider !== 'snaptrade') {
     throw fail({ kind: 'rejected', status: 400, detail: 'these are no SnapTrade credentials' })
@@ -100,7 +103,10 @@ async function identify(client: SnapTradeClient, credentials: Credentials, call:
   return { upstreamUserId: userId, secret: userSecret }
 }
 
-/** The user stays, even without connections: their secret is shown once, so a deleted one could not come back. */
+/**
+ * The user stays, even without connections: their secret is shown once, so a deleted one could
+ * not come back.
+ */
 async function revoke(
   client: SnapTradeClient,
   user: User,

@@ -1,6 +1,6 @@
 /**
- * From SnapTrade's connections and accounts to ours (provider page §6). Pure. Account numbers are masked here and go
- * no further.
+ * From SnapTrade's connections and accounts to ours (provider page §6). Pure. Account numbers are
+ * masked here and go no further.
  */
 import type { AccountType } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
@@ -44,7 +44,10 @@ function toAccount(account: WireAccount, currency: string): DiscoveredAccount {
   }
 }
 
-/** Closed, archived and paper accounts are left out: they hold nothing that can be asked for, or nothing real. */
+/**
+ * Closed, archived and paper accounts are left out: they hold nothing that can be asked for, or
+ * nothing real.
+ */
 export function isListed(account: WireAccount): boolean {
   return account.status !== 'closed' && account.status !== 'archived' && account.is_paper !== true
 }
@@ -64,15 +67,18 @@ export function toAccountType(
 }
 
 /**
- * `xxxx` and the last four letters or digits. What a brokerage masked with stars, dots or a run of x is no character of
- * the number; fewer than four real ones give null.
+ * `xxxx` and the last four letters or digits. What a brokerage masked with stars, dots or a run
+ * of x is no character of the number; fewer than four real ones give null.
  */
 export function maskNumber(number: string): string | null {
   const real = number.replace(/[^0-9A-Za-z]+/g, '').replace(/^x{2,}/i, '')
   return real.length < 4 ? null : `xxxx${real.slice(-4)}`
 }
 
-/** The newest successful sync as ISO 8601 UTC; dates come with a blank for `T`, other offsets, or as a day alone. */
+/**
+ * The newest successful sync as ISO 8601 UTC; dates come with a blank for `T`, other offsets, or
+ * as a day alone.
+ */
 function newestSync(accounts: readonly WireAccount[]): string | null {
   let newest: number | null = null
   for (const { sync_status } of accounts) {

@@ -144,7 +144,7 @@ test('an unknown kind is treated as other and reported', () => {
   assert.deepEqual(seen, ['instrument kind'])
 })
 
-test('R24b: the currency is the position’s, the instrument’s, the underlying’s, the account’s', () => {
+test('R24b: the currency is the row’s, the instrument’s, the underlying’s, the account’s', () => {
   const underlying = { ...stock, currency: 'JPY' }
   const of = (own: string | null, instrument: string | null, below: object | null) =>
     mapOne(position({ currency: own }, { currency: instrument, underlying: below })).currency

@@ -1,6 +1,7 @@
 /**
- * From SnapTrade's positions to holdings (provider page §6). Pure and exact: products keep every digit and nothing is
- * divided. A position without units is unreadable, never left out (readings R23, R24b).
+ * From SnapTrade's positions to holdings (provider page §6). Pure and exact: products keep every
+ * digit and nothing is divided. A position without units is unreadable, never left out (readings
+ * R23, R24b).
  */
 import type { Holding } from '#contract/resources.ts'
 import { type Decimal, multiply, parseDecimal, subtract } from '#kernel/decimal.ts'
@@ -22,7 +23,10 @@ const plainKinds: ReadonlySet<string> = new Set([
   'other',
 ])
 
-/** All holdings of one account in the provider's order; `onOddity` hears of kinds that nobody knows. */
+/**
+ * All holdings of one account in the provider's order; `onOddity` hears of kinds that nobody
+ * knows.
+ */
 export function toHoldings(
   rows: readonly unknown[],
   account: AccountRef,

@@ -10,6 +10,7 @@ import { parseTradeTime, toTrade, toTradeKey, toTradeType } from './map-trade.ts
 import type { Row } from './numbers.ts'
 
 const sydney = getZone('Australia/Sydney')
+const parseTime = (text: string) => parseTradeTime(text, sydney)
 const account: AccountRef = {
   id: newId(),
   connectionId: newId(),
@@ -37,7 +38,7 @@ const activity = (fields: object = {}): Row => ({
 })
 
 const map = (fields: object = {}, onOddity = (_what: string) => {}) =>
-  Trade.parse(toTrade(activity(fields), { account, zone: sydney, onOddity }))
+  Trade.parse(toTrade(activity(fields), { account, parseTime, onOddity }))
 
 const isMalformed = (error: unknown) =>
   error instanceof UpstreamError && error.failure.kind === 'malformed'
@@ -68,11 +69,15 @@ test('every type of the provider has its word, and an unknown one is other and r
     dividend: 'DIVIDEND SUBSTITUTE_DIVIDEND STOCK_DIVIDEND DISTRIBUTION',
     split: 'SPLIT REVERSE_SPLIT',
     transfer:
-      'CONTRIBUTION WITHDRAWAL TRANSFER EXTERNAL_ASSET_TRANSFER_IN EXTERNAL_ASSET_TRANSFER_OUT INTERNAL_CASH_TRANSFER_IN INTERNAL_CASH_TRANSFER_OUT INTERNAL_ASSET_TRANSFER_IN INTERNAL_ASSET_TRANSFER_OUT WIRE_TRANSFER_IN',
+      'CONTRIBUTION WITHDRAWAL TRANSFER WIRE_TRANSFER_IN ' +
+      'EXTERNAL_ASSET_TRANSFER_IN EXTERNAL_ASSET_TRANSFER_OUT ' +
+      'INTERNAL_CASH_TRANSFER_IN INTERNAL_CASH_TRANSFER_OUT ' +
+      'INTERNAL_ASSET_TRANSFER_IN INTERNAL_ASSET_TRANSFER_OUT',
     fee: 'FEE TAX',
     interest: 'INTEREST',
     other:
-      'OPTIONEXPIRATION OPTIONASSIGNMENT OPTIONEXERCISE REBATE RETURN_OF_CAPITAL SPINOFF STOCK_MERGER ADJUSTMENT',
+      'OPTIONEXPIRATION OPTIONASSIGNMENT OPTIONEXERCISE REBATE ' +
+      'RETURN_OF_CAPITAL SPINOFF STOCK_MERGER ADJUSTMENT',
   }
   for (const [word, types] of Object.entries(words)) {
     for (const type of types.split(' ')) assert.equal(toTradeType(type), word, type)
@@ -84,7 +89,7 @@ test('every type of the provider has its word, and an unknown one is other and r
   assert.deepEqual(seen, ['activity type', 'activity type'])
 })
 
-test('the symbol is the option’s, the security’s, the quote’s, the currency’s, in this order', () => {
+test('the symbol is the option’s, else the security’s, the quote’s, the currency’s', () => {
   const option_symbol = {
     ticker: 'AAPL  271217C00240000',
     underlying_symbol: { symbol: 'AAPL', description: 'Apple below' },
@@ -121,7 +126,7 @@ test('R24b: the currency is the row’s, the quote’s, the account’s, else US
   const quote = { symbol: 'BTC-USD', raw_symbol: 'BTC' }
   assert.equal(map({ currency: null, currency_universal_symbol: quote }).currency, 'BTC')
   assert.equal(map({ currency: null }).currency, 'CAD')
-  const nameless = { account: { ...account, currency: '' }, zone: sydney, onOddity: () => {} }
+  const nameless = { account: { ...account, currency: '' }, parseTime, onOddity: () => {} }
   assert.equal(toTrade(activity({ currency: null }), nameless).currency, 'USD')
 })
 
@@ -143,7 +148,7 @@ test('R23: what cannot be read refuses the row', () => {
   for (const fields of rows) assert.throws(() => map(fields), isMalformed, JSON.stringify(fields))
 })
 
-test('R16a: midnight UTC is the day alone and counts at its first instant in the user’s zone', () => {
+test('R16a: midnight UTC is the day alone, counting at its first instant in the zone', () => {
   const rows: [string, string, string][] = [
     ['2026-03-22T00:00:00Z', '2026-03-22', '2026-03-21T13:00:00Z'],
     ['2026-03-22T00:00:00.000000+00:00', '2026-03-22', '2026-03-21T13:00:00Z'],
@@ -189,12 +194,12 @@ test('R24a: absent parts of the key are empty strings between their hyphens', ()
 
 test('the key of a readable row is the id of its trade, whatever the row holds', () => {
   const fields = [{}, { type: 'JOURNAL' }, { trade_date: null }, { amount: '1e2', fee: null }]
-  for (const each of fields) assert.equal(toTradeKey(activity(each), sydney), map(each).id)
+  for (const each of fields) assert.equal(toTradeKey(activity(each), parseTime), map(each).id)
 })
 
 test('R23: unreadable parts stand in the key as they were sent', () => {
   assert.equal(
-    toTradeKey(activity({ amount: 'lots', settlement_date: 'soon', type: 5 }), sydney),
+    toTradeKey(activity({ amount: 'lots', settlement_date: 'soon', type: 5 }), parseTime),
     '2026-03-22T16:27:55Z-AAPL-5-lots-10.50-soon-1.95-BOUGHT Apple Inc.',
   )
 })

@@ -1,6 +1,6 @@
 /**
- * From SnapTrade's activities to trades (provider page §6). Pure. Signs stay as they were sent (reading R24b); a null
- * amount stays zero and is never computed.
+ * From SnapTrade's activities to trades (provider page §6). Pure. Signs stay as they were sent
+ * (reading R24b); a null amount stays zero and is never computed.
  */
 import type { Trade, TradeType } from '#contract/resources.ts'
 import { parseDecimal, zero } from '#kernel/decimal.ts'
@@ -61,19 +61,30 @@ const microsPerDay = 86_400_000 * microsPerMs
 const naive = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /**
- * Midnight UTC is a day alone and counts at its first instant in the user's zone (reading R16a). A blank for `T` and a
- * missing offset (UTC then) are mended, so that what is shown is ISO 8601. Null for what is no date.
+ * Midnight UTC is a day alone and counts at its first instant in the user's zone (reading R16a).
+ * A blank for `T` and a missing offset (UTC then) are mended, so that what is shown is ISO 8601.
+ * Null for what is no date.
  */
 export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
-  if (parseDay(text) !== null) return { time: zone.startOfDay(text), shown: text }
-  const complete = naive.test(text) ? `${text}Z` : text
-  const at = parseInstant(complete)
-  if (at === null) return null
+  let complete = text
+  let at = parseInstant(text)
+  if (at === null) {
+    if (parseDay(text) !== null) return { time: zone.startOfDay(text), shown: text }
+    complete = naive.test(text) ? `${text}Z` : ''
+    at = parseInstant(complete)
+    if (at === null) return null
+  }
   if (at % microsPerDay !== 0) return { time: at, shown: complete.replace(' ', 'T') }
   const utc = /(?:[Zz]|[+-]00:?00)$/.test(complete)
   const day = utc ? complete.slice(0, 10) : toIso(at / microsPerMs).slice(0, 10)
   return { time: zone.startOfDay(day), shown: day }
 }
+
+/**
+ * `parseTradeTime` in one zone; a page remembers what it has parsed, since each date is asked for
+ * several times.
+ */
+export type ParseTime = (text: string) => TradeTime | null
 
 /** The row itself; anything but an object is unreadable. */
 export function readActivity(rows: readonly unknown[], index: number): Row {
@@ -82,28 +93,33 @@ export function readActivity(rows: readonly unknown[], index: number): Row {
   return row
 }
 
-/** The trade date, or the settlement date where the broker tells no other; neither makes the row unreadable. */
-export function readTradeTime(row: Row, zone: Zone): TradeTime {
+/**
+ * The trade date, or the settlement date where the broker tells no other; neither makes the row
+ * unreadable.
+ */
+export function readTradeTime(row: Row, parseTime: ParseTime): TradeTime {
   const text = readText(row, 'trade_date') ?? readText(row, 'settlement_date')
-  const at = text === null ? null : parseTradeTime(text, zone)
+  const at = text === null ? null : parseTime(text)
   if (at === null) throw malformed('an activity has no readable date')
   return at
 }
 
-/** Maps one row in full; its `id` is the bare key, to be numbered by the resource (reading R24a). */
+/**
+ * Maps one row in full; its `id` is the bare key, to be numbered by the resource (reading R24a).
+ */
 export function toTrade(
   row: Row,
   context: {
     readonly account: AccountRef
-    readonly zone: Zone
+    readonly parseTime: ParseTime
     readonly onOddity: (what: string) => void
   },
 ): Trade {
-  const { account, zone, onOddity } = context
+  const { account, parseTime, onOddity } = context
   const providerType = readText(row, 'type') ?? ''
   if (toTradeType(providerType) === null) onOddity('activity type')
   const settlement = readText(row, 'settlement_date')
-  const settled = settlement === null ? null : parseTradeTime(settlement, zone)
+  const settled = settlement === null ? null : parseTime(settlement)
   if (settlement !== null && settled === null) {
     throw malformed('an activity has an unreadable settlement date')
   }
@@ -111,7 +127,7 @@ export function toTrade(
   const option = readPart(row, 'option_symbol')
   const underlying = option === null ? null : readPart(option, 'underlying_symbol')
   return {
-    id: toTradeKey(row, zone),
+    id: toTradeKey(row, parseTime),
     accountId: account.id,
     accountName: account.name,
     symbol: toSymbol(row),
@@ -124,26 +140,27 @@ export function toTrade(
     currency: readCurrency(row, account),
     totalAmount: readDecimal(row, 'amount') ?? zero,
     fees: readDecimal(row, 'fee'),
-    tradeDate: readTradeTime(row, zone).shown,
+    tradeDate: readTradeTime(row, parseTime).shown,
     settlementDate: settled?.shown ?? null,
     description: toDescription(row),
   }
 }
 
 /**
- * The id of the specification: trade date, symbol, upper-case type, total amount, quantity, settlement date, fees and
- * description, joined by hyphens. It is asked of rows outside the window too, so an unreadable part stands there as it
- * was sent and the row is refused only when it is mapped (reading R23).
+ * The id of the specification: trade date, symbol, upper-case type, total amount, quantity,
+ * settlement date, fees and description, joined by hyphens. It is asked of rows outside the
+ * window too, so an unreadable part stands there as it was sent and the row is refused only when
+ * it is mapped (reading R23).
  */
-export function toTradeKey(row: Row, zone: Zone): string {
+export function toTradeKey(row: Row, parseTime: ParseTime): string {
   const settlement = row.settlement_date
   return [
-    asSent(() => readTradeTime(row, zone).shown, row.trade_date ?? settlement),
+    asSent(() => readTradeTime(row, parseTime).shown, row.trade_date ?? settlement),
     asSent(() => toSymbol(row), row.symbol),
     asSent(() => toTradeType(readText(row, 'type') ?? '') ?? 'other', row.type).toUpperCase(),
     numberOr(row, 'amount', zero),
     numberOr(row, 'units', zero),
-    typeof settlement === 'string' ? (parseTradeTime(settlement, zone)?.shown ?? settlement) : '',
+    typeof settlement === 'string' ? (parseTime(settlement)?.shown ?? settlement) : '',
     numberOr(row, 'fee', ''),
     asSent(() => toDescription(row) ?? '', row.description),
   ].join('-')

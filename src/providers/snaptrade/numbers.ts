@@ -1,6 +1,7 @@
 /**
- * Rows whose numbers keep every digit (reading R24): the listed keys arrive as text, whether SnapTrade sends JSON
- * numbers (activities) or decimal strings (positions), today or after a change of mind.
+ * Rows whose numbers keep every digit (reading R24): the listed keys arrive as text, whether
+ * SnapTrade sends JSON numbers (activities) or decimal strings (positions), today or after a
+ * change of mind.
  */
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { makeNumberQuoter, NumberText, parseExactJson } from '#kernel/json.ts'
@@ -44,7 +45,10 @@ export function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The text of a number as it was sent; null when there is none. Other types come back as JSON text. */
+/**
+ * The text of a number as it was sent; null when there is none. Other types come back as JSON
+ * text.
+ */
 export function numberText(row: Row, key: NumberKey): string | null {
   const value = row[key]
   if (value === undefined || value === null) return null
@@ -52,7 +56,10 @@ export function numberText(row: Row, key: NumberKey): string | null {
   return value instanceof NumberText ? value.source : JSON.stringify(value)
 }
 
-/** The exact decimal, null when absent; what is no number makes the row unreadable (readings R23, R24b). */
+/**
+ * The exact decimal, null when absent; what is no number makes the row unreadable (readings R23,
+ * R24b).
+ */
 export function readDecimal(row: Row, key: NumberKey): Decimal | null {
   const text = numberText(row, key)
   if (text === null) return null

@@ -1,4 +1,7 @@
-/** The published way of signing, by its vectors, and the promise that what is signed is what is sent. */
+/**
+ * The published way of signing, by its vectors, and the promise that what is signed is what is
+ * sent.
+ */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * How SnapTrade requests are signed (provider page §1): an HMAC over compact JSON of body, path and query. The query
- * is built once here and must be sent as the very text that was signed.
+ * How SnapTrade requests are signed (provider page §1): an HMAC over compact JSON of body, path
+ * and query. The query is built once here and must be sent as the very text that was signed.
  */
 import { createHmac } from 'node:crypto'
 
@@ -54,7 +54,9 @@ function encode(text: string): string {
   )
 }
 
-/** One segment of a path: an identifier cannot leave its place, whatever the provider made it of. */
+/**
+ * One segment of a path: an identifier cannot leave its place, whatever the provider made it of.
+ */
 export function toSegment(id: string): string {
   return encode(id)
 }

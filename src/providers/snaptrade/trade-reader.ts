@@ -1,9 +1,10 @@
 /**
- * Pages of activities as the port wants them: numbered pages, so a cursor is the offset as text and further offsets are
- * known from the total. A page is parsed once; rows are mapped only when they are asked for.
+ * Pages of activities as the port wants them: numbered pages, so a cursor is the offset as text
+ * and further offsets are known from the total. A page is parsed once; rows are mapped only when
+ * they are asked for.
  */
 import type { Trade } from '#contract/resources.ts'
-import { addDays, microsPerMs, toIso } from '#kernel/time.ts'
+import { addDays, microsPerMs, toIso, type Zone } from '#kernel/time.ts'
 import type {
   AccountRef,
   PageCursor,
@@ -13,12 +14,22 @@ import type {
   TradePage,
 } from '../port.ts'
 import { malformed } from './failures.ts'
-import { readActivity, readTradeTime, toTrade, toTradeKey } from './map-trade.ts'
+import {
+  type ParseTime,
+  parseTradeTime,
+  readActivity,
+  readTradeTime,
+  type TradeTime,
+  toTrade,
+  toTradeKey,
+} from './map-trade.ts'
 import { type Row, readCount, readPart, readRows, readText } from './numbers.ts'
 
 /** Default and maximum of SnapTrade. */
 export const pageSize = 1_000
-/** Cursors told in advance: more than anybody keeps in flight, less than a lying total could cost. */
+/**
+ * Cursors told in advance: more than anybody keeps in flight, less than a lying total could cost.
+ */
 const maxAhead = 16
 const maxOffset = 2 ** 31 - 1
 
@@ -29,7 +40,10 @@ export type FetchPage = (
   call: Parameters<RowReader<TradePage>['read']>[2],
 ) => Promise<Uint8Array>
 
-/** @param checkEmpty called when an account has no row at all on its first page; throws when that is no news. */
+/**
+ * @param checkEmpty called when an account has no row at all on its first page; throws when that
+ * is no news.
+ */
 export function makeTradeReader(parts: {
   readonly fetchPage: FetchPage
   readonly checkEmpty: (query: RowsQuery, call: Parameters<FetchPage>[2]) => Promise<void>
@@ -58,8 +72,8 @@ function parseCursor(cursor: PageCursor | null): number {
 }
 
 /**
- * SnapTrade knows days only: the window is widened by one on each side and cut exactly on our side (reading R16a).
- * Absent bounds are not sent ("provider default": everything known).
+ * SnapTrade knows days only: the window is widened by one on each side and cut exactly on our
+ * side (reading R16a). Absent bounds are not sent ("provider default": everything known).
  */
 export function toParameters(window: TimeWindow, offset: number): [string, string][] {
   const parameters: [string, string][] = []
@@ -86,7 +100,7 @@ function openPage(
   onOddity: (what: string) => void,
 ): TradePage {
   const account = theAccount(query)
-  const { zone } = query
+  const parseTime = rememberTimes(query.zone)
   const { rows, envelope } = readRows(body, 'data')
   const { next, ahead } = readPaging(envelope, offset, rows.length)
   return {
@@ -97,14 +111,27 @@ function openPage(
     body,
     head(index) {
       const row = readActivity(rows, index)
-      return { id: readId(row), account, time: readTradeTime(row, zone).time }
+      return { id: readId(row), account, time: readTradeTime(row, parseTime).time }
     },
     map(index): Trade {
       const row = readActivity(rows, index)
       readId(row)
-      return toTrade(row, { account, zone, onOddity })
+      return toTrade(row, { account, parseTime, onOddity })
     },
-    tradeKey: (index) => toTradeKey(readActivity(rows, index), zone),
+    tradeKey: (index) => toTradeKey(readActivity(rows, index), parseTime),
+  }
+}
+
+/** Bounded by the page: no row has more than two dates. */
+function rememberTimes(zone: Zone): ParseTime {
+  const known = new Map<string, TradeTime | null>()
+  return (text) => {
+    let time = known.get(text)
+    if (time === undefined) {
+      time = parseTradeTime(text, zone)
+      known.set(text, time)
+    }
+    return time
   }
 }
 
@@ -123,7 +150,10 @@ export function theAccount(query: RowsQuery): AccountRef {
   return account
 }
 
-/** Where the next page starts: behind the rows that came, as long as the total says that there are more. */
+/**
+ * Where the next page starts: behind the rows that came, as long as the total says that there are
+ * more.
+ */
 function readPaging(
   envelope: Row,
   offset: number,

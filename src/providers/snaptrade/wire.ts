@@ -1,7 +1,8 @@
 /**
- * The small bodies that SnapTrade sends, as far as we read them. Nothing is required there by the vendor's file that we
- * can do without; amounts are left out, since balances of brokerage accounts are not served. Pages of positions and
- * activities are not here: they are read by hand, number by number.
+ * The small bodies that SnapTrade sends, as far as we read them. Nothing is required there by the
+ * vendor's file that we can do without; amounts are left out, since balances of brokerage
+ * accounts are not served. Pages of positions and activities are not here: they are read by hand,
+ * number by number.
  */
 import { z } from 'zod'
 

@@ -127,7 +127,7 @@ test('a day later yesterday’s rows are still the same', async () => {
   }
 })
 
-test('the people have what was promised: recent rows, every type, more than 5,000 of them', async () => {
+test('the people have recent rows, rows of every type, and more than 5,000 of them', async () => {
   await using harness = await startHarness()
   const { healthy, history } = harness.emulator.people
   const rows = aim(healthy).account.activities
@@ -210,7 +210,7 @@ test('the 251st request of a rolling minute is refused, all users together', asy
   assert.equal((await get()).status, 200)
 })
 
-test('a disabled connection refuses a refresh and a second disabling, and still answers reads', async () => {
+test('a disabled connection refuses to be refreshed and still answers reads', async () => {
   await using harness = await startHarness()
   const { emulator } = harness
   const person = emulator.people.healthy

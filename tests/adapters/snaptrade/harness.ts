@@ -1,6 +1,6 @@
 /**
- * The emulator and the real adapter side by side, with a clock that stands still and a report that remembers. It
- * asserts nothing.
+ * The emulator and the real adapter side by side, with a clock that stands still and a report
+ * that remembers. It asserts nothing.
  */
 import { createHmac } from 'node:crypto'
 import { newId, upstreamId } from '#kernel/ids.ts'
@@ -144,7 +144,10 @@ export async function failureOf(promise: Promise<unknown>): Promise<UpstreamFail
   throw new Error('nothing failed')
 }
 
-/** Asks the emulator as the documentation says, by code of its own; `tamper` spoils the request before it is sent. */
+/**
+ * Asks the emulator as the documentation says, by code of its own; `tamper` spoils the request
+ * before it is sent.
+ */
 export async function ask(
   emulator: SnapTradeEmulator,
   target: string,

@@ -1,4 +1,6 @@
-/** Identifying, discovering, revoking and believing an emptiness, over HTTP against the emulator. */
+/**
+ * Identifying, discovering, revoking and believing an emptiness, over HTTP against the emulator.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { upstreamId } from '#kernel/ids.ts'
@@ -58,7 +60,7 @@ test('every connection is found with its accounts, masked, typed and in a curren
   assert.ok(!JSON.stringify(found).includes('U6542138443'))
 })
 
-test('R24b: an account whose currency nobody tells is in USD, and one being prepared holds up nobody', async () => {
+test('R24b: an account whose currency nobody tells is in USD', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { connection } = aim(emulator.people.history)

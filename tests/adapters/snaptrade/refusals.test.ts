@@ -1,4 +1,7 @@
-/** What goes wrong between us and SnapTrade, over HTTP: the table of the provider page §4, and the network. */
+/**
+ * What goes wrong between us and SnapTrade, over HTTP: the table of the provider page §4, and the
+ * network.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -90,7 +93,7 @@ test('R20c: a connection reset before any byte is tried once more', async () => 
   assert.equal(harness.emulator.requests.length, 2)
 })
 
-test('R20: a refused read whose connection is disabled, gone or locked out is lost consent', async () => {
+test('R20: a refused read on a disabled, gone or locked connection is lost consent', async () => {
   await using harness = await startHarness()
   const { emulator } = harness
   const { connection } = aim(emulator.people.healthy)

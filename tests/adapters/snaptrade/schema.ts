@@ -1,6 +1,6 @@
 /**
- * The vendor's OpenAPI file as a judge of answers. OpenAPI 3.0 is not JSON Schema: `nullable` is translated, and every
- * object is closed, so that a field the file does not know is caught too.
+ * The vendor's OpenAPI file as a judge of answers. OpenAPI 3.0 is not JSON Schema: `nullable` is
+ * translated, and every object is closed, so that a field the file does not know is caught too.
  */
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
@@ -50,7 +50,10 @@ function translate(node: unknown): unknown {
   return { anyOf: [schema, { type: 'null' }] }
 }
 
-/** `properties` is also the name of nothing else in this file, so a map of schemas means an object. */
+/**
+ * `properties` is also the name of nothing else in this file, so a map of schemas means an
+ * object.
+ */
 function isObjectSchema(schema: Json): boolean {
   return typeof schema.properties === 'object' && schema.properties !== null
 }
