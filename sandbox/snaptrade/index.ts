@@ -17,18 +17,8 @@ import { answer } from './routes.ts'
 import { makeUuid } from './securities.ts'
 import type { People, SnapTradeState } from './state.ts'
 
-export { demoPeople, makeAccount, makeConnection } from './people.ts'
-export { makePositions } from './positions.ts'
-export { options, securities } from './securities.ts'
-export type {
-  Activity,
-  Instrument,
-  People,
-  Position,
-  SnapTradeAccount,
-  SnapTradeConnection,
-  SnapTradePerson,
-} from './state.ts'
+export { demoPeople, makeAccount } from './people.ts'
+export type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './state.ts'
 
 /** The application credentials of the sandbox; they open nothing else. */
 export const demoCredentials: AppCredentials = {

@@ -20,7 +20,7 @@ import { readRows } from './numbers.ts'
 import { makeTradeReader, theAccount } from './trade-reader.ts'
 import { WireAuthorizations } from './wire.ts'
 
-export type { SnapTradeOptions, Throttle } from './client.ts'
+export type { SnapTradeOptions } from './client.ts'
 
 /** Opens the adapter; `throttle` is asked before every call and a refusal becomes `throttled`. */
 export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {

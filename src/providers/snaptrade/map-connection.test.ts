@@ -125,6 +125,7 @@ test('an account without a name is called after its institution and mask', () =>
     accountNumber: 'xxxx8443',
     currency: 'AUD',
   })
+  assert.equal(named({ name: 'Q6542138443 (TFSA)' })?.name, 'xxxx8443 (TFSA)')
   assert.equal(named({ name: null })?.name, 'Questrade xxxx8443')
   assert.equal(named({ name: ' ', number: '1' })?.name, 'Questrade')
   assert.equal(named({ name: null, number: null, institution_name: null })?.name, 'Account')

@@ -37,7 +37,7 @@ function toAccount(account: WireAccount, currency: string): DiscoveredAccount {
   return {
     upstreamId: upstreamId(account.id),
     previousUpstreamId: null,
-    name: firstText([account.name, fallback]) ?? 'Account',
+    name: hideNumber(firstText([account.name, fallback]) ?? 'Account', account.number ?? ''),
     type: toAccountType(account),
     accountNumber,
     currency,
@@ -73,6 +73,11 @@ export function toAccountType(
 export function maskNumber(number: string): string | null {
   const real = number.replace(/[^0-9A-Za-z]+/g, '').replace(/^x{2,}/i, '')
   return real.length < 4 ? null : `xxxx${real.slice(-4)}`
+}
+
+/** Some brokers put the account number into the name: there too only its mask is shown. */
+function hideNumber(name: string, number: string): string {
+  return number.length > 4 ? name.replaceAll(number, maskNumber(number) ?? 'xxxx') : name
 }
 
 /**

@@ -137,6 +137,8 @@ test('R20b: an emptiness is believed only while the connection lives and is sync
   const { login, ref, connection, account } = aim(emulator.people.healthy)
   const confirm = () => adapter.confirmEmpty(login, ref, call())
   await confirm()
+  for (const other of connection.accounts) other.holdingsSynced = other.status !== 'closed'
+  await confirm()
   account.holdingsSynced = false
   assert.equal((await failureOf(confirm())).kind, 'preparing')
   account.holdingsSynced = true
