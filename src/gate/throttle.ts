@@ -46,7 +46,7 @@ export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Thro
   }
   return {
     reserve(address, prefix) {
-      const name = `pre:${address}:${prefix}`
+      const name = preauthName(address, prefix)
       const own = windows.take(name, limits.preauth, windowMs)
       const all = windows.take(`ip:${address}`, limits.preauthIp, windowMs)
       if (own instanceof Promise || all instanceof Promise) {
@@ -56,6 +56,11 @@ export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Thro
       }
       return reservation(name, address, own, all)
     },
-    peek: (address, prefix) => windows.peek(`pre:${address}:${prefix}`, limits.preauth, windowMs),
+    peek: (address, prefix) => windows.peek(preauthName(address, prefix), limits.preauth, windowMs),
   }
+}
+
+/** With the length in front, no address can reach over into a prefix. */
+function preauthName(address: string, prefix: string): string {
+  return `pre:${address.length}:${address}${prefix}`
 }
