@@ -110,6 +110,16 @@ function healthyAccounts(grow: Grow): AkahuAccount[] {
   return [...bankAccounts(grow), ...otherAccounts(grow)]
 }
 
+/** Nothing ever happens here, but Akahu refreshes the balance all the same. */
+function quiet(token: string): Parameters<Grow>[0] {
+  return {
+    style: 'nz-midnight',
+    recipe: () => [],
+    openingCents: 0,
+    balanceToken: () => token,
+  }
+}
+
 function bankAccounts(grow: Grow): AkahuAccount[] {
   const { kiwibank: connection } = institutions
   const atMidnight = { style: 'nz-midnight' } as const
@@ -150,8 +160,8 @@ function bankAccounts(grow: Grow): AkahuAccount[] {
       type: 'TERMDEPOSIT',
       formatted_account: '38-9000-0123456-80',
       attributes: [],
-      balance: { currency: 'NZD', current: '15000.00' },
-      refreshed: { balance: '2026-01-12T02:30:00.000Z' },
+      balance: { currency: 'NZD', current: '0' },
+      ...grow(quiet('15000.00')),
     }),
     account('healthy.dollars', {
       connection,
@@ -193,29 +203,21 @@ function otherAccounts(grow: Grow): AkahuAccount[] {
       name: 'Sharesies KiwiSaver',
       type: 'KIWISAVER',
       attributes: [],
-      balance: { currency: 'NZD', current: '64213.078125' },
-      refreshed: { balance: '2026-01-12T02:30:00.000Z' },
+      balance: { currency: 'NZD', current: '0' },
+      ...grow(quiet('64213.078125')),
     }),
     account('healthy.points', {
       connection: airpoints,
       name: 'Airpoints Dollars',
       type: 'REWARDS',
       attributes: [],
-      balance: { currency: 'Airpoints', current: '318.4' },
-      refreshed: { balance: '2026-01-12T02:30:00.000Z' },
+      balance: { currency: 'Airpoints', current: '0' },
+      ...grow(quiet('318.4')),
     }),
   ]
 }
 
 function pendingPurchase(description: string, amount: string): AkahuAccount['pending'][number] {
-  // Pending rows have no stamps of their own here: they are replaced as a whole at each refresh.
-  const stamp = '2026-01-12T02:30:00.000Z'
-  return {
-    created_at: stamp,
-    updated_at: stamp,
-    date: stamp,
-    description,
-    amount,
-    type: 'EFTPOS',
-  }
+  // The stamps are set at each refresh.
+  return { created_at: '', updated_at: '', date: '', description, amount, type: 'EFTPOS' }
 }

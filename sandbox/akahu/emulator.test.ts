@@ -198,6 +198,7 @@ test('pending rows have no id and live under their own path', async () => {
   const { body } = await ask('/transactions/pending', { headers: healthy })
   assert.equal(body.items?.length, 2)
   assert.equal(body.items?.[0]?._id, undefined)
+  assert.ok(Date.parse(String(body.items?.[0]?.date)) > now - day)
 })
 
 test('a code is exchanged once, for the redirect it was issued to, within a minute', async () => {

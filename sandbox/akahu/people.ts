@@ -111,6 +111,7 @@ export function bringUpToDate(person: AkahuPerson, clock: Clock): void {
     // Akahu refreshes shortly after the day begins; the stamps stand still for a login that no longer works.
     const refreshed = new Date(newZealand.startOfDay(today) / 1000).toISOString()
     account.refreshed = { balance: refreshed, meta: refreshed, transactions: refreshed }
+    for (const row of account.pending) row.date = row.updated_at = row.created_at = refreshed
   }
 }
 

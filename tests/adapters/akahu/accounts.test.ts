@@ -162,6 +162,18 @@ test('the balance of a moved account is found under its former id', async () => 
   )
 })
 
+test('an account that is listed under both its ids has one balance', async () => {
+  await using ground = await makeGround()
+  const account = firstAccount(ground, 'history')
+  const { connection, refs } = connectionOf([account])
+  const accounts = refs.map((one) => ({ account: one, connection }))
+  const moved = { ...account, rows: [] }
+  migrateAccount(moved, institutions.kiwibank)
+  ground.akahu.people.history.accounts.push(moved)
+  const balances = await ground.adapter.balances?.({ login: loginFor('history'), accounts }, call)
+  assert.equal(balances?.length, 1)
+})
+
 test('revoking one login leaves the others of the token, and can be repeated', async () => {
   await using ground = await makeGround()
   const { connection } = connectionOf(ground.akahu.people.healthy.accounts)
