@@ -1,0 +1,136 @@
+/** How code is written here: sizes, opening comments, names, and the words that have no place in it. */
+import assert from 'node:assert/strict'
+import { basename } from 'node:path/posix'
+import { test } from 'node:test'
+import { codeFiles, files, findLines, isTest, readText, textFiles } from './tree.ts'
+
+const product = codeFiles.filter((path) => !isTest(path))
+/** Spelled apart, or the rules would find themselves. */
+const word = (...parts: string[]) => parts.join('')
+
+test('no file is longer than 400 lines', () => {
+  const long = [...codeFiles, ...files.filter((path) => path.endsWith('.sql'))]
+    .map((path) => [path, readText(path).trimEnd().split('\n').length] as const)
+    .filter(([, lines]) => lines > 400)
+  assert.deepEqual(long, [])
+})
+
+interface Stretch {
+  readonly name: string
+  readonly first: number
+  readonly last: number
+}
+
+const opening =
+  /^(\s*)(?:export )?(?:default )?(?:(?:async )?function\*? (\w+)|const (\w+)(?:: [^=]+)? = (?:async )?\(|(?:async |\*)?(\w+)\()/
+const keyword = /^(?:if|for|while|switch|catch|return|test|describe|it)$/
+
+/** The code is formatted: a function ends at the first closing brace that stands as far in as it began. */
+function listFunctions(text: string): Stretch[] {
+  const lines = text.split('\n')
+  return lines.flatMap((line, first) => {
+    const match = opening.exec(line)
+    const name = match?.[2] ?? match?.[3] ?? match?.[4]
+    if (match === null || name === undefined || keyword.test(name)) return []
+    const indent = match[1] ?? ''
+    const ends = (other: string) => other === `${indent}}` || other === `${indent}},`
+    const heads = (other: string) =>
+      other.startsWith(`${indent})`) || other.startsWith(`${indent} `)
+    for (let index = first + 1; index < lines.length; index += 1) {
+      const other = lines[index] ?? ''
+      if (ends(other)) return [{ name, first, last: index }]
+      if (other !== '' && !heads(other)) return []
+    }
+    return []
+  })
+}
+
+/** Lines of its own: those of the functions that it makes are counted with them. */
+function ownLength(one: Stretch, all: readonly Stretch[]): number {
+  const inner = all.filter((other) => other.first > one.first && other.last < one.last)
+  const nested = new Set<number>()
+  for (const { first, last } of inner) {
+    for (let line = first; line <= last; line += 1) nested.add(line)
+  }
+  return one.last - one.first + 1 - nested.size
+}
+
+test('no function is longer than 70 lines, those that it makes not counted', () => {
+  const long = product.flatMap((path) => {
+    const all = listFunctions(readText(path))
+    return all
+      .filter((one) => ownLength(one, all) > 70)
+      .map((one) => `${path}:${one.first + 1} ${one.name}: ${ownLength(one, all)}`)
+  })
+  assert.deepEqual(long, [])
+})
+
+test('the measure of functions sees a long one, and counts the makers without what they make', () => {
+  const body = (count: number, indent: string) => Array(count).fill(`${indent}x()`).join('\n')
+  const text = `export function outer(\n  a: number,\n): void {\n${body(60, '  ')}\n  function inner() {\n${body(40, '    ')}\n  }\n}\n`
+  const all = listFunctions(text)
+  assert.deepEqual(
+    all.map((one) => [one.name, ownLength(one, all)]),
+    [
+      ['outer', 64],
+      ['inner', 42],
+    ],
+  )
+})
+
+test('every file opens by saying what it owns', () => {
+  const mute = files
+    .filter((path) => /\.(?:ts|js|sql|css)$/.test(path) || path === '.ci/run')
+    .filter((path) => !/^(?:#!.*\n)?(?:\/\*|\/\/|--|#)/.test(readText(path)))
+  assert.deepEqual(mute, [])
+})
+
+test('files are named in kebab-case for the one thing they hold', () => {
+  const vague = new RegExp(
+    `(?:^|-)(?:${['utils?', 'helpers?', 'common', 'misc', 'manager', 'processor'].join('|')})(?:-|\\.|$)`,
+  )
+  const bad = codeFiles.filter((path) => {
+    const name = basename(path)
+    return vague.test(name) || !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)*\.(?:ts|js)$/.test(name)
+  })
+  assert.deepEqual(bad, [])
+})
+
+test('only the configuration reads the environment', () => {
+  const free = product.filter(
+    (path) => !/^(?:scripts|bench)\/|(?:^src|^cli)\/config\.ts$/.test(path),
+  )
+  const asked = new RegExp(String.raw`process\s*\.\s*${'env'}\b|process\[`)
+  assert.deepEqual(findLines(free, asked), [])
+})
+
+test('no float parser and no hole in the types', () => {
+  const outside = product.filter((path) => !path.startsWith('src/kernel/'))
+  const holes = new RegExp(
+    `parse${'Float'}\\(|\\bas a${'ny'}\\b|:\\s*a${'ny'}\\b(?! [a-z])|<a${'ny'}>|@ts${'-'}(?:ignore|expect|nocheck)`,
+  )
+  assert.deepEqual(findLines(outside, holes), [])
+  const inKernel = new RegExp(`parse${'Float'}\\(|\\bas a${'ny'}\\b|@ts${'-'}ignore`)
+  assert.deepEqual(findLines(codeFiles, inKernel), [])
+})
+
+test('nothing is left for later', () => {
+  const later = [word('TO', 'DO'), word('FIX', 'ME'), word('HA', 'CK')].join('|')
+  assert.deepEqual(findLines(textFiles, new RegExp(`\\b(?:${later})\\b`)), [])
+})
+
+test('no test is skipped, focused or only announced', () => {
+  // What a platform lacks may be left out there; the checks run where nothing is.
+  const idle =
+    /\b(?:test|it|describe|suite)\.(?:skip|only|todo)\b|\{\s*(?:skip(?!: posix \?)|only|todo):/
+  assert.deepEqual(findLines(codeFiles.filter(isTest), idle), [])
+})
+
+test('every test file has a test', () => {
+  const empty = codeFiles.filter(
+    (path) =>
+      path.endsWith('.test.ts') &&
+      !/\b(?:test|it|describe|\w*(?:Contract|Tests?))\(/.test(readText(path)),
+  )
+  assert.deepEqual(empty, [])
+})
