@@ -1,6 +1,6 @@
 /**
- * A person's consent at Akahu: whose token it is, whether a login still lives, and how it ends. No consent that lives on
- * ever passes for ended, and no fault of our own for the person's.
+ * A person's consent at Akahu: whose token it is, whether a login still lives, and how it ends. No consent
+ * that lives on ever passes for ended, and no fault of our own for the person's.
  */
 import assert from 'node:assert/strict'
 import { consentGone, UpstreamError, type UpstreamFailure } from '../failure.ts'

@@ -101,6 +101,18 @@ test('a masked number never shows more than the last four digits', () => {
   )
 })
 
+test('a name that holds the account number shows its mask instead', () => {
+  const named = (name: string, formatted_account?: string) =>
+    discovered({ name, ...(formatted_account === undefined ? {} : { formatted_account }) }).account
+      .name
+  assert.equal(named('38-9000-0123456-00'), 'xxxx5600')
+  assert.equal(named('Rent 38 9000 0123456 00 (old)'), 'Rent xxxx5600 (old)')
+  assert.equal(named('389000012345600'), 'xxxx5600')
+  assert.equal(named('Everyday 5600'), 'Everyday 5600')
+  assert.equal(named('Visa 0194', '****-****-****-0194'), 'Visa 0194')
+  assert.equal(named('Plain', '$&'), 'Plain')
+})
+
 test('R24b: the currency is the one of the balance, NZD without one, XXX for what is no ISO code', () => {
   const currency = (balance: WireAccount['balance']) => discovered({ balance }).account.currency
   const of = (code: string | null) => ({ currency: code, current: 1, available: undefined })

@@ -48,7 +48,8 @@ const answers: [reading: string, does: Misbehaviour, failure: Record<string, unk
 ]
 for (const [reading, does, expected] of answers) {
   const { kind, ...rest } = expected
-  test(`${reading}: ${does.kind === 'reply' ? does.reply.status : ''} on an account is ${kind} ${JSON.stringify(rest)}`, async () => {
+  const status = does.kind === 'reply' ? does.reply.status : ''
+  test(`${reading}: ${status} on an account is ${kind} ${JSON.stringify(rest)}`, async () => {
     await using ground = await makeGround()
     ground.akahu.addFault({ does })
     const query = scopedQuery('healthy', firstAccount(ground, 'healthy'))
