@@ -2,6 +2,8 @@
  * A whole operators' side for one test: a store of its own on disk, the real adapters pointed at the emulators that the
  * test asks for, the links room and the admin door. The clock stands still until it is moved.
  */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import pino from 'pino'
@@ -50,10 +52,19 @@ export interface World extends Emulators {
   readonly readiness: { draining: boolean; broken: Map<string, () => Promise<void>> }
   /** Everything that lies on the disk for the store. */
   readDisk(): Promise<Buffer>
+  /** The audit, oldest first. Closes the store: the last thing a test does with it. */
+  readAudit(): Promise<AuditRow[]>
   /** One request with the admin token. */
   ask(method: Method, path: string, body?: unknown): Promise<Answer>
   /** Makes a user and tells the id. */
   addUser(email: string): Promise<string>
+}
+
+export interface AuditRow {
+  readonly actor: string
+  readonly action: string
+  readonly user_id: string | null
+  readonly subject: string
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -145,6 +156,18 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     metrics,
     readiness,
     readDisk: () => place.readAll(),
+    async readAudit() {
+      await store.close()
+      const db = new DatabaseSync(join(place.dataDir, 'tributary.db'), { readOnly: true })
+      try {
+        const statement = db.prepare(
+          'select actor, action, user_id, subject from audit order by rowid',
+        )
+        return statement.all() as unknown as AuditRow[]
+      } finally {
+        db.close()
+      }
+    },
     ask,
     async addUser(email) {
       const { status, body } = await ask('POST', '/admin/users', { email })

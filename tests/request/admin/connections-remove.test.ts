@@ -1,0 +1,228 @@
+/** Removing: invisible at once, ended at the provider, purged; and forgetting a person as a whole. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ConnectionId, UserId } from '#kernel/ids.ts'
+import { startDeletionSweep } from '#src/links/links.ts'
+import { akahu, errorOf, fiskil, link, listed, need, only, snaptrade } from './credentials.ts'
+import { makeWorld, type World } from './world.ts'
+
+const remove = async (world: World, id: string) =>
+  (await world.ask('DELETE', `/admin/connections/${id}`)).status
+const down = { does: { kind: 'reply', reply: { status: 500 } } } as const
+
+test('204: a removed Fiskil connection is ended at the provider and gone here; the other lives on', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const { consents } = need(world, 'fiskil').people.healthy
+  const id = await world.addUser('a@b.example')
+  const connections = await link(world, id, fiskil)
+  const wattle = only(connections, (one) => one.institutionId === '22')
+  assert.equal(await remove(world, wattle.id), 204)
+  assert.equal(await world.store.connections.find(wattle.id), null)
+  assert.equal(only(consents, (one) => one.institutionId === '22').active, false)
+  assert.equal(only(consents, (one) => one.institutionId === '41').active, true)
+  assert.equal((await world.store.logins.list(id as UserId)).length, 1)
+  assert.equal(await remove(world, wattle.id), 404)
+})
+
+test('the last connection of an Akahu login takes the token and the login along', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu'] })
+  const person = need(world, 'akahu').people.healthy
+  const id = await world.addUser('a@b.example')
+  const connections = await link(world, id, akahu)
+  for (const [index, connection] of connections.entries()) {
+    assert.notEqual(person.userToken, null)
+    assert.equal((await world.store.logins.list(id as UserId)).length, 1)
+    assert.equal(await remove(world, connection.id), 204)
+    const left = connections.length - index - 1
+    if (left > 0) assert.equal(new Set(person.accounts.map((one) => one.connection._id)).size, left)
+  }
+  assert.equal(person.userToken, null)
+  assert.deepEqual(await world.store.logins.list(id as UserId), [])
+})
+
+test('connections of one login that are removed at the same time leave nothing behind', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu'] })
+  const id = await world.addUser('a@b.example')
+  const connections = await link(world, id, akahu)
+  const statuses = await Promise.all(connections.map((one) => remove(world, one.id)))
+  assert.deepEqual(statuses, [204, 204, 204, 204])
+  assert.equal(need(world, 'akahu').people.healthy.userToken, null)
+  assert.deepEqual(await world.store.logins.list(id as UserId), [])
+})
+
+test('when the provider is down the connection is invisible at once and waits for the sweep', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const emulator = need(world, 'snaptrade')
+  const id = await world.addUser('a@b.example')
+  const [connection] = await link(world, id, snaptrade)
+  assert.ok(connection !== undefined)
+  emulator.addFault(down)
+  assert.equal(await remove(world, connection.id), 204)
+  const path = `/admin/users/${id}/connections`
+  const left = listed(await world.ask('GET', path))
+  assert.ok(left.every((one) => one.id !== connection.id))
+  const accounts = await world.store.accounts.list(id as UserId)
+  assert.ok(accounts.every((one) => one.connectionId !== connection.id))
+  assert.equal((await world.store.connections.find(connection.id))?.status, 'deleting')
+  assert.equal((await world.ask('POST', `/admin/connections/${connection.id}/refresh`)).status, 404)
+  assert.equal(world.deletions.at(-1)?.outcome, 'pending')
+  assert.deepEqual(await world.links.finishDeletions(), { done: 0, pending: 1 })
+  emulator.clearFaults()
+  assert.deepEqual(await world.links.finishDeletions(), { done: 1, pending: 0 })
+  assert.equal(await world.store.connections.find(connection.id), null)
+  assert.equal(emulator.people.healthy.connections.length, 1)
+  assert.deepEqual(await world.links.finishDeletions(), { done: 0, pending: 0 })
+})
+
+test('asking again to remove a waiting connection tries at once', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const emulator = need(world, 'snaptrade')
+  const id = await world.addUser('a@b.example')
+  const [connection] = await link(world, id, snaptrade)
+  emulator.addFault(down)
+  assert.equal(await remove(world, connection?.id ?? ''), 204)
+  emulator.clearFaults()
+  assert.equal(await remove(world, connection?.id ?? ''), 204)
+  assert.equal(await remove(world, connection?.id ?? ''), 404)
+})
+
+test('a sweep leaves a provider that is down alone after its first failure', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade', 'fiskil'] })
+  const emulator = need(world, 'snaptrade')
+  const id = await world.addUser('a@b.example')
+  const rows = [...(await link(world, id, snaptrade)), ...(await link(world, id, fiskil))]
+  for (const row of rows) await world.store.connections.setStatus(row.id, 'deleting')
+  emulator.addFault(down)
+  const before = emulator.requests.length
+  assert.deepEqual(await world.links.finishDeletions(), { done: 2, pending: 2 })
+  assert.equal(emulator.requests.length, before + 1)
+})
+
+test('the sweep runs at the start, again after its interval, and stops when told', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const id = await world.addUser('a@b.example')
+  const [first, second] = await link(world, id, fiskil)
+  assert.ok(first !== undefined && second !== undefined)
+  await world.store.connections.setStatus(first.id, 'deleting')
+  const sweeps: number[] = []
+  let swept = Promise.withResolvers<void>()
+  const sweep = startDeletionSweep(
+    async () => {
+      const result = await world.links.finishDeletions()
+      sweeps.push(result.done)
+      swept.resolve()
+      return result
+    },
+    {
+      report: { deletion: () => {}, sweepFailed: (error) => t.diagnostic(String(error)) },
+      everyMs: 20,
+    },
+  )
+  await swept.promise
+  assert.deepEqual(sweeps.slice(0, 1), [1])
+  await world.store.connections.setStatus(second.id, 'deleting')
+  while (sweeps.reduce((sum, done) => sum + done, 0) < 2) {
+    swept = Promise.withResolvers<void>()
+    await swept.promise
+  }
+  await sweep.stop()
+  const count = sweeps.length
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  assert.equal(sweeps.length, count)
+})
+
+test('a sweep that fails is reported and does not end the following ones', async () => {
+  const failures: unknown[] = []
+  const two = Promise.withResolvers<void>()
+  const sweep = startDeletionSweep(() => Promise.reject(new Error('no store')), {
+    report: {
+      deletion: () => {},
+      sweepFailed: (error) => {
+        if (failures.push(error) === 2) two.resolve()
+      },
+    },
+    everyMs: 5,
+  })
+  await two.promise
+  await sweep.stop()
+  assert.match(String(failures[0]), /no store/)
+})
+
+test('a consent that was linked anew while its old connection waits is not ended by the sweep', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const emulator = need(world, 'snaptrade')
+  const id = await world.addUser('a@b.example')
+  const [connection] = await link(world, id, snaptrade)
+  emulator.addFault(down)
+  await remove(world, connection?.id ?? '')
+  emulator.clearFaults()
+  const again = await link(world, id, snaptrade)
+  assert.equal(again.length, 2)
+  assert.ok(again.every((one) => one.id !== connection?.id))
+  assert.deepEqual(await world.links.finishDeletions(), { done: 1, pending: 0 })
+  assert.equal(emulator.people.healthy.connections.length, 2)
+  assert.equal((await world.store.connections.list(id as UserId)).length, 2)
+})
+
+test('deleting a person ends every consent, purges all, and touches nobody else', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil', 'akahu', 'snaptrade'] })
+  const emma = await world.addUser('emma@b.example')
+  const jack = await world.addUser('jack@b.example')
+  for (const credentials of [fiskil, akahu, snaptrade]) await link(world, emma, credentials)
+  const his = await link(world, jack, { provider: 'fiskil', endUserId: 'eu_sandbox_history' })
+  assert.equal((await world.ask('DELETE', `/admin/users/${emma}`)).status, 204)
+  assert.ok(need(world, 'fiskil').people.healthy.consents.every((one) => !one.active))
+  assert.equal(need(world, 'akahu').people.healthy.userToken, null)
+  assert.deepEqual(need(world, 'snaptrade').people.healthy.connections, [])
+  assert.deepEqual(await world.store.logins.list(emma as UserId), [])
+  assert.deepEqual(await world.store.accounts.list(emma as UserId), [])
+  assert.deepEqual(
+    listed(await world.ask('GET', `/admin/users/${jack}/connections`)).map((one) => one.id),
+    his.map((one) => one.id),
+  )
+  assert.ok(need(world, 'fiskil').people.history.consents.every((one) => one.active))
+})
+
+test('a provider that never answers does not keep a person from being forgotten, and is reported', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil', 'akahu'], timeoutMs: 300 })
+  const id = await world.addUser('a@b.example')
+  await link(world, id, fiskil)
+  await link(world, id, akahu)
+  need(world, 'fiskil').addFault({ does: { kind: 'hang' } })
+  assert.equal((await world.ask('DELETE', `/admin/users/${id}`)).status, 204)
+  assert.equal((await world.ask('GET', `/admin/users/${id}`)).status, 404)
+  assert.equal(need(world, 'akahu').people.healthy.userToken, null)
+  const outcomes = world.deletions.map((one) => `${one.provider} ${one.outcome}`).sort()
+  assert.deepEqual(outcomes, [...Array(4).fill('akahu done'), ...Array(2).fill('fiskil abandoned')])
+})
+
+test('while a person is being forgotten their keys work no more', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const { hashKey } = await import('#auth/keys.ts')
+  const id = await world.addUser('a@b.example')
+  await link(world, id, snaptrade)
+  const key = await world.ask('POST', `/admin/users/${id}/keys`)
+  const hash = hashKey((key.body as { key: string }).key)
+  const seen = Promise.withResolvers<unknown>()
+  need(world, 'snaptrade').addFault({
+    does: {
+      kind: 'edit',
+      edit: (reply) => {
+        seen.resolve(world.store.keys.findCaller(hash))
+        return reply
+      },
+    },
+  })
+  await world.ask('DELETE', `/admin/users/${id}`)
+  assert.equal(await seen.promise, null)
+})
+
+test('404 and nothing else for the connection of a person who is gone', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const id = await world.addUser('a@b.example')
+  const [connection] = await link(world, id, fiskil)
+  await world.ask('DELETE', `/admin/users/${id}`)
+  const answer = await world.ask('DELETE', `/admin/connections/${connection?.id as ConnectionId}`)
+  assert.equal(answer.status, 404)
+  assert.equal(errorOf(answer).code, 'connection_not_found')
+})
