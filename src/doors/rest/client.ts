@@ -29,6 +29,24 @@ function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
 }
 
+/**
+ * The Authorization header, undefined when there is none. Given twice it is joined, and so no bearer token any more
+ * (reading R5): Node's own `headers` would show the first and hide the second.
+ */
+export function authorizationOf(request: IncomingMessage): string | undefined {
+  const only = request.headers.authorization
+  if (only === undefined) return undefined
+  const { rawHeaders } = request
+  const values: string[] = []
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    // Most names are ruled out by their length, since this runs on every request.
+    if (name.length !== 13 || name.toLowerCase() !== 'authorization') continue
+    values.push(rawHeaders[index + 1] ?? '')
+  }
+  return values.length > 1 ? values.join(', ') : only
+}
+
 const sane = /^[A-Za-z0-9._~:@+/=-]{1,128}$/
 
 /** The caller's own `X-Request-Id` if it is sane, else a new one. */

@@ -7,14 +7,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import { type Operation, type OperationName, operations } from '#contract/operations.ts'
-import { readBearer, tokenPrefix } from '#gate/bearer.ts'
+import { tokenPrefix } from '#gate/bearer.ts'
 import { type Answer, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import type { Identify } from '#gate/identify.ts'
 import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { WindowState } from '#store/kv-port.ts'
-import { ClientGone, clientAddress, departure, type IsTrustedProxy, requestIdOf } from './client.ts'
+import {
+  authorizationOf,
+  ClientGone,
+  clientAddress,
+  departure,
+  type IsTrustedProxy,
+  requestIdOf,
+} from './client.ts'
 import { makeReplyWriter } from './reply.ts'
 
 /** One request is over. */
@@ -68,7 +75,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
     progress: Progress,
     rawQuery: string,
   ): Promise<Answer> {
-    const authorization = request.headers.authorization
+    const authorization = authorizationOf(request)
     const address = clientAddress(request, options.isTrustedProxy)
     const prefix = tokenPrefix(authorization)
 
@@ -85,11 +92,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
     if (!reservation.allowed) throw rateLimited(reservation.state)
 
     // 3 Authentication.
-    const bearer = readBearer(authorization)
-    if (bearer.kind !== 'token') {
-      throw apiError(bearer.kind === 'missing' ? 'missing_authorization' : 'invalid_token')
-    }
-    const caller = await identify.caller(bearer.token)
+    const caller = await identify.caller(authorization, request.socket)
     reservation.giveBack()
     progress.caller = caller
 
@@ -159,11 +162,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
     })
   }
 
-  return (request, response) => {
-    // A client that resets its connection is no failure of ours.
-    response.on('error', () => undefined)
-    void serve(request, response)
-  }
+  return (request, response) => void serve(request, response)
 }
 
 function factsOf(progress: Progress) {

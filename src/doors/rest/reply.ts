@@ -61,6 +61,8 @@ export function makeReplyWriter(clock: Clock, docsUrl: string): ReplyWriter {
   return {
     ok(response, facts, body, truncated) {
       const headers = commonHeaders(facts, body.length)
+      // Writing to a client that has gone away would be an error event that nobody hears.
+      if (response.destroyed) return
       if (truncated) headers.push('X-Service-Truncated', 'true')
       response.writeHead(200, headers)
       response.end(body)
@@ -72,6 +74,7 @@ export function makeReplyWriter(clock: Clock, docsUrl: string): ReplyWriter {
         headers.push('Retry-After', String(error.retryAfterSeconds))
       }
       if (error.status === 401) headers.push('WWW-Authenticate', challenge(error))
+      if (response.destroyed) return
       response.writeHead(error.status, headers)
       response.end(body)
     },

@@ -1,0 +1,117 @@
+/** Unknown paths and other methods (readings R3 step 1, R4, R6, R8): the same answer to everybody, at no cost. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { exchange, type WireAnswer, type WireRequest } from './wire.ts'
+
+let service: Service
+let user: ServiceUser
+before(async () => {
+  service = await startService()
+  user = await service.createUser()
+})
+after(() => service.close())
+
+const send = (request: WireRequest) => exchange(service.baseUrl, request)
+
+function assertNotFound(answer: WireAnswer, what: string): void {
+  assert.equal(answer.status, 404, what)
+  assert.equal(answer.headers['x-cache'], 'BYPASS', what)
+  assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8', what)
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+    assert.match(answer.headers[name] ?? '', /^\d+$/, `${what} ${name}`)
+  }
+  assert.match(answer.headers['x-request-id'] ?? '', /^[\w-]{36}$/, what)
+  if (what.startsWith('HEAD')) return assert.equal(answer.text, '')
+  assert.deepEqual(Object.keys(JSON.parse(answer.text).error), ['message', 'code'], what)
+  assert.equal(JSON.parse(answer.text).error.code, 'not_found', what)
+}
+
+test('R4: every other spelling of a path is unknown, with a key and without', async () => {
+  const targets = [
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1?',
+    '/v1/connections/',
+    '//v1/connections',
+    '/v1//connections',
+    '/v1/Connections',
+    '/V1/connections',
+    '/v1/connections%20',
+    '/v1/%63onnections',
+    '/v1/connections;a=b',
+    '/v1/connections/../accounts',
+    '/v1/connections#top',
+    '/v1/connections.json',
+    '/v1/connections/7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10',
+    '/v2/connections',
+    '/v1/__proto__',
+    '/v1/constructor',
+    '/%',
+    '/v1/%',
+    '/v1/%00',
+    '/openapi.json/',
+    '/OpenAPI.json',
+    '/doc/index.html',
+    '/metrics',
+    '/healthz',
+    '/admin/users',
+    `http://${new URL(service.baseUrl).host}/v1/connections`,
+  ]
+  for (const target of targets) {
+    const bare = await send({ target })
+    const keyed = await send({ target, headers: [['Authorization', `Bearer ${user.key}`]] })
+    assertNotFound(bare, `GET ${target}`)
+    assertNotFound(keyed, `GET ${target}`)
+    assert.equal(keyed.text, bare.text, 'it reveals nothing')
+  }
+})
+
+test('R3: every method but GET is unknown, with its body or without', async () => {
+  for (const target of ['/v1/connections', '/v1/transactions', '/openapi.json', '/doc', '/']) {
+    for (const method of ['HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
+      const headers = [['Authorization', `Bearer ${user.key}`]] as const
+      assertNotFound(await send({ method, target, headers }), `${method} ${target}`)
+      if (method === 'HEAD') continue
+      const body = '{"not json'
+      const json = [...headers, ['Content-Type', 'application/json']] as const
+      assertNotFound(await send({ method, target, headers: json, body }), `${method} ${target}`)
+    }
+  }
+  assertNotFound(await send({ method: 'OPTIONS', target: '*' }), 'OPTIONS *')
+})
+
+test('R3: a preflight of a browser is answered like any other method', async () => {
+  const answer = await send({
+    method: 'OPTIONS',
+    target: '/v1/connections',
+    headers: [
+      ['Origin', 'https://evil.example'],
+      ['Access-Control-Request-Method', 'GET'],
+    ],
+  })
+  assertNotFound(answer, 'OPTIONS preflight')
+  assert.equal(answer.headers['access-control-allow-origin'], undefined)
+})
+
+test('a large uninvited body does not swallow the answer', async () => {
+  const body = 'x'.repeat(3_000_000)
+  assertNotFound(await send({ method: 'POST', target: '/v1/accounts', body }), 'POST large')
+})
+
+test('R6: an unknown path consumes nothing and shows the pre-auth bucket', async () => {
+  const before = await service.get('/v1/unknown')
+  const again = await service.get('/v1/unknown')
+  assert.equal(before.headers['x-ratelimit-limit'], '100000')
+  assert.equal(again.headers['x-ratelimit-remaining'], '100000')
+  assert.equal(before.headers['x-ratelimit-remaining'], '100000')
+})
+
+test('R4: the description and the documentation are public and stand outside all buckets', async () => {
+  for (const target of ['/openapi.json', '/doc']) {
+    const answer = await send({ target })
+    assert.equal(answer.status, 200, target)
+    assert.equal(answer.headers['x-ratelimit-limit'], undefined, target)
+  }
+})
