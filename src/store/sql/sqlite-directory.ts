@@ -2,7 +2,7 @@
  * The data directory of the embedded store: who may look into it, and the lock that lets one process in. The lock is an
  * exclusive SQLite lock on a file of its own: the kernel frees it when its holder dies, so it never goes stale.
  */
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreOpenError } from '../failure.ts'
@@ -39,10 +39,13 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
   return { databasePath, release: () => lock.close() }
 }
 
-/** SQLite gives its side files (-wal, -shm) the mode of the main file. */
+/**
+ * SQLite gives its side files (-wal, -shm) the mode of the main file. A file that is there is never opened here: closing
+ * any handle of a file gives up all POSIX locks that this process has on it (sqlite.org/howtocorrupt.html §2.2).
+ */
 function makePrivate(path: string): void {
-  closeSync(openSync(path, 'a', 0o600))
-  chmodSync(path, 0o600)
+  if (existsSync(path)) chmodSync(path, 0o600)
+  else closeSync(openSync(path, 'wx', 0o600))
 }
 
 /** A directory that was there before is not ours to close: it may be shared on purpose. */

@@ -7,7 +7,7 @@ import { type CompiledQuery, Kysely, type SqliteDatabase, SqliteDialect, sql } f
 import { StoreOpenError, StoreUnavailableError } from '../failure.ts'
 import type { Engine, StoreLog } from './engine.ts'
 import { enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
-import { makeStatements, onDisk } from './sqlite-statements.ts'
+import { makeStatements, onDisk, sqliteCode } from './sqlite-statements.ts'
 import type { Tables } from './tables.ts'
 
 // An operator's own tool may hold the file for a moment. Waiting stops the whole process, so it is short.
@@ -31,21 +31,29 @@ export function openSqlite(dataDir: string, log: StoreLog): Engine {
   const directory = enterDirectory(dataDir, log)
   const opened: DatabaseSync[] = []
   try {
-    const writer = new DatabaseSync(directory.databasePath, { timeout: busyTimeoutMs })
-    opened.push(writer)
-    onDisk(() => writer.exec(settings))
-    const reader = new DatabaseSync(directory.databasePath, {
-      readOnly: true,
-      timeout: busyTimeoutMs,
+    const connect = (readOnly: boolean): DatabaseSync => {
+      const db = new DatabaseSync(directory.databasePath, { readOnly, timeout: busyTimeoutMs })
+      opened.push(db)
+      return db
+    }
+    return onDisk(() => {
+      const writer = connect(false)
+      writer.exec(settings)
+      return makeEngine(makeStatements(writer), makeStatements(connect(true)), directory)
     })
-    opened.push(reader)
-    return makeEngine(makeStatements(writer), makeStatements(reader), directory)
   } catch (cause) {
     for (const db of opened) db.close()
     directory.release()
-    if (!(cause instanceof StoreUnavailableError)) throw cause
-    throw new StoreOpenError('damaged', `${directory.databasePath}: ${cause.message}`, { cause })
+    throw toOpenError(directory.databasePath, cause)
   }
+}
+
+/** 11, 26: the file is no sound database. Anything else of the disk may be mended without a backup. */
+function toOpenError(path: string, cause: unknown): unknown {
+  if (!(cause instanceof StoreUnavailableError)) return cause
+  const code = sqliteCode(cause.cause)
+  const reason = code === 11 || code === 26 ? 'damaged' : 'not_writable'
+  return new StoreOpenError(reason, `${path}: ${cause.message}`, { cause })
 }
 
 function makeEngine(

@@ -1,0 +1,198 @@
+/** What only the embedded store promises: one process, private files, and no harm when the disk is not as it should be. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import { StoreOpenError } from '#store/failure.ts'
+import { openStore } from '#store/open-store.ts'
+import { keyA, makeSqlitePlace } from './place.ts'
+import { addLogin, addUser } from './rows.ts'
+
+const child = join(import.meta.dirname, 'hold-store.ts')
+const posix = process.platform !== 'win32'
+
+type SqlitePlace = ReturnType<typeof makeSqlitePlace>
+
+const inPlace = (work: (place: SqlitePlace) => Promise<void>) => async () => {
+  const place = makeSqlitePlace()
+  try {
+    await work(place)
+  } finally {
+    await place.remove()
+  }
+}
+
+test(
+  'a second opening is refused at once, in this process and in another',
+  inPlace(async (place) => {
+    const store = await place.open()
+    // Looking at the lock in one process must not give it up.
+    await assert.rejects(place.open(), { name: 'StoreOpenError', reason: 'in_use' })
+    assert.equal(await firstWord(start('hold', place.dataDir)), 'in_use')
+    await store.close()
+    await (await place.open()).close()
+  }),
+)
+
+test(
+  'the lock of a process that was killed does not outlive it',
+  inPlace(async (place) => {
+    const holder = start('hold', place.dataDir)
+    assert.equal(await firstWord(holder), 'open')
+    await assert.rejects(place.open(), { reason: 'in_use' })
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    await (await place.open()).close()
+  }),
+)
+
+test(
+  'a failed opening leaves nothing locked',
+  inPlace(async (place) => {
+    await (await place.open({ mode: 'sandbox' })).close()
+    await assert.rejects(place.open({ mode: 'live' }), { reason: 'wrong_mode' })
+    await (await place.open({ mode: 'sandbox' })).close()
+  }),
+)
+
+test(
+  'directory and files are for their owner alone',
+  inPlace(async (place) => {
+    const dataDir = join(place.dataDir, 'made', 'by-store')
+    const store = await openStore({
+      databaseUrl: null,
+      dataDir,
+      mode: 'live',
+      encryptionKeys: [keyA],
+    })
+    await addUser(store)
+    const modes = readdirSync(dataDir).map((file) => statSync(join(dataDir, file)).mode & 0o777)
+    assert.ok(modes.length >= 4, 'database, log, index of the log, lock')
+    if (posix) {
+      assert.deepEqual(new Set(modes), new Set([0o600]))
+      assert.equal(statSync(dataDir).mode & 0o777, 0o700)
+    }
+    await store.close()
+  }),
+)
+
+test(
+  'a directory that others may look into is told of, not changed',
+  inPlace(async (place) => {
+    const lines: string[] = []
+    chmodSync(place.dataDir, 0o755)
+    const store = await place.open({ log: ({ message }) => lines.push(message) })
+    await store.close()
+    if (!posix) return
+    assert.ok(lines.some((line) => line.includes('others may look into')))
+    assert.equal(statSync(place.dataDir).mode & 0o777, 0o755)
+  }),
+)
+
+test(
+  'every commit is on the disk before its call resolves, and deleted rows are overwritten',
+  inPlace(async (place) => {
+    const store = await place.open()
+    const user = await addUser(store, { email: 'erased-canary@example.test' })
+    await store.users.delete(user.id)
+    await store.close()
+    assert.ok(!(await place.readAll()).includes('erased-canary'))
+    // The settings of a connection cannot be asked from outside; the journal's mode lies in the file.
+    const db = new DatabaseSync(join(place.dataDir, 'tributary.db'))
+    assert.equal(db.prepare('pragma journal_mode').get()?.journal_mode, 'wal')
+    assert.deepEqual(db.prepare('pragma integrity_check').all().length, 1)
+    db.close()
+  }),
+)
+
+test(
+  'a data directory that cannot be made is refused with its name',
+  inPlace(async (place) => {
+    writeFileSync(join(place.dataDir, 'file'), '')
+    const dataDir = join(place.dataDir, 'file', 'data')
+    const error = await failureOf(dataDir)
+    assert.equal(error.reason, 'not_writable')
+    assert.ok(error.message.includes(dataDir))
+  }),
+)
+
+test(
+  'a file that is no database is refused and left as it is',
+  inPlace(async (place) => {
+    const path = join(place.dataDir, 'tributary.db')
+    writeFileSync(path, 'not a database, but somebody may still want it'.repeat(100))
+    const before = await place.readAll()
+    assert.equal((await failureOf(place.dataDir)).reason, 'damaged')
+    assert.ok((await place.readAll()).includes(before))
+  }),
+)
+
+test(
+  'a path that is a directory where the database should be is refused',
+  inPlace(async (place) => {
+    mkdirSync(join(place.dataDir, 'tributary.db'))
+    assert.equal((await failureOf(place.dataDir)).reason, 'not_writable')
+  }),
+)
+
+// The shell's file size limit stands in for a full disk; Windows has none.
+if (posix)
+  test(
+    'a disk that takes no more is said so, and loses nothing that was accepted',
+    inPlace(async (place) => {
+      const blocks = 6_144
+      const command = `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" --disable-warning=ExperimentalWarning "$@"`
+      const filler = spawn('sh', ['-c', command, process.execPath, child, 'fill', place.dataDir], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      const lines = (await textOf(filler)).trim().split('\n')
+      assert.equal(lines[0], 'open')
+      assert.match(lines.at(-1) ?? '', /^unavailable: the disk under the store/)
+      const accepted = lines.slice(1, -1)
+      assert.ok(accepted.length > 50)
+      const store = await place.open()
+      const kept = new Set((await store.users.list()).map((user) => String(user.id)))
+      for (const id of accepted) assert.ok(kept.has(id))
+      const user = await addUser(store)
+      assert.equal((await addLogin(store, user.id, 'again')).secret, 'again')
+      await store.close()
+    }),
+  )
+
+const started: ChildProcess[] = []
+after(() => {
+  for (const holder of started) holder.kill('SIGKILL')
+})
+
+function start(task: string, dataDir: string): ChildProcess {
+  const flags = ['--disable-warning=ExperimentalWarning', child, task, dataDir]
+  const holder = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] })
+  started.push(holder)
+  return holder
+}
+
+async function firstWord(process: ChildProcess): Promise<string> {
+  assert.ok(process.stdout)
+  const [bytes] = await once(process.stdout, 'data')
+  return String(bytes).trim()
+}
+
+async function textOf(process: ChildProcess): Promise<string> {
+  assert.ok(process.stdout)
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdout) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString()
+}
+
+async function failureOf(dataDir: string): Promise<StoreOpenError> {
+  const opening = openStore({ databaseUrl: null, dataDir, mode: 'live', encryptionKeys: [keyA] })
+  const error = await opening.then(
+    (store) => store.close(),
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof StoreOpenError, String(error))
+  return error
+}
