@@ -9,7 +9,7 @@ import { noProxies, parseTrustedProxies, type TrustedProxies } from './trusted-p
 
 const anyPort = { min: 0, max: 65_535 }
 const anyTimeout = { min: 10, max: 3_600_000 }
-const anyRate = { min: 0, max: 1_000_000 }
+const anyRate = { min: 0, max: 1_000_000_000 }
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 const trustProxy: read.Setting<TrustedProxies> = {

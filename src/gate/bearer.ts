@@ -22,5 +22,7 @@ export function readBearer(header: string | undefined): BearerReading {
  * (specification, Limits), whatever its form.
  */
 export function tokenPrefix(header: string | undefined): string {
+  // The usual spelling, without the cost of a pattern.
+  if (header?.startsWith('Bearer ') && header[7] !== ' ') return header.slice(7, 23)
   return (header ?? '').replace(/^bearer +/i, '').slice(0, 16)
 }

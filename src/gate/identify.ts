@@ -1,6 +1,8 @@
 /**
- * From a bearer token to its caller. A positive look-up is trusted for at most a second and dropped at once when the
- * user's rows change (reading R27); nothing negative is remembered, and no raw token is kept: only digests.
+ * From an Authorization header to its caller. A positive look-up is trusted for at most a second and dropped at once
+ * when the user's rows change (reading R27). Nothing negative is remembered. Digests are kept, raw tokens are not, but
+ * for one: the header of a busy connection is remembered beside that connection, and goes with it (architecture, the
+ * reading river), which saves a digest per request.
  */
 import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
@@ -8,7 +10,9 @@ import { hashKey, isKeyShaped } from '#auth/keys.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import type { Maybe } from '#store/kv-port.ts'
 import type { CallerRow, Store } from '#store/port.ts'
+import { readBearer } from './bearer.ts'
 
 const trustMs = 1000
 const touchEveryMs = 60_000
@@ -22,9 +26,18 @@ interface Known {
 }
 
 export interface Identify {
-  /** Throws `invalid_token` for a key that is unknown, revoked, expired or no key at all. */
-  caller(token: string): Promise<Caller>
+  /**
+   * The caller of a request. `connection` is the object that stands for the client's connection, null where there is
+   * none to remember by. Throws `missing_authorization`, or `invalid_token` for a key that is unknown, revoked, expired
+   * or no key at all.
+   */
+  caller(authorization: string | undefined, connection: object | null): Maybe<Caller>
   close(): void
+}
+
+interface Remembered {
+  readonly header: string
+  readonly digest: string
 }
 
 export interface IdentifyOptions {
@@ -37,6 +50,7 @@ export interface IdentifyOptions {
 export function makeIdentify(options: IdentifyOptions): Identify {
   const { store, clock } = options
   const known = new LRUCache<string, Known>({ max: maxRemembered })
+  const connections = new WeakMap<object, Remembered>()
   const touched = new LRUCache<KeyId, number>({ max: maxRemembered })
   // Counts changes, so that a look-up that began before one is not remembered after it.
   let changes = 0
@@ -69,22 +83,44 @@ export function makeIdentify(options: IdentifyOptions): Identify {
     })
   }
 
+  /** What is known of a digest and may still be trusted; null when it has to be looked up. */
+  function trusted(digest: string, now: number): Known | null {
+    const entry = known.get(digest)
+    if (entry === undefined) return null
+    const age = now - entry.checkedAt
+    // A clock that was set back makes an age negative: then it is looked up too.
+    return age >= 0 && age < trustMs ? entry : null
+  }
+
+  function accept(entry: Known, now: number): Caller {
+    if (entry.expiresAt !== null && entry.expiresAt <= now) throw apiError('invalid_token')
+    touch(entry.keyId, now)
+    return entry.caller
+  }
+
+  async function identify(authorization: string | undefined, connection: object | null) {
+    const bearer = readBearer(authorization)
+    if (bearer.kind === 'missing') throw apiError('missing_authorization')
+    if (bearer.kind === 'malformed' || !isKeyShaped(bearer.token)) throw apiError('invalid_token')
+    const hash = hashKey(bearer.token)
+    const digest = Buffer.from(hash).toString('latin1')
+    const now = clock.now()
+    const caller = accept(trusted(digest, now) ?? (await look(digest, hash)), now)
+    if (connection !== null && authorization !== undefined) {
+      connections.set(connection, { header: authorization, digest })
+    }
+    return caller
+  }
+
   return {
-    async caller(token) {
-      if (!isKeyShaped(token)) throw apiError('invalid_token')
-      const hash = hashKey(token)
-      const digest = Buffer.from(hash).toString('latin1')
-      const now = clock.now()
-      const remembered = known.get(digest)
-      const age = remembered === undefined ? trustMs : now - remembered.checkedAt
-      // A clock that was set back makes an age negative: then it is looked up too.
-      const entry =
-        remembered !== undefined && age >= 0 && age < trustMs
-          ? remembered
-          : await look(digest, hash)
-      if (entry.expiresAt !== null && entry.expiresAt <= now) throw apiError('invalid_token')
-      touch(entry.keyId, now)
-      return entry.caller
+    caller(authorization, connection) {
+      const memory = connection === null ? undefined : connections.get(connection)
+      if (memory !== undefined && memory.header === authorization) {
+        const now = clock.now()
+        const entry = trusted(memory.digest, now)
+        if (entry !== null) return accept(entry, now)
+      }
+      return identify(authorization, connection)
     },
     close: unsubscribe,
   }

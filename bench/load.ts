@@ -1,0 +1,109 @@
+/**
+ * A load generator that costs little itself: keep-alive sockets that send one prepared request, count the bytes of its
+ * answer by Content-Length, and send the next. It knows nothing of what it loads.
+ */
+import { connect, type Socket } from 'node:net'
+
+export interface LoadOptions {
+  readonly port: number
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly connections: number
+  readonly durationMs: number
+}
+
+export interface LoadResult {
+  readonly requests: number
+  /** Milliseconds of each answer, sorted. */
+  readonly latencies: Float64Array
+  /** Answers whose status was not 200. */
+  readonly failures: number
+  readonly elapsedMs: number
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+
+/** Loads for the given time; rejects when a connection breaks. */
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const request = Buffer.from(
+    [
+      `GET ${options.path} HTTP/1.1`,
+      'host: 127.0.0.1',
+      ...Object.entries(options.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+      '',
+      '',
+    ].join('\r\n'),
+  )
+  const latencies: number[] = []
+  let failures = 0
+  const started = performance.now()
+  const until = started + options.durationMs
+  await Promise.all(
+    Array.from({ length: options.connections }, () =>
+      drive(connect(options.port, '127.0.0.1'), request, until, (ms, ok) => {
+        latencies.push(ms)
+        if (!ok) failures += 1
+      }),
+    ),
+  )
+  const elapsedMs = performance.now() - started
+  return {
+    requests: latencies.length,
+    latencies: Float64Array.from(latencies).sort(),
+    failures,
+    elapsedMs,
+  }
+}
+
+function drive(
+  socket: Socket,
+  request: Buffer,
+  until: number,
+  answered: (ms: number, ok: boolean) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let missing = -1
+    let held: Buffer | null = null
+    let ok = false
+    let sentAt = 0
+    const send = () => {
+      sentAt = performance.now()
+      socket.write(request)
+    }
+    const finish = () => {
+      answered(performance.now() - sentAt, ok)
+      missing = -1
+      if (performance.now() < until) return send()
+      socket.destroy()
+      resolve()
+    }
+    socket.setNoDelay(true)
+    socket.on('error', reject)
+    socket.on('connect', send)
+    socket.on('data', (chunk: Buffer) => {
+      if (missing >= 0) {
+        missing -= chunk.length
+        if (missing === 0) finish()
+        return
+      }
+      const bytes: Buffer = held === null ? chunk : Buffer.concat([held, chunk])
+      const end = bytes.indexOf(headEnd)
+      if (end === -1) {
+        held = bytes
+        return
+      }
+      held = null
+      const head = bytes.subarray(0, end).toString('latin1')
+      const length = /content-length: (\d+)/i.exec(head)?.[1]
+      if (length === undefined) return reject(new Error(`no Content-Length: ${head}`))
+      ok = head.startsWith('HTTP/1.1 200')
+      missing = Number(length) - (bytes.length - end - 4)
+      if (missing === 0) finish()
+    })
+  })
+}
+
+/** The value below which a share of the sorted values lies. */
+export function percentile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
