@@ -1,0 +1,12 @@
+/**
+ * The command `tributary` as a process: its arguments and environment go in, its exit code comes out. No logic here.
+ */
+import { run } from './run.ts'
+
+process.exitCode = await run(process.argv.slice(2), {
+  environment: process.env,
+  workingDirectory: process.cwd(),
+  input: process.stdin,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+})

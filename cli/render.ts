@@ -1,0 +1,61 @@
+/**
+ * Answers for people: aligned tables and records. Texts that come from providers are made harmless for terminals.
+ */
+import type { Show } from './commands.ts'
+
+/** The text for standard output, its last newline included. */
+export function render(show: Show, answer: unknown): string {
+  switch (show.kind) {
+    case 'done':
+      return `${show.text}\n`
+    case 'record': {
+      const note = show.note === undefined ? '' : `\n${show.note}\n`
+      return `${renderRecord(toRecord(answer))}${note}`
+    }
+    default: {
+      const rows = toRecord(answer)[show.rows]
+      if (!Array.isArray(rows) || rows.length === 0) return `${show.empty}\n`
+      return renderTable(rows.map(toRecord), show.columns)
+    }
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function toRecord(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
+
+function renderRecord(fields: Fields): string {
+  const names = Object.keys(fields)
+  const width = Math.max(0, ...names.map((name) => name.length))
+  return names.map((name) => `${name.padEnd(width)}  ${toCell(fields[name])}\n`).join('')
+}
+
+function renderTable(rows: readonly Fields[], columns: readonly string[]): string {
+  const lines = [columns, ...rows.map((row) => columns.map((column) => toCell(row[column])))]
+  const widths = columns.map((_column, index) =>
+    Math.max(...lines.map((line) => lengthOf(line[index] ?? ''))),
+  )
+  return lines
+    .map((line) => {
+      const cells = line.map((cell, index) => cell + blanks((widths[index] ?? 0) - lengthOf(cell)))
+      return `${cells.join('  ').trimEnd()}\n`
+    })
+    .join('')
+}
+
+const lengthOf = (text: string) => [...text].length
+const blanks = (count: number) => ' '.repeat(Math.max(0, count))
+
+function toCell(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return harmless(text)
+}
+
+/** Without control characters and without those that turn the direction of writing. */
+export function harmless(text: string): string {
+  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '?')
+}

@@ -1,0 +1,70 @@
+/**
+ * One run of the command: parse, call, show. Exit codes: 0 done, 1 refused, 2 wrong usage. With `--json` standard output
+ * holds one JSON document or nothing, and a refusal is an envelope on standard error.
+ */
+import packageFile from '../package.json' with { type: 'json' }
+import { type Invocation, parseInvocation, UsageError } from './invocation.ts'
+import { harmless, render } from './render.ts'
+import { callServer, type Environment, type ErrorEnvelope, findServer, Refusal } from './server.ts'
+
+export interface Terminal {
+  readonly environment: Environment
+  readonly workingDirectory: string
+  readonly input: AsyncIterable<Uint8Array | string>
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+}
+
+/** Runs the command with these arguments; gives the exit code. */
+export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
+  const asksJson = args.includes('--json')
+  try {
+    await execute(parseInvocation(args), terminal)
+    return 0
+  } catch (error) {
+    if (error instanceof UsageError) {
+      terminal.err(`tributary: ${error.message}\n${error.usage.trimEnd()}\n`)
+      return 2
+    }
+    if (!(error instanceof Refusal)) throw error
+    terminal.err(asksJson ? `${JSON.stringify(error.envelope)}\n` : toSentence(error.envelope))
+    return 1
+  }
+}
+
+async function execute(invocation: Invocation, terminal: Terminal): Promise<void> {
+  if (invocation.kind === 'help') return terminal.out(invocation.text)
+  if (invocation.kind === 'version') return terminal.out(`tributary ${packageFile.version}\n`)
+  const { command, json, path, secretField } = invocation
+  const server = await findServer(terminal.environment, terminal.workingDirectory)
+  const body =
+    secretField === null
+      ? invocation.body
+      : { ...invocation.body, [secretField]: await readSecret(terminal.input) }
+  const answer = await callServer(server, { method: command.method, path, body })
+  // A call without an answer (204) still prints a document: scripts parse what they asked for.
+  terminal.out(json ? `${JSON.stringify(answer ?? {})}\n` : render(command.show, answer))
+}
+
+function toSentence({ error }: ErrorEnvelope): string {
+  const code = error.code === undefined ? '' : ` (${error.code})`
+  const lines = [
+    `tributary: ${error.message}${code}`,
+    ...(error.details ?? []).map((one) => `  ${one}`),
+  ]
+  return `${lines.map(harmless).join('\n')}\n`
+}
+
+const maxSecretBytes = 16_384
+
+/** The first line of standard input. */
+async function readSecret(input: Terminal['input']): Promise<string> {
+  let text = ''
+  for await (const chunk of input) {
+    text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8')
+    if (text.includes('\n') || text.length > maxSecretBytes) break
+  }
+  const secret = text.split(/\r?\n/)[0] ?? ''
+  if (secret !== '') return secret
+  throw new Refusal({ error: { message: 'Standard input holds no secret' } })
+}

@@ -1,0 +1,169 @@
+/**
+ * The admin API as the command sees it: where it is, what opens it, and one bounded call. Every failure is a Refusal
+ * with the error envelope that is shown.
+ */
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Server {
+  readonly url: string
+  readonly token: string
+}
+
+export interface ErrorEnvelope {
+  readonly error: {
+    readonly message: string
+    readonly code?: string
+    readonly details?: readonly string[]
+  }
+}
+
+/** The call was refused, or could not be made: exit code 1. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly envelope: ErrorEnvelope
+  constructor(envelope: ErrorEnvelope, cause?: unknown) {
+    super(envelope.error.message, { cause })
+    this.envelope = envelope
+  }
+}
+
+const refusal = (message: string, details: readonly string[] = [], cause?: unknown) =>
+  new Refusal({ error: { message, ...(details.length === 0 ? {} : { details }) } }, cause)
+
+/** A little longer than the server's own patience with a provider. */
+const timeoutMs = 180_000
+const maxAnswerBytes = 64 * 1024 * 1024
+const clone = fileURLToPath(new URL('..', import.meta.url))
+
+/** Finds the server. @throws Refusal when there is no token. */
+export async function findServer(
+  environment: Environment,
+  workingDirectory: string,
+): Promise<Server> {
+  const read = (name: string) => environment[name]?.trim() || undefined
+  const url = readUrl(read('ADMIN_URL') ?? localUrl(read('ADMIN_HOST'), read('ADMIN_PORT')))
+  const token = read('ADMIN_TOKEN')
+  if (token !== undefined) return { url, token }
+  const dataDir = read('DATA_DIR')
+  // The server's default is `./data`, and it is usually started in the clone.
+  const folders =
+    dataDir === undefined
+      ? [resolve(workingDirectory, 'data'), join(clone, 'data')]
+      : [resolve(workingDirectory, dataDir)]
+  const files = [...new Set(folders)].map((folder) => join(folder, 'admin-token'))
+  for (const file of files) {
+    const text = await readIfThere(file)
+    if (text !== null) return { url, token: text }
+  }
+  throw refusal('There is no admin token here; start the server first, or set ADMIN_TOKEN', [
+    `looked for ${files.join(' and ')}`,
+    'DATA_DIR names the data directory of the server; ADMIN_URL and ADMIN_TOKEN choose another server',
+  ])
+}
+
+function localUrl(host = '127.0.0.1', port = '3001'): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw refusal(`ADMIN_URL should be an http or https URL, not "${text}"`)
+  }
+  return url.href.replace(/[/]+$/, '')
+}
+
+async function readIfThere(file: string): Promise<string | null> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw refusal(`${file} cannot be read (${String(code)}); set ADMIN_TOKEN instead`, [], error)
+  }
+}
+
+export interface Call {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+}
+
+/** Makes the call; gives the parsed answer, null when it has none. @throws Refusal */
+export async function callServer(server: Server, call: Call): Promise<unknown> {
+  const { response, text } = await exchange(server, call)
+  if (response.ok && text === '') return null
+  const answer = parse(text)
+  if (response.ok && answer !== undefined) return answer
+  if (isEnvelope(answer)) throw new Refusal(withRequestId(answer, response))
+  throw refusal(`${server.url} answered ${response.status}, but not as the admin API does`, [
+    'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one',
+  ])
+}
+
+async function exchange(server: Server, call: Call): Promise<{ response: Response; text: string }> {
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await fetch(server.url + call.path, {
+      method: call.method,
+      headers: {
+        authorization: `Bearer ${server.token}`,
+        ...(call.body === null ? {} : { 'content-type': 'application/json' }),
+      },
+      body: call.body === null ? null : JSON.stringify(call.body),
+      redirect: 'error',
+      signal,
+    })
+    return { response, text: await readText(response) }
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    if (signal.aborted) {
+      throw refusal(`${server.url} did not answer within ${timeoutMs / 1000} seconds`, [], error)
+    }
+    throw refusal(
+      `No server answers at ${server.url}; start it with "npm start", or set ADMIN_URL`,
+      [],
+      error,
+    )
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  if (response.body === null) return ''
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body) {
+    size += chunk.length
+    if (size > maxAnswerBytes) throw refusal('The answer is too large to be read')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Undefined for what is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isEnvelope(answer: unknown): answer is ErrorEnvelope {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return false
+  const { error } = answer
+  return typeof error === 'object' && error !== null && 'message' in error
+}
+
+/** A 500 says nothing inside; the log of the server does, under this id. */
+function withRequestId(envelope: ErrorEnvelope, response: Response): ErrorEnvelope {
+  const id = response.headers.get('x-request-id')
+  if (response.status !== 500 || id === null) return envelope
+  const details = [...(envelope.error.details ?? []), `X-Request-Id: ${id}`]
+  return { error: { ...envelope.error, details } }
+}
