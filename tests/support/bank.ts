@@ -1,0 +1,59 @@
+/**
+ * Banking connections for tests, written straight into the store where no provider is to be asked: names, ids, times
+ * and states that no emulator would make up.
+ */
+import { randomUUID } from 'node:crypto'
+import { upstreamId } from '#kernel/ids.ts'
+import type { AccountRow, ConnectionRow, NewAccount, NewConnection } from '#store/port.ts'
+import type { Service, ServiceUser } from './service.ts'
+
+export interface Bank {
+  readonly connection: ConnectionRow
+  readonly accounts: readonly AccountRow[]
+}
+
+export interface BankPlan extends Partial<NewConnection> {
+  readonly accounts?: readonly Partial<NewAccount>[]
+}
+
+/** A connection with these accounts, sound where nothing else is said; a Fiskil one of an end user that nobody knows. */
+export async function plantBank(
+  service: Service,
+  user: ServiceUser,
+  plan: BankPlan = {},
+): Promise<Bank> {
+  const { accounts = [], ...fields } = plan
+  const { store } = service.app
+  const login = await store.logins.save({
+    userId: user.id,
+    provider: fields.provider ?? 'fiskil',
+    upstreamUserId: `nobody-${randomUUID()}`,
+    secret: null,
+  })
+  const connection = await store.connections.save({
+    userId: user.id,
+    loginId: login.id,
+    provider: 'fiskil',
+    upstreamId: upstreamId(randomUUID()),
+    institutionId: '22',
+    institutionName: 'Planted Bank',
+    institutionLogo: null,
+    status: 'active',
+    lastRefreshedAt: null,
+    createdAt: service.clock.now(),
+    ...fields,
+  })
+  const rows = await store.accounts.replace(
+    connection.id,
+    accounts.map((account, index) => ({
+      upstreamId: upstreamId(randomUUID()),
+      previousUpstreamId: null,
+      name: `Account ${index}`,
+      type: 'transaction',
+      accountNumber: null,
+      currency: 'AUD',
+      ...account,
+    })),
+  )
+  return { connection, accounts: rows }
+}
