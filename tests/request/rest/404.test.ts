@@ -22,7 +22,10 @@ function assertNotFound(answer: WireAnswer, what: string): void {
     assert.match(answer.headers[name] ?? '', /^\d+$/, `${what} ${name}`)
   }
   assert.match(answer.headers['x-request-id'] ?? '', /^[\w-]{36}$/, what)
-  if (what.startsWith('HEAD')) return assert.equal(answer.text, '')
+  if (what.startsWith('HEAD')) {
+    assert.equal(answer.text, '', what)
+    return
+  }
   assert.deepEqual(Object.keys(JSON.parse(answer.text).error), ['message', 'code'], what)
   assert.equal(JSON.parse(answer.text).error.code, 'not_found', what)
 }
