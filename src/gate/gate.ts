@@ -92,7 +92,13 @@ export function makeGate(options: GateOptions): Gate {
     const body = Buffer.from(JSON.stringify(reading.body))
     if (!reading.cacheable) return { body, truncated, stored: true }
     const answer = { body, truncated }
-    return { ...answer, stored: await kv.cache.set(key, answer, operation.cacheSeconds * 1000) }
+    // Reading R19: what an answer is made of may have lived for a while already.
+    const lifeMs = Math.min(
+      operation.cacheSeconds * 1000,
+      (reading.staleAt ?? Number.POSITIVE_INFINITY) - clock.now(),
+    )
+    if (lifeMs <= 0) return { ...answer, stored: true }
+    return { ...answer, stored: await kv.cache.set(key, answer, lifeMs) }
   }
 
   async function cached(

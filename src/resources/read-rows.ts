@@ -49,12 +49,18 @@ export async function readRows<Row>(
     connectionId: target.connection.id,
     breaker: request.breaker,
   }
-  const window = await deps.guard.run(guardTarget, context.signal, (call) =>
+  const { window, staleAt } = await deps.guard.run(guardTarget, context.signal, (call) =>
     followMoved(deps, request, target, call, (current) =>
       readConfirmed(deps, context, request, current, call),
     ),
   )
-  return toReading(request, window, finish)
+  return { ...toReading(request, window, finish), staleAt }
+}
+
+interface FoundWindow<Row> {
+  readonly window: WalkWindow<Row>
+  /** When the walk's oldest page is over: the answer may be cached no longer than that (reading R19). */
+  readonly staleAt: number
 }
 
 /** A 404 on an account may mean that it moved: the accounts are read anew, once (Akahu migration). */
@@ -83,11 +89,11 @@ async function readConfirmed<Row>(
   request: RowsRequest<Row>,
   target: Target,
   call: CallContext,
-): Promise<WalkWindow<Row>> {
+): Promise<FoundWindow<Row>> {
   const key = walkKey(context, request, target)
   const ttlMs = request.cacheSeconds * 1000
   const start = () => deps.walks.open(key, ttlMs, () => request.startWalk(target))
-  let walk = start()
+  let { walk, expiresAt: staleAt } = start()
   const resumed = walk.isResumed()
   const windowRequest = {
     offset: request.offset,
@@ -97,15 +103,16 @@ async function readConfirmed<Row>(
   try {
     const window = await walk.window(windowRequest, call)
     await doubtEmptiness(request, target, walk, call)
-    return window
+    return { window, staleAt }
   } catch (error) {
     if (!isWorthKeeping(error)) deps.walks.drop(key, walk)
-    if (!resumed || !mayBeStaleCursor(error)) throw error
-    // A cursor of an earlier request may have grown too old: read once more from the first page.
-    walk = start()
+    if (!resumed || !mayBeStaleCursor(error))
+      throw error
+      // A cursor of an earlier request may have grown too old: read once more from the first page.
+    ;({ walk, expiresAt: staleAt } = start())
     const window = await walk.window(windowRequest, call)
     await doubtEmptiness(request, target, walk, call)
-    return window
+    return { window, staleAt }
   } finally {
     deps.walks.keep(key, walk)
   }

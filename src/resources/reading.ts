@@ -33,6 +33,8 @@ export interface Reading<Body> {
   readonly truncated: boolean
   /** False for answers that are right but may not be kept (a null balance). */
   readonly cacheable: boolean
+  /** When what it is made of is over (ms since the epoch): it may be kept no longer. Absent: made of fresh answers. */
+  readonly staleAt?: number
 }
 
 /** A whole, cacheable reading. */

@@ -7,14 +7,17 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
 import type { Walk } from './walk.ts'
 
-interface Entry {
-  readonly walk: Walk<unknown>
+/** A walk and when its oldest page is over, in milliseconds since the epoch. */
+export interface HeldWalk<Row> {
+  readonly walk: Walk<Row>
   readonly expiresAt: number
 }
 
+type Entry = HeldWalk<unknown>
+
 export interface Walks {
   /** The walk under this key, or a new one from `make`; the key names user, epoch and the whole query. */
-  open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): Walk<Row>
+  open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): HeldWalk<Row>
   /** To be called after every window: the walk has grown. */
   keep(key: string, walk: Walk<unknown>): void
   /** Forgets it, if it is still the one under this key. */
@@ -32,14 +35,14 @@ export function makeWalks(options: { readonly maxBytes: number; readonly clock: 
     sizeCalculation: (entry) => emptyBytes + entry.walk.size(),
   })
   return {
-    open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): Walk<Row> {
+    open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): HeldWalk<Row> {
       const known = entries.get(key)
       // The key names the operation, and one operation has one kind of row.
       if (known !== undefined && known.expiresAt > options.clock.now())
-        return known.walk as Walk<Row>
-      const walk = make()
-      entries.set(key, { walk, expiresAt: options.clock.now() + ttlMs })
-      return walk
+        return known as HeldWalk<Row>
+      const fresh = { walk: make(), expiresAt: options.clock.now() + ttlMs }
+      entries.set(key, fresh)
+      return fresh
     },
     keep(key, walk) {
       const entry = entries.peek(key)

@@ -29,7 +29,7 @@ export function exchange(baseUrl: string, request: WireRequest): Promise<WireAns
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     socket.setTimeout(maxWaitMs, () => socket.destroy(new Error('no answer came')))
-    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('error', reject)
     socket.on('end', () => resolve(parse(Buffer.concat(chunks).toString('utf8'))))
   })
