@@ -72,7 +72,7 @@ function okResponse(operation: Operation): JsonObject {
   const truncates = operation.name === 'list_transactions' || operation.name === 'list_trades'
   const truncation: readonly HeaderName[] = truncates ? ['X-Service-Truncated'] : []
   return {
-    description: operation.reply.meta()?.description ?? `Answer of “${operation.title}”.`,
+    description: operation.description,
     headers: headerReferences([...everywhere, ...truncation, ...deprecationOf(operation)]),
     content: {
       'application/json': {

@@ -99,7 +99,7 @@ function makeInfo(options: OpenApiOptions): JsonObject {
     summary: "A read-only window on a person's banks and brokers.",
     description: introduction,
     version: options.version,
-    contact: { name: 'The operator of this server', url: options.baseUrl },
+    contact: { name: 'The operator of this server' },
     license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   }
 }

@@ -1,0 +1,52 @@
+/**
+ * One headless Chromium for the tests of pages. It can reach this machine alone, so that a page which needs another host
+ * shows at once; what a page asks for is recorded below the page, where no script can hide it.
+ */
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+export interface TestBrowser extends AsyncDisposable {
+  /** A fresh page in a profile of its own, and what it does. */
+  open(options: BrowserContextOptions): Promise<Visit>
+}
+
+/** Close it with `await using`: pages left open slow the next ones down. */
+export interface Visit extends AsyncDisposable {
+  readonly page: Page
+  /** Every URL that the page asked for over the network, sockets included, in order. */
+  readonly asked: readonly string[]
+  /** Errors and warnings of the console (broken policies are among them) and uncaught exceptions. */
+  readonly complaints: readonly string[]
+}
+
+/** Starts the browser; throws with what to do when it is not installed. */
+export async function startBrowser(): Promise<TestBrowser> {
+  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+  if (!existsSync(executablePath)) {
+    throw new Error(`no Chromium at ${executablePath}: install it, or set CHROMIUM_PATH`)
+  }
+  const args = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1']
+  const browser = await chromium.launch({ executablePath, args })
+  return {
+    open: (options) => openPage(browser, options),
+    [Symbol.asyncDispose]: () => browser.close(),
+  }
+}
+
+async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Visit> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const asked: string[] = []
+  const complaints: string[] = []
+  const session = await context.newCDPSession(page)
+  await session.send('Network.enable')
+  session.on('Network.requestWillBeSent', ({ request }) => {
+    if (!/^(?:data|blob):/.test(request.url)) asked.push(request.url)
+  })
+  session.on('Network.webSocketCreated', ({ url }) => asked.push(url))
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  return { page, asked, complaints, [Symbol.asyncDispose]: () => context.close() }
+}
