@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { plantBank } from '#tests/support/bank.ts'
+import { type Broker, linkBroker, position } from '#tests/support/broker.ts'
+import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+let service: Service
+let user: ServiceUser
+let broker: Broker
+before(async () => {
+  service = await startService()
+  user = await service.createUser()
+  broker = await linkBroker(service, user, [{ positions: [position()] }, {}])
+})
+after(() => service.close())
+beforeEach(() => {
+  service.sandbox.snaptrade.clearFaults()
+  service.clock.advance(660_000)
+})
+
+const ask = (query: string) =>
+  service.get(`/v1/holdings?connectionId=${broker.connection.id}${query}`, user)
+
+for (const query of ['', '?connectionId=', '?connectionID=x', '?accountId=x']) {
+  test(`/v1/holdings${query}: connectionId is missing`, async () => {
+    const answer = await service.get(`/v1/holdings${query}`, user)
+    assert.equal(answer.status, 400)
+    assert.equal(codeOf(answer), 'invalid_params')
+    assert.match(answer.body.error.details[0], /^connectionId: /)
+  })
+}
+
+for (const query of [
+  '&accountId=',
+  '&accountIds=',
+  '&accountIds=,,',
+  '&accountId=a&accountId=b',
+  '&accountIds=a&accountIds=b',
+  '&connectionId=x',
+  `&accountIds=${'a'.repeat(4001)}`,
+]) {
+  test(`R11, R12: ${query.slice(0, 30)} is refused`, async () => {
+    const answer = await ask(query)
+    assert.equal(answer.status, 400)
+    assert.equal(codeOf(answer), 'invalid_params')
+  })
+}
+
+test('a banking connection is the wrong category, and the message names the right endpoints', async () => {
+  const bank = await plantBank(service, user, { accounts: [{}] })
+  for (const account of ['', `&accountId=${bank.accounts[0]?.id}`, '&accountIds=nobody']) {
+    const answer = await service.get(
+      `/v1/holdings?connectionId=${bank.connection.id}${account}`,
+      user,
+    )
+    assert.equal(answer.status, 400)
+    assert.equal(codeOf(answer), 'wrong_endpoint_for_category')
+    assert.match(answer.body.error.message, /\/v1\/transactions/)
+    assert.match(answer.body.error.message, /\/v1\/balances/)
+  }
+})
+
+test('R20: a refusal of the broker is shown in its words, cleaned of secrets', async () => {
+  const { userSecret, userId } = broker.person
+  service.sandbox.snaptrade.addFault({
+    when: ({ path }) => path.endsWith('/positions/all'),
+    does: {
+      kind: 'reply',
+      reply: { status: 400, body: { detail: `Bad input for ${userId}&userSecret=${userSecret}` } },
+    },
+  })
+  const answer = await ask('')
+  assert.equal(answer.status, 400)
+  assert.equal(codeOf(answer), 'upstream_bad_request')
+  assert.match(answer.body.error.message, /^Upstream rejected request: Bad input for /)
+  assert(!answer.text.includes(userSecret))
+  assert(!service.logLines.some((line) => line.includes(userSecret)))
+})
+
+test('R20b: of a revoked connection the provider is not asked', async () => {
+  const own = await linkBroker(service, user, [{ positions: [position()] }])
+  await service.app.store.connections.setStatus(own.connection.id, 'revoked')
+  service.sandbox.snaptrade.requests.length = 0
+  const answer = await service.get(`/v1/holdings?connectionId=${own.connection.id}`, user)
+  assert.equal(answer.status, 400)
+  assert.equal(codeOf(answer), 'upstream_bad_request')
+  assert.equal(answer.body.error.message, 'Upstream rejected request: consent withdrawn, reconnect')
+  assert.equal(service.sandbox.snaptrade.requests.length, 0)
+})
+
+test('R20b: an empty answer of a disabled connection is not believed', async () => {
+  const own = await linkBroker(service, user, [{ positions: [] }])
+  const [connection] = own.person.connections
+  assert(connection !== undefined)
+  connection.disabled = true
+  const answer = await service.get(`/v1/holdings?connectionId=${own.connection.id}`, user)
+  assert.equal(answer.status, 400)
+  assert.equal(codeOf(answer), 'upstream_bad_request')
+  assert.equal((await service.app.store.connections.find(own.connection.id))?.status, 'invalidated')
+})
+
+test('R20b: invalidated and pending_mfa are asked, the login may be mended', async () => {
+  const own = await linkBroker(service, user, [{ positions: [position()] }])
+  for (const status of ['invalidated', 'pending_mfa'] as const) {
+    await service.app.store.connections.setStatus(own.connection.id, status)
+    const answer = await service.get(`/v1/holdings?connectionId=${own.connection.id}`, user)
+    assert.equal(answer.status, 200)
+  }
+})
+
+test('R20: a connection deleted at the broker turns revoked', async () => {
+  const own = await linkBroker(service, user, [{ positions: [position()] }])
+  own.person.connections = []
+  const answer = await service.get(`/v1/holdings?connectionId=${own.connection.id}`, user)
+  assert.equal(answer.status, 400)
+  assert.equal(codeOf(answer), 'upstream_bad_request')
+  assert.equal((await service.app.store.connections.find(own.connection.id))?.status, 'revoked')
+})
+
+test('R20: a user secret that works no more invalidates the connection', async () => {
+  const own = await linkBroker(service, user, [{ positions: [position()] }])
+  own.person.userSecret = 'another'
+  const answer = await service.get(`/v1/holdings?connectionId=${own.connection.id}`, user)
+  assert.equal(answer.status, 400)
+  assert.equal((await service.app.store.connections.find(own.connection.id))?.status, 'invalidated')
+})

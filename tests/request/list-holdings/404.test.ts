@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { type Broker, linkBroker, position } from '#tests/support/broker.ts'
+import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+let service: Service
+let user: ServiceUser
+let broker: Broker
+let other: Broker
+let foreign: Broker
+before(async () => {
+  service = await startService()
+  user = await service.createUser()
+  broker = await linkBroker(service, user, [{ positions: [position()] }])
+  other = await linkBroker(service, user, [{ positions: [position()] }])
+  foreign = await linkBroker(service, await service.createUser(), [{ positions: [position()] }])
+})
+after(() => service.close())
+
+for (const path of ['/v1/holdings', '/v1/trades']) {
+  test(`R12: ${path}: an unknown, a foreign and a senseless connection are the same 404, byte for byte`, async () => {
+    const texts = new Set<string>()
+    for (const id of [randomUUID(), foreign.connection.id, 'nonsense', '%00', '../..', '%F0%9F']) {
+      const answer = await service.get(`${path}?connectionId=${id}`, user)
+      assert.equal(answer.status, 404)
+      assert.equal(codeOf(answer), 'connection_not_found')
+      texts.add(answer.text)
+    }
+    assert.equal(texts.size, 1)
+  })
+
+  test(`R12: ${path}: any bad account id is the same 404, among good ones too`, async () => {
+    const good = broker.accounts[0]?.id ?? ''
+    const texts = new Set<string>()
+    for (const bad of [
+      randomUUID(),
+      foreign.accounts[0]?.id,
+      other.accounts[0]?.id,
+      'nonsense',
+      `${good}0`,
+      `%20${good}`,
+    ]) {
+      for (const query of [`accountId=${bad}`, `accountIds=${bad}`, `accountIds=${good},${bad}`]) {
+        const url = `${path}?connectionId=${broker.connection.id}&${query}`
+        const answer = await service.get(url, user)
+        assert.equal(answer.status, 404, query)
+        assert.equal(codeOf(answer), 'account_not_found')
+        texts.add(answer.text)
+      }
+    }
+    assert.equal(texts.size, 1)
+  })
+
+  test(`${path}: an account that left the connection is not found, the connection goes on`, async () => {
+    const own = await linkBroker(service, user, [
+      { positions: [position()] },
+      { positions: [position()] },
+    ])
+    const [connection] = own.person.connections
+    const [stays, leaves] = own.accounts
+    assert(connection !== undefined && stays !== undefined && leaves !== undefined)
+    connection.accounts = connection.accounts.filter(({ id }) => id === stays.upstreamId)
+    await service.app.links.refreshConnection(own.connection.id, 'user')
+    const url = `${path}?connectionId=${own.connection.id}`
+    assert.equal(
+      codeOf(await service.get(`${url}&accountId=${leaves.id}`, user)),
+      'account_not_found',
+    )
+    assert.equal((await service.get(url, user)).status, 200)
+  })
+}
