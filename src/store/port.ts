@@ -138,7 +138,7 @@ export interface LoginStore {
   }): Promise<LoginRow>
   get(id: LoginId): Promise<LoginRow | null>
   list(userId: UserId): Promise<readonly LoginRow[]>
-  /** Forgets the login and its secret. */
+  /** Forgets the login and its secret, and with it every connection that still stands on it. */
   delete(id: LoginId): Promise<void>
 }
 
@@ -178,7 +178,7 @@ export interface ConnectionStore {
   save(connection: NewConnection): Promise<ConnectionRow>
   /** The provider gave the same link a new id (a renewed consent): ours stays. */
   repoint(id: ConnectionId, upstreamId: UpstreamId): Promise<void>
-  /** Changes nothing and bumps nothing when it has that status already. */
+  /** Changes nothing and bumps nothing when it has that status already. `deleting` is final: nothing follows it. */
   setStatus(id: ConnectionId, status: StoredStatus): Promise<void>
   /** Only ever forward in time. */
   setRefreshed(id: ConnectionId, at: number): Promise<void>
@@ -192,7 +192,8 @@ export interface AccountStore {
   listByConnection(userId: UserId, connectionId: ConnectionId): Promise<readonly AccountRow[]>
   /**
    * Makes the connection's accounts equal to `accounts`: known ones (by upstream id, or by their former one) keep our
-   * id, missing ones are hidden and get their id back when they return.
+   * id, missing ones are hidden and get their id back when they return. Of a connection that is gone or being deleted
+   * nothing is written and the answer is empty.
    */
   replace(
     connectionId: ConnectionId,

@@ -1,6 +1,7 @@
 /** The durable store on PostgreSQL: the port's promises, then what several processes on one database rely on. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { Client } from 'pg'
 import { openStore } from '#store/open-store.ts'
 import type { StoreChange } from '#store/port.ts'
 import { keyA } from '#tests/contract/store/place.ts'
@@ -76,6 +77,24 @@ function testSharing({ makePlace }: PostgresGround): void {
     )
     assert.equal((await two.keys.findCaller(hash))?.epoch, from + 20)
     await Promise.all([one.close(), two.close()])
+  })
+
+  test('a write that lost to a deadlock is tried again and succeeds', async () => {
+    const store = await place.open()
+    const { user, connection } = await addLink(store)
+    const holder = new Client({ connectionString: place.databaseUrl })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from users where id = $1 for update', [user.id])
+    // The store now holds the connection and waits for the user; the holder goes the other way.
+    const change = store.connections.setStatus(connection.id, 'revoked')
+    await settle()
+    await holder.query('select 1 from connections where id = $1 for update', [connection.id])
+    await holder.query('rollback')
+    await holder.end()
+    await change
+    assert.equal((await store.connections.find(connection.id))?.status, 'revoked')
+    await store.close()
   })
 
   test('instants, bytes and booleans lie in columns of their types', async () => {
