@@ -30,13 +30,13 @@ const keepSource = (_key: string, value: unknown, context?: { source?: string })
 
 /**
  * A parser for large pages: the numbers of the listed keys become strings of their source text, everything else is
- * parsed as usual. Inside a JSON string a quote is always escaped, so `"key":` can only be the end of a real key; a key
- * spelled with \u escapes stays a number, which callers must treat as a reason to use `parseExactJson`.
+ * parsed as usual. Inside a JSON string a quote is always escaped, so `"key":` with no backslash before it can only be a
+ * real key; a key spelled with \u escapes stays a number, which callers must treat as a reason to use `parseExactJson`.
  */
 export function makeNumberQuoter(keys: readonly string[]): (text: string) => unknown {
   const names = keys.map((key) => key.replace(/[^A-Za-z0-9_]/g, '')).join('|')
   const pattern = new RegExp(
-    `("(?:${names})"\\s*:\\s*)(-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)(?=\\s*[,}])`,
+    `(?<!\\\\)("(?:${names})"\\s*:\\s*)(-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)(?=\\s*[,}])`,
     'g',
   )
   return (text) => JSON.parse(text.replace(pattern, '$1"$2"'))

@@ -5,38 +5,40 @@
 import { compare, type Decimal, roundHalfEven } from './decimal.ts'
 
 /** ISO 4217, list one: currencies whose minor unit is not a hundredth. */
-const minorUnitDigits: Readonly<Record<string, number>> = {
-  BHD: 3,
-  BIF: 0,
-  CLF: 4,
-  CLP: 0,
-  DJF: 0,
-  GNF: 0,
-  IQD: 3,
-  ISK: 0,
-  JOD: 3,
-  JPY: 0,
-  KMF: 0,
-  KRW: 0,
-  KWD: 3,
-  LYD: 3,
-  OMR: 3,
-  PYG: 0,
-  RWF: 0,
-  TND: 3,
-  UGX: 0,
-  UYI: 0,
-  UYW: 4,
-  VND: 0,
-  VUV: 0,
-  XAF: 0,
-  XOF: 0,
-  XPF: 0,
-}
+const minorUnitDigits: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    BHD: 3,
+    BIF: 0,
+    CLF: 4,
+    CLP: 0,
+    DJF: 0,
+    GNF: 0,
+    IQD: 3,
+    ISK: 0,
+    JOD: 3,
+    JPY: 0,
+    KMF: 0,
+    KRW: 0,
+    KWD: 3,
+    LYD: 3,
+    OMR: 3,
+    PYG: 0,
+    RWF: 0,
+    TND: 3,
+    UGX: 0,
+    UYI: 0,
+    UYW: 4,
+    VND: 0,
+    VUV: 0,
+    XAF: 0,
+    XOF: 0,
+    XPF: 0,
+  }),
+)
 
 /** Fraction digits of a currency by ISO 4217; two for every code not listed as an exception. */
 export function currencyDigits(currency: string): number {
-  return minorUnitDigits[currency] ?? 2
+  return minorUnitDigits.get(currency) ?? 2
 }
 
 /** A three-letter upper-case code, or null. Providers' other texts are decided by the adapter. */
