@@ -91,12 +91,17 @@ export const deprecation: readonly HeaderName[] = ['Deprecation', 'Sunset', 'Lin
 /** Component names have no hyphens: `XCache`, `RetryAfter`. */
 const componentName = (name: HeaderName) => name.replaceAll('-', '')
 
+/** On a 503 it may be missing: nobody knows when a provider will be configured. */
+export const retryAfterIfKnown: JsonObject = {
+  'Retry-After': { $ref: '#/components/headers/RetryAfterIfKnown' },
+}
+
 /** Every header by component name. */
 export function makeHeaders(): JsonObject {
   const names = Object.keys(headers) as HeaderName[]
-  return Object.fromEntries(
-    names.map((name): [string, Json] => [componentName(name), headers[name]]),
-  )
+  const entries = names.map((name): [string, Json] => [componentName(name), headers[name]])
+  const ifKnown = { ...headers['Retry-After'], required: false }
+  return { ...Object.fromEntries(entries), RetryAfterIfKnown: ifKnown }
 }
 
 /** The `headers` map of a response. */

@@ -4,7 +4,13 @@
  */
 import { type ErrorName, errorCatalogue } from './errors.ts'
 import { errorExample, makeErrorExamples, replyExamples } from './openapi-examples.ts'
-import { deprecation, everywhere, type HeaderName, headerReferences } from './openapi-headers.ts'
+import {
+  deprecation,
+  everywhere,
+  type HeaderName,
+  headerReferences,
+  retryAfterIfKnown,
+} from './openapi-headers.ts'
 import { pascalCase } from './openapi-parameters.ts'
 import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
 import { commonErrors, type Operation, operations } from './operations.ts'
@@ -89,14 +95,16 @@ function errorResponse(
   status: number,
   names: readonly ErrorName[],
 ): JsonObject {
-  const own = ownHeaders(status)
   const examples = names.map((name): [string, Json] => [
     name,
     errorExample(name, operation?.name ?? null) ?? { $ref: `#/components/examples/${name}` },
   ])
   return {
     description: names.map(describeError).join('\n\n'),
-    headers: headerReferences([...everywhere, ...own, ...deprecationOf(operation)]),
+    headers: {
+      ...headerReferences([...everywhere, ...deprecationOf(operation)]),
+      ...ownHeaders(status),
+    },
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
@@ -111,9 +119,10 @@ function describeError(name: ErrorName): string {
   return code === null ? `Without a code: ${when}` : `\`${code}\`: ${when}`
 }
 
-function ownHeaders(status: number): readonly HeaderName[] {
-  if (status === 401) return ['WWW-Authenticate']
-  return status === 429 || status === 503 ? ['Retry-After'] : []
+function ownHeaders(status: number): JsonObject {
+  if (status === 401) return headerReferences(['WWW-Authenticate'])
+  if (status === 429) return headerReferences(['Retry-After'])
+  return status === 503 ? retryAfterIfKnown : {}
 }
 
 /** Reading R9: errors carry them too. */

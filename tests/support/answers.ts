@@ -1,10 +1,11 @@
 /**
  * Holds answers of the running service against the OpenAPI document that it serves: path, method and status are
  * documented, the body fits its schema with no field beyond it, the headers are there and valid. A request that the
- * document does not know must be answered `not_found`. It looks at nothing but the document and the two messages.
+ * document does not know must be answered `not_found`. The few rules that no schema can say stand here, by reading.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { errorCatalogue } from '#contract/errors.ts'
 
 export interface AskedRequest {
   readonly method: string
@@ -138,9 +139,15 @@ function checkKnown(
     if (headers.has(name) && !rules.documented.has(name))
       problems.push(`header ${name} is not documented for this status`)
   }
-  const body = answer.body as { error?: { code?: string }; pagination?: { hasMore?: boolean } }
+  const body = answer.body as {
+    error?: { code?: string; message?: string }
+    pagination?: { hasMore?: boolean }
+  }
   if (rules.codes !== null && !rules.codes.has(body?.error?.code))
     problems.push(`error code ${body?.error?.code ?? '(none)'} is not documented for this status`)
+  const isForNow = body?.error?.message !== errorCatalogue.provider_not_configured.message
+  if (answer.status === 503 && isForNow && !headers.has('retry-after'))
+    problems.push('header Retry-After is missing (readings R20, R20c)')
   if (answer.status !== 200 && headers.get('x-cache') === 'HIT')
     problems.push('X-Cache is HIT, but only 200s are cached')
   if (headers.has('x-service-truncated') && body?.pagination?.hasMore !== true)

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { errorCatalogue } from '#contract/errors.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { type GivenAnswer, makeAnswerChecker } from '#tests/support/answers.ts'
 
@@ -105,6 +106,13 @@ test('missing, invalid and misplaced headers are refused', () => {
   )
   const hit = failure(500, { message: 'no' }, { 'x-cache': 'HIT' })
   assert.throws(() => check(ask('/v1/accounts'), hit), /only 200s are cached/)
+})
+
+test('R20: a 503 tells when to come back, unless only the operator can mend it', () => {
+  const path = '/v1/holdings?connectionId=x'
+  const later = failure(503, { message: 'The provider is temporarily unavailable' })
+  assert.throws(() => check(ask(path), later), /Retry-After is missing/)
+  check(ask(path), failure(503, { message: errorCatalogue.provider_not_configured.message }))
 })
 
 test('R9: the deprecation headers are demanded without an accountId and refused with one', () => {
