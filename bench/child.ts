@@ -30,7 +30,12 @@ export async function startChild<Facts>(
   nodeArgs: readonly string[] = [],
 ): Promise<Child<Facts>> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [...args], {
-    execArgv: ['--disable-warning=ExperimentalWarning', '--expose-gc', ...nodeArgs],
+    execArgv: [
+      ...(process.env.CHILD_ARGS?.split(' ') ?? []),
+      '--disable-warning=ExperimentalWarning',
+      '--expose-gc',
+      ...nodeArgs,
+    ],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, NODE_ENV: 'production' },
   })
@@ -49,7 +54,7 @@ export async function startChild<Facts>(
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', () => resolve())
-        child.kill('SIGKILL')
+        child.disconnect()
       }),
   }
 }

@@ -1,19 +1,27 @@
-/** A whole Tributary for measuring: production settings, embedded engines, the emulators, limits that count but never refuse. */
+/** A whole Tributary for measuring: production settings, embedded engines, limits that count but never refuse. */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hashKey, mintKey } from '#auth/keys.ts'
 import { systemClock } from '#kernel/time.ts'
-import { prepareDemo } from '#sandbox/demo.ts'
-import { startSandbox } from '#sandbox/start.ts'
+import type { ProviderAccess } from '#providers/adapters.ts'
+import type { Credentials } from '#providers/port.ts'
 import { openApp } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
 import { makeLog } from '#src/log.ts'
 import { makeMetrics } from '#src/metrics.ts'
 import { loadSecrets } from '#src/secrets.ts'
 
-const uncounted = '1000000'
+const uncounted = '1000000000'
 
-export async function startMeasured() {
+export interface MeasuredOptions {
+  readonly access: ProviderAccess
+  /** Whose consents the one user has. */
+  readonly people: readonly Credentials[]
+}
+
+/** Starts it with one Professional user who has a key and is linked to `people`. */
+export async function startMeasured(options: MeasuredOptions) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tributary-bench-'))
   const config = readConfig({
     PORT: '0',
@@ -25,21 +33,35 @@ export async function startMeasured() {
     RATE_LIMIT_HEAVY: uncounted,
     CONCURRENCY_HEAVY: '1000',
   })
-  const clock = systemClock
-  const sandbox = await startSandbox({ clock })
   const app = await openApp({
     config,
     secrets: await loadSecrets(config),
-    access: sandbox.access,
-    clock,
+    access: options.access,
+    clock: systemClock,
     log: makeLog({ level: 'info', pretty: false }),
     metrics: makeMetrics(),
     checkReplies: false,
   })
   const { origins } = await app.listen()
-  const demo = await prepareDemo({ ...app, sandbox, clock, folder: config.storeDir })
-  const port = Number(new URL(origins.base).port)
-  const path = (limit: number) =>
-    `/v1/transactions?connectionId=${demo.connectionId}&accountId=${demo.accountId}&from=2026-01-01&limit=${limit}`
-  return { port, path, key: demo.users[0]?.key ?? '', app, sandbox, demo }
+  const user = await app.store.users.create({
+    email: 'bench@example.test',
+    timezone: null,
+    plan: 'professional',
+    status: 'active',
+    legacyUntil: null,
+    grandfathered: false,
+    createdAt: systemClock.now(),
+  })
+  if (user === 'taken') throw new Error('the store is not new')
+  const { key, prefix } = mintKey()
+  await app.store.keys.create({
+    userId: user.id,
+    name: 'bench',
+    prefix,
+    hash: hashKey(key),
+    createdAt: systemClock.now(),
+    expiresAt: null,
+  })
+  for (const credentials of options.people) await app.links.linkConnections(user.id, credentials)
+  return { app, key, userId: user.id, port: Number(new URL(origins.base).port) }
 }

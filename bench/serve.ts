@@ -22,5 +22,7 @@ export function serveChild(facts: unknown): void {
     loop.reset()
     process.send?.(usage)
   })
+  // The measuring process ends this one by letting go of it.
+  process.on('disconnect', () => process.exit(0))
   process.send?.(facts)
 }
