@@ -1,6 +1,6 @@
 /**
- * Ends one consent at its provider, as part of forgetting it here. A consent that is gone already counts as ended;
- * a provider that cannot be asked is told in words, since the connection then has to wait.
+ * Ends one consent at its provider, as part of forgetting it here. A consent that is gone already, or credentials that
+ * no longer open anything, count as ended; a provider that cannot be asked is told in words: the connection has to wait.
  */
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { ConnectionRow, LoginRow } from '#store/port.ts'

@@ -21,7 +21,7 @@ export type LinkConnections = (
 ) => Promise<readonly ConnectionRow[]>
 
 /**
- * Makes the action. It returns every connection of the login, newest first, whatever its status.
+ * Makes the action. It returns a connection for each link that the provider told of, newest first.
  * @throws ApiError `user_not_found`, `provider_not_configured`; `invalid_params` when the provider knows of no consent;
  * every upstream failure by the one mapping of the house.
  */
@@ -29,7 +29,7 @@ export function makeLinkConnections(deps: ActionDeps): LinkConnections {
   return (userId, credentials) =>
     deps.turns.take(userId, async () => {
       if ((await deps.store.users.find(userId)) === null) throw apiError('user_not_found')
-      const { identity, discovered } = await meet(deps, userId, credentials)
+      const { identity, discovered } = await meet(deps, credentials)
       if (discovered.length === 0) {
         throw apiError('invalid_params', {
           message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
@@ -58,7 +58,6 @@ export function makeLinkConnections(deps: ActionDeps): LinkConnections {
 /** Who the credentials belong to, and what they lead to. Nothing of it is stored yet. */
 async function meet(
   deps: ActionDeps,
-  userId: UserId,
   credentials: Credentials,
 ): Promise<{
   readonly identity: { readonly upstreamUserId: string; readonly secret: string | null }
@@ -66,21 +65,14 @@ async function meet(
 }> {
   const { provider } = credentials
   const adapter = getAdapter(deps.adapters, provider)
-  const logins = await deps.store.logins.list(userId)
+  const patience = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
   try {
-    return await askProvider(
-      provider,
-      { timeoutMs: deps.timeoutMs, priority: 'user' },
-      async (call) => {
-        const identity = await adapter.identify(credentials, call)
-        const former = logins.find(
-          (login) =>
-            login.provider === provider && login.upstreamUserId === identity.upstreamUserId,
-        )
-        const id = former?.id ?? newId<LoginId>()
-        return { identity, discovered: await adapter.discover({ id, ...identity }, call) }
-      },
-    )
+    return await askProvider(provider, patience, async (call) => {
+      const identity = await adapter.identify(credentials, call)
+      // The login has no row yet: an id for this conversation alone.
+      const login = { id: newId<LoginId>(), ...identity }
+      return { identity, discovered: await adapter.discover(login, call) }
+    })
   } catch (error) {
     throw error instanceof UpstreamError ? toApiError(error) : error
   }

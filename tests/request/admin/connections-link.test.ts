@@ -102,6 +102,18 @@ test('linking again revives a connection that was invalidated meanwhile', async 
   assert.deepEqual(new Set(mended.map((one) => one.id)), new Set(broken.map((one) => one.id)))
 })
 
+test('linking again marks what is gone at the provider as revoked and answers with what is there', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu'] })
+  const person = need(world, 'akahu').people.healthy
+  const id = await world.addUser('a@b.example')
+  await link(world, id, akahu)
+  person.accounts = person.accounts.filter((one) => one.connection.name !== 'Airpoints')
+  const there = await link(world, id, akahu)
+  assert.ok(there.every((one) => one.institutionName !== 'Airpoints'))
+  const all = listed(await world.ask('GET', `/admin/users/${id}/connections`))
+  assert.equal(only(all, (one) => one.institutionName === 'Airpoints').status, 'revoked')
+})
+
 test('a new token of the same person replaces the old one and makes no second login', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu'] })
   const id = await world.addUser('a@b.example')

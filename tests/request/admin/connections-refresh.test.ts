@@ -38,6 +38,30 @@ test('a refresh without news leaves cached answers alone', async (t) => {
   assert.equal((await world.store.keys.findCaller(hash))?.epoch, before?.epoch)
 })
 
+test('R10: link, a changed status and removal make what was cached for the user worthless', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const { hashKey } = await import('#auth/keys.ts')
+  const id = await world.addUser('a@b.example')
+  const key = await world.ask('POST', `/admin/users/${id}/keys`)
+  const hash = hashKey((key.body as { key: string }).key)
+  const epochs: number[] = []
+  const look = async () => epochs.push((await world.store.keys.findCaller(hash))?.epoch ?? -1)
+  await look()
+  await link(world, id, snaptrade)
+  await look()
+  const [broker] = need(world, 'snaptrade').people.healthy.connections
+  if (broker !== undefined) broker.disabled = true
+  const [row] = await world.store.connections.list(id as UserId)
+  await refresh(world, row?.id ?? '')
+  await look()
+  await world.ask('DELETE', `/admin/connections/${row?.id}`)
+  await look()
+  assert.deepEqual(
+    epochs,
+    [...new Set(epochs)].sort((a, b) => a - b),
+  )
+})
+
 test('an expired Fiskil consent is invalidated, a withdrawn one revoked, and the accounts stay', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const { consents } = need(world, 'fiskil').people.healthy

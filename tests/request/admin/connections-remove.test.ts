@@ -74,6 +74,15 @@ test('when the provider is down the connection is invisible at once and waits fo
   assert.deepEqual(await world.links.finishDeletions(), { done: 0, pending: 0 })
 })
 
+test('a connection whose credentials are refused for good is purged: there is nothing left to end', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const id = await world.addUser('a@b.example')
+  const [connection] = await link(world, id, snaptrade)
+  need(world, 'snaptrade').people.healthy.userSecret = 'rotated by somebody else'
+  assert.equal(await remove(world, connection?.id ?? ''), 204)
+  assert.equal(await remove(world, connection?.id ?? ''), 404)
+})
+
 test('asking again to remove a waiting connection tries at once', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade'] })
   const emulator = need(world, 'snaptrade')

@@ -88,13 +88,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   const place = makeSqlitePlace()
   const store = await place.open()
   const emulators = await startEmulators(options.providers ?? [], clock)
-  const adapters = makeAdapters({
-    access: toAccess(emulators),
-    timeoutMs: 5000,
-    clock,
-    report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
-    snaptradeBudget: async () => ({ allowed: true }),
-  })
+  const adapters = connect(emulators, clock)
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
   const deletions: Deletion[] = []
   const links = makeLinks({
@@ -136,15 +130,6 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     await place.remove()
   })
 
-  async function ask(method: Method, path: string, body?: unknown): Promise<Answer> {
-    return inject(door, {
-      method,
-      url: path,
-      headers: { authorization: `Bearer ${adminToken}` },
-      ...(body === undefined ? {} : { payload: body as object }),
-    })
-  }
-
   return {
     ...emulators,
     clock,
@@ -158,22 +143,40 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     readDisk: () => place.readAll(),
     async readAudit() {
       await store.close()
-      const db = new DatabaseSync(join(place.dataDir, 'tributary.db'), { readOnly: true })
-      try {
-        const statement = db.prepare(
-          'select actor, action, user_id, subject from audit order by rowid',
-        )
-        return statement.all() as unknown as AuditRow[]
-      } finally {
-        db.close()
-      }
+      return readAuditRows(place.dataDir)
     },
+    ...speakTo(door),
+  }
+}
+
+/** The calls that most tests make, with the admin token. */
+function speakTo(door: World['door']): Pick<World, 'ask' | 'addUser'> {
+  async function ask(method: Method, path: string, body?: unknown): Promise<Answer> {
+    return inject(door, {
+      method,
+      url: path,
+      headers: { authorization: `Bearer ${adminToken}` },
+      ...(body === undefined ? {} : { payload: body as object }),
+    })
+  }
+  return {
     ask,
     async addUser(email) {
       const { status, body } = await ask('POST', '/admin/users', { email })
       if (status !== 201) throw new Error(`no user was made: ${status}`)
       return (body as { id: string }).id
     },
+  }
+}
+
+/** Past the store, which has no reading of the audit yet: nobody but operators looks at it. */
+function readAuditRows(dataDir: string): AuditRow[] {
+  const db = new DatabaseSync(join(dataDir, 'tributary.db'), { readOnly: true })
+  try {
+    const statement = db.prepare('select actor, action, user_id, subject from audit order by rowid')
+    return statement.all() as unknown as AuditRow[]
+  } finally {
+    db.close()
   }
 }
 
@@ -204,6 +207,17 @@ async function startEmulators(
     akahu: wanted.includes('akahu') ? await startAkahuEmulator({ clock }) : null,
     snaptrade: wanted.includes('snaptrade') ? await startSnapTradeEmulator({ clock }) : null,
   }
+}
+
+/** The real adapters, pointed at the emulators. */
+function connect(emulators: Emulators, clock: StillClock) {
+  return makeAdapters({
+    access: toAccess(emulators),
+    timeoutMs: 5000,
+    clock,
+    report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
+    snaptradeBudget: async () => ({ allowed: true }),
+  })
 }
 
 function toAccess({ fiskil, akahu, snaptrade }: Emulators): ProviderAccess {
