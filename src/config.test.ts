@@ -87,7 +87,7 @@ test('every problem is reported in one go, one line each, in the order of the do
   })
   assert.deepEqual(problems, [
     'PORT: got "abc", should be a whole number from 0 to 65535',
-    'RATE_LIMIT_CHEAP: got "-1", should be a whole number from 0 to 1000000',
+    'RATE_LIMIT_CHEAP: got "-1", should be a whole number from 0 to 1000000000',
     'LOG_LEVEL: got "loud", should be one of fatal, error, warn, info, debug, trace, silent',
     'AKAHU_APP_SECRET: not set, should be set together with AKAHU_APP_TOKEN',
     'BASE_URL: not set, should be the public origin, since HOST is not a loopback address',
