@@ -1,0 +1,44 @@
+/** Proves that no configured secret is forgotten when the log is told what it must never print. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret } from '#kernel/secret.ts'
+import { readConfig } from './config.ts'
+import { makeLog } from './log.ts'
+import { listSecretTexts } from './secret-texts.ts'
+import { settings } from './settings.ts'
+
+const key = Buffer.alloc(32, 0xab)
+
+/** A value for every variable that is secret. */
+const values: Record<string, string> = {
+  DATABASE_URL: 'postgres://user:db%20canary@db/x',
+  REDIS_URL: 'redis://:redis-canary@cache',
+  SMTP_URL: 'smtps://user:100%canary@mail',
+  ENCRYPTION_KEY: key.toString('base64'),
+}
+
+test('no secret of the configuration reaches the log, whatever line it is in', () => {
+  const environment: Record<string, string> = {
+    FISKIL_CLIENT_ID: 'public-1',
+    SNAPTRADE_CLIENT_ID: 'public-2',
+  }
+  for (const [name, setting] of settings) {
+    if (setting.isSecret) environment[name] = values[name] ?? `${name.toLowerCase()}-canary`
+  }
+  const config = readConfig(environment)
+  const texts = listSecretTexts(config, {
+    adminToken: config.adminToken ?? new Secret(''),
+    encryptionKeys: config.encryptionKeys ?? new Secret([]),
+    adminTokenFile: null,
+    warnings: [],
+  })
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = makeLog({ level: 'info', pretty: false, secrets: texts, destination })
+  for (const value of Object.values(environment))
+    log.info(`plain ${value.replace(/^.*:(.*)@.*$/, '$1')}.`)
+  log.info({ hex: key.toString('hex'), decoded: 'db canary' })
+  assert.doesNotMatch(lines.join(''), /canary|abababab/)
+  assert.ok(!lines.join('').includes(key.toString('base64')))
+  assert.match(lines.join(''), /public-1/)
+})
