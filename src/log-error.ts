@@ -27,7 +27,8 @@ export function toLoggedError(error: unknown, depth = 1): LoggedError {
   const deeper = depth < maxDepth
   return {
     type: error.name === 'Error' ? error.constructor.name : error.name,
-    message: cut(error.message),
+    // A parser quotes the text that it could not read, and that text may be a provider's answer.
+    message: error instanceof SyntaxError ? 'a text could not be parsed' : cut(error.message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(typeof status === 'number' ? { status } : {}),
     ...(stack.length === 0 ? {} : { stack }),
