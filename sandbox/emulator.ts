@@ -189,10 +189,14 @@ async function drip(
 
 async function endless(response: ServerResponse, signal: AbortSignal): Promise<void> {
   const chunk = Buffer.alloc(65_536, 32)
+  let wake = () => {}
+  // One listener each for the whole answer: one per wait would pile up by the thousand.
+  response.on('drain', () => wake()).on('close', () => wake())
   response.writeHead(200, { 'content-type': 'application/json' })
   while (!response.destroyed && !signal.aborted) {
-    if (response.write(chunk)) await sleep(0)
-    else
-      await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
+    const drained = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    await (response.write(chunk) ? sleep(0) : drained)
   }
 }
