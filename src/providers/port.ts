@@ -132,7 +132,7 @@ export type PageCursor = string
 
 /** What can be told of a row without mapping it. */
 export interface RowHead {
-  /** Identity for leaving out a row that the provider sends twice within one read. */
+  /** Identity for leaving out a row that the provider sends twice within one read; unique over all its accounts. */
   readonly id: string
   readonly account: AccountRef
   /** When it counts for `from` and `to`. */

@@ -20,11 +20,11 @@ interface StoredPage<Page> {
   readonly cursor: PageCursor | null
   readonly body: Uint8Array
   /** Rows of the page that match the query, in its order. */
-  readonly wanted: readonly number[]
+  readonly wanted: Int32Array
   /** When each of them counts. */
-  readonly times: readonly number[]
+  readonly times: Float64Array
   /** For trades: 1 for the first of identical fills, 2, 3 … for the later ones (reading R24a). */
-  readonly copies: readonly number[] | null
+  readonly copies: Int32Array | null
   /** Kept only while the request that reads or shows it lasts. */
   parsed: Page | null
 }
@@ -43,12 +43,15 @@ interface Stream<Page> {
   row: number
 }
 
-/** Where a merged row stands. */
-interface Place {
-  readonly stream: number
-  readonly page: number
-  readonly row: number
-}
+/**
+ * Where a merged row stands: stream, page and row packed into one number. A walk holds thousands of them, and plain
+ * numbers cost the collector nothing.
+ */
+type Place = number
+const rowsPerPage = 2 ** 20
+const pagesPerStream = 2 ** 20
+const toPlace = (stream: number, page: number, row: number): Place =>
+  (stream * pagesPerStream + page) * rowsPerPage + row
 
 /** The kind of row that a kind of page holds. */
 export type RowOf<Page extends RowPage<unknown>> = ReturnType<Page['map']>
@@ -117,25 +120,23 @@ export function makeWalk<Page extends RowPage<unknown>>(
 
   /** Takes a page in: which rows are wanted, and what comes after it. */
   function append(stream: Stream<Page>, cursor: PageCursor | null, page: Page): void {
-    const wanted: number[] = []
-    const times: number[] = []
-    const copies: number[] | null = source.keyOf === undefined ? null : []
-    const { from, to } = stream.query.window
+    const found = new Int32Array(page.length)
+    const seenAt = new Float64Array(page.length)
+    let count = 0
+    const from = stream.query.window.from ?? Number.NEGATIVE_INFINITY
+    const to = stream.query.window.to ?? Number.POSITIVE_INFINITY
     for (let index = 0; index < page.length; index += 1) {
       const head = page.head(index)
-      if (head === null) continue
-      if ((from !== null && head.time < from) || (to !== null && head.time > to)) continue
-      const identity = `${head.account.id}${head.id}`
-      if (stream.seenRows.has(identity)) continue
-      stream.seenRows.add(identity)
-      wanted.push(index)
-      times.push(head.time)
-      if (source.keyOf === undefined || copies === null) continue
-      const key = source.keyOf(page, index)
-      const copy = (stream.copies.get(key) ?? 0) + 1
-      stream.copies.set(key, copy)
-      copies.push(copy)
+      if (head === null || head.time < from || head.time > to) continue
+      if (stream.seenRows.has(head.id)) continue
+      stream.seenRows.add(head.id)
+      found[count] = index
+      seenAt[count] = head.time
+      count += 1
     }
+    const wanted = found.slice(0, count)
+    const times = seenAt.slice(0, count)
+    const copies = source.keyOf === undefined ? null : countCopies(stream, page, wanted)
     stream.pages.push({ cursor, body: page.body, wanted, times, copies, parsed: page })
     stream.ownRows += page.ownRows
     bytes += page.body.length + wanted.length * 96
@@ -145,6 +146,16 @@ export function makeWalk<Page extends RowPage<unknown>>(
       throw malformed('the pages go round in a circle')
     }
     stream.seenCursors.add(page.next)
+  }
+
+  /** Numbers identical fills, in the provider's order from the first row of the read (reading R24a). */
+  function countCopies(stream: Stream<Page>, page: Page, wanted: Int32Array): Int32Array {
+    return wanted.map((index) => {
+      const key = source.keyOf?.(page, index) ?? ''
+      const copy = (stream.copies.get(key) ?? 0) + 1
+      stream.copies.set(key, copy)
+      return copy
+    })
   }
 
   /** Moves rows into the merged order as far as it is certain: while every unfinished stream has a row to compare. */
@@ -171,18 +182,23 @@ export function makeWalk<Page extends RowPage<unknown>>(
       }
       const stream = best === null ? undefined : streams[best]
       if (best === null || stream === undefined) return
-      merged.push({ stream: best, page: stream.page, row: stream.row })
+      merged.push(toPlace(best, stream.page, stream.row))
       stream.row += 1
     }
+  }
+
+  function at(place: Place): { stream: Stream<Page>; page: StoredPage<Page>; row: number } {
+    const above = Math.floor(place / rowsPerPage)
+    const stream = streams[Math.floor(above / pagesPerStream)]
+    const page = stream?.pages[above % pagesPerStream]
+    if (stream === undefined || page === undefined) throw new Error('a merged row has no page')
+    return { stream, page, row: place % rowsPerPage }
   }
 
   /** Pages that are still to be mapped stay parsed; the others are dropped as soon as they are counted. */
   function dropParsed(from: number, until: number): void {
     const needed = new Set<StoredPage<Page>>()
-    for (const place of merged.slice(from, until)) {
-      const page = streams[place.stream]?.pages[place.page]
-      if (page !== undefined) needed.add(page)
-    }
+    for (const place of merged.slice(from, until)) needed.add(at(place).page)
     for (const stream of streams) {
       for (const [index, page] of stream.pages.entries()) {
         const isMerged =
@@ -240,14 +256,10 @@ export function makeWalk<Page extends RowPage<unknown>>(
 
   function show(offset: number, limit: number): WalkWindow<RowOf<Page>>['rows'] {
     return merged.slice(offset, offset + limit).map((place) => {
-      const stream = streams[place.stream]
-      const stored = stream?.pages[place.page]
-      const index = stored?.wanted[place.row]
-      if (stream === undefined || stored === undefined || index === undefined) {
-        throw new Error('a merged row has no page')
-      }
-      stored.parsed ??= source.reader.open(stream.query, stored.cursor, stored.body)
-      return { row: stored.parsed.map(index) as RowOf<Page>, copy: stored.copies?.[place.row] ?? 1 }
+      const { stream, page, row } = at(place)
+      page.parsed ??= source.reader.open(stream.query, page.cursor, page.body)
+      const index = page.wanted[row] ?? -1
+      return { row: page.parsed.map(index) as RowOf<Page>, copy: page.copies?.[row] ?? 1 }
     })
   }
 

@@ -17,18 +17,18 @@ export function makeTokenCheck(
   const wanted = hash('sha256', deps.adminToken.reveal(), 'buffer')
 
   return async (request) => {
+    const header = request.headers.authorization
+    const token = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
+    // The right token always opens: somebody else's guesses must not lock the operator out.
+    if (timingSafeEqual(hash('sha256', token, 'buffer'), wanted)) return
     const bucket = `admin-token:${request.ip}`
-    const state = await deps.windows.peek(bucket, failuresPerMinute, windowMs)
-    if (state.remaining === 0) {
+    const state = await deps.windows.take(bucket, failuresPerMinute, windowMs)
+    if (!state.allowed) {
       throw apiError('rate_limited', {
         message: 'Too many requests with a wrong admin token',
         retryAfterSeconds: Math.max(1, Math.ceil(state.resetMs / 1000)),
       })
     }
-    const header = request.headers.authorization
-    const token = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
-    if (timingSafeEqual(hash('sha256', token, 'buffer'), wanted)) return
-    await deps.windows.take(bucket, failuresPerMinute, windowMs)
     if (header === undefined) {
       throw apiError('missing_authorization', {
         message: 'Authorization header is missing; send "Authorization: Bearer <ADMIN_TOKEN>"',
