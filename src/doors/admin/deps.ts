@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { PlanSettings } from '#auth/plans.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { Links } from '#src/links/links.ts'
+import type { Links } from '#links/links.ts'
 import type { WindowStore } from '#store/kv-port.ts'
 import type { Store } from '#store/port.ts'
 
