@@ -9,8 +9,7 @@ const awayClasses: ReadonlySet<string> = new Set(['08', '53', '58'])
 
 /**
  * read_only_sql_transaction (a standby after a failover), lock_not_available, query_canceled (statement timeout),
- * admin_shutdown, crash_shutdown, cannot_connect_now, idle_in_transaction_session_timeout, in_failed_sql_transaction
- * never: that one is ours.
+ * admin_shutdown, crash_shutdown, cannot_connect_now, idle_in_transaction_session_timeout.
  */
 const awayCodes: ReadonlySet<string> = new Set([
   '25006',

@@ -8,7 +8,7 @@ import { postgresTypes } from './postgres-codec.ts'
 import { toStoreError } from './postgres-failure.ts'
 
 /** One wait for a connection, one statement at the server, one answer on the wire. */
-export const connectTimeoutMs = 2_000
+const connectTimeoutMs = 2_000
 const statementTimeoutMs = 10_000
 const answerTimeoutMs = 12_000
 const idleInTransactionMs = 30_000
