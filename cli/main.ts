@@ -1,10 +1,11 @@
 /**
  * The command `tributary` as a process: its arguments and environment go in, its exit code comes out. No logic here.
  */
+import { environment } from './config.ts'
 import { run } from './run.ts'
 
 process.exitCode = await run(process.argv.slice(2), {
-  environment: process.env,
+  environment,
   workingDirectory: process.cwd(),
   input: process.stdin,
   out: (text) => void process.stdout.write(text),
