@@ -6,12 +6,34 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
+import {
+  answerTunnel,
+  answerUnparsed,
+  hasProperHost,
+  refuseHost,
+  toOriginForm,
+} from './unparsed-requests.ts'
 
 export interface PublicServerOptions {
   /** The REST lane; it also answers for whatever no door owns. */
   readonly lane: (request: IncomingMessage, response: ServerResponse) => void
   /** Mounts the other doors. */
   readonly mount: (fastify: FastifyInstance) => Promise<void>
+  readonly times?: ListenerTimes
+}
+
+/** How long the listener waits for a client, in milliseconds. */
+export interface ListenerTimes {
+  /** For a whole head, from the connection or from its first byte. */
+  readonly headers: number
+  /** For a whole request, its body included. */
+  readonly request: number
+  /** Between two requests. */
+  readonly keepAlive: number
+  /** For a sign of life while an answer is awaited or written. Must be longer than any answer takes. */
+  readonly silence: number
+  /** How often heads and requests are looked at. */
+  readonly check: number
 }
 
 export interface PublicServer {
@@ -21,14 +43,18 @@ export interface PublicServer {
   drain(graceMs: number): Promise<void>
 }
 
-const headersTimeoutMs = 15_000
-const requestTimeoutMs = 30_000
-/** Above the idle time of the usual proxies in front (60 s), so that they close first. */
-const keepAliveTimeoutMs = 75_000
+export const listenerTimes: ListenerTimes = {
+  headers: 15_000,
+  request: 30_000,
+  /** Above the idle time of the usual proxies in front (60 s), so that they close first. */
+  keepAlive: 75_000,
+  silence: 300_000,
+  check: 5000,
+}
 const maxConnections = 10_000
 
 export async function makePublicServer(options: PublicServerOptions): Promise<PublicServer> {
-  const { lane } = options
+  const { lane, times = listenerTimes } = options
   let draining = false
   let server: Server | null = null
 
@@ -36,13 +62,16 @@ export async function makePublicServer(options: PublicServerOptions): Promise<Pu
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     serverFactory: (handler) => {
-      server = makeServer((request, response) => {
+      server = makeServer(times, (request, response) => {
+        if (!hasProperHost(request)) return refuseHost(response)
+        request.url = toOriginForm(request.url ?? '/')
         if (draining) response.shouldKeepAlive = false
-        if (isRest(request.url ?? '/')) lane(request, response)
+        if (isRest(request.url)) lane(request, response)
         else handler(request, response)
       })
       return server
     },
+    clientErrorHandler: answerUnparsed,
     // A path that cannot be decoded is owned by nobody.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
@@ -77,17 +106,27 @@ export async function makePublicServer(options: PublicServerOptions): Promise<Pu
   }
 }
 
-function makeServer(handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
+function makeServer(
+  times: ListenerTimes,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
   const server = createServer(
     {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
-      connectionsCheckingInterval: 5000,
+      headersTimeout: times.headers,
+      requestTimeout: times.request,
+      keepAliveTimeout: times.keepAlive,
+      connectionsCheckingInterval: times.check,
+      // Judged by `hasProperHost`, so that the refusal is the envelope.
+      requireHostHeader: false,
     },
     handler,
   )
   server.maxConnections = maxConnections
+  // A client that stops reading its answer holds nothing for ever.
+  server.timeout = times.silence
+  // RFC 9110 §10.1.1: an expectation that nobody knows may be ignored.
+  server.on('checkExpectation', handler)
+  server.on('connect', (_request, socket) => answerTunnel(socket))
   return server
 }
 
