@@ -44,7 +44,8 @@ function run(name: string, args: readonly string[]): boolean {
   const ok = result.status === 0
   console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
   if (ok) return true
-  console.log(`${result.stdout}${result.stderr}`.trimEnd())
+  // The rows of dots tell nothing that the list of failures below them does not.
+  console.log(`${result.stdout}${result.stderr}`.replace(/^[.X]+\n/gm, '').trimEnd())
   if (result.error !== undefined) console.log(result.error.message)
   return false
 }
