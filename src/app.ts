@@ -25,7 +25,7 @@ import { makeSealer } from '#store/seal.ts'
 import { type Config, type Origins, toOrigins } from './config.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { makePublicServer } from './public-server.ts'
+import { listenerTimes, makePublicServer } from './public-server.ts'
 import { makeReports } from './reports.ts'
 import type { Secrets } from './secrets.ts'
 import { version } from './version.ts'
@@ -125,6 +125,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   })
   const server = await makePublicServer({
     lane: rest.lane,
+    times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
     mount: async (fastify) => {
       await fastify.register(docsDoor, {
         document: makeOpenApi({ baseUrl: config.baseUrl ?? toOrigins(config).base, version }),

@@ -48,7 +48,7 @@ export const listenerTimes: ListenerTimes = {
   request: 30_000,
   /** Above the idle time of the usual proxies in front (60 s), so that they close first. */
   keepAlive: 75_000,
-  silence: 300_000,
+  silence: 240_000,
   check: 5000,
 }
 const maxConnections = 10_000
