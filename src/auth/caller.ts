@@ -4,6 +4,7 @@
  */
 import type { UserId } from '#kernel/ids.ts'
 import type { PlanRow } from '#store/port.ts'
+import type { Scope } from './scopes.ts'
 
 export interface Caller {
   readonly userId: UserId
@@ -12,6 +13,8 @@ export interface Caller {
   /** IANA zone of the user, or the contract's default. */
   readonly timezone: string
   readonly plan: PlanRow
+  /** What was granted; an API key has every scope. */
+  readonly scopes: readonly Scope[]
   /** Part of every cache key: grows when cached answers of this user become worthless (reading R10). */
   readonly epoch: number
 }

@@ -7,6 +7,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { hashKey, isKeyShaped } from '#auth/keys.ts'
+import { allScopes } from '#auth/scopes.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -137,6 +138,7 @@ function toCaller(row: CallerRow): Caller {
       legacyUntil: row.legacyUntil,
       grandfathered: row.grandfathered,
     },
+    scopes: allScopes,
     epoch: row.epoch,
   }
 }

@@ -49,6 +49,13 @@ export interface CallerRow extends PlanRow {
   readonly expiresAt: number | null
 }
 
+/** What a request needs to know of a user who came with an agent's token. */
+export interface UserAccessRow extends PlanRow {
+  readonly userId: UserId
+  readonly timezone: string | null
+  readonly epoch: number
+}
+
 export interface LoginRow {
   readonly id: LoginId
   readonly userId: UserId
@@ -101,6 +108,8 @@ export interface UserStore {
   list(): Promise<readonly UserRow[]>
   /** By id or e-mail address. */
   find(idOrEmail: string): Promise<UserRow | null>
+  /** Plan, zone and epoch in one read; null when there is no such user. */
+  findAccess(id: UserId): Promise<UserAccessRow | null>
   setPlan(id: UserId, plan: PlanRow): Promise<UserRow | null>
   setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
   /** Deletes the user with everything of theirs; false when there was none. */

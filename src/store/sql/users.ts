@@ -46,6 +46,22 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
     list: () =>
       db.selectFrom('users').select(columns).orderBy('created_at').orderBy('id').execute(),
     find: (idOrEmail) => findUser(db, idOrEmail),
+    async findAccess(id) {
+      const row = await db
+        .selectFrom('users')
+        .select([
+          'id as userId',
+          'timezone',
+          'plan',
+          'plan_status as status',
+          'legacy_until as legacyUntil',
+          'grandfathered',
+          'epoch',
+        ])
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row ?? null
+    },
     setPlan(id, plan) {
       return write(async (tx, touched) => {
         const row = await tx
