@@ -1,12 +1,14 @@
 /**
- * Who lives in the Akahu emulator: one file of data. A new person is an entry here (or one added to `people` at run
- * time): accounts made with `account`, and switches.
+ * Who lives in the Akahu emulator with a plain life: one file of data. A new person is an entry here (or one added to
+ * `people` at run time): accounts made with `account`, and switches. Those who show one state are in `states.ts`.
  */
 import { addDays, type Clock } from '#kernel/time.ts'
-import type { AkahuAccount, AkahuInstitution, AkahuPeople, AkahuPerson } from './people.ts'
+import { account, type Grow, institutions, noisyToken, person, toUserToken } from './making.ts'
+import type { AkahuAccount, AkahuPeople } from './people.ts'
 import { todayIn } from './people.ts'
 import { busy, creditCard, everyday, foreign, homeLoan, savings, wallet } from './recipes.ts'
-import { centsText, centsToken, digest, type GrowthOptions, makeGrowth } from './rows.ts'
+import { digest, type GrowthOptions, makeGrowth } from './rows.ts'
+import { makeStates, stateNames } from './states.ts'
 
 /** The app of the demo; with these the adapter is configured in sandbox mode. */
 export const demoApp = {
@@ -15,61 +17,14 @@ export const demoApp = {
 } as const
 
 /** The user token of every person that ships. */
-export const demoUserTokens = {
-  healthy: 'user_token_ckhealthy00000000000000000',
-  history: 'user_token_ckhistory00000000000000000',
-} as const
+export const demoUserTokens: Readonly<Record<PersonName, string>> = makeTokens()
 
-function institution(name: string, type: AkahuInstitution['connection_type']): AkahuInstitution {
-  const _id = `conn_${digest(name)}`
-  return { _id, name, logo: `https://cdn.akahu.nz/logos/connections/${_id}`, connection_type: type }
-}
+export type PersonName = 'healthy' | 'history' | (typeof stateNames)[number]
 
-export const institutions = {
-  kiwibank: institution('Kiwibank', 'official'),
-  asb: institution('ASB', 'official'),
-  amex: institution('American Express', 'classic'),
-  sharesies: institution('Sharesies', 'classic'),
-  airpoints: institution('Airpoints', 'classic'),
-} as const
-
-type AccountParts = Pick<AkahuAccount, 'connection' | 'name' | 'type' | 'balance'> &
-  Partial<AkahuAccount>
-
-/** An account with everything that is not told made up: ACTIVE, with transactions, refreshed as it grows. */
-function account(key: string, parts: AccountParts): AkahuAccount {
-  return {
-    _id: `acc_${digest(key)}`,
-    ...(parts._credentials === undefined
-      ? { _authorisation: `auth_${digest(`${key.split('.')[0]}.${parts.connection._id}`)}` }
-      : {}),
-    status: 'ACTIVE',
-    attributes: ['TRANSACTIONS', 'TRANSFER_FROM', 'TRANSFER_TO'],
-    refreshed: {},
-    rows: [],
-    pending: [],
-    ...parts,
-  }
-}
-
-function person(name: keyof typeof demoUserTokens, accounts: AkahuAccount[]): AkahuPerson {
-  return {
-    user: {
-      _id: `user_${digest(name)}`,
-      email: `${name}@example.test`,
-      preferred_name: name === 'healthy' ? 'Aroha Healthy' : 'Tama History',
-      access_granted_at: '2026-01-12T02:30:00.000Z',
-    },
-    userToken: demoUserTokens[name],
-    accounts,
-    enriched: true,
-    emptyPageEvery: null,
-  }
-}
-
-/** What a bank that adds up floats writes: the tail of binary noise that was recorded at the real one. */
-function noisyToken(cents: number): string {
-  return cents > 0 ? `${centsText(cents - 1)}9999999997` : centsToken(cents)
+function makeTokens(): Record<PersonName, string> {
+  const names = ['healthy', 'history', ...stateNames] as const
+  const tokens = names.map((name) => [name, toUserToken(name)] as const)
+  return Object.fromEntries(tokens) as Record<PersonName, string>
 }
 
 const healthyDays = 548
@@ -77,34 +32,41 @@ const historyDays = 675
 /** 675 days of 8 rows are 5,400 rows, all within two years. */
 const historyRowsPerDay = 8
 
-/** The people that ship, with their rows up to the clock's day still to be grown (`bringUpToDate`). */
+/** The people that ship; what they have is made when it is first looked at, as it stands by then. */
 export function makeDemoPeople(seed: string, clock: Clock): AkahuPeople {
   const today = todayIn(clock)
   const growth = (days: number, options: Omit<GrowthOptions, 'seed' | 'since'>) => ({
     growth: makeGrowth({ seed, since: addDays(today, -days), ...options }),
   })
-  const history = account('history.main', {
-    connection: institutions.asb,
-    name: 'Streamline Business',
-    type: 'CHECKING',
-    formatted_account: '12-3022-0456789-00',
-    balance: { currency: 'NZD', current: '0', available: '25000', limit: '25000' },
-    ...growth(historyDays, {
-      style: 'nz-midnight',
-      recipe: busy(historyRowsPerDay),
-      openingCents: 1_000_000,
-    }),
-  })
   return {
-    healthy: person(
-      'healthy',
-      healthyAccounts((options) => growth(healthyDays, options)),
-    ),
-    history: person('history', [history]),
+    healthy: person('healthy', 'Aroha Healthy', {
+      clock,
+      makeAccounts: () => healthyAccounts((options) => growth(healthyDays, options)),
+    }),
+    history: person('history', 'Tama History', {
+      clock,
+      makeAccounts: () => historyAccounts((options) => growth(historyDays, options)),
+    }),
+    ...makeStates({ clock, grow: (options) => growth(healthyDays, options) }),
   }
 }
 
-type Grow = (options: Omit<GrowthOptions, 'seed' | 'since'>) => Pick<AkahuAccount, 'growth'>
+function historyAccounts(grow: Grow): AkahuAccount[] {
+  return [
+    account('history.main', {
+      connection: institutions.asb,
+      name: 'Streamline Business',
+      type: 'CHECKING',
+      formatted_account: '12-3022-0456789-00',
+      balance: { currency: 'NZD', current: '0', available: '25000', limit: '25000' },
+      ...grow({
+        style: 'nz-midnight',
+        recipe: busy(historyRowsPerDay),
+        openingCents: 1_000_000,
+      }),
+    }),
+  ]
+}
 
 function healthyAccounts(grow: Grow): AkahuAccount[] {
   return [...bankAccounts(grow), ...otherAccounts(grow)]

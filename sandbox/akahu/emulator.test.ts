@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { institutions } from './demo.ts'
 import { type AkahuEmulator, demoApp, demoUserTokens, startAkahuEmulator } from './emulator.ts'
+import { institutions } from './making.ts'
 import { migrateAccount } from './people.ts'
 
 const now = Date.parse('2026-11-20T21:15:00.000Z')

@@ -6,7 +6,7 @@ import type { Clock } from '#kernel/time.ts'
 import { type Emulator, startEmulator } from '../emulator.ts'
 import type { AkahuApp } from './auth.ts'
 import { demoApp, makeDemoPeople } from './demo.ts'
-import { type AkahuPeople, bringUpToDate } from './people.ts'
+import type { AkahuPeople } from './people.ts'
 import { answer } from './routes.ts'
 import { makeTokenDesk } from './tokens.ts'
 
@@ -34,7 +34,6 @@ export interface AkahuEmulator extends Emulator {
 export async function startAkahuEmulator(options: AkahuEmulatorOptions): Promise<AkahuEmulator> {
   const { clock, seed = 'tributary', credentials: app = demoApp } = options
   const people = makeDemoPeople(seed, clock)
-  for (const person of Object.values(people)) bringUpToDate(person, clock)
   const tokens = makeTokenDesk(app, clock)
   const site = { app, people, tokens, clock }
   const emulator = await startEmulator((request) => answer(request, site), {

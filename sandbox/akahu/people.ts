@@ -3,6 +3,8 @@
  * INACTIVE, revoke a token or move an account by changing it. Who is in it is decided in `demo.ts`.
  */
 import { type Clock, getZone } from '#kernel/time.ts'
+import type { Mood } from '../mood.ts'
+import type { PersonName } from './demo.ts'
 
 export interface AkahuInstitution {
   readonly _id: string
@@ -30,6 +32,8 @@ export interface AkahuRow {
     groups: { personal_finance: { _id: string; name: string } }
   }
   meta?: Record<string, unknown>
+  /** Pending from then on, until `date`; absent: seen when it is posted. */
+  seenFrom?: string
   /** Laid over the row as it is sent, so that it can be broken in any way; `undefined` removes a field. */
   overrides?: Record<string, unknown>
 }
@@ -62,7 +66,7 @@ export interface AccountGrowth {
   grow(account: AkahuAccount, day: string): void
 }
 
-export interface AkahuPerson {
+export interface AkahuPerson extends Mood {
   readonly user: { _id: string; email?: string; preferred_name?: string; access_granted_at: string }
   /** Null once the whole token was revoked: every user endpoint answers 401. */
   userToken: string | null
@@ -73,11 +77,7 @@ export interface AkahuPerson {
   emptyPageEvery: number | null
 }
 
-export interface AkahuPeople {
-  readonly healthy: AkahuPerson
-  readonly history: AkahuPerson
-  [name: string]: AkahuPerson
-}
+export type AkahuPeople = Record<PersonName, AkahuPerson> & Record<string, AkahuPerson>
 
 export const newZealand = getZone('Pacific/Auckland')
 const msPerDay = 86_400_000
@@ -101,9 +101,9 @@ function daysAfter(after: string, until: string): string[] {
 }
 
 /** Lets the rows of the days that have come since the last look appear, as Akahu's daily refresh would. */
-export function bringUpToDate(person: AkahuPerson, clock: Clock): void {
+export function bringUpToDate(accounts: readonly AkahuAccount[], clock: Clock): void {
   const today = todayIn(clock)
-  for (const account of person.accounts) {
+  for (const account of accounts) {
     const { growth } = account
     if (growth === undefined || account.status === 'INACTIVE' || growth.through >= today) continue
     for (const day of daysAfter(growth.through, today)) growth.grow(account, day)

@@ -4,8 +4,9 @@
  */
 import nzfcc from '#providers/akahu/nzfcc.data.json' with { type: 'json' }
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
+import { heedMood } from '../mood.ts'
 import { type AkahuApp, authenticateApp, authenticateUser } from './auth.ts'
-import { institutions } from './demo.ts'
+import { institutions } from './making.ts'
 import {
   type AkahuAccount,
   type AkahuPeople,
@@ -28,7 +29,7 @@ const notFound = () => refusal(404, 'Not found')
 const maxIdsPerLookup = 100
 
 /** Answers one request. */
-export function answer(request: EmulatorRequest, site: Site): EmulatorReply {
+export async function answer(request: EmulatorRequest, site: Site): Promise<EmulatorReply> {
   if (!request.path.startsWith('/v1/')) return notFound()
   const parts = request.path.slice('/v1/'.length).split('/')
   const what = `${request.method} ${parts[0]}`
@@ -40,7 +41,11 @@ export function answer(request: EmulatorRequest, site: Site): EmulatorReply {
   if (known === undefined) return notFound()
   const caller = authenticateUser(request, site.app, site.people)
   if ('refused' in caller) return caller.refused
-  bringUpToDate(caller.person, site.clock)
+  if (parts.includes('transactions')) {
+    const failure = await heedMood(caller.person)
+    if (failure !== null) return failure
+  }
+  bringUpToDate(caller.person.accounts, site.clock)
   return known({ request, site, person: caller.person, path: parts.slice(1) })
 }
 
@@ -93,21 +98,29 @@ function getAccounts(call: UserCall): EmulatorReply {
   if (path.length === 1) return itemReply(accountToWire(account))
   if (list !== 'transactions' || path.length > 3) return notFound()
   if (pending === undefined) return transactionsPage(request, person, [account], site.clock.now())
-  return pending === 'pending' ? pendingReply(person, [account]) : notFound()
+  return pending === 'pending' ? pendingReply(call, [account]) : notFound()
 }
 
-function getTransactions({ person, path, request, site }: UserCall): EmulatorReply {
+function getTransactions(call: UserCall): EmulatorReply {
+  const { person, path, request, site } = call
   if (path.length === 0) {
     return transactionsPage(request, person, person.accounts, site.clock.now())
   }
-  return path.join('/') === 'pending' ? pendingReply(person, person.accounts) : notFound()
+  return path.join('/') === 'pending' ? pendingReply(call, person.accounts) : notFound()
 }
 
-function pendingReply(person: AkahuPerson, accounts: readonly AkahuAccount[]): EmulatorReply {
+function pendingReply(
+  { person, site }: UserCall,
+  accounts: readonly AkahuAccount[],
+): EmulatorReply {
+  const now = new Date(site.clock.now()).toISOString()
   return itemsReply(
-    accounts.flatMap((account) =>
-      account.pending.map((row) => toPendingWire(row, account, person)),
-    ),
+    accounts.flatMap((account) => {
+      const ripening = account.rows.filter(
+        ({ seenFrom, date }) => seenFrom !== undefined && seenFrom <= now && date > now,
+      )
+      return [...account.pending, ...ripening].map((row) => toPendingWire(row, account, person))
+    }),
   )
 }
 

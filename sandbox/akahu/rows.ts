@@ -17,6 +17,11 @@ export interface Happening {
   readonly meta?: Record<string, unknown>
   /** The number token when it shall not be the plain one of `cents`. */
   readonly amount?: string
+  /** Minutes after midnight in New Zealand at which it is posted; absent: as the style says. */
+  readonly minute?: number
+  /** For how many minutes before that it is pending. */
+  readonly pendingMinutes?: number
+  readonly overrides?: Record<string, unknown>
 }
 
 export interface Day {
@@ -144,9 +149,11 @@ export function makeGrowth(options: GrowthOptions): AccountGrowth {
     const random = makeRandom(name)
     options.recipe(day, random).forEach((happening, index) => {
       cents += happening.cents
-      account.rows.push(
-        toRow(happening, `${name}|${index}`, stamp(options.style, text, random), cents),
-      )
+      const date =
+        happening.minute === undefined
+          ? stamp(options.style, text, random)
+          : minuteOf(text, happening.minute)
+      account.rows.push(toRow(happening, `${name}|${index}`, date, cents))
     })
     if (account.balance !== null) account.balance.current = balanceToken(cents)
   }
@@ -155,7 +162,7 @@ export function makeGrowth(options: GrowthOptions): AccountGrowth {
 }
 
 function toRow(happening: Happening, name: string, date: string, cents: number): AkahuRow {
-  const { shop: at, meta } = happening
+  const { shop: at, meta, pendingMinutes, overrides } = happening
   return {
     _id: `trans_${digest(name)}`,
     created_at: date,
@@ -167,6 +174,10 @@ function toRow(happening: Happening, name: string, date: string, cents: number):
     type: happening.type,
     ...(at === undefined ? {} : { merchant: merchantOf(at), category: at.category }),
     ...(meta === undefined ? {} : { meta }),
+    ...(pendingMinutes === undefined
+      ? {}
+      : { seenFrom: new Date(Date.parse(date) - pendingMinutes * 60_000).toISOString() }),
+    ...(overrides === undefined ? {} : { overrides }),
   }
 }
 
@@ -181,4 +192,8 @@ function stamp(style: StampStyle, day: string, random: Random): string {
   if (style === 'nz-midnight') return new Date(midnight).toISOString()
   // Between one second past midnight and 22:00 local, so that it is never mistaken for a day-only stamp.
   return new Date(midnight + random.int(1_000, 22 * 3_600_000)).toISOString()
+}
+
+function minuteOf(day: string, minute: number): string {
+  return new Date(newZealand.startOfDay(day) / 1000 + minute * 60_000).toISOString()
 }

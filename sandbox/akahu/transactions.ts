@@ -112,7 +112,7 @@ function readCursor(text: string | null, of: string): Position | null {
 
 /** A row as it is sent. */
 export function toWire(row: AkahuRow, account: AkahuAccount, person: AkahuPerson): unknown {
-  const { overrides, merchant, category, ...plain } = row
+  const { overrides, merchant, category, seenFrom: _, ...plain } = row
   const enrichment = person.enriched ? { merchant, category } : {}
   return {
     ...plain,

@@ -10,6 +10,7 @@ import {
   type EmulatorRequest,
   startEmulator,
 } from '../emulator.ts'
+import { heedMood } from '../mood.ts'
 import { dataError, serviceError } from './answers.ts'
 import {
   type FiskilApiVersion,
@@ -113,6 +114,10 @@ async function answerData(routes: Routes, request: EmulatorRequest): Promise<Emu
   if (person !== null && person.latencyMs > 0)
     await sleep(person.latencyMs, undefined, { ref: false })
   if (person?.failure != null) return person.failure
+  if (person !== null && request.path === '/v1/banking/transactions') {
+    const failure = await heedMood(person)
+    if (failure !== null) return failure
+  }
   return route({ request, person, clock: routes.clock })
 }
 

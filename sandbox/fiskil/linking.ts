@@ -6,7 +6,8 @@ import type { Clock } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { serviceError } from './answers.ts'
 import { endUserBody, showEndUser } from './consents.ts'
-import { makeFreshConsent, makePerson, type People } from './people.ts'
+import { makeFreshConsent, makePerson } from './making.ts'
+import type { People } from './people.ts'
 import { institutions, type SandboxPerson } from './world.ts'
 
 interface Session {
@@ -71,7 +72,7 @@ function createEndUser(desk: Desk, request: EmulatorRequest): EmulatorReply {
   const { email, name } = readFields(request.body)
   if (typeof email !== 'string' || !email.includes('@')) return refuse('"email" is required')
   const key = nextId(desk, 'linked')
-  const person = makePerson(key, typeof name === 'string' ? name : '', [])
+  const person = makePerson(key, typeof name === 'string' ? name : '', () => [])
   person.email = email
   desk.people[key] = person
   return { status: 201, body: { end_user_id: person.endUserId } }

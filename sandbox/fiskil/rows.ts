@@ -6,7 +6,8 @@ import { makeRandom, type Random } from '../seed.ts'
 import { type Merchant, merchants, travelMerchants } from './merchants.ts'
 import type { SandboxRow } from './world.ts'
 
-export type Habit = 'everyday' | 'saver' | 'card' | 'loan' | 'deposit' | 'travel' | 'busy'
+/** What one day brings to an account. */
+export type Habit = (day: Day) => SandboxRow[]
 
 export interface RowSource {
   readonly seed: string
@@ -24,17 +25,19 @@ const busyRowsPerDay = 8
 export function makeGrowth(source: RowSource): (day: number) => SandboxRow[] {
   return (day) => {
     const random = makeRandom(`${source.seed}:${source.accountId}:${day}`)
-    return habits[source.habit]({ source, day, random })
+    return source.habit({ source, day, random })
   }
 }
 
-interface Day {
+export interface Day {
   readonly source: RowSource
+  /** Days since the epoch. */
   readonly day: number
   readonly random: Random
 }
 
-const habits: Readonly<Record<Habit, (day: Day) => SandboxRow[]>> = {
+/** The habits of ordinary accounts. */
+export const habits = {
   everyday: (day) => [...everydayDuties(day), ...purchases(day, day.random.int(0, 3), merchants)],
   saver: (day) => [...interest(day, 'INTEREST_PAID', [120, 4800]), ...savings(day)],
   card: (day) => [...cardDuties(day), ...purchases(day, day.random.int(0, 2), merchants)],
@@ -42,10 +45,10 @@ const habits: Readonly<Record<Habit, (day: Day) => SandboxRow[]>> = {
   deposit: (day) => interest(day, 'INTEREST_PAID', [9000, 9900]),
   travel: (day) => (day.day % 90 < 12 ? purchases(day, 2, travelMerchants) : []),
   busy: (day) => purchases(day, busyRowsPerDay, merchants),
-}
+} as const satisfies Readonly<Record<string, Habit>>
 
 /** Card purchases: pending when made, posted the day after. */
-function purchases(day: Day, count: number, list: readonly Merchant[]): SandboxRow[] {
+export function purchases(day: Day, count: number, list: readonly Merchant[]): SandboxRow[] {
   const { random } = day
   return Array.from({ length: count }, () => {
     const shop = random.pick(list)
@@ -218,12 +221,13 @@ function repayment(day: Day): SandboxRow[] {
 }
 
 /** A row that posts at the moment it is made. */
-function instantRow(day: Day, fields: Record<string, unknown>): SandboxRow {
+export function instantRow(day: Day, fields: Record<string, unknown>): SandboxRow {
   const ms = day.day * msPerDay + day.random.int(0, 86_399) * 1000
   return makeRow(day, { executedMs: ms, postedMs: ms, fields })
 }
 
-function makeRow(
+/** A row that is seen from `executedMs` on, pending until `postedMs`, then posted; `fields` are laid over. */
+export function makeRow(
   { source, random }: Day,
   made: { executedMs: number; postedMs: number; fields: Record<string, unknown> },
 ): SandboxRow {
@@ -258,7 +262,7 @@ function category(primary: string, secondary: string): Record<string, string> {
 }
 
 /** Whole cents as text: -5 is "-0.05". */
-function money(cents: number): string {
+export function money(cents: number): string {
   const digits = String(Math.abs(cents)).padStart(3, '0')
   return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
 }

@@ -3,6 +3,7 @@
  * and sandbox commands may change at any time. It knows neither HTTP nor how made-up rows are invented.
  */
 import type { EmulatorReply } from '../emulator.ts'
+import type { Mood } from '../mood.ts'
 
 /**
  * One transaction. It is invisible before `seenFromMs`, pending until `postsAtMs`, posted afterwards. `body` is the
@@ -40,7 +41,7 @@ export interface SandboxConsent {
   accounts: SandboxAccount[]
 }
 
-export interface SandboxPerson {
+export interface SandboxPerson extends Mood {
   endUserId: string
   email: string
   name: string

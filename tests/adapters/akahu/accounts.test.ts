@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Balance } from '#contract/resources.ts'
-import { institutions } from '#sandbox/akahu/demo.ts'
+import { institutions } from '#sandbox/akahu/making.ts'
 import { demoApp, demoUserTokens } from '#sandbox/akahu/emulator.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
 import { call, connectionOf, failureOf, firstAccount, loginFor, makeGround } from './setup.ts'

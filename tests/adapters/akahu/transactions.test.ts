@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
 import { makeDateReader } from '#providers/akahu/dates.ts'
-import { institutions } from '#sandbox/akahu/demo.ts'
+import { institutions } from '#sandbox/akahu/making.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
 import {
   call,

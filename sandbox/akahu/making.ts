@@ -1,0 +1,85 @@
+/**
+ * What the people of the Akahu emulator are made of: institutions, accounts and persons with everything that is not
+ * told made up. It decides nothing about who exists.
+ */
+import type { Clock } from '#kernel/time.ts'
+import { defer } from '../defer.ts'
+import {
+  type AkahuAccount,
+  type AkahuInstitution,
+  type AkahuPerson,
+  bringUpToDate,
+} from './people.ts'
+import { centsText, centsToken, digest, type GrowthOptions } from './rows.ts'
+
+function institution(name: string, type: AkahuInstitution['connection_type']): AkahuInstitution {
+  const _id = `conn_${digest(name)}`
+  return { _id, name, logo: `https://cdn.akahu.nz/logos/connections/${_id}`, connection_type: type }
+}
+
+/** Every institution that this Akahu knows. */
+export const institutions = {
+  kiwibank: institution('Kiwibank', 'official'),
+  asb: institution('ASB', 'official'),
+  amex: institution('American Express', 'classic'),
+  sharesies: institution('Sharesies', 'classic'),
+  airpoints: institution('Airpoints', 'classic'),
+} as const
+
+export type AccountParts = Pick<AkahuAccount, 'connection' | 'name' | 'type' | 'balance'> &
+  Partial<AkahuAccount>
+
+/** An account with everything that is not told made up: ACTIVE, with transactions, refreshed as it grows. */
+export function account(key: string, parts: AccountParts): AkahuAccount {
+  return {
+    _id: `acc_${digest(key)}`,
+    ...(parts._credentials === undefined
+      ? { _authorisation: `auth_${digest(`${key.split('.')[0]}.${parts.connection._id}`)}` }
+      : {}),
+    status: 'ACTIVE',
+    attributes: ['TRANSACTIONS', 'TRANSFER_FROM', 'TRANSFER_TO'],
+    refreshed: {},
+    rows: [],
+    pending: [],
+    ...parts,
+  }
+}
+
+/** Lets an account grow from eighteen months or more back, by a recipe. */
+export type Grow = (options: Omit<GrowthOptions, 'seed' | 'since'>) => Pick<AkahuAccount, 'growth'>
+
+/** A person whose accounts are made, and grown up to the clock's day, when they are first looked at. */
+export function person(
+  name: string,
+  called: string,
+  life: { readonly clock: Clock; readonly makeAccounts: () => AkahuAccount[] },
+): AkahuPerson {
+  const made: AkahuPerson = {
+    user: {
+      _id: `user_${digest(name)}`,
+      email: `${name}@example.test`,
+      preferred_name: called,
+      access_granted_at: '2026-01-12T02:30:00.000Z',
+    },
+    userToken: toUserToken(name),
+    accounts: [],
+    enriched: true,
+    emptyPageEvery: null,
+  }
+  defer(made, 'accounts', () => {
+    const accounts = life.makeAccounts()
+    bringUpToDate(accounts, life.clock)
+    return accounts
+  })
+  return made
+}
+
+/** The user token of the person of this name. */
+export function toUserToken<Name extends string>(name: Name): string {
+  return `user_token_ck${name.padEnd(24, '0')}`
+}
+
+/** What a bank that adds up floats writes: the tail of binary noise that was recorded at the real one. */
+export function noisyToken(cents: number): string {
+  return cents > 0 ? `${centsText(cents - 1)}9999999997` : centsToken(cents)
+}

@@ -1,0 +1,178 @@
+/**
+ * What the people of the Fiskil sandbox are made of: persons, consents and accounts with everything that is not told
+ * made up from the seed. It decides nothing about who exists.
+ */
+import { defer } from '../defer.ts'
+import { makeRandom } from '../seed.ts'
+import { type Habit, habits, makeGrowth } from './rows.ts'
+import {
+  dayNumber,
+  growAccount,
+  type SandboxAccount,
+  type SandboxConsent,
+  type SandboxPerson,
+} from './world.ts'
+
+export interface Birth {
+  readonly seed: string
+  readonly nowMs: number
+}
+
+const msPerDay = 86_400_000
+const eighteenMonths = 548
+
+/** A person who has nothing wrong with them. What they have at their banks is made when it is first asked for. */
+export function makePerson(
+  key: string,
+  name: string,
+  makeConsents: () => SandboxConsent[],
+): SandboxPerson {
+  const person: SandboxPerson = {
+    endUserId: toEndUserId(key),
+    email: `${key}@sandbox.example`,
+    name,
+    deleted: false,
+    latencyMs: 0,
+    failure: null,
+    consents: [],
+  }
+  defer(person, 'consents', makeConsents)
+  return person
+}
+
+/** The id that links the person of this name. */
+export function toEndUserId(name: string): string {
+  return `eu_sandbox_${name}`
+}
+
+/** What a person who has just linked a bank of the sandbox finds there. */
+export function makeFreshConsent(birth: Birth, institutionId: string): SandboxConsent {
+  const consent = makeConsent(birth, { institutionId, ageDays: 0 })
+  consent.createdAtMs = birth.nowMs
+  const category = 'TRANS_AND_SAVINGS_ACCOUNTS'
+  consent.accounts = [
+    makeAccount(birth, consent, {
+      habit: habits.everyday,
+      category,
+      display: 'Everyday Account',
+      product: 'Everyday',
+      number: '20017743',
+      balance: ['1250.10', '1250.10'],
+    }),
+    makeAccount(birth, consent, {
+      habit: habits.saver,
+      category,
+      display: 'Goal Saver',
+      product: 'Goal Saver',
+      number: '20017751',
+      balance: ['9800.00', '9800.00'],
+    }),
+  ]
+  return consent
+}
+
+/** A live consent for a year from its making. */
+export function makeConsent(
+  birth: Birth,
+  options: { readonly institutionId: string; readonly ageDays: number },
+): SandboxConsent {
+  // The age is drawn from the present day, not the present moment: a sandbox restarted today is the same one.
+  const createdAtMs = (dayNumber(birth.nowMs) - options.ageDays) * msPerDay
+  return {
+    arrangementId: makeUuid(`${birth.seed}:consent:${options.institutionId}`),
+    institutionId: options.institutionId,
+    active: true,
+    createdAtMs,
+    expiresAtMs: createdAtMs + 365 * msPerDay,
+    terminationReason: '',
+    permissions: ['accounts', 'balances', 'transactions'],
+    synced: true,
+    accounts: [],
+  }
+}
+
+export interface AccountPlan {
+  readonly habit: Habit
+  readonly category: string
+  readonly display: string
+  readonly nickname?: string
+  readonly product: string
+  readonly number?: string
+  readonly masked?: string
+  readonly currency?: string
+  /** Current and available. */
+  readonly balance: readonly [string, string | null]
+  readonly limit?: string
+  /** Days from today, `until` excluded, for which rows are made once; absent: eighteen months, and growing. */
+  readonly days?: { readonly from: number; readonly until: number }
+}
+
+/** An account with its rows, and those of the days that come. */
+export function makeAccount(
+  birth: Birth,
+  consent: SandboxConsent,
+  plan: AccountPlan,
+): SandboxAccount {
+  const currency = plan.currency ?? 'AUD'
+  const accountId = makeUuid(`${birth.seed}:${consent.institutionId}:${plan.display}`)
+  const grow = makeGrowth({
+    seed: birth.seed,
+    accountId,
+    arrangementId: consent.arrangementId,
+    institutionId: consent.institutionId,
+    currency,
+    habit: plan.habit,
+  })
+  const body = accountBody(accountId, plan)
+  const balance = {
+    current_balance: plan.balance[0],
+    available_balance: plan.balance[1],
+    credit_limit: plan.limit ?? null,
+    amortised_limit: null,
+    currency,
+    purses: plan.category === 'TRAVEL_CARDS' ? [{ amount: plan.balance[0], currency }] : [],
+  }
+  const today = dayNumber(birth.nowMs)
+  if (plan.days === undefined) {
+    const account = { body, balance, rows: [], grow, grownThrough: today - eighteenMonths }
+    growAccount(account, birth.nowMs)
+    return account
+  }
+  const fixed: SandboxAccount = { body, balance, rows: [], grownThrough: today }
+  for (let day = today + plan.days.from; day < today + plan.days.until; day += 1) {
+    fixed.rows.push(...grow(day))
+  }
+  fixed.rows.sort((a, b) => b.postsAtMs - a.postsAtMs)
+  return fixed
+}
+
+function accountBody(accountId: string, plan: AccountPlan): SandboxAccount['body'] {
+  const number = plan.number
+  return {
+    account_id: accountId,
+    fiskil_id: `bank_acc_${accountId.replaceAll('-', '').slice(0, 24)}`,
+    display_name: plan.display,
+    ...(plan.nickname === undefined ? {} : { nickname: plan.nickname }),
+    product_name: plan.product,
+    product_category: plan.category,
+    masked_number: plan.masked ?? `xxxx${(number ?? '').slice(-4)}`,
+    ...(number === undefined ? {} : { account_number: number, bsb: '082-902' }),
+    account_ownership: 'ONE_PARTY',
+    is_owned: true,
+    open_status: 'OPEN',
+    creation_date: '2019-03-11',
+  }
+}
+
+/** A UUID (version 4 in form) that depends on the text alone. */
+function makeUuid(text: string): string {
+  const random = makeRandom(text)
+  const hex = Array.from({ length: 32 }, () => random.int(0, 15).toString(16)).join('')
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `a${hex.slice(17, 20)}`,
+    hex.slice(20),
+  ].join('-')
+}
