@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { type Ending, type Started, startProcess } from '#tests/support/process.ts'
+
+let folder: string
+let running: Started
+let welcome: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tributary-start-'))
+  running = startProcess({ DATA_DIR: folder })
+  welcome = await running.ready()
+})
+after(async () => {
+  running.child.kill('SIGTERM')
+  await running.ended
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function get(url: string, key?: string) {
+  const { statusCode, body } = await request(url, {
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+  })
+  return { status: statusCode, body: await body.text() }
+}
+
+/** It did not start, and says why in one line: no stack, no second sentence from elsewhere. */
+function assertOneLine(ending: Ending, pattern: RegExp): void {
+  assert.equal(ending.code, 1)
+  const lines = ending.stderr.trimEnd().split('\n')
+  assert.equal(lines.length, 1, ending.stderr)
+  assert.match(lines[0] ?? '', /^tributary: /)
+  assert.match(lines[0] ?? '', pattern)
+  assert.doesNotMatch(ending.stderr, /node:internal| at .*\.ts:/)
+}
+
+test('each printed key opens what its plan opens', async () => {
+  const base = running.printed('REST API')
+  const connections = JSON.parse(
+    (await get(`${base}/connections`, running.printed('professional'))).body,
+  )
+  assert(connections.data.length > 3)
+  const broker = connections.data.find((row: { category: string }) => row.category === 'brokerage')
+  const holdings = `${base}/holdings?connectionId=${broker.id}`
+  assert.equal((await get(holdings, running.printed('professional'))).status, 200)
+  assert.equal((await get(`${base}/accounts`, running.printed('developer'))).status, 200)
+  assert.equal((await get(holdings, running.printed('developer'))).status, 403)
+})
+
+test('the printed request returns transactions', async () => {
+  const line = /curl -s -H 'Authorization: Bearer (\S+)' '(\S+)'/.exec(welcome)
+  assert(line !== null)
+  const answer = await get(line[2] ?? '', line[1])
+  assert.equal(answer.status, 200)
+  assert(JSON.parse(answer.body).data.length > 0)
+})
+
+test('the printed addresses answer; health is on the admin listener and never on the public one', async () => {
+  assert.equal((await get(running.printed('API docs'))).status, 200)
+  assert.equal(JSON.parse((await get(running.printed('OpenAPI'))).body).openapi.slice(0, 3), '3.1')
+  assert.equal((await get(`${running.printed('Admin API')}/healthz`)).status, 200)
+  assert.equal((await get(`${running.printed('Admin API')}/readyz`)).status, 200)
+  const origin = new URL(running.printed('REST API')).origin
+  for (const path of ['/healthz', '/readyz', '/metrics', '/admin/users']) {
+    assert.equal((await get(origin + path)).status, 404, path)
+  }
+})
+
+test('off a terminal the log is JSON, a line each, before the welcome', () => {
+  const lines = welcome.slice(0, welcome.indexOf('Tributary is ready')).trim().split('\n')
+  for (const line of lines) if (line !== '') assert.equal(typeof JSON.parse(line).level, 'string')
+})
+
+test('a second start on the same data, a taken port, a store of the other mode: one line each, exit 1', async () => {
+  const port = new URL(running.printed('REST API')).port
+  const elsewhere = join(folder, 'elsewhere')
+  const [second, taken, otherMode] = await Promise.all([
+    startProcess({ DATA_DIR: folder }).ended,
+    startProcess({ DATA_DIR: elsewhere, PORT: port }).ended,
+    startProcess({ DATA_DIR: join(folder, 'sandbox'), SANDBOX: 'false' }).ended,
+  ])
+  assertOneLine(second, /in use|another process/)
+  assertOneLine(taken, new RegExp(`port ${port} is taken`))
+  assertOneLine(otherMode, /in use|another process|sandbox mode/)
+  assert.equal((await get(running.printed('OpenAPI'))).status, 200)
+})
+
+test('every wrong variable is told at once, no secret among them', async () => {
+  const { code, stderr } = await startProcess({
+    DATA_DIR: join(folder, 'wrong'),
+    PORT: 'zz',
+    LOG_LEVEL: 'loud',
+    RATE_LIMIT_HEAVY: '-1',
+    ENCRYPTION_KEY: 'sekrit-and-too-short',
+    DATABASE_URL: 'mysql://user:sekrit@host/db',
+    TRUST_PROXY: '300.1.2.3',
+  }).ended
+  assert.equal(code, 1)
+  for (const name of [
+    'PORT',
+    'LOG_LEVEL',
+    'RATE_LIMIT_HEAVY',
+    'ENCRYPTION_KEY',
+    'DATABASE_URL',
+    'TRUST_PROXY',
+  ]) {
+    assert.match(stderr, new RegExp(`^ +${name}: `, 'm'))
+  }
+  assert(!stderr.includes('sekrit'))
+})
+
+test('a database that does not answer is one line without its password, exit 1', async () => {
+  const ending = await startProcess({
+    DATA_DIR: join(folder, 'postgres'),
+    DATABASE_URL: 'postgres://user:sekrit@127.0.0.1:1/db',
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  }).ended
+  assertOneLine(ending, /127\.0\.0\.1:1/)
+  assert(!ending.stderr.includes('sekrit'))
+})
+
+test('after a stop: the same data with another ENCRYPTION_KEY or in the other mode is refused, as it was it opens with the same keys', async () => {
+  running.child.kill('SIGTERM')
+  assert.equal((await running.ended).code, 0)
+  const wrongKey = await startProcess({
+    DATA_DIR: folder,
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  }).ended
+  assertOneLine(wrongKey, /ENCRYPTION_KEY/)
+  const wrongMode = await startProcess({ DATA_DIR: join(folder, 'sandbox'), SANDBOX: 'false' })
+    .ended
+  assertOneLine(wrongMode, /made in sandbox mode and does not open in live mode/)
+  const key = running.printed('professional')
+  running = startProcess({ DATA_DIR: folder })
+  await running.ready()
+  assert.equal(running.printed('professional'), key)
+  assert.equal((await get(`${running.printed('REST API')}/accounts`, key)).status, 200)
+})
