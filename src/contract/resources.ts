@@ -208,13 +208,10 @@ export const Pagination = z
       .min(0)
       .nullable()
       .meta({ description: 'Exact when hasMore is false; null when unknown.' }),
-    limit: z
-      .int()
-      .min(1)
-      .meta({
-        description:
-          'Effective page size: clamped from the request, or the rows of a page that was cut short. The next page begins at offset + limit.',
-      }),
+    limit: z.int().min(0).meta({
+      description:
+        'Effective page size: clamped from the request, or the rows of a page that was cut short (0 when the page cap came before any). The next page begins at offset + limit.',
+    }),
     offset: z.int().min(0).meta({ description: 'Offset that produced the page.' }),
     hasMore: z
       .boolean()
