@@ -8,9 +8,9 @@ import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/port.ts'
 import { openApp } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
-import { makeLog } from '#src/log.ts'
-import { makeMetrics } from '#src/metrics.ts'
-import { loadSecrets } from '#src/secrets.ts'
+import { makeLog } from '#src/telemetry/log.ts'
+import { makeMetrics } from '#src/telemetry/metrics.ts'
+import { loadSecrets } from '#src/settings/secrets.ts'
 
 const uncounted = '1000000000'
 

@@ -1,10 +1,10 @@
 /**
- * Writes `docs/configuration.md` and `.env.example` from the one table of variables (`src/settings.ts`); with `--check`
+ * Writes `docs/configuration.md` and `.env.example` from the one table of variables (`src/settings/settings.ts`); with `--check`
  * it writes nothing and fails when they differ from it.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Setting } from '#src/setting.ts'
-import { chapters } from '#src/settings.ts'
+import type { Setting } from '#src/settings/setting.ts'
+import { chapters } from '#src/settings/settings.ts'
 
 type Chapter = Readonly<Record<string, Setting<unknown>>>
 
@@ -35,7 +35,7 @@ function makeDocument(): string {
 
 const introduction = `# Configuration
 
-<!-- Written by \`node scripts/pinned.js scripts/configuration.ts\` from src/settings.ts: edit that table, not this page. -->
+<!-- Written by \`node scripts/pinned.js scripts/configuration.ts\` from src/settings/settings.ts: edit that table, not this page. -->
 
 Tributary is configured by environment variables alone. They are read once, at the start. Everything that is wrong with
 them is reported in one go, one line per variable, and then nothing starts. An empty variable counts as unset. Without
@@ -69,7 +69,7 @@ function makeExample(): string {
   const head = [
     '# Every environment variable, with its default. Copy to .env, take the # off what you set, and load it, e.g. with',
     '#   set -a; . ./.env; set +a; npm start',
-    '# Written from src/settings.ts; details in docs/configuration.md.',
+    '# Written from src/settings/settings.ts; details in docs/configuration.md.',
   ].join('\n')
   const parts = chapterList.map(([title, chapter]) =>
     [`# --- ${title} ---`, ...Object.entries(chapter).map(toExampleLine)].join('\n\n'),
@@ -96,7 +96,7 @@ for (const [path, wanted] of outputs) {
   if (readExisting(url) === wanted) continue
   if (process.argv.includes('--check')) {
     console.error(
-      `${path} differs from src/settings.ts: run node scripts/pinned.js scripts/configuration.ts`,
+      `${path} differs from src/settings/settings.ts: run node scripts/pinned.js scripts/configuration.ts`,
     )
     process.exitCode = 1
   } else {

@@ -2,6 +2,7 @@
  * The composition root: the only file that knows every room. It opens what the configuration asks for, in the order in
  * which things need each other, and closes it in the reverse. It holds no rule of its own.
  */
+import type { FastifyInstance } from 'fastify'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
@@ -23,11 +24,11 @@ import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/port.ts'
 import { makeSealer } from '#store/seal.ts'
 import { type Config, type Origins, toOrigins } from './config.ts'
-import type { Log } from './log.ts'
-import type { Metrics } from './metrics.ts'
 import { listenerTimes, makePublicServer } from './public-server.ts'
-import { makeReports } from './reports.ts'
-import type { Secrets } from './secrets.ts'
+import type { Secrets } from './settings/secrets.ts'
+import type { Log } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+import { makeReports, type Reports } from './telemetry/reports.ts'
 import { version } from './version.ts'
 
 export interface AppOptions {
@@ -63,73 +64,18 @@ const snaptradeReserve = 50
 const walkBytes = 48 * 1024 * 1024
 
 export async function openApp(options: AppOptions): Promise<App> {
-  const { config, clock, log } = options
-  const reports = makeReports(log, options.metrics)
-  const encryptionKeys = options.secrets.encryptionKeys.reveal()
-  const store = await openStore({
-    databaseUrl: config.databaseUrl?.reveal() ?? null,
-    dataDir: config.storeDir,
-    mode: config.mode,
-    encryptionKeys,
-    log: reports.store,
-  })
-  const kv = await openKv({
-    redisUrl: config.redisUrl?.reveal() ?? null,
-    clock,
-    cacheMaxBytes: config.cache.maxBytes,
-    cacheMaxEntryBytes: config.cache.maxEntryBytes,
-    cacheKey: makeSealer(encryptionKeys).derive('kv'),
-    log,
-    metrics: reports.kv,
-  })
-  const adapters =
-    options.adapters ??
-    makeAdapters({
-      access: options.access,
-      timeoutMs: config.upstreamTimeoutMs,
-      clock,
-      report: reports.upstream,
-      snaptradeBudget: makeBudget({
-        windows: kv.windows,
-        name: 'snaptrade',
-        perMinute: snaptradePerMinute,
-        reserve: snaptradeReserve,
-      }),
-    })
-  const links = makeLinks({
-    store,
-    adapters,
-    clock,
-    timeoutMs: config.requestTimeoutMs,
-    report: reports.links,
-  })
-  const rest = makeRest({ ...options, store, kv, adapters, links, reports })
+  const { config } = options
+  const foundation = await openFoundation(options)
+  const { store, kv, adapters, links, reports } = foundation
+  const rest = makeRest({ ...options, ...foundation })
   let draining = false
-  const admin = makeAdminDoor({
-    store,
-    links,
-    clock,
-    windows: kv.windows,
-    adminToken: options.secrets.adminToken,
-    planSettings: config.plans,
-    listener: config.adminListener,
-    log,
-    metrics: {
-      contentType: options.metrics.contentType,
-      metrics: () => options.metrics.text(),
-    },
-    readiness: {
-      checks: { store: () => store.ping(), kv: () => kv.ping() },
-      isDraining: () => draining,
-    },
-  })
+  const admin = makeAdmin({ ...options, ...foundation }, () => draining)
   const server = await makePublicServer({
     lane: rest.lane,
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
     mount: async (fastify) => {
-      await fastify.register(docsDoor, {
-        document: makeOpenApi({ baseUrl: config.baseUrl ?? toOrigins(config).base, version }),
-      })
+      const baseUrl = toOrigins(config).base
+      await fastify.register(docsDoor, { document: makeOpenApi({ baseUrl, version }) })
     },
   })
   const sweep = startDeletionSweep(links.finishDeletions, { report: reports.links })
@@ -139,12 +85,10 @@ export async function openApp(options: AppOptions): Promise<App> {
     kv,
     links,
     async listen() {
-      const adminUrl = await admin.listen({
-        host: config.adminListener.host,
-        port: config.adminListener.port,
-      })
-      const port = await server.listen(config.listener.host, config.listener.port)
-      return { origins: toOrigins(config, port), adminUrl }
+      const { host, port } = config.adminListener
+      const adminUrl = await admin.listen({ host, port })
+      const publicPort = await server.listen(config.listener.host, config.listener.port)
+      return { origins: toOrigins(config, publicPort), adminUrl }
     },
     async close() {
       draining = true
@@ -159,16 +103,74 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
 }
 
-interface RestParts extends AppOptions {
+/** What every door stands on. */
+interface Foundation {
+  readonly reports: Reports
   readonly store: Store
   readonly kv: Kv
   readonly adapters: Adapters
   readonly links: Links
-  readonly reports: ReturnType<typeof makeReports>
+}
+
+async function openFoundation(options: AppOptions): Promise<Foundation> {
+  const { config, clock } = options
+  const reports = makeReports(options.log, options.metrics)
+  const encryptionKeys = options.secrets.encryptionKeys.reveal()
+  const store = await openStore({
+    databaseUrl: config.databaseUrl?.reveal() ?? null,
+    dataDir: config.storeDir,
+    mode: config.mode,
+    encryptionKeys,
+    log: reports.store,
+  })
+  const kv = await openKv({
+    redisUrl: config.redisUrl?.reveal() ?? null,
+    clock,
+    cacheMaxBytes: config.cache.maxBytes,
+    cacheMaxEntryBytes: config.cache.maxEntryBytes,
+    cacheKey: makeSealer(encryptionKeys).derive('kv'),
+    log: options.log,
+    metrics: reports.kv,
+  })
+  const adapters = options.adapters ?? openAdapters(options, kv, reports)
+  const timeoutMs = config.requestTimeoutMs
+  const links = makeLinks({ store, adapters, clock, timeoutMs, report: reports.links })
+  return { reports, store, kv, adapters, links }
+}
+
+function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
+  return makeAdapters({
+    access: options.access,
+    timeoutMs: options.config.upstreamTimeoutMs,
+    clock: options.clock,
+    report: reports.upstream,
+    snaptradeBudget: makeBudget({
+      windows: kv.windows,
+      name: 'snaptrade',
+      perMinute: snaptradePerMinute,
+      reserve: snaptradeReserve,
+    }),
+  })
+}
+
+function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): FastifyInstance {
+  const { config, store, kv, links, clock, log, metrics } = parts
+  return makeAdminDoor({
+    store,
+    links,
+    clock,
+    windows: kv.windows,
+    adminToken: parts.secrets.adminToken,
+    planSettings: config.plans,
+    listener: config.adminListener,
+    log,
+    metrics: { contentType: metrics.contentType, metrics: () => metrics.text() },
+    readiness: { checks: { store: () => store.ping(), kv: () => kv.ping() }, isDraining },
+  })
 }
 
 /** The read river, from throttle to guard. */
-function makeRest(parts: RestParts) {
+function makeRest(parts: AppOptions & Foundation) {
   const { config, store, kv, adapters, clock, reports } = parts
   const guard = makeGuard({
     breakers: kv.breakers,

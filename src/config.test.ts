@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { ConfigError, type Environment, readConfig, toOrigins } from './config.ts'
-import { settings } from './settings.ts'
+import { settings } from './settings/settings.ts'
 
 const read = (environment: Environment = {}) => readConfig(environment, '/srv/tributary')
 

@@ -5,10 +5,10 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { Secret } from '#kernel/secret.ts'
-import { findContradictions, findWarnings } from './config-check.ts'
-import { type Listener, toListener } from './listener.ts'
-import { type SettingName, settings, type Values } from './settings.ts'
-import type { TrustedProxies } from './trusted-proxies.ts'
+import { findContradictions, findWarnings } from './settings/config-check.ts'
+import { type Listener, toListener } from './settings/listener.ts'
+import { type SettingName, settings, type Values } from './settings/settings.ts'
+import type { TrustedProxies } from './settings/trusted-proxies.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

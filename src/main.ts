@@ -9,9 +9,10 @@ import { type Demo, prepareDemo } from '#sandbox/demo.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { type App, openApp } from './app.ts'
 import { type Config, readConfig } from './config.ts'
-import { type Log, makeLog } from './log.ts'
-import { makeMetrics } from './metrics.ts'
-import { loadSecrets } from './secrets.ts'
+import { listSecretTexts } from './settings/secret-texts.ts'
+import { loadSecrets } from './settings/secrets.ts'
+import { type Log, makeLog } from './telemetry/log.ts'
+import { makeMetrics } from './telemetry/metrics.ts'
 import { describeFailure, printWelcome } from './welcome.ts'
 
 async function start(): Promise<void> {
@@ -20,7 +21,7 @@ async function start(): Promise<void> {
   const log = makeLog({
     level: config.logLevel,
     pretty: process.stdout.isTTY === true,
-    secrets: [secrets.adminToken.reveal()],
+    secrets: listSecretTexts(config, secrets),
   })
   for (const warning of [...config.warnings, ...secrets.warnings]) log.warn(warning)
   const clock = systemClock

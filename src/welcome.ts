@@ -3,7 +3,7 @@
 import type { Demo } from '#sandbox/demo.ts'
 import { StoreOpenError } from '#store/failure.ts'
 import { type Config, ConfigError, type Origins } from './config.ts'
-import { SecretsError } from './secrets.ts'
+import { SecretsError } from './settings/secrets.ts'
 
 export interface Welcome {
   readonly config: Config

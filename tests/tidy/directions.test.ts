@@ -39,9 +39,10 @@ const imports: readonly Import[] = codeFiles.flatMap((from) =>
   }),
 )
 
-/** The room of a file below src; the files at its root are the app. */
+/** The room of a file below src; the files at its root, their settings and their telemetry are the app. */
 function roomOf(path: string): string {
   const [top = '', room = '', ...rest] = path.split('/')
+  if (top === 'src' && (room === 'settings' || room === 'telemetry')) return 'app'
   return top === 'src' && rest.length > 0 ? room : top === 'src' ? 'app' : top
 }
 
@@ -145,9 +146,9 @@ const homes: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /^src\/store\/sql\//,
   ioredis: /^src\/store\/kv\//,
   'lru-cache': /^src\/(?:store\/kv|gate|resources)\//,
-  'prom-client': /^src\/metrics\.ts$/,
-  pino: /^src\/log\.ts$/,
-  'pino-pretty': /^src\/log\.ts$/,
+  'prom-client': /^src\/telemetry\/metrics\.ts$/,
+  pino: /^src\/telemetry\/log\.ts$/,
+  'pino-pretty': /^src\/telemetry\/log\.ts$/,
   fastify: /^src\/(?:doors\/(?!rest\/)|\w[\w-]*\.ts)/,
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
-import { settings } from '#src/settings.ts'
+import { settings } from '#src/settings/settings.ts'
 import { exists, files, readText } from './tree.ts'
 
 const documents = files.filter((path) => path.endsWith('.md'))

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '#kernel/secret.ts'
-import { readConfig } from './config.ts'
-import { makeLog } from './log.ts'
+import { readConfig } from '../config.ts'
+import { makeLog } from '../telemetry/log.ts'
 import { listSecretTexts } from './secret-texts.ts'
 import { settings } from './settings.ts'
 

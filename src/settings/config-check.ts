@@ -2,7 +2,7 @@
  * What single variables cannot tell: combinations that cannot work (problems) and those that work but deserve a
  * sentence in the log (warnings). Neither ever shows a secret.
  */
-import type { Config, Environment } from './config.ts'
+import type { Config, Environment } from '../config.ts'
 import { isLoopbackHost, isSameListener } from './listener.ts'
 import { type SettingName, settings } from './settings.ts'
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, type FileHandle, link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
-import type { Config } from './config.ts'
+import type { Config } from '../config.ts'
 import { keyBytes, parseEncryptionKeys } from './encryption-keys.ts'
 
 export interface Secrets {

@@ -3,7 +3,7 @@
  * (`makeLog`), whatever shape they come in. Nothing else may ask for them.
  */
 import type { Secret } from '#kernel/secret.ts'
-import type { Config } from './config.ts'
+import type { Config } from '../config.ts'
 import type { Secrets } from './secrets.ts'
 
 /** The values that must never be printed: tokens, keys in their text forms, passwords inside URLs. */

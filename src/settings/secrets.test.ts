@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Environment, readConfig } from './config.ts'
+import { type Environment, readConfig } from '../config.ts'
 import { loadSecrets, SecretsError } from './secrets.ts'
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {

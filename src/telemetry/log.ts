@@ -4,7 +4,7 @@
  */
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
-import type { Config } from './config.ts'
+import type { Config } from '../config.ts'
 import { toLoggedError } from './log-error.ts'
 import { makeRedactor } from './redact.ts'
 
