@@ -1,0 +1,109 @@
+/** Redis dies and comes back while two processes are asked all the time: nobody is told, and no limit is forgotten. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Fleet, type FleetUser, startFleet, until } from './fleet.ts'
+import { type Sample, startLoad, tally } from './load.ts'
+import type { Answer, ServerProcess } from './server-process.ts'
+
+const limit = 300
+
+let fleet: Fleet
+before(async () => {
+  fleet = await startFleet({ env: { RATE_LIMIT_MID: String(limit) } })
+})
+after(() => fleet?.close())
+
+const cacheOf = (answer: Answer) => answer.headers['x-cache']
+const both = () => [fleet.one, fleet.two] as const
+
+test('Redis killed and started under load: no 5xx, BYPASS while away, HIT again afterwards', async () => {
+  const user = await fleet.createLinked()
+  const asks = both().flatMap((server) => [
+    () => server.get('/v1/accounts', user.key),
+    () => server.get('/v1/connections', user.key),
+    () => server.get(user.transactions(), user.key),
+  ])
+  const load = startLoad(asks)
+  await sleep(1000)
+  await fleet.redis.kill()
+  const diedAt = performance.now()
+  await sleep(2000)
+  await fleet.redis.start()
+  const backAt = performance.now()
+  await until('both use it again', async () =>
+    (await Promise.all(both().map((server) => isCached(server, user)))).every(Boolean),
+  )
+  const sharedAt = performance.now()
+  await sleep(1000)
+  const samples = await load.stop()
+
+  const of = (from: number, until: number) =>
+    samples.filter(({ startedAt, endedAt }) => startedAt >= from && endedAt < until)
+  assert.deepEqual(Object.keys(tally(samples)).sort(), ['200 BYPASS', '200 HIT', '200 MISS'])
+  const away = of(diedAt, backAt)
+  assert.ok(away.length > 100, String(away.length))
+  assert.deepEqual(Object.keys(tally(away)), ['200 BYPASS'])
+  const later = of(sharedAt, Number.POSITIVE_INFINITY)
+  assert.ok((tally(later)['200 HIT'] ?? 0) > later.length / 2, JSON.stringify(tally(later)))
+  assert.ok(backAt + 8000 > sharedAt, 'used again within seconds')
+  assert.ok(longest(samples) < 3000, `${longest(samples)} ms`)
+  for (const server of both()) assert.equal(await server.isReady(), true)
+})
+
+async function isCached(server: ServerProcess, user: FleetUser): Promise<boolean> {
+  return cacheOf(await server.get('/v1/categories', user.key)) === 'HIT'
+}
+
+const longest = (samples: readonly Sample[]) =>
+  Math.max(...samples.map(({ startedAt, endedAt }) => endedAt - startedAt))
+
+test('R6: while Redis is away each process holds the limits by itself, from nothing', async () => {
+  const user = await fleet.createLinked()
+  const path = `/v1/balances?accountIds=${user.accountId}`
+  await fleet.one.get(path, user.key)
+  await fleet.redis.kill()
+  const statusesOf = async (server: ServerProcess) => {
+    await until('the loss is noticed', async () => cacheOf(await askCheap(server)) === 'BYPASS')
+    const statuses: number[] = []
+    for (let round = 0; round < (limit + 30) / 10; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => server.get(path, user.key)),
+      )
+      statuses.push(...answers.map(({ status }) => status))
+    }
+    return statuses
+  }
+  const askCheap = (server: ServerProcess) => server.get('/v1/connections', user.key)
+  for (const server of both()) {
+    const statuses = await statusesOf(server)
+    assert.equal(statuses.filter((status) => status === 200).length, limit)
+    assert.equal(statuses.filter((status) => status === 429).length, 30)
+  }
+  await fleet.redis.start()
+})
+
+test('four places and three failures count in each process while Redis is away', async () => {
+  const user = await fleet.createLinked()
+  await fleet.redis.kill()
+  const { fiskil } = fleet.sandbox
+  const when = ({ path }: { readonly path: string }) => path === '/v1/banking/transactions'
+  const reads = () => fiskil.requests.filter(when).length
+  let queries = 0
+  const ask = () => {
+    queries += 1
+    return fleet.one.get(user.transactions(`&from=2026-01-01&limit=${queries}`), user.key)
+  }
+  fiskil.addFault({ when, times: 4, does: { kind: 'delay', ms: 1000 } })
+  const asked = reads()
+  const four = [ask(), ask(), ask(), ask()]
+  await until('four are at the provider', () => reads() === asked + 4)
+  assert.equal((await ask()).status, 429)
+  for (const answer of await Promise.all(four)) assert.equal(answer.status, 200)
+
+  fiskil.addFault({ when, does: { kind: 'reply', reply: { status: 500 } } })
+  for (const _ of [1, 2, 3]) assert.equal((await ask()).body.error.code, undefined)
+  assert.equal((await ask()).body.error.code, 'upstream_breaker_open')
+  fiskil.clearFaults()
+  await fleet.redis.start()
+})

@@ -1,0 +1,120 @@
+/**
+ * One real process of the product for tests: started from `src/main.ts` on free ports, asked over HTTP, signalled like
+ * an operator would. It knows nothing of what the process shares with others.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { Agent, request } from 'undici'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects, and fails when they are absent.
+  readonly body: any
+}
+
+export interface ServerProcess {
+  readonly baseUrl: string
+  /** Every line it has written so far. */
+  readonly output: readonly string[]
+  /** A GET with this key on a kept-alive connection. Rejects when no complete answer comes. */
+  get(path: string, key?: string): Promise<Answer>
+  /** One request to the admin API; throws unless the answer is a 2xx. */
+  admin(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Answer>
+  isReady(): Promise<boolean>
+  /** Resolves with how it ended: the exit code, or null when a signal ended it. */
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+}
+
+const entry = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const startDeadlineMs = 20_000
+/** No answer takes longer, whatever is down: a request that hangs fails its test. */
+const answerDeadlineMs = 20_000
+const adminToken = 'trib_admin_token_of_the_cluster_tests'
+
+/** Starts it with this environment and nothing of ours but the path; resolves when it listens. */
+export async function startServerProcess(
+  environment: Readonly<Record<string, string>>,
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PORT: '0', ADMIN_PORT: '0', ADMIN_TOKEN: adminToken, ...environment },
+  })
+  const output: string[] = []
+  const addresses = await readAddresses(child, output)
+  const agent = new Agent({ connections: 64, keepAliveTimeout: 30_000 })
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+
+  async function ask(url: string, options: Parameters<typeof request>[1]): Promise<Answer> {
+    const signal = AbortSignal.timeout(answerDeadlineMs)
+    const response = await request(url, { dispatcher: agent, signal, ...options })
+    const text = await response.body.text()
+    const body: unknown = text === '' ? null : JSON.parse(text)
+    return { status: response.statusCode, headers: response.headers, text, body }
+  }
+
+  return {
+    baseUrl: addresses.base,
+    output,
+    get: (path, key) =>
+      ask(addresses.base + path, {
+        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      }),
+    async admin(method, path, body) {
+      const answer = await ask(`${addresses.admin}/admin${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+        body: body === undefined ? null : JSON.stringify(body),
+      })
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`)
+      return answer
+    },
+    isReady: async () => (await ask(`${addresses.admin}/readyz`, {})).status === 200,
+    async stop(signal) {
+      child.kill(signal)
+      const code = await ended
+      await agent.destroy()
+      return code
+    },
+  }
+}
+
+/** Waits for the words that say where it listens. */
+async function readAddresses(
+  child: ChildProcess,
+  output: string[],
+): Promise<{ base: string; admin: string }> {
+  const ready = Promise.withResolvers<{ base: string; admin: string }>()
+  const fail = (why: string) => ready.reject(new Error([why, ...output].join('\n')))
+  for (const stream of [child.stdout, child.stderr]) {
+    let rest = ''
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      output.push(...lines)
+      const base = find(output, /REST API\s+(\S+)\/v1$/)
+      const admin = find(output, /Admin API\s+(\S+)/)
+      if (base !== null && admin !== null) ready.resolve({ base, admin })
+    })
+  }
+  child.once('exit', (code) => fail(`the process ended with ${code} before it listened`))
+  const deadline = setTimeout(() => fail('the process did not listen in time'), startDeadlineMs)
+  try {
+    return await ready.promise
+  } catch (error) {
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit')
+    throw error
+  } finally {
+    clearTimeout(deadline)
+  }
+}
+
+function find(lines: readonly string[], pattern: RegExp): string | null {
+  for (const line of lines) {
+    const found = pattern.exec(line)?.[1]
+    if (found !== undefined) return found
+  }
+  return null
+}
