@@ -10,6 +10,7 @@ import {
   type EmulatorRequest,
   startEmulator,
 } from '../emulator.ts'
+import { heedMood } from '../mood.ts'
 import { type AppCredentials, makeRateWindow, refuse, refuseApp } from './auth.ts'
 import { makePeople } from './people.ts'
 import { answerPortal } from './portal.ts'
@@ -58,7 +59,7 @@ export async function startSnapTradeEmulator(
   )
   let count = 0
 
-  function handle(request: EmulatorRequest): EmulatorReply {
+  async function handle(request: EmulatorRequest): Promise<EmulatorReply> {
     const nowMs = clock.now()
     if (request.method === 'GET' && request.path === '/') {
       const timestamp = new Date(nowMs).toISOString()
@@ -70,15 +71,18 @@ export async function startSnapTradeEmulator(
     const path = legacy ? request.path.slice(legacyPrefix.length) : request.path
     const { headers, refused } = rate.count(nowMs)
     const reply =
-      refused ?? refuseApp(request, credentials, nowMs) ?? answer(path, { request, state, nowMs })
+      refused ??
+      refuseApp(request, credentials, nowMs) ??
+      (await heedOwner(path, request, people)) ??
+      answer(path, { request, state, nowMs })
     const deprecation = legacy ? { Deprecation: '@1781222400' } : {}
     return { ...reply, headers: { ...headers, ...deprecation, ...reply.headers } }
   }
 
   const emulator = await startEmulator(
-    (request) => {
+    async (request) => {
       count += 1
-      const reply = safely(() => handle(request))
+      const reply = await safely(() => handle(request))
       const id = { 'X-Request-ID': makeUuid(`request:${count}`) }
       return { ...reply, headers: { ...id, ...reply.headers } }
     },
@@ -87,10 +91,24 @@ export async function startSnapTradeEmulator(
   return Object.assign(emulator, { people, credentials })
 }
 
+const rowsPath = /^\/accounts\/[^/]+\/(?:positions\/all|activities)$/
+
+/** Rows of a person come late or not at all when their mood is so. */
+async function heedOwner(
+  path: string,
+  request: EmulatorRequest,
+  people: People,
+): Promise<EmulatorReply | null> {
+  if (!rowsPath.test(path)) return null
+  const userId = request.query.get('userId')
+  const owner = Object.values(people).find((person) => person.userId === userId)
+  return owner === undefined ? null : heedMood(owner)
+}
+
 /** A path that cannot be decoded is nobody's. */
-function safely(handle: () => EmulatorReply): EmulatorReply {
+async function safely(handle: () => Promise<EmulatorReply>): Promise<EmulatorReply> {
   try {
-    return handle()
+    return await handle()
   } catch (error) {
     if (error instanceof URIError) return refuse(404, '0000', 'Not found.')
     throw error

@@ -1,93 +1,45 @@
 /**
- * The people of the SnapTrade sandbox. A person is data plus the switches of `state.ts`: to add
- * one, add a function here and a line to `makePeople`.
+ * The people of the SnapTrade sandbox. A person is data plus the switches of `state.ts`. Here are
+ * the two with plain lives; those who show one state each are in `states.ts`.
  */
-import { addDays } from '#kernel/time.ts'
+import { makeAccount, makeConnection, makePerson, planRows, type World } from './making.ts'
 import { makePositions } from './positions.ts'
-import { allSpecials, cryptoSpecials, makeActivities, type RowsPlan } from './rows.ts'
+import { allSpecials, cryptoSpecials, makeActivities } from './rows.ts'
 import { makeUuid, securities } from './securities.ts'
-import type { People, SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './state.ts'
+import type { People, SnapTradeConnection } from './state.ts'
+import { makeStates, stateNames } from './states.ts'
+
+export { makeAccount, makeConnection } from './making.ts'
+
+export type PersonName = 'healthy' | 'history' | (typeof stateNames)[number]
+
+interface Credentials {
+  readonly userId: string
+  readonly userSecret: string
+}
 
 /** The people who exist from the start; the secrets open nothing but the sandbox. */
-export const demoPeople = {
+export const demoPeople: Readonly<Record<PersonName, Credentials>> = {
+  ...(Object.fromEntries(
+    stateNames.map((name) => [
+      name,
+      { userId: `sandbox-${name}`, userSecret: makeUuid(`secret:${name}`) },
+    ]),
+  ) as Record<(typeof stateNames)[number], Credentials>),
   healthy: { userId: 'sandbox-healthy', userSecret: '5f1c0a52-0000-4000-8000-00000000ea17' },
   history: { userId: 'sandbox-history', userSecret: '5f1c0a52-0000-4000-8000-000000001570' },
-} as const
-
-export interface World {
-  readonly seed: string
-  readonly nowMs: number
 }
 
+/** Makes everybody; what they have is made when it is first looked at. */
 export function makePeople(world: World): People {
-  return { healthy: makeHealthy(world), history: makeHistory(world) }
-}
-
-/** One account with sound defaults; every field can be laid over. */
-export function makeAccount(
-  key: string,
-  world: World,
-  fields: Partial<SnapTradeAccount> & { number: string },
-): SnapTradeAccount {
-  const synced = new Date(world.nowMs - 3_600_000).toISOString()
   return {
-    id: makeUuid(`account:${world.seed}:${key}`),
-    name: null,
-    institutionAccountId: null,
-    rawType: 'Margin',
-    category: 'INVESTMENT',
-    status: 'open',
-    isPaper: false,
-    total: { amount: '15363.23', currency: 'USD' },
-    balances: [{ currency: 'USD', cash: '300.71', buyingPower: '410.71' }],
-    createdDate: '2024-07-23T22:50:22.761390Z',
-    holdingsSyncedAt: `${synced.slice(0, 10)} ${synced.slice(11, 19)}.561408+00:00`,
-    transactionsSyncedTo: addDays(synced.slice(0, 10), -1),
-    holdingsSynced: true,
-    transactionsSynced: true,
-    holdingsUnavailable: false,
-    positions: [],
-    activities: [],
-    refuses: null,
-    ...fields,
+    healthy: makePerson(demoPeople.healthy, () => makeHealthy(world)),
+    history: makePerson(demoPeople.history, () => makeHistory(world)),
+    ...makeStates(world, demoPeople),
   }
 }
 
-export function makeConnection(
-  key: string,
-  world: World,
-  fields: Partial<SnapTradeConnection> & { brokerage: string },
-): SnapTradeConnection {
-  return {
-    id: makeUuid(`connection:${world.seed}:${key}`),
-    name: 'Connection-1',
-    type: 'read',
-    createdDate: '2024-08-20T21:56:19.123935Z',
-    disabled: false,
-    disabledDate: null,
-    dataFreshness: 'delayed',
-    refreshedAt: null,
-    accounts: [],
-    ...fields,
-  }
-}
-
-function planRows(world: World, account: string, fields: Partial<RowsPlan>): RowsPlan {
-  return {
-    seed: world.seed,
-    nowMs: world.nowMs,
-    account,
-    days: 548,
-    perWeekday: { min: 0, max: 2 },
-    securities: [securities.aapl, securities.msft, securities.spy, securities.baba],
-    currency: 'USD',
-    precision: 'moment',
-    specials: [],
-    ...fields,
-  }
-}
-
-function makeHealthy(world: World): SnapTradePerson {
+function makeHealthy(world: World): SnapTradeConnection[] {
   const broker = makeConnection('healthy-ibkr', world, { brokerage: 'INTERACTIVE-BROKERS-FLEX' })
   broker.accounts = [
     makeAccount('healthy-margin', world, {
@@ -130,7 +82,7 @@ function makeHealthy(world: World): SnapTradePerson {
     makeAccount('healthy-closed', world, { number: '000111222', status: 'closed' }),
     makeAccount('healthy-paper', world, { number: 'DU998877', isPaper: true }),
   ]
-  return { ...demoPeople.healthy, connections: [broker, makeCryptoConnection(world)] }
+  return [broker, makeCryptoConnection(world)]
 }
 
 function makeCryptoConnection(world: World): SnapTradeConnection {
@@ -173,7 +125,7 @@ function makeCryptoConnection(world: World): SnapTradeConnection {
 /** More rows than one request may collect. */
 const historyRows = 5_400
 
-function makeHistory(world: World): SnapTradePerson {
+function makeHistory(world: World): SnapTradeConnection[] {
   const connection = makeConnection('history-stake', world, { brokerage: 'STAKEAUS' })
   const activities = makeActivities(
     planRows(world, 'history-main', { days: 728, perWeekday: { min: 11, max: 12 } }),
@@ -186,5 +138,5 @@ function makeHistory(world: World): SnapTradePerson {
       activities: activities.slice(0, historyRows),
     }),
   ]
-  return { ...demoPeople.history, connections: [connection] }
+  return [connection]
 }

@@ -5,7 +5,7 @@
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { refuse } from './auth.ts'
-import { makeAccount, makeConnection } from './people.ts'
+import { makeAccount, makeConnection } from './making.ts'
 import { readObject } from './request-body.ts'
 import { brokerages, makeUuid } from './securities.ts'
 import type { PortalSession, SnapTradePerson, SnapTradeState } from './state.ts'

@@ -5,9 +5,10 @@
 import { makeUuid, options, securities } from './securities.ts'
 import type { Position, Security } from './state.ts'
 
-type Numbers = readonly [units: string, price: string | null, costBasis: string | null]
+export type Numbers = readonly [units: string, price: string | null, costBasis: string | null]
 
-function hold(
+/** So many units of a security, its price and its average cost. */
+export function hold(
   security: Security,
   [units, price, costBasis]: Numbers,
   currency: string | null = security.currency,

@@ -34,6 +34,7 @@ const nzx = { currency: 'NZD', exchange: 'NZX' }
 const nasdaq = { currency: 'USD', exchange: 'NASDAQ' }
 const nyse = { currency: 'USD', exchange: 'NYSE' }
 const tokyo = { currency: 'JPY', exchange: 'TSE' }
+const kuwait = { currency: 'KWD', exchange: 'KSE' }
 const coins = { currency: 'USD', exchange: null }
 
 export const securities = {
@@ -51,6 +52,7 @@ export const securities = {
   baba: security('adr', 'BABA', 'Alibaba Group Holding Ltd ADR', nyse, 8912),
   vmfxx: security('mutualfund', 'VMFXX', 'Vanguard Federal Money Market Fund', nyse, 100),
   toyota: security('stock', '7203.T', 'Toyota Motor Corporation', tokyo, 261_500),
+  nbk: security('stock', 'NBK.KW', 'National Bank of Kuwait', kuwait, 103),
   warrant: security('other', 'GXYWT', null, nasdaq, 41),
   btc: security('crypto', 'BTC', 'Bitcoin', coins, 9_123_456),
   eth: security('crypto', 'ETH', 'Ethereum', coins, 312_233),
@@ -118,6 +120,7 @@ export const exchanges: Readonly<Record<string, ExchangeInfo>> = {
     ['Asia/Tokyo', '09:00:00', '15:30:00'],
     '.T',
   ),
+  KSE: exchange(['KSE', 'XKUW', 'Boursa Kuwait'], ['Asia/Kuwait', '09:00:00', '12:45:00'], '.KW'),
 }
 
 export const currencyNames: Readonly<Record<string, string>> = {
@@ -125,6 +128,7 @@ export const currencyNames: Readonly<Record<string, string>> = {
   NZD: 'New Zealand Dollar',
   USD: 'US Dollar',
   JPY: 'Japanese Yen',
+  KWD: 'Kuwaiti Dinar',
 }
 
 export interface BrokerageInfo {

@@ -5,6 +5,9 @@
  * what SnapTrade sends.
  */
 
+import type { Mood } from '../mood.ts'
+import type { PersonName } from './people.ts'
+
 export interface Security {
   readonly id: string
   readonly kind: 'stock' | 'etf' | 'adr' | 'cef' | 'mutualfund' | 'crypto' | 'other'
@@ -129,17 +132,14 @@ export interface SnapTradeConnection {
   accounts: SnapTradeAccount[]
 }
 
-export interface SnapTradePerson {
+export interface SnapTradePerson extends Mood {
   userId: string
   userSecret: string
   connections: SnapTradeConnection[]
 }
 
-/** The two people of the demo and whoever is registered or added later, by a name of our own. */
-export type People = { healthy: SnapTradePerson; history: SnapTradePerson } & Record<
-  string,
-  SnapTradePerson
->
+/** The people of the demo and whoever is registered or added later, by a name of our own. */
+export type People = Record<PersonName, SnapTradePerson> & Record<string, SnapTradePerson>
 
 /** A connection-portal session: what `POST /snapTrade/login` opened, good for five minutes. */
 export interface PortalSession {
