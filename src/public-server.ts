@@ -3,7 +3,14 @@
  * behind the same server, and what no door owns comes back to the lane's `not_found` (reading R4). Every wait of a slow
  * or silent client is bounded here.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  type Server,
+  ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import {
@@ -55,17 +62,16 @@ const maxConnections = 10_000
 
 export async function makePublicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { lane, times = listenerTimes } = options
-  let draining = false
+  const drain = { begun: false }
   let server: Server | null = null
 
   const fastify = Fastify({
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     serverFactory: (handler) => {
-      server = makeServer(times, (request, response) => {
+      server = makeServer(times, drain, (request, response) => {
         if (!hasProperHost(request)) return refuseHost(response)
         request.url = toOriginForm(request.url ?? '/')
-        if (draining) response.shouldKeepAlive = false
         if (isRest(request.url)) lane(request, response)
         else handler(request, response)
       })
@@ -92,7 +98,7 @@ export async function makePublicServer(options: PublicServerOptions): Promise<Pu
       return (fastify.server.address() as AddressInfo).port
     },
     async drain(graceMs) {
-      draining = true
+      drain.begun = true
       const running = server
       if (running === null || !running.listening) return
       const cut = setTimeout(() => running.closeAllConnections(), graceMs)
@@ -108,6 +114,7 @@ export async function makePublicServer(options: PublicServerOptions): Promise<Pu
 
 function makeServer(
   times: ListenerTimes,
+  drain: { readonly begun: boolean },
   handler: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const server = createServer(
@@ -118,6 +125,7 @@ function makeServer(
       connectionsCheckingInterval: times.check,
       // Judged by `hasProperHost`, so that the refusal is the envelope.
       requireHostHeader: false,
+      ServerResponse: makeLastResponse(drain),
     },
     handler,
   )
@@ -129,6 +137,21 @@ function makeServer(
   server.on('connect', (_request, socket) => answerTunnel(socket))
   return server
 }
+
+/** While draining, every answer is the last one of its connection, and says so: also one that was begun before. */
+function makeLastResponse(drain: { readonly begun: boolean }): typeof ServerResponse {
+  return class LastResponse<
+    Request extends IncomingMessage = IncomingMessage,
+  > extends ServerResponse<Request> {
+    override writeHead(status: number, reason?: string | Head, head?: Head): this {
+      if (drain.begun) this.shouldKeepAlive = false
+      // The two forms of writeHead are told apart by Node itself.
+      return super.writeHead(status, reason as string, head)
+    }
+  }
+}
+
+type Head = OutgoingHttpHeaders | OutgoingHttpHeader[]
 
 /** `/v1` and everything below it. */
 function isRest(url: string): boolean {

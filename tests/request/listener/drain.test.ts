@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { systemClock } from '#kernel/time.ts'
+import {
+  type FiskilEmulator,
+  fiskilDemoCredentials,
+  startFiskilEmulator,
+} from '#sandbox/fiskil/index.ts'
+import { type Started, startProcess } from '#tests/support/process.ts'
+import { dial, type RawExchange, receive } from './raw.ts'
+
+const adminToken = 'a-token-of-the-drain-test-0123456789'
+
+let folder: string
+let fiskil: FiskilEmulator
+let running: Started
+let origin: string
+let key: string
+let path: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tributary-drain-'))
+  fiskil = await startFiskilEmulator({ clock: systemClock })
+})
+after(async () => {
+  await fiskil.close()
+  await rm(folder, { recursive: true, force: true })
+})
+beforeEach(async () => {
+  fiskil.latencyMs = 0
+  fiskil.clearFaults()
+  running = startLive()
+  await running.ready()
+  origin = new URL(running.printed('REST API')).origin
+  key ??= await prepare(running.printed('Admin API'))
+})
+
+/** Live mode, with the emulator where Fiskil would be. */
+function startLive(): Started {
+  return startProcess({
+    DATA_DIR: join(folder, 'data'),
+    SANDBOX: 'false',
+    ADMIN_TOKEN: adminToken,
+    FISKIL_BASE_URL: fiskil.url,
+    FISKIL_CLIENT_ID: fiskilDemoCredentials.clientId,
+    FISKIL_CLIENT_SECRET: fiskilDemoCredentials.clientSecret,
+  })
+}
+
+async function post(url: string, body: object) {
+  const answer = await request(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.body.text()
+  assert.equal(answer.statusCode, 201, text)
+  return JSON.parse(text)
+}
+
+/** A user with a key and a bank, as an operator makes them; remembers the path of a slow request. */
+async function prepare(admin: string): Promise<string> {
+  const user = await post(`${admin}/admin/users`, { email: 'one@example.test', plan: 'developer' })
+  const { endUserId } = fiskil.people.healthy
+  const linked = await post(`${admin}/admin/users/${user.id}/connections`, {
+    provider: 'fiskil',
+    endUserId,
+  })
+  path = `/v1/transactions?connectionId=${linked.connections[0].id}`
+  return (await post(`${admin}/admin/users/${user.id}/keys`, {})).key
+}
+
+const isAlive = async () => {
+  try {
+    ;(await dial(origin)).destroy()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Sends a request over a connection that is to be kept, and waits until the provider has been asked. */
+async function beginSlow(): Promise<{ readonly answer: Promise<RawExchange> }> {
+  const asked = fiskil.requests.length
+  const socket = await dial(origin)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`)
+  const answer = receive(socket, 2)
+  for (let waited = 0; fiskil.requests.length === asked && waited < 200; waited += 1)
+    await sleep(10)
+  assert(fiskil.requests.length > asked)
+  return { answer }
+}
+
+test('SIGTERM: the request in flight gets its answer, newcomers are refused, idle connections end, exit 0', async () => {
+  const idle = await dial(origin)
+  const idleEnds = receive(idle, 1)
+  fiskil.latencyMs = 700
+  const { answer } = await beginSlow()
+  running.child.kill('SIGTERM')
+  await sleep(200)
+  assert.equal(await isAlive(), false)
+  assert.equal((await idleEnds).closed, true)
+  const { answers, closed } = await answer
+  assert.equal(answers.length, 1)
+  assert.equal(answers[0]?.status, 200)
+  assert(JSON.parse(answers[0]?.text ?? '').data.length > 0)
+  assert.equal(closed, true)
+  const ending = await running.ended
+  assert.deepEqual([ending.code, ending.signal, ending.stderr], [0, null, ''])
+})
+
+test('a second signal ends the process at once', async () => {
+  fiskil.latencyMs = 20_000
+  const { answer } = await beginSlow()
+  running.child.kill('SIGTERM')
+  await sleep(200)
+  const started = performance.now()
+  running.child.kill('SIGTERM')
+  const ending = await running.ended
+  assert.equal(ending.code, 1)
+  assert(performance.now() - started < 2000)
+  assert.equal((await answer).closed, true)
+})
+
+test('a kill at any moment loses no key and no link, and the next start is not refused', async () => {
+  running.child.kill('SIGKILL')
+  assert.equal((await running.ended).signal, 'SIGKILL')
+  running = startLive()
+  await running.ready()
+  const answer = await request(`${running.printed('REST API')}/connections`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  assert.equal(answer.statusCode, 200)
+  assert(((await answer.body.json()) as { data: unknown[] }).data.length > 0)
+  running.child.kill('SIGINT')
+  assert.equal((await running.ended).code, 0)
+})
