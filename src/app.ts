@@ -67,15 +67,17 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { config } = options
   const foundation = await openFoundation(options)
   const { store, kv, adapters, links, reports } = foundation
-  const rest = makeRest({ ...options, ...foundation })
+  // With port 0 they are known once the listener is bound, so the doors ask for them when they write (reading R2).
+  let origins = toOrigins(config)
+  const rest = makeRest({ ...options, ...foundation, origins: () => origins })
   let draining = false
   const admin = makeAdmin({ ...options, ...foundation }, () => draining)
   const server = await makePublicServer({
     lane: rest.lane,
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
     mount: async (fastify) => {
-      const baseUrl = toOrigins(config).base
-      await fastify.register(docsDoor, { document: makeOpenApi({ baseUrl, version }) })
+      const document = () => makeOpenApi({ baseUrl: origins.base, version })
+      await fastify.register(docsDoor, { document })
     },
   })
   const sweep = startDeletionSweep(links.finishDeletions, { report: reports.links })
@@ -88,7 +90,8 @@ export async function openApp(options: AppOptions): Promise<App> {
       const { host, port } = config.adminListener
       const adminUrl = await admin.listen({ host, port })
       const publicPort = await server.listen(config.listener.host, config.listener.port)
-      return { origins: toOrigins(config, publicPort), adminUrl }
+      origins = toOrigins(config, publicPort)
+      return { origins, adminUrl }
     },
     async close() {
       draining = true
@@ -170,7 +173,7 @@ function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): F
 }
 
 /** The read river, from throttle to guard. */
-function makeRest(parts: AppOptions & Foundation) {
+function makeRest(parts: AppOptions & Foundation & { readonly origins: () => Origins }) {
   const { config, store, kv, adapters, clock, reports } = parts
   const guard = makeGuard({
     breakers: kv.breakers,
@@ -210,7 +213,7 @@ function makeRest(parts: AppOptions & Foundation) {
     identify,
     clock,
     isTrustedProxy: (address) => config.trustedProxies.includes(address),
-    docsUrl: `${toOrigins(config).base}/doc`,
+    docsUrl: () => `${parts.origins().base}/doc`,
     observe: reports.request,
   })
   return { lane, close: () => identify.close() }

@@ -26,7 +26,7 @@ before(async () => {
   browser = await startBrowser()
   server = Fastify({ exposeHeadRoutes: false })
   const document = makeOpenApi({ baseUrl: 'https://api.tributary.test', version: '1.2.3' })
-  await server.register(docsDoor, { document })
+  await server.register(docsDoor, { document: () => document })
   server.get('/v1/connections', (request, reply) => {
     authorizations.push(request.headers.authorization)
     return reply.send({ data: [] })

@@ -11,7 +11,7 @@ const document = { openapi: '3.1.0', info: { title: 'Test', version: '1' }, path
 
 async function openDoor(): Promise<FastifyInstance & AsyncDisposable> {
   const fastify = Fastify({ exposeHeadRoutes: true })
-  await fastify.register(docsDoor, { document })
+  await fastify.register(docsDoor, { document: () => document })
   return Object.assign(fastify, { [Symbol.asyncDispose]: () => fastify.close() })
 }
 

@@ -10,8 +10,8 @@ import { type Prepared, prepare, sendPrepared } from './prepared.ts'
 import { readScalarScript, readScalarVersion } from './scalar-script.ts'
 
 export interface DocsDoorOptions {
-  /** The OpenAPI document, as `makeOpenApi` makes it. */
-  readonly document: object
+  /** Makes the OpenAPI document (`makeOpenApi`); asked at its first request, when the server knows its own address. */
+  readonly document: () => object
 }
 
 const fiveMinutes = 'public, max-age=300'
@@ -20,12 +20,13 @@ const forever = { 'cache-control': 'public, max-age=31536000, immutable' }
 
 /** A Fastify plugin; register it without a prefix. */
 export async function docsDoor(fastify: FastifyInstance, options: DocsDoorOptions): Promise<void> {
-  const document = await prepare(JSON.stringify(options.document), 'application/json', {
-    'access-control-allow-origin': '*',
-    'cache-control': fiveMinutes,
-    'cross-origin-resource-policy': 'cross-origin',
-  })
-  serve(fastify, '/openapi.json', document)
+  serveLate(fastify, '/openapi.json', () =>
+    prepare(JSON.stringify(options.document()), 'application/json', {
+      'access-control-allow-origin': '*',
+      'cache-control': fiveMinutes,
+      'cross-origin-resource-policy': 'cross-origin',
+    }),
+  )
 
   const [start, style, icon] = await Promise.all([
     readAsset('start.js', 'text/javascript; charset=utf-8'),

@@ -44,8 +44,8 @@ export interface RestLaneOptions {
   readonly identify: Identify
   readonly clock: Clock
   readonly isTrustedProxy: IsTrustedProxy
-  /** Where deprecations are explained. */
-  readonly docsUrl: string
+  /** Where deprecations are explained; asked late, since the address is known once the server listens. */
+  readonly docsUrl: () => string
   readonly observe: (event: RestEvent) => void
 }
 

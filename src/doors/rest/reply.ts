@@ -26,9 +26,7 @@ export interface ReplyWriter {
   error(response: ServerResponse, facts: ReplyFacts, error: ApiError): void
 }
 
-export function makeReplyWriter(clock: Clock, docsUrl: string): ReplyWriter {
-  const deprecationLink = `<${docsUrl}>; rel="deprecation"; type="text/html"`
-
+export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWriter {
   function commonHeaders(facts: ReplyFacts, length: number): string[] {
     const { window } = facts
     const reset = Math.ceil((clock.now() + window.resetMs) / 1000)
@@ -53,7 +51,8 @@ export function makeReplyWriter(clock: Clock, docsUrl: string): ReplyWriter {
       facts.requestId,
     ]
     if (facts.deprecated) {
-      headers.push('Deprecation', 'true', 'Sunset', sunset, 'Link', deprecationLink)
+      const link = `<${docsUrl()}>; rel="deprecation"; type="text/html"`
+      headers.push('Deprecation', 'true', 'Sunset', sunset, 'Link', link)
     }
     return headers
   }

@@ -107,6 +107,15 @@ test('R17: a total is exact whenever reading reached the end, also while there i
   assertWindow(await bank.ask('&limit=7'), { rows: 7, hasMore: false, ...whole })
 })
 
+test('a truncated answer says so from the cache, too', async () => {
+  plantFiskil(service, 'Bonus Saver', rows(2100, fiskilRow))
+  const fresh = await bank.ask('&limit=10')
+  const warm = await bank.ask('&limit=10')
+  assert.equal(fresh.headers['x-service-truncated'], 'true')
+  assert.deepEqual([warm.headers['x-cache'], warm.headers['x-service-truncated']], ['HIT', 'true'])
+  assert.equal(warm.text, fresh.text)
+})
+
 test('R17: a scoped read stops after ceil((offset+limit)/1000)+1 pages of Fiskil', async () => {
   plantFiskil(service, 'Bonus Saver', rows(3500, fiskilRow))
   const first = await bank.ask('&limit=500')
@@ -227,6 +236,19 @@ test('R19: windows within the cache life are one snapshot, whatever is posted me
   assert.deepEqual([...namesOf(first), ...namesOf(second)], names(20))
   service.clock.advance(1_800_000)
   assert.equal(namesOf(await bank.ask('&limit=10'))[0], 'new')
+})
+
+test('R19: a cursor that has grown too old is no failure: the walk begins anew', async () => {
+  plantFiskil(service, 'Bonus Saver', rows(2500, fiskilRow))
+  await bank.ask('&limit=500')
+  plantFiskil(
+    service,
+    'Bonus Saver',
+    rows(2500, (id, date) => fiskilRow(`new-${id}`, date)),
+  )
+  const later = await bank.ask('&limit=500&offset=2000')
+  assertWindow(later, { rows: 500, total: 2500, hasMore: false, truncated: false })
+  assert.equal(namesOf(later)[0], 'new-2000')
 })
 
 test('R19: a snapshot is not shared between users of the same bank login', async () => {
