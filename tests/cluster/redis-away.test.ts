@@ -92,7 +92,7 @@ test('four places and three failures count in each process while Redis is away',
   let queries = 0
   const ask = () => {
     queries += 1
-    return fleet.one.get(user.transactions(`&from=2026-01-01&limit=${queries}`), user.key)
+    return fleet.one.get(user.transactions(`&from=2026-01-01T00:00:0${queries}Z`), user.key)
   }
   fiskil.addFault({ when, times: 4, does: { kind: 'delay', ms: 1000 } })
   const asked = reads()
