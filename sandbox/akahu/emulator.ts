@@ -4,13 +4,16 @@
  */
 import type { Clock } from '#kernel/time.ts'
 import { type Emulator, startEmulator } from '../emulator.ts'
+import type { Levers } from '../levers.ts'
 import type { AkahuApp } from './auth.ts'
 import { demoApp, makeDemoPeople } from './demo.ts'
+import { makeLevers } from './levers.ts'
 import type { AkahuPeople } from './people.ts'
 import { answer } from './routes.ts'
 import { makeTokenDesk } from './tokens.ts'
 
 export { demoApp, demoUserTokens } from './demo.ts'
+export { toUserToken } from './making.ts'
 
 export interface AkahuEmulatorOptions {
   /** The same seed and clock give the same rows. */
@@ -28,6 +31,8 @@ export interface AkahuEmulator extends Emulator {
   readonly people: AkahuPeople
   /** The code that a person's consent would send to the redirect URI; good once, for a minute. */
   issueCode(name: string, redirectUri: string): string
+  /** What the sandbox commands do here. */
+  readonly levers: Levers
 }
 
 /** Starts the emulator; the caller closes it. */
@@ -42,6 +47,7 @@ export async function startAkahuEmulator(options: AkahuEmulatorOptions): Promise
   return Object.assign(emulator, {
     baseUrl: `${emulator.url}/v1`,
     people,
+    levers: makeLevers({ people, clock, seed }),
     issueCode(name: string, redirectUri: string): string {
       const person = people[name]
       if (person === undefined) throw new Error(`nobody here is called ${name}`)

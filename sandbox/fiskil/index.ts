@@ -10,6 +10,7 @@ import {
   type EmulatorRequest,
   startEmulator,
 } from '../emulator.ts'
+import type { Levers } from '../levers.ts'
 import { heedMood } from '../mood.ts'
 import { dataError, serviceError } from './answers.ts'
 import {
@@ -29,11 +30,13 @@ import {
   showEndUser,
   showInstitution,
 } from './consents.ts'
+import { makeLevers } from './levers.ts'
 import { type Linking, makeLinking } from './linking.ts'
 import { makePeople, type People } from './people.ts'
 import type { SandboxPerson } from './world.ts'
 
 export { type FiskilCredentials, fiskilDemoCredentials } from './auth.ts'
+export { toEndUserId } from './making.ts'
 export type { People as FiskilPeople } from './people.ts'
 export {
   addRow,
@@ -48,6 +51,8 @@ export interface FiskilEmulator extends Emulator {
   readonly people: People
   /** Every token given out so far is refused from now on. */
   forgetTokens(): void
+  /** What the sandbox commands do here. */
+  readonly levers: Levers
 }
 
 export interface FiskilEmulatorOptions {
@@ -71,7 +76,8 @@ export async function startFiskilEmulator(options: FiskilEmulatorOptions): Promi
     answer,
     options.port === undefined ? {} : { port: options.port },
   )
-  return Object.assign(emulator, { people, forgetTokens: auth.forgetTokens })
+  const levers = makeLevers({ people, clock, seed })
+  return Object.assign(emulator, { people, forgetTokens: auth.forgetTokens, levers })
 }
 
 interface Routes {

@@ -10,15 +10,17 @@ import {
   type EmulatorRequest,
   startEmulator,
 } from '../emulator.ts'
+import type { Levers } from '../levers.ts'
 import { heedMood } from '../mood.ts'
 import { type AppCredentials, makeRateWindow, refuse, refuseApp } from './auth.ts'
+import { makeLevers } from './levers.ts'
 import { makePeople } from './people.ts'
 import { answerPortal } from './portal.ts'
 import { answer } from './routes.ts'
 import { makeUuid } from './securities.ts'
 import type { People, SnapTradeState } from './state.ts'
 
-export { demoPeople, makeAccount } from './people.ts'
+export { demoPeople, makeAccount, toCredentials } from './people.ts'
 export type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './state.ts'
 
 /** The application credentials of the sandbox; they open nothing else. */
@@ -31,6 +33,8 @@ export interface SnapTradeEmulator extends Emulator {
   /** Mutable: add rows, disable a connection, remove an account while it runs. */
   readonly people: People
   readonly credentials: AppCredentials
+  /** What the sandbox commands do here. */
+  readonly levers: Levers
 }
 
 export interface SnapTradeEmulatorOptions {
@@ -88,7 +92,11 @@ export async function startSnapTradeEmulator(
     },
     options.port === undefined ? {} : { port: options.port },
   )
-  return Object.assign(emulator, { people, credentials })
+  return Object.assign(emulator, {
+    people,
+    credentials,
+    levers: makeLevers({ people, clock, seed }),
+  })
 }
 
 const rowsPath = /^\/accounts\/[^/]+\/(?:positions\/all|activities)$/

@@ -18,17 +18,15 @@ interface Credentials {
   readonly userSecret: string
 }
 
-/** The people who exist from the start; the secrets open nothing but the sandbox. */
-export const demoPeople: Readonly<Record<PersonName, Credentials>> = {
-  ...(Object.fromEntries(
-    stateNames.map((name) => [
-      name,
-      { userId: `sandbox-${name}`, userSecret: makeUuid(`secret:${name}`) },
-    ]),
-  ) as Record<(typeof stateNames)[number], Credentials>),
-  healthy: { userId: 'sandbox-healthy', userSecret: '5f1c0a52-0000-4000-8000-00000000ea17' },
-  history: { userId: 'sandbox-history', userSecret: '5f1c0a52-0000-4000-8000-000000001570' },
+/** What opens the person of this name; the secrets open nothing but the sandbox. */
+export function toCredentials(name: string): Credentials {
+  return { userId: `sandbox-${name}`, userSecret: makeUuid(`secret:${name}`) }
 }
+
+/** The people who exist from the start. */
+export const demoPeople: Readonly<Record<PersonName, Credentials>> = Object.fromEntries(
+  (['healthy', 'history', ...stateNames] as const).map((name) => [name, toCredentials(name)]),
+) as Record<PersonName, Credentials>
 
 /** Makes everybody; what they have is made when it is first looked at. */
 export function makePeople(world: World): People {
