@@ -5,14 +5,13 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'
-import { ApiError, apiError } from '#contract/errors.ts'
+import { apiError } from '#contract/errors.ts'
 import { type Operation, type OperationName, operations } from '#contract/operations.ts'
 import { tokenPrefix } from '#gate/bearer.ts'
 import { type Answer, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import type { Identify } from '#gate/identify.ts'
 import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
-import { StoreUnavailableError } from '#store/failure.ts'
 import type { WindowState } from '#store/kv-port.ts'
 import {
   authorizationOf,
@@ -21,7 +20,8 @@ import {
   departure,
   type IsTrustedProxy,
   requestIdOf,
-} from './client.ts'
+} from '../client.ts'
+import { rateLimited, toApiError } from '../refusal.ts'
 import { makeReplyWriter } from './reply.ts'
 
 /** One request is over. */
@@ -174,23 +174,9 @@ function factsOf(progress: Progress) {
   }
 }
 
-function rateLimited(window: WindowState): ApiError {
-  return apiError('rate_limited', {
-    retryAfterSeconds: Math.max(1, Math.ceil(window.resetMs / 1000)),
-  })
-}
-
 /** Reading R9: whether the request names an account, however its name is encoded. */
 function namesAccount(rawQuery: string): boolean {
   if (/(?:^|&)accountId=/.test(rawQuery)) return true
   if (!rawQuery.includes('%') && !rawQuery.includes('accountId')) return false
   return new URLSearchParams(rawQuery).has('accountId')
-}
-
-function toApiError(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown
-  if (thrown instanceof StoreUnavailableError) {
-    return apiError('service_unavailable', { retryAfterSeconds: 5, cause: thrown })
-  }
-  return apiError('internal', { cause: thrown })
 }

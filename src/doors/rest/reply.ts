@@ -7,6 +7,7 @@ import { toEnvelope } from '#contract/errors.ts'
 import type { CacheResult } from '#gate/gate.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { WindowState } from '#store/kv-port.ts'
+import { pushRateHeaders } from '../refusal.ts'
 
 export interface ReplyFacts {
   readonly requestId: string
@@ -18,8 +19,6 @@ export interface ReplyFacts {
 
 /** Specification, common headers: calls without accountId keep working until then. */
 const sunset = 'Wed, 01 Sep 2027 00:00:00 GMT'
-/** What the headers say where a limit is switched off. */
-const unlimited = String(2 ** 31 - 1)
 
 export interface ReplyWriter {
   ok(response: ServerResponse, facts: ReplyFacts, body: Uint8Array, truncated: boolean): void
@@ -28,8 +27,6 @@ export interface ReplyWriter {
 
 export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWriter {
   function commonHeaders(facts: ReplyFacts, length: number): string[] {
-    const { window } = facts
-    const reset = Math.ceil((clock.now() + window.resetMs) / 1000)
     const headers = [
       'Content-Type',
       'application/json; charset=utf-8',
@@ -41,15 +38,10 @@ export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWrite
       'nosniff',
       'X-Cache',
       facts.cache,
-      'X-RateLimit-Limit',
-      window.limit === 0 ? unlimited : String(window.limit),
-      'X-RateLimit-Remaining',
-      window.limit === 0 ? unlimited : String(window.remaining),
-      'X-RateLimit-Reset',
-      String(reset),
       'X-Request-Id',
       facts.requestId,
     ]
+    pushRateHeaders(headers, facts.window, clock.now())
     if (facts.deprecated) {
       const link = `<${docsUrl()}>; rel="deprecation"; type="text/html"`
       headers.push('Deprecation', 'true', 'Sunset', sunset, 'Link', link)
