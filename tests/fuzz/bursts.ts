@@ -1,0 +1,95 @@
+/**
+ * The properties of the fuzzer: a burst of requests at once is answered as the judge demands and costs no more calls to
+ * providers than its caps; the same while providers fail; and after any misuse of sockets the service still answers.
+ */
+import fc from 'fast-check'
+import { readDescription } from './described.ts'
+import { Broken, type Judge, makeJudge } from './judge.ts'
+import { anyRequest, type FuzzRequest, soundRequest } from './requests.ts'
+import { makeSender, type Sender, toShell } from './send.ts'
+import type { Exchange } from './wire.ts'
+import { callCap } from './work.ts'
+import type { World } from './world.ts'
+
+/** Longer than the service may take for one request (`fuzzEnvironment`). */
+export const answerTimeoutMs = 30_000
+/** Of the 200 calls a minute that SnapTrade grants, so many are used before the clock is moved on. */
+const brokerCallsAMinute = 200
+
+export interface Tally {
+  requests: number
+  readonly statuses: Map<string, number>
+  readonly slowest: { ms: number; line: string }[]
+}
+
+export interface Bursts {
+  readonly burst: fc.Arbitrary<readonly FuzzRequest[]>
+  /** Mostly requests that get through to a provider. */
+  readonly soundBurst: fc.Arbitrary<readonly FuzzRequest[]>
+  /** Sends all at once; throws what the judge throws. */
+  play(requests: readonly FuzzRequest[], faults: boolean): Promise<void>
+  readonly judge: Judge
+  readonly sender: Sender
+  readonly tally: Tally
+}
+
+export function makeBursts(world: World): Bursts {
+  const operations = readDescription(world.document)
+  const judge = makeJudge(world, operations)
+  const sender = makeSender(world, answerTimeoutMs)
+  const tally: Tally = { requests: 0, statuses: new Map(), slowest: [] }
+  let brokerCalls = 0
+
+  async function timed(request: FuzzRequest): Promise<Exchange> {
+    const started = performance.now()
+    const exchange = await sender.send(request)
+    note(tally, exchange, performance.now() - started, () => toShell(world, request))
+    return exchange
+  }
+
+  async function play(requests: readonly FuzzRequest[], faults: boolean): Promise<void> {
+    world.takeCalls()
+    const exchanges = await Promise.all(requests.map(timed))
+    const calls = world.takeCalls()
+    brokerCalls += calls.snaptrade
+    const budgetSpent = brokerCalls >= brokerCallsAMinute
+    if (brokerCalls >= brokerCallsAMinute / 2) {
+      brokerCalls = 0
+      await world.advance(61_000)
+    }
+    for (const [index, request] of requests.entries()) {
+      const exchange = exchanges[index]
+      if (exchange !== undefined) judge(request, exchange, { faults, budgetSpent })
+    }
+    const cap = requests.reduce((sum, request) => sum + callCap(world, request), 0)
+    if (calls.all > cap) throw new Broken(`${calls.all} calls to providers, at most ${cap} are due`)
+  }
+
+  const any = anyRequest(operations)
+  const sound = soundRequest(operations)
+  const burstOf = (strange: number) => {
+    const one = fc.oneof({ weight: strange, arbitrary: any }, { weight: 3, arbitrary: sound })
+    return fc.array(one, { minLength: 1, maxLength: 12 })
+  }
+  return {
+    burst: burstOf(7),
+    soundBurst: burstOf(1),
+    play,
+    judge,
+    sender,
+    tally,
+  }
+}
+
+const keptSlowest = 5
+
+function note(tally: Tally, exchange: Exchange, ms: number, line: () => string): void {
+  tally.requests += 1
+  const status = String(exchange.answers[0]?.status ?? exchange.end)
+  tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
+  const { slowest } = tally
+  if (slowest.length === keptSlowest && ms <= (slowest.at(-1)?.ms ?? 0)) return
+  slowest.push({ ms, line: line().slice(0, 300) })
+  slowest.sort((left, right) => right.ms - left.ms)
+  slowest.splice(keptSlowest)
+}

@@ -1,0 +1,98 @@
+/**
+ * Runs one property of the fuzzer from a seed, and says of a failure what breaks, the smallest request that breaks it
+ * and how to see it again.
+ */
+import fc from 'fast-check'
+import { answerTimeoutMs, type Bursts } from './bursts.ts'
+import { readDescription } from './described.ts'
+import { drawnFaults, withFaults } from './faults.ts'
+import { type FuzzRequest, soundRequest } from './requests.ts'
+import { toShell } from './send.ts'
+import { anyChoreography, playChoreography } from './sockets.ts'
+import type { World } from './world.ts'
+
+export const kinds = ['requests', 'faults', 'sockets'] as const
+export type Kind = (typeof kinds)[number]
+
+export interface Draw {
+  readonly seed: number
+  readonly runs: number
+  /** Leads straight to a case that failed before, as the report of the failure says. */
+  readonly path?: string
+}
+
+/** Resolves with null when all held, else with the report. */
+export async function tryProperty(
+  kind: Kind,
+  world: World,
+  bursts: Bursts,
+  draw: Draw,
+): Promise<string | null> {
+  switch (kind) {
+    case 'requests':
+      return report(kind, world, draw, {
+        drawn: bursts.burst,
+        holds: (requests) => bursts.play(requests, false),
+        requestsOf: (requests) => requests,
+      })
+    case 'faults':
+      return report(kind, world, draw, {
+        drawn: fc.tuple(bursts.soundBurst, drawnFaults),
+        holds: ([requests, faults]) => withFaults(world, faults, () => bursts.play(requests, true)),
+        requestsOf: ([requests]) => requests,
+      })
+    case 'sockets':
+      return report(kind, world, draw, {
+        drawn: anyChoreography(soundRequest(readDescription(world.document))),
+        holds: (play) => playChoreography(world, bursts.judge, play, answerTimeoutMs),
+        requestsOf: ({ requests }) => requests,
+      })
+  }
+}
+
+interface Parts<Drawn> {
+  readonly drawn: fc.Arbitrary<Drawn>
+  readonly holds: (drawn: Drawn) => Promise<void>
+  readonly requestsOf: (drawn: Drawn) => readonly FuzzRequest[]
+}
+
+/** A giant request stays readable. */
+const maxShown = 2000
+/** Shrinking a hang costs a time-out per step: then the smallest case so far has to do. */
+const shrinkMs = 120_000
+
+async function report<Drawn>(
+  kind: Kind,
+  world: World,
+  draw: Draw,
+  parts: Parts<Drawn>,
+): Promise<string | null> {
+  let failedAt = Number.POSITIVE_INFINITY
+  const property = fc.asyncProperty(parts.drawn, async (drawn) => {
+    if (performance.now() - failedAt > shrinkMs) return
+    try {
+      await parts.holds(drawn)
+    } catch (error) {
+      failedAt = Math.min(failedAt, performance.now())
+      throw error
+    }
+  })
+  const { path } = draw
+  const details = await fc.check(property, {
+    seed: draw.seed,
+    numRuns: draw.runs,
+    ...(path === undefined ? {} : { path }),
+  })
+  if (!details.failed) return null
+  const [drawn] = details.counterexample ?? []
+  const { errorInstance } = details
+  return [
+    errorInstance instanceof Error ? errorInstance.message : String(errorInstance),
+    `after ${details.numRuns} draws and ${details.numShrinks} steps of shrinking; the smallest case:`,
+    JSON.stringify(drawn)?.slice(0, maxShown),
+    ...(drawn === undefined
+      ? []
+      : parts.requestsOf(drawn).map((one) => toShell(world, one).slice(0, maxShown))),
+    `again: npm run fuzz -- --kind ${kind} --seed ${draw.seed} --path ${details.counterexamplePath}`,
+  ].join('\n')
+}
