@@ -43,6 +43,14 @@ export interface AppOptions {
   readonly checkReplies: boolean
   /** For tests: stands in for what `access` would open. */
   readonly adapters?: Adapters
+  /** Further paths of the admin API: in sandbox mode those of the sandbox commands. */
+  readonly adminExtension?: (parts: AdminParts) => (admin: FastifyInstance) => void
+}
+
+export interface AdminParts {
+  readonly store: Store
+  readonly links: Links
+  readonly clock: Clock
 }
 
 export interface App {
@@ -169,6 +177,9 @@ function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): F
     log,
     metrics: { contentType: metrics.contentType, metrics: () => metrics.text() },
     readiness: { checks: { store: () => store.ping(), kv: () => kv.ping() }, isDraining },
+    ...(parts.adminExtension === undefined
+      ? {}
+      : { extension: parts.adminExtension({ store, links, clock }) }),
   })
 }
 

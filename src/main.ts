@@ -5,6 +5,7 @@
 
 import { systemClock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
+import { makeSandboxControl } from '#sandbox/control.ts'
 import { type Demo, prepareDemo } from '#sandbox/demo.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { type App, openApp } from './app.ts'
@@ -35,6 +36,9 @@ async function start(): Promise<void> {
     log,
     metrics,
     checkReplies: false,
+    ...(sandbox === null
+      ? {}
+      : { adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }) }),
   })
   stopOnSignal({ app, sandbox, log })
   const { origins, adminUrl } = await app.listen()

@@ -12,12 +12,14 @@ import type { ErrorEnvelope } from '#contract/resources.ts'
 import type { KeyId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
+import { makeSandboxControl } from '#sandbox/control.ts'
+import type { MagicName } from '#sandbox/magic-users.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { type App, openApp } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
+import { loadSecrets } from '#src/settings/secrets.ts'
 import { makeLog } from '#src/telemetry/log.ts'
 import { type Metrics, makeMetrics } from '#src/telemetry/metrics.ts'
-import { loadSecrets } from '#src/settings/secrets.ts'
 import type { AccountRow, ConnectionRow, PlanRow } from '#store/port.ts'
 import { type AnswerChecker, makeAnswerChecker } from './answers.ts'
 
@@ -80,7 +82,7 @@ export interface Service {
   /** Adopts a person's consents at every provider, or at one. */
   link(
     user: ServiceUser,
-    person: 'healthy' | 'history',
+    person: MagicName,
     provider?: 'fiskil' | 'akahu' | 'snaptrade',
   ): Promise<readonly ConnectionRow[]>
   accounts(user: ServiceUser): Promise<readonly AccountRow[]>
@@ -135,6 +137,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log,
     metrics,
     checkReplies: true,
+    adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }),
     ...(options.adapters === undefined ? {} : { adapters: options.adapters }),
   })
   const { origins, adminUrl } = await app.listen()

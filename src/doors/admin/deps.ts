@@ -1,6 +1,7 @@
 /**
  * What the operators' door needs: ports and settings, handed in by the composition root.
  */
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { PlanSettings } from '#auth/plans.ts'
 import type { Secret } from '#kernel/secret.ts'
@@ -28,4 +29,6 @@ export interface AdminDoorDeps {
     /** True from the moment the process was told to stop. */
     isDraining(): boolean
   }
+  /** Further paths below `/admin`, guarded like all others: those of the sandbox. */
+  readonly extension?: (admin: FastifyInstance) => void
 }

@@ -68,6 +68,7 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   addUserRoutes(admin, deps)
   addKeyRoutes(admin, deps)
   addConnectionRoutes(admin, deps)
+  deps.extension?.(admin)
 }
 
 /** JSON alone; an empty body is an absent one, whatever its declared type. */

@@ -1,0 +1,79 @@
+/**
+ * The bodies of the sandbox commands: strict schemas, so that a misspelt field is refused and not forgotten. Amounts are
+ * decimal text, instants come with `Z` or an offset.
+ */
+import { z } from 'zod'
+import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
+import { parseInstant } from '#kernel/time.ts'
+import { sandboxProviders } from './magic-users.ts'
+
+export const Provider = z.enum(
+  ['fiskil', 'akahu', 'snaptrade'],
+  `must be one of ${sandboxProviders.join(', ')}`,
+)
+
+const count = (min: number, max: number) =>
+  z
+    .int(`must be a whole number from ${min} to ${max}`)
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`)
+
+const decimal = z.string('must be text').transform((text, context): Decimal => {
+  const value = parseDecimal(text)
+  if (value !== null) return value
+  context.addIssue('must be a plain decimal, e.g. -12.30')
+  return z.NEVER
+})
+
+/** Milliseconds since the epoch. */
+const instant = z.string('must be text').transform((text, context) => {
+  const at = parseInstant(text)
+  if (at !== null) return Math.floor(at / 1000)
+  context.addIssue('must be an ISO 8601 instant with Z or an offset, e.g. 2027-01-31T00:00:00Z')
+  return z.NEVER
+})
+
+const text = z
+  .string('must be text')
+  .regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u, 'must have 1 to 200 characters, no control characters')
+
+export const WhereBody = z.strictObject({ provider: Provider.optional() })
+
+export const NewRowBody = z.strictObject({
+  provider: Provider.optional(),
+  account: text.optional(),
+  amount: decimal,
+  description: text.default('SANDBOX ROW'),
+  date: instant.optional(),
+  type: text.optional(),
+  symbol: text.optional(),
+  units: decimal.optional(),
+  price: decimal.optional(),
+})
+export type NewRowBody = z.output<typeof NewRowBody>
+
+export const RowChangeBody = z
+  .strictObject({
+    provider: Provider.optional(),
+    account: text.optional(),
+    row: text.optional(),
+    amount: decimal.optional(),
+    description: text.optional(),
+    date: instant.optional(),
+  })
+  .refine(({ amount, description, date }) => [amount, description, date].some(isGiven), {
+    path: ['amount'],
+    message: 'or description or date must be given: nothing would change',
+  })
+
+const isGiven = (value: unknown) => value !== undefined
+
+export const LatencyBody = z.strictObject({ ms: count(0, 600_000) })
+
+export const FailureBody = z.strictObject({
+  status: count(400, 599),
+  /** How many requests meet it; all of them when absent. */
+  times: count(1, 1_000_000).optional(),
+  /** Seconds. */
+  retryAfter: count(0, 86_400).optional(),
+})
