@@ -2,7 +2,7 @@
  * What stands between a resource and a provider: the breaker, the note that a consent is gone, and the one mapping of
  * upstream failures to public errors (readings R20 to R21). It refuses nothing else and knows no provider.
  */
-import { type ApiError, apiError } from '#contract/errors.ts'
+import { ApiError, apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
@@ -140,6 +140,8 @@ function asUpstreamError(
   error: unknown,
 ): UpstreamError | null {
   if (error instanceof UpstreamError) return error
+  // Accounts that were read anew on the way (a moved one) fail with the public error, the provider's as its cause.
+  if (error instanceof ApiError && error.cause instanceof UpstreamError) return error.cause
   const timedOut =
     signal.aborted && signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
   if (!timedOut) return null
