@@ -17,7 +17,9 @@ export function makeSchemas(): JsonObject {
   const schemas: Record<string, Json> = {}
   for (const schema of [...operations.map((operation) => operation.reply), ErrorEnvelope]) {
     const { $defs = {} } = z.toJSONSchema(schema, { io: 'output' })
-    for (const [name, definition] of Object.entries($defs)) schemas[name] = tidy(definition as Json)
+    for (const [name, definition] of Object.entries($defs)) {
+      schemas[name] = tidySchema(definition as Json, '#/components/schemas/')
+    }
   }
   return schemas
 }
@@ -29,24 +31,25 @@ export function schemaReference(schema: z.ZodType): JsonObject {
   return { $ref: `#/components/schemas/${id}` }
 }
 
-/** Rewrites one JSON Schema, all depths of it, into the form that is published. */
-function tidy(node: Json): Json {
-  if (Array.isArray(node)) return node.map(tidy)
+/** Rewrites one JSON Schema, all depths of it, into the form that is published; definitions stand under `home`. */
+export function tidySchema(node: Json, home: string): Json {
+  if (Array.isArray(node)) return node.map((item) => tidySchema(item, home))
   if (node === null || typeof node !== 'object') return node
   const result: Record<string, Json> = {}
   for (const [key, value] of Object.entries(node as JsonObject)) {
-    if (key === 'properties') result[key] = tidyEach(value as JsonObject)
-    else if (key === '$ref')
-      result[key] = String(value).replace('#/$defs/', '#/components/schemas/')
+    if (key === 'properties' || key === '$defs') result[key] = tidyEach(value as JsonObject, home)
+    else if (key === '$ref') result[key] = String(value).replace('#/$defs/', home)
     else if (key === 'example') result.examples = [value]
-    else if (!isNoise(key, value, node as JsonObject)) result[key] = tidy(value)
+    else if (!isNoise(key, value, node as JsonObject)) result[key] = tidySchema(value, home)
   }
   return mergeNullable(result)
 }
 
 /** A property may be called like a keyword, so that property names are never looked at. */
-function tidyEach(properties: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, tidy(value)]))
+function tidyEach(properties: JsonObject, home: string): JsonObject {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [name, tidySchema(value, home)]),
+  )
 }
 
 function isNoise(key: string, value: Json, schema: JsonObject): boolean {

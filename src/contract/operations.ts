@@ -15,6 +15,7 @@ import {
   Trade,
   Transaction,
 } from './resources.ts'
+import * as tools from './tools.ts'
 
 export type Bucket = 'cheap' | 'mid' | 'heavy'
 
@@ -36,6 +37,8 @@ export interface Operation<
   readonly scope: 'mcp:read' | 'brokerage:read'
   /** Beyond those that every operation may answer. */
   readonly errors: readonly ErrorName[]
+  /** Null: REST alone has it. */
+  readonly tool: tools.ToolFacts | null
 }
 
 export type OperationName =
@@ -80,6 +83,7 @@ export const listConnections = define({
   access: 'api',
   scope: 'mcp:read',
   errors: [],
+  tool: tools.connectionsTool,
 })
 
 export const listAccounts = define({
@@ -94,6 +98,7 @@ export const listAccounts = define({
   access: 'api',
   scope: 'mcp:read',
   errors: ['invalid_params'],
+  tool: tools.accountsTool,
 })
 
 export const listBalances = define({
@@ -117,6 +122,7 @@ export const listBalances = define({
     'accounts_not_found',
     'balances_not_available',
   ],
+  tool: tools.balancesTool,
 })
 
 const upstreamErrors: readonly ErrorName[] = [
@@ -158,6 +164,7 @@ export const listTransactions = define({
     ...upstreamErrors,
     'upstream_breaker_open',
   ],
+  tool: tools.transactionsTool,
 })
 
 const accountIdsRule =
@@ -179,6 +186,7 @@ export const listHoldings = define({
   access: 'brokerage',
   scope: 'brokerage:read',
   errors: ['invalid_params', 'professional_required', ...upstreamErrors],
+  tool: tools.holdingsTool,
 })
 
 export const listTrades = define({
@@ -210,6 +218,7 @@ export const listTrades = define({
     'professional_required',
     ...upstreamErrors,
   ],
+  tool: tools.tradesTool,
 })
 
 export const listCategories = define({
@@ -224,6 +233,7 @@ export const listCategories = define({
   access: 'api',
   scope: 'mcp:read',
   errors: [],
+  tool: null,
 })
 
 /** Every operation, in the order of the documentation. */

@@ -64,20 +64,17 @@ export const idList = (description: string, maxCharacters: number) =>
       example: '1b4e28ba-2fa1-41d2-883f-0016d3cca427',
     })
 
-/** Comma-separated UUIDs: one that is none is an error that names it (reading R12). */
+/** One UUID; one that is none is an error that names it (reading R12). */
+export const uuidItem = z.string().refine((item) => parseUuid(item) !== null, {
+  error: (issue) => `not a UUID: ${shown(String(issue.input))}`,
+})
+
+/** Comma-separated UUIDs. */
 export const uuidList = (description: string) =>
   z
     .string()
     .transform(items)
-    .pipe(
-      z
-        .array(
-          z.string().refine((item) => parseUuid(item) !== null, {
-            error: (issue) => `not a UUID: ${shown(String(issue.input))}`,
-          }),
-        )
-        .min(1, 'must name at least one account id'),
-    )
+    .pipe(z.array(uuidItem).min(1, 'must name at least one account id'))
     .meta({
       description,
       schema: { type: 'string', minLength: 1 },
@@ -116,6 +113,15 @@ export function readQuery<Schema extends z.ZodObject>(
     if (values.length > 1) details.push(`${name}: must be given only once`)
     else if (values[0] !== undefined) raw[name] = values[0]
   }
+  return readFields(schema, raw, details)
+}
+
+/** Holds named values against a schema; `details` are the problems known already. All of them are told at once. */
+export function readFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  raw: Readonly<Record<string, unknown>>,
+  details: string[],
+): QueryReading<z.output<Schema>> {
   const result = schema.safeParse(raw)
   if (!result.success) {
     for (const issue of result.error.issues) {
@@ -128,6 +134,10 @@ export function readQuery<Schema extends z.ZodObject>(
   return { ok: true, value: result.data as z.output<Schema> }
 }
 
-function isMissing(issue: z.core.$ZodIssue, raw: Record<string, string>, name: string): boolean {
-  return issue.code === 'invalid_type' && !(name in raw)
+function isMissing(
+  issue: z.core.$ZodIssue,
+  raw: Readonly<Record<string, unknown>>,
+  name: string,
+): boolean {
+  return issue.code === 'invalid_type' && raw[name] === undefined
 }

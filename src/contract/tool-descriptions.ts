@@ -1,0 +1,50 @@
+/**
+ * The tools as `tools/list` shows them, made from the operation table: JSON Schema 2020-12 without what only zod needs.
+ * The list is the same for every caller and in the order of the table (reading R29; MCP 2026-07-28, tools/list).
+ */
+import { z } from 'zod'
+import { type Json, type JsonObject, tidySchema } from './openapi-schemas.ts'
+import { type Operation, operations } from './operations.ts'
+import { ErrorEnvelope } from './resources.ts'
+import type { ToolFacts } from './tools.ts'
+
+/** An operation that agents have too. */
+export type ToolOperation = Operation & { readonly tool: ToolFacts }
+
+export interface ToolDescription {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: JsonObject & { readonly type: 'object' }
+  readonly outputSchema: JsonObject & { readonly type: 'object' }
+  readonly annotations: JsonObject
+}
+
+export const toolOperations: readonly ToolOperation[] = operations.filter(
+  (operation): operation is ToolOperation => operation.tool !== null,
+)
+
+/** Every tool, for any caller: what a call needs is said in its description and judged when it is made. */
+export function describeTools(): readonly ToolDescription[] {
+  return toolOperations.map((operation) => ({
+    name: operation.name,
+    title: operation.title,
+    description: operation.tool.description,
+    inputSchema: toObjectSchema(z.toJSONSchema(operation.tool.input, { io: 'input' })),
+    // Clients of the 1.x line hold error results against it too, so that it admits both (reading R28).
+    outputSchema: toObjectSchema(z.toJSONSchema(z.union([operation.reply, ErrorEnvelope]))),
+    annotations: {
+      title: operation.title,
+      readOnlyHint: true,
+      destructiveHint: false,
+      idempotentHint: true,
+      openWorldHint: true,
+    },
+  }))
+}
+
+/** Without `$schema`: validators of draft 7 refuse a dialect they do not know, and nothing here needs a newer one. */
+function toObjectSchema(schema: unknown): JsonObject & { readonly type: 'object' } {
+  const tidied = tidySchema(schema as Json, '#/$defs/')
+  return { ...(tidied as JsonObject), type: 'object' }
+}
