@@ -16,7 +16,15 @@ import { type Log, makeLog } from './telemetry/log.ts'
 import { makeMetrics } from './telemetry/metrics.ts'
 import { describeFailure, printWelcome } from './welcome.ts'
 
-async function start(): Promise<void> {
+/** What there is to be stopped so far. */
+interface Running {
+  app: App | null
+  sandbox: Sandbox | null
+  log: Log | null
+  stopping: boolean
+}
+
+async function start(running: Running): Promise<void> {
   const config = readConfig()
   const secrets = await loadSecrets(config)
   const log = makeLog({
@@ -24,6 +32,7 @@ async function start(): Promise<void> {
     pretty: process.stdout.isTTY === true,
     secrets: listSecretTexts(config, secrets),
   })
+  running.log = log
   for (const warning of [...config.warnings, ...secrets.warnings]) log.warn(warning)
   const clock = systemClock
   const sandbox = config.mode === 'sandbox' ? await startSandbox({ clock }) : null
@@ -40,7 +49,8 @@ async function start(): Promise<void> {
       ? {}
       : { adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }) }),
   })
-  stopOnSignal({ app, sandbox, log })
+  running.app = app
+  running.sandbox = sandbox
   const { origins, adminUrl } = await app.listen()
   const demo = sandbox === null ? null : await makeDemo(app, sandbox, config)
   printWelcome({ config, origins, adminUrl, adminTokenFile: secrets.adminTokenFile, demo })
@@ -74,20 +84,25 @@ function configuredAccess(config: Config): ProviderAccess {
   }
 }
 
-/** The first signal drains, a second one ends the process at once. */
-function stopOnSignal(running: { app: App; sandbox: Sandbox | null; log: Log }): void {
-  let stopping = false
+/**
+ * The first signal drains, a second one ends the process at once. It is heard from the first moment on: as the first
+ * process of a container nothing else would end this one.
+ */
+function stopOnSignal(running: Running): void {
   const stop = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1)
-    stopping = true
-    running.log.info({ signal }, 'stopping: requests in flight may finish')
-    running.app
+    const { app, sandbox, log } = running
+    if (running.stopping) process.exit(1)
+    running.stopping = true
+    // Nothing is served yet, and the store survives an end at any moment.
+    if (app === null) process.exit(0)
+    log?.info({ signal }, 'stopping: requests in flight may finish')
+    app
       .close()
-      .then(() => running.sandbox?.close())
+      .then(() => sandbox?.close())
       .then(
         () => process.exit(0),
         (error: unknown) => {
-          running.log.fatal({ err: error }, 'the stop failed')
+          log?.fatal({ err: error }, 'the stop failed')
           process.exit(1)
         },
       )
@@ -96,7 +111,11 @@ function stopOnSignal(running: { app: App; sandbox: Sandbox | null; log: Log }):
   process.on('SIGINT', stop)
 }
 
-start().catch((error: unknown) => {
+const running: Running = { app: null, sandbox: null, log: null, stopping: false }
+stopOnSignal(running)
+start(running).catch((error: unknown) => {
+  // A stop in the middle of the start takes away what was still being prepared: the stop goes on and ends the process.
+  if (running.stopping) return
   process.stderr.write(`tributary: ${describeFailure(error)}\n`)
   process.exit(1)
 })

@@ -139,3 +139,21 @@ test('a kill at any moment loses no key and no link, and the next start is not r
   running.child.kill('SIGINT')
   assert.equal((await running.ended).code, 0)
 })
+
+test('SIGTERM in the middle of a start is a clean stop, whatever was being prepared', async () => {
+  running.child.kill('SIGTERM')
+  await running.ended
+  const endings = await Promise.all(
+    [350, 550, 700, 900].map(async (ms, index) => {
+      const started = startProcess({ DATA_DIR: join(folder, `early-${index}`) })
+      await sleep(ms)
+      started.child.kill('SIGTERM')
+      return started.ended
+    }),
+  )
+  for (const { code, signal, stderr } of endings) {
+    assert.equal(stderr, '')
+    // Before the first line of ours has run, the signal ends the process by itself.
+    assert(code === 0 || signal === 'SIGTERM', `${code} ${signal}`)
+  }
+})
