@@ -14,6 +14,7 @@ import { checkIdentity, type StoreMode } from './sql/identity.ts'
 import { makeKeyStore } from './sql/keys.ts'
 import { makeLoginStore } from './sql/logins.ts'
 import { migrate } from './sql/migrate.ts'
+import { makeOAuthStore } from './sql/oauth.ts'
 import { openPostgres } from './sql/postgres-engine.ts'
 import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
@@ -104,6 +105,7 @@ function makeStore(engine: Engine, feed: ChangeFeed, sealer: Sealer, log: StoreL
     logins: makeLoginStore({ db, write, sealer }),
     connections: makeConnectionStore({ db, write }),
     accounts: makeAccountStore({ engine, write }),
+    oauth: makeOAuthStore({ engine, write, sealer }),
     audit: (entry) => writeAudit(db, entry),
     onChange: (listener) => feed.subscribe(listener),
     ping: () => engine.ping(),

@@ -4,6 +4,7 @@
  */
 import { StoreOpenError } from '../failure.ts'
 import { SealError, type Sealer } from '../seal.ts'
+import { sealedTables } from './sealed-tables.ts'
 import type { Db } from './tables.ts'
 
 export type StoreMode = 'live' | 'sandbox'
@@ -70,14 +71,9 @@ function checkProof(sealer: Sealer, check: string): void {
 
 /** The proof stands for the oldest key; rows that were sealed since may need another. */
 async function checkKeysInUse(tx: Db, sealer: Sealer): Promise<void> {
-  const rows = await tx
-    .selectFrom('logins')
-    .select('secret_key as fingerprint')
-    .distinct()
-    .where('secret_key', 'is not', null)
-    .execute()
-  for (const { fingerprint } of rows)
-    if (fingerprint !== null && !sealer.knows(fingerprint)) throw wrongKey(undefined)
+  for (const table of sealedTables)
+    for (const fingerprint of await table.listKeys(tx))
+      if (!sealer.knows(fingerprint)) throw wrongKey(undefined)
 }
 
 function wrongKey(cause: unknown): StoreOpenError {

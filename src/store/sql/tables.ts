@@ -5,7 +5,7 @@
 import { type ColumnType, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { AccountType, Provider } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, KeyId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
-import type { PlanName, PlanStatus, StoredStatus } from '../port.ts'
+import type { OAuthModel, PlanName, PlanStatus, StoredStatus } from '../port.ts'
 
 type Moment = ColumnType<number, Date, Date>
 type MomentOrNull = ColumnType<number | null, Date | null, Date | null>
@@ -68,6 +68,26 @@ export interface Tables {
     currency: string
     hidden: boolean
   }
+  readonly oauth_grants: {
+    id: Uint8Array
+    user_id: UserId
+    client_id: string
+    created_at: Moment
+    expires_at: Moment
+    payload: Uint8Array
+    payload_key: string
+  }
+  readonly oauth_rows: {
+    id: Uint8Array
+    model: OAuthModel
+    grant_id: Uint8Array | null
+    origin: Uint8Array | null
+    created_at: Moment
+    expires_at: Moment
+    used_at: MomentOrNull
+    payload: Uint8Array
+    payload_key: string
+  }
   readonly audit: {
     id: string
     at: Moment
@@ -94,4 +114,9 @@ export function momentOrNull(ms: number | null): Date | null {
 /** True of rows whose instant in `column` is unknown or before `ms`: times of theirs only go forward. */
 export function isBefore(column: string, ms: number): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${moment(ms)})`
+}
+
+/** True of rows whose instant in `column` is after `ms`. */
+export function isAfter(column: string, ms: number): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(column)} > ${moment(ms)})`
 }

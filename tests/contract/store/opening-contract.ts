@@ -5,7 +5,7 @@ import type { OpenFailure } from '#store/failure.ts'
 import { StoreOpenError } from '#store/failure.ts'
 import { SealError } from '#store/seal.ts'
 import { keyA, keyB, type OpenAs, type Place } from './place.ts'
-import { addKey, addLink, addLogin, addUser } from './rows.ts'
+import { addGrant, addKey, addLink, addLogin, addOAuthRow, addUser } from './rows.ts'
 
 export function testOpening(makePlace: () => Promise<Place>): void {
   const inPlace = (work: (place: Place) => Promise<void>) => async () => {
@@ -97,10 +97,14 @@ export function testOpening(makePlace: () => Promise<Place>): void {
       // More than one batch.
       for (let count = 0; count < 130; count += 1) await addLogin(old, user.id, `secret ${count}`)
       const logins = await old.logins.list(user.id)
+      const grant = await addGrant(old, user.id)
+      const token = await addOAuthRow(old, { grantId: grant.id })
       await old.close()
       await rotate(place, [keyB, keyA])
       const rotated = await place.open({ encryptionKeys: [keyB] })
       assert.deepEqual(await rotated.logins.list(user.id), logins)
+      assert.equal((await rotated.oauth.findGrant(grant.id))?.payload, grant.payload)
+      assert.equal((await rotated.oauth.find(token.model, token.id))?.payload, token.payload)
       await rotated.close()
       await refused(place, 'wrong_key', { encryptionKeys: [keyA] })
     }),
@@ -119,11 +123,13 @@ export function testOpening(makePlace: () => Promise<Place>): void {
       ]
       const half = await place.open({ encryptionKeys: both })
       const fresh = await addLogin(half, login.userId, 'under B')
+      const client = await addOAuthRow(half, { model: 'Client' })
       await half.close()
       await refused(place, 'wrong_key', { encryptionKeys: [keyA] })
       const again = await place.open({ encryptionKeys: either })
       assert.equal((await again.logins.get(fresh.id))?.secret, 'under B')
       assert.equal((await again.logins.get(login.id))?.secret, 'secret')
+      assert.equal((await again.oauth.find('Client', client.id))?.payload, client.payload)
       await again.close()
     }),
   )
@@ -171,6 +177,8 @@ export function testOpening(makePlace: () => Promise<Place>): void {
       const user = await addUser(store, { email: 'visible-canary@example.test' })
       await addLogin(store, user.id, secret)
       await addKey(store, user.id)
+      await addGrant(store, user.id, { payload: secret })
+      await addOAuthRow(store, { payload: secret })
       const open = await place.readAll()
       await store.close()
       for (const bytes of [open, await place.readAll()]) {

@@ -11,6 +11,8 @@ import type {
   NewAccount,
   NewConnection,
   NewKey,
+  NewOAuthGrant,
+  NewOAuthRow,
   NewUser,
   Store,
   UserRow,
@@ -109,6 +111,48 @@ export function newAccount(over: Partial<NewAccount> = {}): NewAccount {
 
 export function someUpstreamId(): UpstreamId {
   return upstreamId(`up_${randomUUID()}`)
+}
+
+/** An agent's grant, good for a day. */
+export async function addGrant(
+  store: Store,
+  userId: UserId,
+  over: Partial<NewOAuthGrant> = {},
+): Promise<NewOAuthGrant> {
+  const grant = {
+    id: someHash(),
+    userId,
+    clientId: 'agent',
+    payload: `{"grant":"${randomUUID()}"}`,
+    createdAt: now,
+    expiresAt: now + 86_400_000,
+    ...over,
+  }
+  if (!(await store.oauth.saveGrant(grant))) throw new Error('the user of the test is unknown')
+  return grant
+}
+
+/** An access token without a grant unless told otherwise, good for a minute. */
+export async function addOAuthRow(
+  store: Store,
+  over: Partial<NewOAuthRow> = {},
+): Promise<NewOAuthRow> {
+  const row: NewOAuthRow = {
+    model: 'AccessToken',
+    id: someHash(),
+    grantId: null,
+    origin: null,
+    payload: `{"row":"${randomUUID()}"}`,
+    createdAt: now,
+    expiresAt: now + 60_000,
+    ...over,
+  }
+  if (!(await store.oauth.save(row))) throw new Error('the grant of the test is unknown')
+  return row
+}
+
+export function someHash(): Uint8Array {
+  return new Uint8Array(randomBytes(32))
 }
 
 /** The user's epoch, as a request sees it. */

@@ -11,6 +11,7 @@ import { testEpoch } from './epoch-contract.ts'
 import { testIsolation } from './isolation-contract.ts'
 import { testKeys } from './keys-contract.ts'
 import { testLogins } from './logins-contract.ts'
+import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
 import type { Place } from './place.ts'
 import { testUsers } from './users-contract.ts'
@@ -23,6 +24,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   logins: testLogins,
   connections: testConnections,
   accounts: testAccounts,
+  oauth: testOAuth,
   epoch: testEpoch,
   changes: testChanges,
   isolation: testIsolation,
