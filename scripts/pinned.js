@@ -108,10 +108,25 @@ function run(args) {
   child.on('error', (error) => fail(`the pinned runtime could not be started: ${error.message}`))
   // A terminal sends Ctrl-C to the whole group, `kill` only to this process: pass both on and wait for the child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  if (process.env.npm_lifecycle_event !== undefined) endWithParent(child)
   child.on('exit', (code, signal) => {
     process.exitCode = signal === null ? (code ?? 1) : 128 + (constants.signals[signal] ?? 0)
     process.exit()
   })
+}
+
+/**
+ * npm puts a shell between itself and us: a signal to npm ends the shell, which passes nothing on, and the product would
+ * go on without anybody. Only under npm: started by hand in the background, outliving the shell is what is wanted.
+ */
+function endWithParent(child) {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    child.kill('SIGTERM')
+  }, 250)
+  watch.unref()
 }
 
 const major = Number(process.versions.node.split('.')[0])

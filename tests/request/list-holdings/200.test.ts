@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { options, securities } from '#sandbox/snaptrade/securities.ts'
-import { linkBroker, type Position, position } from '#tests/support/broker.ts'
+import { activity, linkBroker, type Position, position } from '#tests/support/broker.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
 let service: Service
@@ -291,4 +291,18 @@ test('no more than four accounts are asked at once, and each of them once', asyn
   assert.equal(snaptrade.requests.length, 9)
   // Three rounds of at most four.
   assert(performance.now() - started >= 170)
+})
+
+test('SnapTrade page §4: a disabled connection goes on answering from the provider’s cache', async () => {
+  const broker = await linkBroker(service, user, [
+    { positions: [position()], activities: [activity()] },
+  ])
+  const [connection] = broker.person.connections
+  assert(connection !== undefined)
+  connection.disabled = true
+  for (const path of ['/v1/holdings', '/v1/trades']) {
+    const answer = await service.get(`${path}?connectionId=${broker.connection.id}`, user)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.body.data.length, 1)
+  }
 })

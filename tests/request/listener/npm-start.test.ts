@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { request } from 'undici'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+test('npm start is ready with one command, and a signal to npm leaves no server behind', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-npm-'))
+  const npm = spawn('npm', ['start'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '',
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: folder,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+  })
+  let text = ''
+  const found = new Promise<string>((resolve, reject) => {
+    npm.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      const url = /^ +REST API +(\S+)\/v1$/m.exec(text)?.[1]
+      if (url !== undefined && text.includes('Try it:')) resolve(url)
+    })
+    npm.once('exit', () => reject(new Error(`npm ended: ${text}`)))
+  })
+  const origin = await found
+  assert.equal((await request(`${origin}/openapi.json`)).statusCode, 200)
+  npm.kill('SIGTERM')
+  await new Promise((resolve) => npm.once('exit', resolve))
+  assert.equal(await isGone(origin), true)
+  // The last files are closed a moment after the port.
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+})
+
+async function isGone(origin: string): Promise<boolean> {
+  for (let waited = 0; waited < 50; waited += 1) {
+    try {
+      const { body } = await request(`${origin}/openapi.json`)
+      await body.dump()
+    } catch {
+      // Refused: nobody listens there any more.
+      return true
+    }
+    await sleep(100)
+  }
+  return false
+}
