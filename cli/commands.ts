@@ -3,6 +3,8 @@
  * become fields of the body in camelCase; what they mean is decided by the server.
  */
 
+import { sandboxCommands } from './sandbox-commands.ts'
+
 export interface Flag {
   /** Without the dashes. */
   readonly name: string
@@ -11,6 +13,8 @@ export interface Flag {
   readonly isRequired?: true
   /** `-` as its value reads standard input. */
   readonly isSecret?: true
+  /** Digits are sent as a number. */
+  readonly isNumber?: true
   readonly help: string
 }
 
@@ -26,17 +30,27 @@ export type Show =
   | { readonly kind: 'record'; readonly note?: string }
   | { readonly kind: 'done'; readonly text: string }
 
-export interface Command {
+export interface Command extends Words {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** `{}` stands for each positional argument. */
+  readonly path: string
+  /** Fields of the body that take the positional arguments which `path` has no place for; digits become numbers. */
+  readonly placeFields?: readonly string[]
+  readonly show: Show
+}
+
+/** A command that asks no server. */
+export type LocalCommand = Words
+
+/** What stands in the help texts. */
+export interface Words {
   readonly noun: string
+  /** One word or two; empty: the noun alone. */
   readonly verb: string
   readonly summary: string
   /** Placeholders of the positional arguments, in the order of `path`. */
   readonly places: readonly string[]
   readonly flags: readonly Flag[]
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** `{}` stands for each positional argument. */
-  readonly path: string
-  readonly show: Show
 }
 
 const connectionColumns = [
@@ -229,11 +243,21 @@ const connections: readonly Command[] = [
 ]
 
 /** In the order of the help text. */
-export const commands: readonly Command[] = [...users, ...plans, ...keys, ...connections]
+export const commands: readonly Command[] = [
+  ...users,
+  ...plans,
+  ...keys,
+  ...connections,
+  ...sandboxCommands,
+]
 
 /** What the placeholders of positional arguments stand for. */
 export const placeMeanings: Readonly<Record<string, string>> = {
   U: 'id or e-mail address of a user',
   K: 'id of a key',
   C: 'id of a connection',
+  PERSON: 'name of somebody in the sandbox, see `sandbox people`',
+  PROVIDER: 'fiskil, akahu or snaptrade',
+  MS: 'milliseconds, 0 for none',
+  STATUS: 'HTTP status from 400 to 599',
 }

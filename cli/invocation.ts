@@ -3,22 +3,27 @@
  * whatever does not fit is a UsageError with the usage line of the command that was meant.
  */
 import { parseArgs } from 'node:util'
-import { type Command, commands } from './commands.ts'
+import { type Command, commands, type Flag, type Words } from './commands.ts'
+import type { SandboxStart } from './sandbox.ts'
+import { sandboxStart } from './sandbox-commands.ts'
 import { commandHelp, nounHelp, overview, usageLine } from './usage.ts'
 
 export type Invocation =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' }
+  | { readonly kind: 'sandbox'; readonly start: SandboxStart }
   | {
       readonly kind: 'call'
       readonly command: Command
       readonly json: boolean
       readonly path: string
       /** Null: the call has no body. */
-      readonly body: Readonly<Record<string, string | true>> | null
+      readonly body: Body | null
       /** The field whose value is read from standard input; null: none. */
       readonly secretField: string | null
     }
+
+type Body = Readonly<Record<string, string | number | true>>
 
 /** Wrong usage: exit code 2. `usage` is the text that helps. */
 export class UsageError extends Error {
@@ -39,7 +44,7 @@ export function parseInvocation(args: readonly string[]): Invocation {
     start += 1
   }
   const asksHelp = general.has('--help') || general.has('-h')
-  const [noun, verb, ...rest] = args.slice(start)
+  const [noun, ...words] = args.slice(start)
   if (general.has('--version')) return { kind: 'version' }
   if (noun === undefined) {
     if (asksHelp) return { kind: 'help', text: overview() }
@@ -47,44 +52,78 @@ export function parseInvocation(args: readonly string[]): Invocation {
   }
   const own = commands.filter((command) => command.noun === noun)
   if (own.length === 0) throw new UsageError(`there is no "${noun}"`, overview())
-  const command = own.find((candidate) => candidate.verb === verb)
-  if (command === undefined) {
-    const isHelp = asksHelp || verb === '--help' || verb === '-h'
-    if (isHelp) return { kind: 'help', text: nounHelp(noun) }
-    const problem = verb === undefined ? `"${noun}" needs a verb` : `there is no "${noun} ${verb}"`
-    throw new UsageError(problem, nounHelp(noun))
+  const command = own.find((candidate) => isVerb(candidate.verb, words))
+  if (command !== undefined) {
+    if (asksHelp) return { kind: 'help', text: commandHelp(command) }
+    const rest = words.slice(command.verb.split(' ').length)
+    return parseCommand(command, rest, general.has('--json'))
   }
-  if (asksHelp) return { kind: 'help', text: commandHelp(command) }
-  return parseCommand(command, rest, general.has('--json'))
+  const verb = words[0]
+  if (asksHelp || verb === '--help' || verb === '-h') return { kind: 'help', text: nounHelp(noun) }
+  if (noun === sandboxStart.noun && (verb === undefined || verb.startsWith('-'))) {
+    return parseSandboxStart(words, general.has('--json'))
+  }
+  const problem = verb === undefined ? `"${noun}" needs a verb` : `there is no "${noun} ${verb}"`
+  throw new UsageError(problem, nounHelp(noun))
+}
+
+function isVerb(verb: string, words: readonly string[]): boolean {
+  return verb.split(' ').every((word, index) => word === words[index])
 }
 
 function parseCommand(command: Command, args: readonly string[], json: boolean): Invocation {
-  const { values, positionals, tokens } = readFlags(command, args)
+  const { values, positionals } = readFlags(command, args)
   if (values.help === true) return { kind: 'help', text: commandHelp(command) }
-  const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
-  const twice = given.find((name, index) => given.indexOf(name) !== index)
-  if (twice !== undefined) throw wrong(command, `--${twice} is given more than once`)
   const missing = command.flags.find(
     (flag) => flag.isRequired === true && values[flag.name] === undefined,
   )
   if (missing !== undefined) throw wrong(command, `--${missing.name} is missing`)
-  const path = fillPath(command, positionals)
-  const fields: Record<string, string | true> = {}
+  const { path, fields } = placeArguments(command, positionals)
   let secretField: string | null = null
   for (const flag of command.flags) {
     const value = values[flag.name]
-    if (value === undefined || value === false) continue
+    if (value === undefined) continue
     const field = toCamelCase(flag.name)
-    fields[field] = value
+    fields[field] = toValue(flag, value)
     if (flag.isSecret !== true || value !== '-') continue
     if (secretField !== null) throw wrong(command, 'only one value can be read from standard input')
     secretField = field
   }
-  const body = command.flags.length === 0 ? null : fields
+  const hasBody = command.flags.length > 0 || command.placeFields !== undefined
+  const body = hasBody ? fields : null
   return { kind: 'call', command, json: json || values.json === true, path, body, secretField }
 }
 
-function readFlags(command: Command, args: readonly string[]) {
+function parseSandboxStart(args: readonly string[], json: boolean): Invocation {
+  const { values, positionals } = readFlags(sandboxStart, args)
+  if (values.help === true) return { kind: 'help', text: commandHelp(sandboxStart) }
+  const [surplus] = positionals
+  if (surplus !== undefined) {
+    throw wrong(sandboxStart, `"${surplus}" is one argument too many`)
+  }
+  const port = (name: string, fallback: number): number => {
+    const text = values[name]
+    if (text === undefined) return fallback
+    const number = typeof text === 'string' && /^\d{1,5}$/.test(text) ? Number(text) : -1
+    if (number >= 0 && number <= 65_535) return number
+    throw wrong(sandboxStart, `--${name} should be a port from 0 to 65535`)
+  }
+  const ports = {
+    fiskil: port('fiskil-port', 4010),
+    akahu: port('akahu-port', 4020),
+    snaptrade: port('snaptrade-port', 4030),
+  }
+  const seed = typeof values.seed === 'string' ? values.seed : null
+  return { kind: 'sandbox', start: { ports, seed, json: json || values.json === true } }
+}
+
+/** What the server is told: digits of a number are a number, anything else is for it to refuse. */
+function toValue(flag: Pick<Flag, 'isNumber'>, value: string | true): string | number | true {
+  const isNumber = flag.isNumber === true && typeof value === 'string' && /^\d{1,9}$/.test(value)
+  return isNumber ? Number(value) : value
+}
+
+function readFlags(command: Words, args: readonly string[]) {
   const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
@@ -93,8 +132,15 @@ function readFlags(command: Command, args: readonly string[]) {
     options[flag.name] = { type: flag.value === null ? 'boolean' : 'string' }
   }
   try {
-    const parsed = parseArgs({ args: [...args], options, allowPositionals: true, tokens: true })
-    return { ...parsed, values: parsed.values as Record<string, string | boolean | undefined> }
+    const parsed = parseArgs({
+      args: joinNegative(args),
+      options,
+      allowPositionals: true,
+      tokens: true,
+    })
+    refuseTwice(command, parsed.tokens)
+    const values = parsed.values as Record<string, string | true | undefined>
+    return { values, positionals: parsed.positionals }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     // The parser's first sentence names the flag; what follows explains its own syntax at length.
@@ -102,21 +148,51 @@ function readFlags(command: Command, args: readonly string[]) {
   }
 }
 
-function fillPath(command: Command, positionals: readonly string[]): string {
+/** `--amount -4.50` is meant as one value; the parser wants `--amount=-4.50`. */
+function joinNegative(args: readonly string[]): string[] {
+  const joined: string[] = []
+  for (const text of args) {
+    const flag = joined.at(-1)
+    const isValue = /^-[\d.]/.test(text) && flag !== undefined && /^--[a-z-]+$/.test(flag)
+    if (isValue) joined[joined.length - 1] = `${flag}=${text}`
+    else joined.push(text)
+  }
+  return joined
+}
+
+function refuseTwice(
+  command: Words,
+  tokens: readonly { readonly kind: string; readonly name?: string }[],
+): void {
+  const given = tokens.flatMap(({ kind, name }) => (kind === 'option' && name ? [name] : []))
+  const twice = given.find((name, index) => given.indexOf(name) !== index)
+  if (twice !== undefined) throw wrong(command, `--${twice} is given more than once`)
+}
+
+/** The path with its places filled, and the fields that take the arguments it has no place for. */
+function placeArguments(
+  command: Command,
+  positionals: readonly string[],
+): { readonly path: string; readonly fields: Record<string, string | number | true> } {
   const missing = command.places[positionals.length]
   if (missing !== undefined) throw wrong(command, `${missing} is missing`)
   const surplus = positionals[command.places.length]
   if (surplus !== undefined) throw wrong(command, `"${surplus}" is one argument too many`)
   const queue = [...positionals]
-  return command.path.replaceAll('{}', () => {
+  const path = command.path.replaceAll('{}', () => {
     const text = queue.shift() ?? ''
     // A URL would take the dots for a step up, and an empty name for another path.
     if (['', '.', '..'].includes(text)) throw wrong(command, `"${text}" names nothing`)
     return encodeURIComponent(text)
   })
+  const fields: Record<string, string | number | true> = {}
+  for (const field of command.placeFields ?? []) {
+    fields[field] = toValue({ isNumber: true }, queue.shift() ?? '')
+  }
+  return { path, fields }
 }
 
-function wrong(command: Command, message: string): UsageError {
+function wrong(command: Words, message: string): UsageError {
   return new UsageError(message, usageLine(command))
 }
 

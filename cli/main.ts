@@ -10,4 +10,10 @@ process.exitCode = await run(process.argv.slice(2), {
   input: process.stdin,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  untilStopped: () =>
+    new Promise((resolve) => {
+      // A terminal and the starter may both send the signal: the second one changes nothing.
+      process.on('SIGINT', () => resolve())
+      process.on('SIGTERM', () => resolve())
+    }),
 })

@@ -13,6 +13,8 @@ export interface Terminal {
   readonly input: AsyncIterable<Uint8Array | string>
   readonly out: (text: string) => void
   readonly err: (text: string) => void
+  /** Resolves when somebody wants a command in the foreground to end. */
+  readonly untilStopped: () => Promise<void>
 }
 
 /** Runs the command with these arguments; gives the exit code. */
@@ -35,15 +37,30 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 async function execute(invocation: Invocation, terminal: Terminal): Promise<void> {
   if (invocation.kind === 'help') return terminal.out(invocation.text)
   if (invocation.kind === 'version') return terminal.out(`tributary ${packageFile.version}\n`)
+  if (invocation.kind === 'sandbox') {
+    // Loaded here alone: no other command needs the emulators.
+    const { runSandbox } = await import('./sandbox.ts')
+    return runSandbox(invocation.start, terminal)
+  }
   const { command, json, path, secretField } = invocation
   const server = await findServer(terminal.environment, terminal.workingDirectory)
   const body =
     secretField === null
       ? invocation.body
       : { ...invocation.body, [secretField]: await readSecret(terminal.input) }
-  const answer = await callServer(server, { method: command.method, path, body })
+  const call = { method: command.method, path, body }
+  const answer = await callServer(server, call).catch((error: unknown) => {
+    throw command.noun === 'sandbox' ? explainMissing(error) : error
+  })
   // A call without an answer (204) still prints a document: scripts parse what they asked for.
   terminal.out(json ? `${JSON.stringify(answer ?? {})}\n` : render(command.show, answer))
+}
+
+/** Outside sandbox mode the paths of the sandbox do not exist. */
+function explainMissing(error: unknown): unknown {
+  if (!(error instanceof Refusal) || error.envelope.error.code !== 'not_found') return error
+  const message = 'This server has no sandbox: it is not in sandbox mode'
+  return new Refusal({ error: { message, code: 'not_found' } }, error)
 }
 
 function toSentence({ error }: ErrorEnvelope): string {

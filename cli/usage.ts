@@ -1,17 +1,22 @@
 /** The help texts, made from the table of commands: nothing about a command is written twice. */
-import { type Command, commands, type Flag, placeMeanings } from './commands.ts'
+import { commands, type Flag, placeMeanings, type Words } from './commands.ts'
+import { sandboxStart } from './sandbox-commands.ts'
+
+/** In the order of the help text. */
+const everything: readonly Words[] = [...commands, sandboxStart]
 
 /** The line that stands under a wrong use of the command. */
-export function usageLine(command: Command): string {
+export function usageLine(command: Words): string {
   const flags = command.flags.map((flag) => {
     const text = flagText(flag)
     return flag.isRequired === true ? text : `[${text}]`
   })
-  return ['usage: tributary', command.noun, command.verb, ...command.places, ...flags].join(' ')
+  const words = ['usage: tributary', command.noun, command.verb, ...command.places, ...flags]
+  return words.filter((word) => word !== '').join(' ')
 }
 
 /** `--help` of one command. */
-export function commandHelp(command: Command): string {
+export function commandHelp(command: Words): string {
   const places = command.places.map((place) => [place, placeMeanings[place] ?? ''] as const)
   const flags = command.flags.map((flag) => {
     const secret = flag.isSecret === true ? '; - reads it from standard input' : ''
@@ -19,7 +24,7 @@ export function commandHelp(command: Command): string {
   })
   const general = [['--json', 'print the answer as one JSON document'] as const]
   return [
-    `tributary ${command.noun} ${command.verb}: ${command.summary}`,
+    `${['tributary', command.noun, command.verb].join(' ').trim()}: ${command.summary}`,
     '',
     usageLine(command),
     '',
@@ -30,7 +35,7 @@ export function commandHelp(command: Command): string {
 
 /** `--help` of a noun. */
 export function nounHelp(noun: string): string {
-  const own = commands.filter((command) => command.noun === noun)
+  const own = everything.filter((command) => command.noun === noun)
   return [`usage: tributary ${noun} <verb>`, '', ...listCommands(own), '', ...footer].join('\n')
 }
 
@@ -39,7 +44,7 @@ export function overview(): string {
   return [
     'usage: tributary <noun> <verb> [arguments] [--json]',
     '',
-    ...listCommands(commands),
+    ...listCommands(everything),
     '',
     ...footer,
   ].join('\n')
@@ -52,9 +57,12 @@ const footer = [
   '',
 ]
 
-function listCommands(list: readonly Command[]): string[] {
+function listCommands(list: readonly Words[]): string[] {
   return toColumns(
-    list.map(({ noun, verb, places, summary }) => [[noun, verb, ...places].join(' '), summary]),
+    list.map(({ noun, verb, places, summary }) => [
+      [noun, verb, ...places].filter((word) => word !== '').join(' '),
+      summary,
+    ]),
   )
 }
 

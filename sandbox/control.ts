@@ -15,7 +15,7 @@ import {
 } from './adopted.ts'
 import { FailureBody, LatencyBody, NewRowBody, RowChangeBody, WhereBody } from './control-bodies.ts'
 import type { Levers } from './levers.ts'
-import { credentialsOf, magicUsers, sandboxProviders, toLinkFlags } from './magic-users.ts'
+import { listPeople, sandboxProviders } from './magic-users.ts'
 import {
   canServe,
   findProviders,
@@ -172,21 +172,6 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
     await note(deps, 'sandbox.reset', 'everybody')
     return { connections }
   })
-}
-
-/** One row for each person at each provider, with what to type. */
-function listPeople() {
-  return magicUsers.flatMap(({ name, shows, at, then }) =>
-    credentialsOf(name).map((credentials) => ({
-      person: name,
-      provider: credentials.provider,
-      shows,
-      here: at[credentials.provider],
-      link: credentials,
-      flags: toLinkFlags(credentials),
-      next: then === null ? null : `tributary ${then}`,
-    })),
-  )
 }
 
 function note(deps: ControlDeps, action: string, subject: string): Promise<void> {

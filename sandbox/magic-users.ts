@@ -116,7 +116,7 @@ export const magicUsers = [
 export type MagicName = (typeof magicUsers)[number]['name']
 
 /** Null for a name that nobody has. */
-export function findMagicUser(name: string): (MagicUser & { readonly name: MagicName }) | null {
+function findMagicUser(name: string): (MagicUser & { readonly name: MagicName }) | null {
   return magicUsers.find((one) => one.name === name) ?? null
 }
 
@@ -142,7 +142,7 @@ function credentialsAt(provider: SandboxProvider, name: MagicName): Credentials 
 }
 
 /** The flags of `tributary connections link U` that link with these credentials. */
-export function toLinkFlags(credentials: Credentials): string {
+function toLinkFlags(credentials: Credentials): string {
   switch (credentials.provider) {
     case 'fiskil':
       return `--provider fiskil --end-user-id ${credentials.endUserId}`
@@ -151,4 +151,19 @@ export function toLinkFlags(credentials: Credentials): string {
     case 'snaptrade':
       return `--provider snaptrade --snaptrade-user-id ${credentials.snaptradeUserId} --user-secret ${credentials.userSecret}`
   }
+}
+
+/** One row for each person at each provider, with what to type. */
+export function listPeople() {
+  return magicUsers.flatMap(({ name, shows, at, then }) =>
+    credentialsOf(name).map((credentials) => ({
+      person: name,
+      provider: credentials.provider,
+      shows,
+      here: at[credentials.provider],
+      link: credentials,
+      flags: toLinkFlags(credentials),
+      next: then === null ? null : `tributary ${then}`,
+    })),
+  )
 }

@@ -10,7 +10,7 @@ const suites: Record<string, string[]> = {
     'src/**/*.test.ts',
     'sandbox/**/*.test.ts',
     'cli/**/*.test.ts',
-    'tests/{contract,request,adapters,faults,fuzz,tidy}/**/*.test.ts',
+    'tests/{contract,request,adapters,faults,fuzz,sandbox,tidy}/**/*.test.ts',
     'tests/*.test.ts',
   ],
   unit: ['src/**/*.test.ts', 'cli/**/*.test.ts', 'tests/tidy/**/*.test.ts'],
