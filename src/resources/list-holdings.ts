@@ -6,6 +6,7 @@ import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
 import { consentGone, UpstreamError } from '#providers/failure.ts'
 import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
+import { followMoved } from './follow-moved.ts'
 import { type ReadContext, type ReadDeps, type Reading, whole } from './reading.ts'
 import { findTarget, refuseRevoked, type Target } from './target.ts'
 
@@ -19,7 +20,8 @@ export function makeListHoldings(deps: ReadDeps) {
     query: HoldingsRequest,
     context: ReadContext,
   ): Promise<Reading<{ data: Holding[] }>> => {
-    const target = await findTarget(deps.store, context.caller, query, 'brokerage')
+    const find = () => findTarget(deps.store, context.caller, query, 'brokerage')
+    const target = await find()
     const adapter = deps.adapters[target.provider]
     if (adapter?.category !== 'brokerage') throw apiError('provider_not_configured')
     refuseRevoked(target.connection)
@@ -31,7 +33,7 @@ export function makeListHoldings(deps: ReadDeps) {
       breaker: false,
     }
     const data = await deps.guard.run(guardTarget, context.signal, (call) =>
-      readAll(adapter, target, call),
+      followMoved(deps, { target, find }, call, (current) => readAll(adapter, current, call)),
     )
     return whole({ data })
   }

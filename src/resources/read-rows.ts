@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import type { Pagination } from '#contract/resources.ts'
 import { consentGone, UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
+import { followMoved } from './follow-moved.ts'
 import type { ReadContext, ReadDeps, Reading } from './reading.ts'
 import { refuseRevoked, type Target } from './target.ts'
 import type { Walk, WalkWindow } from './walk.ts'
@@ -50,7 +51,7 @@ export async function readRows<Row>(
     breaker: request.breaker,
   }
   const { window, staleAt } = await deps.guard.run(guardTarget, context.signal, (call) =>
-    followMoved(deps, request, target, call, (current) =>
+    followMoved(deps, { target, find: request.find }, call, (current) =>
       readConfirmed(deps, context, request, current, call),
     ),
   )
@@ -61,26 +62,6 @@ interface FoundWindow<Row> {
   readonly window: WalkWindow<Row>
   /** When the walk's oldest page is over: the answer may be cached no longer than that (reading R19). */
   readonly staleAt: number
-}
-
-/** A 404 on an account may mean that it moved: the accounts are read anew, once (Akahu migration). */
-async function followMoved<Row, Result>(
-  deps: ReadDeps,
-  request: RowsRequest<Row>,
-  target: Target,
-  call: CallContext,
-  read: (target: Target) => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await read(target)
-  } catch (error) {
-    if (!(error instanceof UpstreamError) || error.failure.kind !== 'account_gone') throw error
-    await deps.refreshAccounts(target.connection.id, call)
-    const current = await request.find()
-    const before = target.accounts.map((account) => account.upstreamId).join()
-    if (current.accounts.map((account) => account.upstreamId).join() === before) throw error
-    return read(current)
-  }
 }
 
 async function readConfirmed<Row>(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { options, securities } from '#sandbox/snaptrade/securities.ts'
 import { activity, linkBroker, type Position, position } from '#tests/support/broker.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
 let service: Service
 let user: ServiceUser
@@ -306,3 +306,36 @@ test('SnapTrade page §4: a disabled connection goes on answering from the provi
     assert.equal(answer.body.data.length, 1)
   }
 })
+
+for (const path of ['/v1/holdings', '/v1/trades']) {
+  test(`an account that left at the broker does not cost ${path} the others; asked for alone it is not found`, async () => {
+    const fields = { positions: [position()], activities: [activity()] }
+    const broker = await linkBroker(service, user, [fields, fields])
+    const [connection] = broker.person.connections
+    const [stays, leaves] = broker.accounts
+    assert(connection !== undefined && stays !== undefined && leaves !== undefined)
+    connection.accounts = connection.accounts.filter(({ id }) => id === stays.upstreamId)
+    const url = `${path}?connectionId=${broker.connection.id}`
+    const answer = await service.get(url, user)
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(
+      answer.body.data.map((row: { accountId: string }) => row.accountId),
+      [stays.id],
+    )
+    assert.equal(
+      codeOf(await service.get(`${url}&accountId=${leaves.id}`, user)),
+      'account_not_found',
+    )
+    assert.equal((await service.get('/v1/accounts', user)).text.includes(leaves.id), false)
+  })
+
+  test(`${path}: an account that leaves while it alone is asked for is not found either`, async () => {
+    const broker = await linkBroker(service, user, [{}, {}])
+    const [connection] = broker.person.connections
+    const [stays, leaves] = broker.accounts
+    assert(connection !== undefined && stays !== undefined && leaves !== undefined)
+    connection.accounts = connection.accounts.filter(({ id }) => id === stays.upstreamId)
+    const url = `${path}?connectionId=${broker.connection.id}&accountId=${leaves.id}`
+    assert.equal(codeOf(await service.get(url, user)), 'account_not_found')
+  })
+}
