@@ -10,6 +10,7 @@ type Id<Name extends string> = string & { readonly [brand]: Name }
 export type UserId = Id<'user'>
 export type KeyId = Id<'key'>
 export type LoginId = Id<'login'>
+export type SessionId = Id<'session'>
 export type ConnectionId = Id<'connection'>
 export type AccountId = Id<'account'>
 /** An identifier that a provider made up: opaque, never parsed, never shown unless the contract says so. */

@@ -18,6 +18,7 @@ import { makeOAuthStore } from './sql/oauth.ts'
 import { openPostgres } from './sql/postgres-engine.ts'
 import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
+import { makeSessionStore } from './sql/sessions.ts'
 import { openSqlite } from './sql/sqlite-engine.ts'
 import { makeUserStore } from './sql/users.ts'
 
@@ -106,6 +107,7 @@ function makeStore(engine: Engine, feed: ChangeFeed, sealer: Sealer, log: StoreL
     connections: makeConnectionStore({ db, write }),
     accounts: makeAccountStore({ engine, write }),
     oauth: makeOAuthStore({ engine, write, sealer }),
+    sessions: makeSessionStore(db),
     audit: (entry) => writeAudit(db, entry),
     onChange: (listener) => feed.subscribe(listener),
     ping: () => engine.ping(),

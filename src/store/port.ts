@@ -5,7 +5,15 @@
  * found.
  */
 import type { AccountType, ConnectionStatus, Provider } from '#contract/resources.ts'
-import type { AccountId, ConnectionId, KeyId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
+import type {
+  AccountId,
+  ConnectionId,
+  KeyId,
+  LoginId,
+  SessionId,
+  UpstreamId,
+  UserId,
+} from '#kernel/ids.ts'
 
 export type PlanName = 'developer' | 'professional' | 'none'
 export type PlanStatus = 'active' | 'trialing' | 'past_due' | 'canceled'
@@ -284,6 +292,38 @@ export interface OAuthStore {
   sweep(at: number, limit: number): Promise<number>
 }
 
+export interface SessionRow {
+  readonly id: SessionId
+  readonly userId: UserId
+  readonly createdAt: number
+  /** When the password was last given: fresh enough for what must not be done with a borrowed browser. */
+  readonly signedInAt: number
+  readonly lastSeenAt: number
+}
+
+export interface SessionStore {
+  create(session: {
+    readonly userId: UserId
+    /** SHA-256 of the cookie. */
+    readonly hash: Uint8Array
+    readonly at: number
+  }): Promise<SessionRow>
+  find(hash: Uint8Array): Promise<SessionRow | null>
+  /** Newest first. */
+  list(userId: UserId): Promise<readonly SessionRow[]>
+  /** Only ever forward in time. */
+  touch(id: SessionId, at: number): Promise<void>
+  /** False when it is not this user's. */
+  delete(userId: UserId, id: SessionId): Promise<boolean>
+  deleteAll(userId: UserId): Promise<void>
+  /** Deletes a bounded number of sessions that are older than either bound; tells how many. */
+  sweep(bounds: { readonly seenBefore: number; readonly createdBefore: number }): Promise<number>
+  /** A PHC string, or null to take the password away; false when there is no such user. */
+  setPassword(userId: UserId, hash: string | null): Promise<boolean>
+  /** Null when there is none, or no such user. */
+  findPassword(userId: UserId): Promise<string | null>
+}
+
 export interface AuditEntry {
   readonly at: number
   readonly actor: string
@@ -308,6 +348,7 @@ export interface Store {
   readonly connections: ConnectionStore
   readonly accounts: AccountStore
   readonly oauth: OAuthStore
+  readonly sessions: SessionStore
   audit(entry: AuditEntry): Promise<void>
   /**
    * Called after every committed change of a user's plan, timezone, keys, connections or accounts: in this process at

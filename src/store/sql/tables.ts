@@ -4,7 +4,15 @@
  */
 import { type ColumnType, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { AccountType, Provider } from '#contract/resources.ts'
-import type { AccountId, ConnectionId, KeyId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
+import type {
+  AccountId,
+  ConnectionId,
+  KeyId,
+  LoginId,
+  SessionId,
+  UpstreamId,
+  UserId,
+} from '#kernel/ids.ts'
 import type { OAuthModel, PlanName, PlanStatus, StoredStatus } from '../port.ts'
 
 type Moment = ColumnType<number, Date, Date>
@@ -24,6 +32,16 @@ export interface Tables {
     grandfathered: boolean
     epoch: number
     created_at: Moment
+    /** A PHC string; null: this user cannot sign in with a password. */
+    password_hash: string | null
+  }
+  readonly sessions: {
+    id: SessionId
+    user_id: UserId
+    hash: Uint8Array
+    created_at: Moment
+    signed_in_at: Moment
+    last_seen_at: Moment
   }
   readonly api_keys: {
     id: KeyId

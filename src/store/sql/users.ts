@@ -33,6 +33,7 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
             timezone: user.timezone,
             ...planColumns(user),
             epoch: 0,
+            password_hash: null,
             created_at: moment(user.createdAt),
           })
           .onConflict((conflict) => conflict.column('email_lower').doNothing())

@@ -14,6 +14,7 @@ import { testLogins } from './logins-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
 import type { Place } from './place.ts'
+import { testSessions } from './sessions-contract.ts'
 import { testUsers } from './users-contract.ts'
 
 export type StoreOf = () => Store
@@ -21,6 +22,7 @@ export type StoreOf = () => Store
 const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   users: testUsers,
   keys: testKeys,
+  sessions: testSessions,
   logins: testLogins,
   connections: testConnections,
   accounts: testAccounts,
