@@ -54,8 +54,8 @@ async function readAll(
       )),
     )
   }
-  // Reading R20b: an account without a single position is believed only when the consent still stands.
-  if (lists.some((list) => list.length === 0)) {
+  // Reading R20b: no account, or one without a single position, is believed only when the consent still stands.
+  if (lists.length === 0 || lists.some((list) => list.length === 0)) {
     await adapter.confirmEmpty(login, connection, call).catch(sayConsentGone)
   }
   return lists.flat()

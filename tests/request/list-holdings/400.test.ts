@@ -124,3 +124,16 @@ test('R20: a user secret that works no more invalidates the connection', async (
   assert.equal(answer.status, 400)
   assert.equal((await service.app.store.connections.find(own.connection.id))?.status, 'invalidated')
 })
+
+for (const path of ['/v1/holdings', '/v1/trades']) {
+  test(`R20b: ${path}: a connection without any account is believed only while its consent stands`, async () => {
+    const own = await linkBroker(service, user, [])
+    const url = `${path}?connectionId=${own.connection.id}`
+    assert.deepEqual((await service.get(url, user)).body.data, [])
+    service.clock.advance(660_000)
+    own.person.connections = []
+    const answer = await service.get(url, user)
+    assert.equal(answer.status, 400)
+    assert.equal(codeOf(answer), 'upstream_bad_request')
+  })
+}
