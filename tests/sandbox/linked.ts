@@ -1,0 +1,50 @@
+/** A magic user linked to a fresh user of the service at one provider, and the requests that tests ask of it. */
+import assert from 'node:assert/strict'
+import type { MagicName, SandboxProvider } from '#sandbox/magic-users.ts'
+import type { AccountRow, ConnectionRow } from '#store/port.ts'
+import type { Answer, Service, ServiceUser } from '#tests/support/service.ts'
+
+export interface Linked {
+  readonly user: ServiceUser
+  /** The first of them, as it was when it was linked. */
+  readonly connection: ConnectionRow
+  readonly accounts: readonly AccountRow[]
+  /** What the REST API says of the connection now. */
+  status(): Promise<string>
+  /** Transactions, trades or holdings of the connection; `more` is further query, e.g. `&limit=5`. */
+  rows(more?: string): Promise<Answer>
+  holdings(): Promise<Answer>
+  balances(): Promise<Answer>
+  account(name: string): AccountRow
+}
+
+export async function linkMagic(
+  service: Service,
+  person: MagicName,
+  provider: SandboxProvider,
+): Promise<Linked> {
+  const user = await service.createUser()
+  const [connection] = await service.link(user, person, provider)
+  assert.ok(connection !== undefined, `${person} has nothing to link at ${provider}`)
+  const all = await service.accounts(user)
+  const accounts = all.filter((row) => row.connectionId === connection.id)
+  const path = provider === 'snaptrade' ? 'trades' : 'transactions'
+  const ask = (query: string) => service.get(query, user)
+  return {
+    user,
+    connection,
+    accounts,
+    async status() {
+      const { body } = await ask('/v1/connections')
+      return body.data.find((row: { id: string }) => row.id === connection.id)?.status
+    },
+    rows: (more = '') => ask(`/v1/${path}?connectionId=${connection.id}${more}`),
+    holdings: () => ask(`/v1/holdings?connectionId=${connection.id}`),
+    balances: () => ask(`/v1/balances?accountIds=${accounts.map(({ id }) => id).join()}`),
+    account(name) {
+      const found = accounts.find((row) => row.name === name)
+      assert.ok(found !== undefined, `there is no account ${name}`)
+      return found
+    },
+  }
+}
