@@ -81,6 +81,21 @@ test('a value that differs in one character, its case or a duplicate makes anoth
   assert.equal(new Set(keys).size, queries.length)
 })
 
+test('R10: a query that was asked before has a key of its own for every user, epoch and path', () => {
+  const urlKey = makeUrlKey()
+  const query = 'a=1&b=2'
+  const first = urlKey('one', 1, '/p', query)
+  const others = [urlKey('two', 1, '/p', query), urlKey('two', 2, '/p', query)]
+  others.push(urlKey('two', 2, '/q', query), urlKey('one', 2, '/q', query))
+  assert.equal(new Set([first, ...others]).size, 5)
+  assert.equal(urlKey('one', 1, '/p', query), first)
+})
+
+test('R10: values that change places between names make another key', () => {
+  const urlKey = makeUrlKey()
+  assert.notEqual(urlKey('u', 1, '/p', 'a=1&b=2'), urlKey('u', 1, '/p', 'a=2&b=1'))
+})
+
 test('a key is the same before and after its query was remembered and forgotten', () => {
   const urlKey = makeUrlKey()
   const long = `z=${'9'.repeat(5000)}&a=1`

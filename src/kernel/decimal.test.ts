@@ -14,6 +14,7 @@ import {
   parseDecimal,
   roundHalfEven,
   subtract,
+  zero,
 } from './decimal.ts'
 
 function decimal(text: string): Decimal {
@@ -93,6 +94,9 @@ test('arithmetic keeps the digits that its operands have', () => {
   assert.equal(multiply(decimal('-1.10'), decimal('1.1')), '-1.210')
   assert.equal(compare(decimal('1.5'), decimal('1.500')), 0)
   assert.equal(compare(decimal('-2'), decimal('-1.999')), -1)
+  assert.equal(compare(decimal('2'), decimal('1')), 1)
+  assert.equal(compare(decimal('0.01'), decimal('0')), 1)
+  assert.equal(zero, decimal('0'))
   assert.equal(fractionDigits(decimal('1.500')), 3)
   assert.equal(fromScaled(-5n, 3), '-0.005')
 })

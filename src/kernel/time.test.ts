@@ -70,7 +70,16 @@ test('R14: only real calendar days are days', () => {
     '2026-13-01',
     '2026-00-10',
   ]
-  for (const day of [...unreal, '2026-1-01', '2026-01-01 ', '20260101', '2026-01-32', '']) {
+  for (const day of [
+    ...unreal,
+    'x2026-01-01',
+    '12026-01-01',
+    '2026-1-01',
+    '2026-01-01 ',
+    '20260101',
+    '2026-01-32',
+    '',
+  ]) {
     assert.equal(parseDay(day), null, day)
   }
 })
@@ -100,10 +109,20 @@ for (const [id, day, first, hours] of oddDays) {
   })
 }
 
+test('R16a: the very instant at which the clocks go back falls on the day that they go back to', () => {
+  const zone = getZone('America/Sao_Paulo')
+  // At 02:00 UTC midnight of the 18th became 23:00 of the 17th.
+  assert.equal(zone.dayOf(micros('2018-02-18T01:59:59.999Z')), '2018-02-17')
+  assert.equal(zone.dayOf(micros('2018-02-18T02:00:00Z')), '2018-02-17')
+  assert.equal(zone.dayOf(micros('2018-02-18T03:00:00Z')), '2018-02-18')
+  assert.equal(zone.dayOf(micros('2018-02-18T02:00:00Z')), '2018-02-17')
+})
+
 test('zones are IANA names; offsets, blanks and made-up names are none', () => {
   for (const id of ['Australia/Sydney', 'Pacific/Auckland', 'UTC', 'Etc/GMT+10'])
     assert.ok(isZone(id), id)
-  for (const id of ['+10:00', '', 'Sydney', 'Australia/Sidney', 'Z ', '../etc'])
+  const bare = ['+10:00', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00+11:00[Australia/Sydney]']
+  for (const id of [...bare, '', 'Sydney', 'Australia/Sidney', 'Z ', '../etc'])
     assert.ok(!isZone(id), id)
   assert.throws(() => getZone('Australia/Sidney'), RangeError)
   assert.equal(getZone('UTC'), getZone('UTC'))

@@ -41,6 +41,7 @@ test('R14: a missing from is thirty days before now, or before an earlier to', (
   assert.equal(readDateWindow({}, transactions).from, instant('2026-10-22T02:00:00Z'))
   const earlier = readDateWindow({ to: '2026-03-01T00:00:00Z' }, transactions)
   assert.equal(earlier.from, instant('2026-01-30T00:00:00Z'))
+  assert.equal(readDateWindow({}, transactions).to, instant('2026-11-21T02:00:00Z'))
   const later = readDateWindow({ to: '2027-03-01' }, transactions)
   assert.equal(later.from, instant('2026-10-22T02:00:00Z'))
 })
@@ -63,6 +64,45 @@ test('R14: every bad date is named at once', () => {
       bad,
     )
   }
+})
+
+test('R14: only the bad one of two dates is named, with what it must look like', () => {
+  for (const [name, dates] of [
+    ['from', { from: '2026-02-30', to: '2026-11-01' }],
+    ['to', { from: '2026-11-01', to: '2026-02-30' }],
+  ] as const) {
+    assert.throws(
+      () => readDateWindow(dates, transactions),
+      (error: unknown) => {
+        assert(error instanceof ApiError)
+        assert.equal(error.entry, 'invalid_dates')
+        assert.equal(error.details?.length, 1)
+        assert.match(error.details[0] ?? '', new RegExp(`^${name}: Must be YYYY-MM-DD or RFC3339 `))
+        return true
+      },
+    )
+  }
+})
+
+test('R14: a fraction may be long, but not without end', () => {
+  const digits = (count: number) => `2026-11-01T00:00:00.${'1'.repeat(count)}Z`
+  assert.equal(digits(43).length, 64)
+  assert.equal(
+    readDateWindow({ from: digits(43) }, transactions).from,
+    instant('2026-11-01T00:00:00.111111Z'),
+  )
+  assert.throws(
+    () => readDateWindow({ from: digits(44) }, transactions),
+    refusal('invalid_dates', ['from']),
+  )
+})
+
+test('R15: from and to may be the same instant', () => {
+  const at = '2026-11-01T00:00:00Z'
+  assert.deepEqual(readDateWindow({ from: at, to: at }, trades), {
+    from: instant(at),
+    to: instant(at),
+  })
 })
 
 test('R15: from after to is refused, and a missing to counts as now', () => {
@@ -92,6 +132,8 @@ test('R15: more than seven calendar years back is too old, the plain day exactly
 test('trades without dates have no bounds: the provider decides', () => {
   assert.deepEqual(readDateWindow({}, trades), { from: null, to: null })
   assert.equal(readDateWindow({ from: '2026-01-01' }, trades).to, null)
+  const to = '2026-11-01T00:00:00Z'
+  assert.deepEqual(readDateWindow({ to }, trades), { from: null, to: instant(to) })
 })
 
 test('any text is either a window or a clear refusal', () => {

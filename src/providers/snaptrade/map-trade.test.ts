@@ -6,7 +6,7 @@ import { newId, upstreamId } from '#kernel/ids.ts'
 import { getZone, parseInstant } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { AccountRef } from '../port.ts'
-import { parseTradeTime, toTrade, toTradeKey, toTradeType } from './map-trade.ts'
+import { parseTradeTime, readActivity, toTrade, toTradeKey, toTradeType } from './map-trade.ts'
 import type { Row } from './numbers.ts'
 
 const sydney = getZone('Australia/Sydney')
@@ -82,8 +82,10 @@ test('every type of the provider has its word, and an unknown one is other and r
   for (const [word, types] of Object.entries(words)) {
     for (const type of types.split(' ')) assert.equal(toTradeType(type), word, type)
   }
-  for (const type of ['JOURNAL', '', 'constructor']) assert.equal(toTradeType(type), null)
+  for (const type of ['JOURNAL', '', 'constructor', 'WIRE_TRANSFER_IN_KIND'])
+    assert.equal(toTradeType(type), null)
   const seen: string[] = []
+  map({ type: 'SELL' }, (what) => seen.push(what))
   assert.equal(map({ type: 'JOURNAL' }, (what) => seen.push(what)).type, 'other')
   assert.equal(map({ type: undefined }, (what) => seen.push(what)).type, 'other')
   assert.deepEqual(seen, ['activity type', 'activity type'])
@@ -125,6 +127,8 @@ test('R24: exponents are written out, zeros are kept, negative zero is zero', ()
 test('R24b: the currency is the row’s, the quote’s, the account’s, else USD', () => {
   const quote = { symbol: 'BTC-USD', raw_symbol: 'BTC' }
   assert.equal(map({ currency: null, currency_universal_symbol: quote }).currency, 'BTC')
+  const euro = { symbol: 'EUR', raw_symbol: null }
+  assert.equal(map({ currency: null, currency_universal_symbol: euro }).currency, 'EUR')
   assert.equal(map({ currency: null }).currency, 'CAD')
   const nameless = { account: { ...account, currency: '' }, parseTime, onOddity: () => {} }
   assert.equal(toTrade(activity({ currency: null }), nameless).currency, 'USD')
@@ -146,6 +150,9 @@ test('R23: what cannot be read refuses the row', () => {
     { description: {} },
   ]
   for (const fields of rows) assert.throws(() => map(fields), isMalformed, JSON.stringify(fields))
+  for (const row of [null, 7, 'row', ['row'], undefined]) {
+    assert.throws(() => readActivity([row], 0), isMalformed, JSON.stringify(row))
+  }
 })
 
 test('R16a: midnight UTC is the day alone, counting at its first instant in the zone', () => {
@@ -158,6 +165,8 @@ test('R16a: midnight UTC is the day alone, counting at its first instant in the 
     ['2026-03-22T00:00:00-05:00', '2026-03-22T00:00:00-05:00', '2026-03-22T05:00:00Z'],
     ['2026-03-22 16:27:55.5+00:00', '2026-03-22T16:27:55.5+00:00', '2026-03-22T16:27:55.5Z'],
     ['2026-03-22T16:27:55', '2026-03-22T16:27:55Z', '2026-03-22T16:27:55Z'],
+    ['2026-03-22T16:27:55.125', '2026-03-22T16:27:55.125Z', '2026-03-22T16:27:55.125Z'],
+    ['2026-03-22T12:00:00Z', '2026-03-22T12:00:00Z', '2026-03-22T12:00:00Z'],
   ]
   for (const [text, shown, time] of rows) {
     assert.deepEqual(parseTradeTime(text, sydney), { shown, time: parseInstant(time) }, text)
@@ -201,5 +210,22 @@ test('R23: unreadable parts stand in the key as they were sent', () => {
   assert.equal(
     toTradeKey(activity({ amount: 'lots', settlement_date: 'soon', type: 5 }), parseTime),
     '2026-03-22T16:27:55Z-AAPL-5-lots-10.50-soon-1.95-BOUGHT Apple Inc.',
+  )
+})
+
+test('R23: an unreadable date stands in the key in its own words, before any other date', () => {
+  const words = toTradeKey(activity({ trade_date: 'soonish' }), parseTime)
+  assert.equal(words, 'soonish-AAPL-BUY--2430.23-10.50-2026-03-24-1.95-BOUGHT Apple Inc.')
+  const none = { trade_date: undefined, settlement_date: undefined }
+  assert.equal(
+    toTradeKey(activity(none), parseTime),
+    '-AAPL-BUY--2430.23-10.50--1.95-BOUGHT Apple Inc.',
+  )
+})
+
+test('R24a: a type that nobody knows is OTHER in the key', () => {
+  assert.equal(
+    toTradeKey(activity({ type: 'JOURNAL' }), parseTime),
+    '2026-03-22T16:27:55Z-AAPL-OTHER--2430.23-10.50-2026-03-24-1.95-BOUGHT Apple Inc.',
   )
 })

@@ -110,6 +110,21 @@ test('keys of strangers cannot grow the breakers', () => {
   assert.equal(breakers.check('idle').kind, 'closed')
 })
 
+test('R21: a failure exactly a minute old counts no more, one a millisecond younger does', () => {
+  for (const [age, kind] of [
+    [minute, 'closed'],
+    [minute - 1, 'open'],
+  ] as const) {
+    const time = stillClock()
+    const breakers = makeMemoryBreakers(time.clock)
+    breakers.fail('k', false)
+    time.pass(age)
+    breakers.fail('k', false)
+    breakers.fail('k', false)
+    assert.equal(breakers.check('k').kind, kind)
+  }
+})
+
 test('a breaker nobody asked about for an hour after its cooldown is forgotten', () => {
   const time = stillClock()
   const breakers = makeMemoryBreakers(time.clock)
