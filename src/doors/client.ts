@@ -4,6 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tokenPrefix } from '#gate/bearer.ts'
+import { toVisitor, type Visitor } from '#gate/throttle.ts'
 
 /** True for the address of a proxy whose `X-Forwarded-For` counts (`TRUST_PROXY`). */
 export type IsTrustedProxy = (address: string) => boolean
@@ -45,6 +47,32 @@ export function authorizationOf(request: IncomingMessage): string | undefined {
     values.push(rawHeaders[index + 1] ?? '')
   }
   return values.length > 1 ? values.join(', ') : only
+}
+
+/** What the requests of one connection have in common. */
+export interface Client {
+  readonly authorization: string | undefined
+  readonly visitor: Visitor
+}
+
+/**
+ * Who stands behind a request; worked out once per connection, and anew when a header that it hangs on changes. What is
+ * remembered goes with the connection.
+ */
+export function makeClients(isTrusted: IsTrustedProxy): (request: IncomingMessage) => Client {
+  type Known = Client & { readonly forwarded: string }
+  const connections = new WeakMap<object, Known>()
+  return (request) => {
+    const authorization = authorizationOf(request)
+    const forwarded = String(request.headers['x-forwarded-for'] ?? '')
+    const known = connections.get(request.socket)
+    if (known?.authorization === authorization && known?.forwarded === forwarded) return known
+    const address = clientAddress(request, isTrusted)
+    const visitor = toVisitor(address, tokenPrefix(authorization))
+    const client: Known = { authorization, forwarded, visitor }
+    connections.set(request.socket, client)
+    return client
+  }
 }
 
 const sane = /^[A-Za-z0-9._~:@+/=-]{1,128}$/

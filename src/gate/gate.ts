@@ -8,7 +8,7 @@ import { ApiError, apiError } from '#contract/errors.ts'
 import type { Bucket, Operation } from '#contract/operations.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Read } from '#resources/read.ts'
-import type { Kv, Lease, Maybe, WindowState } from '#store/kv-port.ts'
+import type { CacheLookup, Kv, Maybe, WindowState } from '#store/kv-port.ts'
 import { makeFlights } from './flight.ts'
 import { windowMs } from './throttle.ts'
 import { makeUrlKey } from './url-key.ts'
@@ -56,7 +56,8 @@ export interface Gate {
   entitle(caller: Caller, operation: Operation): void
   /**
    * Lease, cache, resource. `rawQuery` as it came, without "?". `departure` makes the signal that is aborted when
-   * the caller leaves; it is asked for only where there is something to wait for. Throws GateError, or ApiError before the
+   * the caller leaves; it is asked for only where there is something to wait for. A cached answer of a memory near by
+   * comes at once, without a promise. Throws GateError, or ApiError before the
    * cache.
    */
   answer(
@@ -64,7 +65,15 @@ export interface Gate {
     operation: Operation,
     rawQuery: string,
     departure: () => AbortSignal,
-  ): Promise<Answer>
+  ): Maybe<Answer>
+}
+
+/** What `answer` was asked. */
+interface Asked {
+  readonly caller: Caller
+  readonly operation: Operation
+  readonly rawQuery: string
+  readonly departure: () => AbortSignal
 }
 
 interface Computed {
@@ -76,16 +85,12 @@ interface Computed {
 export function makeGate(options: GateOptions): Gate {
   const { kv, clock, plans, limits } = options
   const urlKey = makeUrlKey()
+  const names = makeNames()
   const flights = makeFlights<Computed>(limits.requestTimeoutMs)
 
-  async function compute(
-    key: string,
-    caller: Caller,
-    operation: Operation,
-    rawQuery: string,
-    signal: AbortSignal,
-  ): Promise<Computed> {
-    const query = new URLSearchParams(rawQuery)
+  async function compute(key: string, asked: Asked, signal: AbortSignal): Promise<Computed> {
+    const { caller, operation } = asked
+    const query = new URLSearchParams(asked.rawQuery)
     const reading = await options.read(operation.name, query, { caller, signal })
     if (options.checkReplies) operation.reply.parse(reading.body)
     const { truncated } = reading
@@ -101,19 +106,10 @@ export function makeGate(options: GateOptions): Gate {
     return { ...answer, stored: await kv.cache.set(key, answer, lifeMs) }
   }
 
-  async function cached(
-    caller: Caller,
-    operation: Operation,
-    rawQuery: string,
-    departure: () => AbortSignal,
-  ): Promise<Answer> {
-    const key = urlKey(caller.userId, caller.epoch, operation.path, rawQuery)
-    const found = await kv.cache.get(key)
-    if (found.kind === 'hit') return { ...found.answer, cache: 'HIT' }
-    const away = found.kind === 'away'
+  async function fetch(key: string, request: Asked, away: boolean): Promise<Answer> {
     try {
-      const computed = await flights.join(key, departure(), (shared) =>
-        compute(key, caller, operation, rawQuery, shared),
+      const computed = await flights.join(key, request.departure(), (shared) =>
+        compute(key, request, shared),
       )
       return {
         body: computed.body,
@@ -125,35 +121,76 @@ export function makeGate(options: GateOptions): Gate {
     }
   }
 
+  function settle(found: CacheLookup, key: string, request: Asked): Maybe<Answer> {
+    if (found.kind !== 'hit') return fetch(key, request, found.kind === 'away')
+    return { body: found.answer.body, truncated: found.answer.truncated, cache: 'HIT' }
+  }
+
+  function cached(request: Asked): Maybe<Answer> {
+    const { caller, operation } = request
+    const key = urlKey(caller.userId, caller.epoch, operation.path, request.rawQuery)
+    const found = kv.cache.get(key)
+    if (found instanceof Promise) return found.then((late) => settle(late, key, request))
+    return settle(found, key, request)
+  }
+
   return {
     limit: (caller, bucket) =>
-      kv.windows.take(`key:${caller.bucketId}:${bucket}`, limits.buckets[bucket], windowMs),
+      kv.windows.take(names(caller)[bucket], limits.buckets[bucket], windowMs),
     peek: (caller, bucket) =>
-      kv.windows.peek(`key:${caller.bucketId}:${bucket}`, limits.buckets[bucket], windowMs),
+      kv.windows.peek(names(caller)[bucket], limits.buckets[bucket], windowMs),
     entitle(caller, operation) {
       if (!hasApiAccess(caller.plan, plans, clock.now())) throw apiError('plan_required')
       if (operation.access === 'brokerage' && !hasBrokerageAccess(caller.plan, plans)) {
         throw apiError('professional_required')
       }
     },
-    async answer(caller, operation, rawQuery, departure) {
-      if (operation.bucket !== 'heavy') return cached(caller, operation, rawQuery, departure)
-      const lease = await takeLease(kv, caller, limits.concurrency)
-      try {
-        return await cached(caller, operation, rawQuery, departure)
-      } finally {
-        void lease.release()
-      }
+    answer(caller, operation, rawQuery, departure) {
+      const request: Asked = { caller, operation, rawQuery, departure }
+      if (operation.bucket !== 'heavy') return cached(request)
+      const grant = kv.leases.acquire(names(caller).places, limits.concurrency)
+      if (grant instanceof Promise) return grant.then((late) => holding(late, cached, request))
+      return holding(grant, cached, request)
     },
   }
 }
 
-async function takeLease(kv: Kv, caller: Caller, limit: number): Promise<Lease> {
-  const grant = await kv.leases.acquire(`key:${caller.bucketId}`, limit)
-  if (grant.lease !== null) return grant.lease
-  throw apiError('too_many_concurrent', {
-    retryAfterSeconds: Math.max(1, Math.ceil(grant.retryMs / 1000)),
-  })
+/** Names of a caller's windows and places, built once: they are asked for on every request. */
+function makeNames(): (caller: Caller) => Readonly<Record<Bucket | 'places', string>> {
+  const known = new WeakMap<Caller, Readonly<Record<Bucket | 'places', string>>>()
+  return (caller) => {
+    let names = known.get(caller)
+    if (names === undefined) {
+      const places = `key:${caller.bucketId}`
+      const named = (bucket: Bucket) => `${places}:${bucket}`
+      names = { places, cheap: named('cheap'), mid: named('mid'), heavy: named('heavy') }
+      known.set(caller, names)
+    }
+    return names
+  }
+}
+
+type Grant = Awaited<ReturnType<Kv['leases']['acquire']>>
+
+/** Answers with a place held, and frees it however the answer ends; throws `too_many_concurrent` without one. */
+function holding(
+  grant: Grant,
+  answer: (request: Asked) => Maybe<Answer>,
+  request: Asked,
+): Maybe<Answer> {
+  const { lease } = grant
+  if (lease === null) {
+    throw apiError('too_many_concurrent', {
+      retryAfterSeconds: Math.max(1, Math.ceil(grant.retryMs / 1000)),
+    })
+  }
+  let answered: Maybe<Answer> | null = null
+  try {
+    answered = answer(request)
+    return answered instanceof Promise ? answered.finally(() => void lease.release()) : answered
+  } finally {
+    if (!(answered instanceof Promise)) void lease.release()
+  }
 }
 
 /** A request whose time was over before the guard could say so (a store that hangs, a queue that is long). */

@@ -12,6 +12,18 @@ export interface ThrottleLimits {
   readonly preauthIp: number
 }
 
+/** A client before it is identified, by the names of its two buckets; made once per connection. */
+export interface Visitor {
+  readonly own: string
+  readonly address: string
+}
+
+/** The visitor at this address with these first characters of a token. */
+export function toVisitor(address: string, prefix: string): Visitor {
+  // With the length in front, no address can reach over into a prefix.
+  return { own: `pre:${address.length}:${address}${prefix}`, address: `ip:${address}` }
+}
+
 export interface Reservation {
   readonly allowed: boolean
   /** The pre-auth bucket, or the address's when that one refused. */
@@ -21,46 +33,32 @@ export interface Reservation {
 }
 
 export interface Throttle {
-  reserve(address: string, prefix: string): Maybe<Reservation>
+  reserve(visitor: Visitor): Maybe<Reservation>
   /** For answers that consume nothing (unknown paths). */
-  peek(address: string, prefix: string): Maybe<WindowState>
+  peek(visitor: Visitor): Maybe<WindowState>
 }
 
 export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Throttle {
-  function reservation(
-    name: string,
-    address: string,
-    own: WindowState,
-    all: WindowState,
-  ): Reservation {
-    const allowed = own.allowed && all.allowed
+  function reservation(visitor: Visitor, own: WindowState, all: WindowState): Reservation {
     return {
-      allowed,
+      allowed: own.allowed && all.allowed,
       state: own.allowed && !all.allowed ? all : own,
       giveBack() {
         // Fire and forget: the port never throws, and nobody waits for a point to come back.
-        if (own.allowed) void windows.giveBack(name, limits.preauth, windowMs)
-        if (all.allowed) void windows.giveBack(`ip:${address}`, limits.preauthIp, windowMs)
+        if (own.allowed) void windows.giveBack(visitor.own, limits.preauth, windowMs)
+        if (all.allowed) void windows.giveBack(visitor.address, limits.preauthIp, windowMs)
       },
     }
   }
   return {
-    reserve(address, prefix) {
-      const name = preauthName(address, prefix)
-      const own = windows.take(name, limits.preauth, windowMs)
-      const all = windows.take(`ip:${address}`, limits.preauthIp, windowMs)
+    reserve(visitor) {
+      const own = windows.take(visitor.own, limits.preauth, windowMs)
+      const all = windows.take(visitor.address, limits.preauthIp, windowMs)
       if (own instanceof Promise || all instanceof Promise) {
-        return Promise.all([own, all]).then(([mine, whole]) =>
-          reservation(name, address, mine, whole),
-        )
+        return Promise.all([own, all]).then(([mine, whole]) => reservation(visitor, mine, whole))
       }
-      return reservation(name, address, own, all)
+      return reservation(visitor, own, all)
     },
-    peek: (address, prefix) => windows.peek(preauthName(address, prefix), limits.preauth, windowMs),
+    peek: (visitor) => windows.peek(visitor.own, limits.preauth, windowMs),
   }
-}
-
-/** With the length in front, no address can reach over into a prefix. */
-function preauthName(address: string, prefix: string): string {
-  return `pre:${address.length}:${address}${prefix}`
 }

@@ -11,26 +11,35 @@ import { LRUCache } from 'lru-cache'
  */
 export type UrlKey = (userId: string, epoch: number, path: string, rawQuery: string) => string
 
-// Queries are chosen by strangers: few are remembered, and only short ones, so that they fill 8 MB at the very most.
+// Queries are chosen by strangers: few are remembered, and only short ones, so that they fill some MB at the very most.
 const maxRemembered = 4096
 const maxRememberedLength = 1024
 
-/** Makes the key function; it remembers the sorted form of queries seen of late. */
+interface Made {
+  readonly userId: string
+  readonly epoch: number
+  readonly path: string
+  readonly key: string
+}
+
+/**
+ * Makes the key function. It remembers the latest key of each query: the same text again costs one look-up, and its key,
+ * being the same string, finds its entry without being hashed anew.
+ */
 export function makeUrlKey(): UrlKey {
-  const sortedQueries = new LRUCache<string, string>({ max: maxRemembered })
-
-  function sorted(rawQuery: string): string {
-    if (!rawQuery.includes('&')) return rawQuery
-    const known = sortedQueries.get(rawQuery)
-    if (known !== undefined) return known
-    const text = sortQuery(rawQuery)
-    if (rawQuery.length <= maxRememberedLength) sortedQueries.set(rawQuery, text)
-    return text
+  const latest = new LRUCache<string, Made>({ max: maxRemembered })
+  return (userId, epoch, path, rawQuery) => {
+    const known = latest.get(rawQuery)
+    if (known?.epoch === epoch && known.userId === userId && known.path === path) return known.key
+    const key = toKey(userId, epoch, path, rawQuery)
+    if (rawQuery.length <= maxRememberedLength) latest.set(rawQuery, { userId, epoch, path, key })
+    return key
   }
+}
 
-  // With the lengths in front, no text can reach over into its neighbour, whatever characters it holds.
-  return (userId, epoch, path, rawQuery) =>
-    `${epoch}:${userId.length}:${path.length}:${userId}${path}${sorted(rawQuery)}`
+/** With the lengths in front, no text can reach over into its neighbour, whatever characters it holds. */
+function toKey(userId: string, epoch: number, path: string, rawQuery: string): string {
+  return `${epoch}:${userId.length}:${path.length}:${userId}${path}${sortQuery(rawQuery)}`
 }
 
 /** By code units, not by a language: the same on every machine. */

@@ -7,6 +7,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Bucket, OperationName } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { UpstreamReport } from '#providers/port.ts'
+import { makeRequestTally } from './request-tally.ts'
 
 export interface RequestEvent {
   readonly door: 'rest' | 'mcp'
@@ -19,7 +20,7 @@ export interface RequestEvent {
 
 /** `UpstreamReport` is part of it, so that adapters can be given the metrics as they are. */
 export interface Metrics extends UpstreamReport {
-  /** One request of an operation is answered (or given up: 499). */
+  /** One request of an operation is answered (or given up: 499). Statuses are ours: a bounded set. */
   request(event: RequestEvent): void
   breakerOpened(provider: Provider): void
   /** A limiter said no; `concurrency` is the cap on heavy requests in flight. */
@@ -36,7 +37,6 @@ export interface Metrics extends UpstreamReport {
   close(): void
 }
 
-const requestBuckets = [0.001, 0.005, 0.025, 0.1, 0.5, 2, 10, 60]
 const exchangeBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
 /** Names that come from code but not from a closed type; beyond so many distinct ones the rest are `other`. */
 const maxNames = 100
@@ -48,31 +48,15 @@ export function makeMetrics(): Metrics {
   loop.enable()
   addProcessGauges(registry, loop)
   const counters = makeCounters(registry)
-  const { requestSeconds, exchangeSeconds } = makeHistograms(registry)
-  const requestChildren = new Map<
-    string,
-    { readonly count: Counter.Internal; readonly seconds: Histogram.Internal<string> }
-  >()
+  const exchangeSeconds = makeExchangeHistogram(registry)
+  const requests = makeRequestTally()
   const route = boundNames()
   const oddity = boundNames()
   const bucketName = boundNames()
   const taskName = boundNames()
 
   return {
-    request({ door, operation, status, cache, durationMs }) {
-      // Finding a child by its labels costs more than counting: every combination is looked up once.
-      const name = `${door} ${operation} ${status} ${cache}`
-      let child = requestChildren.get(name)
-      if (child === undefined) {
-        child = {
-          count: counters.requests.labels({ door, operation, status: toStatus(status), cache }),
-          seconds: requestSeconds.labels({ operation, cache }),
-        }
-        requestChildren.set(name, child)
-      }
-      child.count.inc()
-      child.seconds.observe(durationMs / 1000)
-    },
+    request: (event) => requests.add(event),
     exchange(event) {
       const labels = { provider: event.provider, route: route(event.route) }
       const outcome = typeof event.outcome === 'number' ? toStatus(event.outcome) : event.outcome
@@ -85,7 +69,7 @@ export function makeMetrics(): Metrics {
     refused: (bucket) => counters.refusals.inc({ bucket: bucketName(bucket) }),
     backgroundFailed: (task) => counters.failures.inc({ task: taskName(task) }),
     sharedStateAway: (isAway) => counters.sharedAway.set(isAway ? 1 : 0),
-    text: () => registry.metrics(),
+    text: async () => `${requests.text()}\n${await registry.metrics()}`,
     contentType: registry.contentType,
     close: () => loop.disable(),
   }
@@ -110,12 +94,6 @@ function makeCounters(registry: Registry) {
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name: `tributary_${name}`, help, labelNames, registers: [registry] })
   return {
-    requests: counter('requests_total', 'Requests answered, by operation and outcome.', [
-      'door',
-      'operation',
-      'status',
-      'cache',
-    ]),
     exchanges: counter('provider_exchanges_total', 'HTTP exchanges with providers.', [
       'provider',
       'route',
@@ -143,23 +121,14 @@ function makeCounters(registry: Registry) {
   }
 }
 
-function makeHistograms(registry: Registry) {
-  return {
-    requestSeconds: new Histogram({
-      name: 'tributary_request_duration_seconds',
-      help: 'From a request’s arrival to the end of its answer.',
-      labelNames: ['operation', 'cache'],
-      buckets: requestBuckets,
-      registers: [registry],
-    }),
-    exchangeSeconds: new Histogram({
-      name: 'tributary_provider_exchange_duration_seconds',
-      help: 'One HTTP exchange with a provider, body included.',
-      labelNames: ['provider', 'route'],
-      buckets: exchangeBuckets,
-      registers: [registry],
-    }),
-  }
+function makeExchangeHistogram(registry: Registry) {
+  return new Histogram({
+    name: 'tributary_provider_exchange_duration_seconds',
+    help: 'One HTTP exchange with a provider, body included.',
+    labelNames: ['provider', 'route'],
+    buckets: exchangeBuckets,
+    registers: [registry],
+  })
 }
 
 const nanosPerSecond = 1_000_000_000

@@ -6,23 +6,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
-import { type Operation, type OperationName, operations } from '#contract/operations.ts'
-import { tokenPrefix } from '#gate/bearer.ts'
-import { type Answer, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
+import type { Operation, OperationName } from '#contract/operations.ts'
+import { type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import type { Identify } from '#gate/identify.ts'
 import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { WindowState } from '#store/kv-port.ts'
-import {
-  authorizationOf,
-  ClientGone,
-  clientAddress,
-  departure,
-  type IsTrustedProxy,
-  requestIdOf,
-} from '../client.ts'
+import { ClientGone, departure, type IsTrustedProxy, makeClients, requestIdOf } from '../client.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
-import { makeReplyWriter } from './reply.ts'
+import { makeReplyWriter, type ReplyFacts } from './reply.ts'
+import { makeRoutes } from './route.ts'
 
 /** One request is over. */
 export interface RestEvent {
@@ -52,12 +45,10 @@ export interface RestLaneOptions {
 export type RestLane = (request: IncomingMessage, response: ServerResponse) => void
 
 /** What is known of a request so far; its headers are written from it, however it ends. */
-interface Progress {
-  readonly requestId: string
+interface Progress extends ReplyFacts {
   readonly startedAt: number
   readonly operation: Operation | null
-  readonly deprecated: boolean
-  window: WindowState | null
+  window: WindowState
   cache: CacheResult
   caller: Caller | null
 }
@@ -66,65 +57,55 @@ const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 
 
 export function makeRestLane(options: RestLaneOptions): RestLane {
   const { gate, throttle, identify } = options
-  const paths = new Map(operations.map((operation) => [operation.path, operation]))
+  const routeOf = makeRoutes()
+  const clientOf = makeClients(options.isTrustedProxy)
   const writer = makeReplyWriter(options.clock, options.docsUrl)
 
-  async function judge(
-    request: IncomingMessage,
-    response: ServerResponse,
-    progress: Progress,
-    rawQuery: string,
-  ): Promise<Answer> {
-    const authorization = authorizationOf(request)
-    const address = clientAddress(request, options.isTrustedProxy)
-    const prefix = tokenPrefix(authorization)
-
-    // 1 Unknown path or method: the same with or without a key, and it consumes nothing.
-    const { operation } = progress
-    if (operation === null) {
-      progress.window = await throttle.peek(address, prefix)
-      throw apiError('not_found')
-    }
-
-    // 2 The pre-auth limit, before any look-up of the key.
-    const reservation = await throttle.reserve(address, prefix)
-    progress.window = reservation.state
-    if (!reservation.allowed) throw rateLimited(reservation.state)
-
-    // 3 Authentication.
-    const caller = await identify.caller(authorization, request.socket)
-    reservation.giveBack()
-    progress.caller = caller
-
-    // 4 The key's bucket, then 5 the plan.
-    const window = await gate.limit(caller, operation.bucket)
-    progress.window = window
-    if (!window.allowed) throw rateLimited(window)
-    gate.entitle(caller, operation)
-
-    // 6 to 12: lease, cache, parameters, target, breaker, provider.
-    return gate.answer(caller, operation, rawQuery, () => departure(response))
-  }
-
+  // What answers at once is not awaited: a cached answer is written in the same turn in which its request came.
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = request.url ?? '/'
-    const cut = url.indexOf('?')
-    const path = cut === -1 ? url : url.slice(0, cut)
-    const rawQuery = cut === -1 ? '' : url.slice(cut + 1)
-    const operation = request.method === 'GET' ? (paths.get(path) ?? null) : null
+    const { operation, rawQuery, deprecated } = routeOf(request.method, request.url ?? '/')
     const progress: Progress = {
       requestId: requestIdOf(request),
       startedAt: performance.now(),
       operation,
-      deprecated: operation?.name === 'list_transactions' && !namesAccount(rawQuery),
-      window: null,
+      deprecated,
+      window: noWindow,
       cache: 'BYPASS',
       caller: null,
     }
     try {
-      const answer = await judge(request, response, progress, rawQuery)
+      const { authorization, visitor } = clientOf(request)
+
+      // 1 Unknown path or method: the same with or without a key, and it consumes nothing.
+      if (operation === null) {
+        progress.window = await throttle.peek(visitor)
+        throw apiError('not_found')
+      }
+
+      // 2 The pre-auth limit, before any look-up of the key.
+      const reserving = throttle.reserve(visitor)
+      const reservation = reserving instanceof Promise ? await reserving : reserving
+      progress.window = reservation.state
+      if (!reservation.allowed) throw rateLimited(reservation.state)
+
+      // 3 Authentication.
+      const identifying = identify.caller(authorization, request.socket)
+      const caller = identifying instanceof Promise ? await identifying : identifying
+      reservation.giveBack()
+      progress.caller = caller
+
+      // 4 The key's bucket, then 5 the plan.
+      const counting = gate.limit(caller, operation.bucket)
+      const window = counting instanceof Promise ? await counting : counting
+      progress.window = window
+      if (!window.allowed) throw rateLimited(window)
+      gate.entitle(caller, operation)
+
+      // 6 to 12: lease, cache, parameters, target, breaker, provider.
+      const answering = gate.answer(caller, operation, rawQuery, () => departure(response))
+      const answer = answering instanceof Promise ? await answering : answering
       progress.cache = answer.cache
-      writer.ok(response, factsOf(progress), answer.body, answer.truncated)
+      writer.ok(response, progress, answer.body, answer.truncated)
       finish(progress, 200, null)
     } catch (thrown) {
       refuse(request, response, progress, thrown)
@@ -146,7 +127,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
     const error = toApiError(cause)
     // A body that came along uninvited is not read: the connection ends with the answer.
     if (request.method !== 'GET') response.shouldKeepAlive = false
-    writer.error(response, factsOf(progress), error)
+    writer.error(response, progress, error)
     finish(progress, error.status, error)
   }
 
@@ -163,20 +144,4 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
   }
 
   return (request, response) => void serve(request, response)
-}
-
-function factsOf(progress: Progress) {
-  return {
-    requestId: progress.requestId,
-    window: progress.window ?? noWindow,
-    cache: progress.cache,
-    deprecated: progress.deprecated,
-  }
-}
-
-/** Reading R9: whether the request names an account, however its name is encoded. */
-function namesAccount(rawQuery: string): boolean {
-  if (/(?:^|&)accountId=/.test(rawQuery)) return true
-  if (!rawQuery.includes('%') && !rawQuery.includes('accountId')) return false
-  return new URLSearchParams(rawQuery).has('accountId')
 }

@@ -1,0 +1,53 @@
+/**
+ * From a request's target to the operation that owns it. Targets come again and again: what was worked out of one is
+ * remembered, and its query comes back as the same string, so that those who look something up by it need not hash it
+ * anew.
+ */
+import { LRUCache } from 'lru-cache'
+import { type Operation, operations } from '#contract/operations.ts'
+
+export interface Route {
+  /** Null for an unknown path or a method other than GET. */
+  readonly operation: Operation | null
+  /** The text after "?" as it came. */
+  readonly rawQuery: string
+  /** Reading R9: a call of transactions that names no account. */
+  readonly deprecated: boolean
+}
+
+// Targets are chosen by strangers: few are remembered, and only short ones.
+const maxRemembered = 4096
+const maxRememberedLength = 1024
+const nowhere: Route = { operation: null, rawQuery: '', deprecated: false }
+
+/** Makes the look-up by method and target; paths are exact (reading R4). */
+export function makeRoutes(): (method: string | undefined, target: string) => Route {
+  const paths = new Map(operations.map((operation) => [operation.path, operation]))
+  const remembered = new LRUCache<string, Route>({ max: maxRemembered })
+
+  function find(target: string): Route {
+    const cut = target.indexOf('?')
+    const path = cut === -1 ? target : target.slice(0, cut)
+    const rawQuery = cut === -1 ? '' : target.slice(cut + 1)
+    const operation = paths.get(path)
+    if (operation === undefined) return nowhere
+    const deprecated = operation.name === 'list_transactions' && !namesAccount(rawQuery)
+    return { operation, rawQuery, deprecated }
+  }
+
+  return (method, target) => {
+    if (method !== 'GET') return nowhere
+    const known = remembered.get(target)
+    if (known !== undefined) return known
+    const route = find(target)
+    if (route !== nowhere && target.length <= maxRememberedLength) remembered.set(target, route)
+    return route
+  }
+}
+
+/** Reading R9: whether the request names an account, however its name is encoded. */
+function namesAccount(rawQuery: string): boolean {
+  if (/(?:^|&)accountId=/.test(rawQuery)) return true
+  if (!rawQuery.includes('%') && !rawQuery.includes('accountId')) return false
+  return new URLSearchParams(rawQuery).has('accountId')
+}
