@@ -7,7 +7,7 @@ import type { ErrorEnvelope } from '#contract/resources.ts'
 import { type AnswerChecker, makeAnswerChecker } from '#tests/support/answers.ts'
 import type { DescribedOperation } from './described.ts'
 import type { FuzzRequest } from './requests.ts'
-import { headOf } from './send.ts'
+import { headOf, toOriginForm } from './send.ts'
 import type { Exchange, RawAnswer } from './wire.ts'
 import { fingerprint, type World } from './world.ts'
 
@@ -84,12 +84,6 @@ function refuseServerErrors(answer: RawAnswer, path: string, leniency: Leniency)
   if (!/^[1-9]\d*$/.test(answer.headers['retry-after'] ?? '')) {
     throw new Broken(`a 503 without Retry-After: ${show(answer)}`)
   }
-}
-
-/** RFC 9112 §3.2.2: with scheme and host in front it is the same request. */
-function toOriginForm(target: string): string {
-  const rest = target.replace(/^https?:\/\/[^/?#]*/i, '')
-  return rest.startsWith('/') || target === '*' ? rest : `/${rest}`
 }
 
 function isRest(path: string): boolean {

@@ -42,6 +42,12 @@ export function headOf(world: World, request: FuzzRequest): Head {
   return { target, headers, isSound }
 }
 
+/** RFC 9112 §3.2.2: with scheme and host in front it is the same request. */
+export function toOriginForm(target: string): string {
+  const rest = target.replace(/^https?:\/\/[^/?#]*/i, '')
+  return rest.startsWith('/') || target === '*' ? rest : `/${rest}`
+}
+
 /** The request as it goes over the wire. */
 export function toBytes(world: World, request: FuzzRequest): Buffer {
   const { target, headers } = headOf(world, request)

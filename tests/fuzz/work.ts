@@ -3,6 +3,7 @@
  * writes into the query string.
  */
 import type { FuzzRequest } from './requests.ts'
+import { toOriginForm } from './send.ts'
 import type { World } from './world.ts'
 
 /** Specification, Limits: pages read when no account is named; a scoped request may read as far as its offset. */
@@ -16,7 +17,7 @@ const around = 6
 export function callCap(world: World, request: FuzzRequest): number {
   if (request.standing === 'refused' || request.standing === 'planless') return 0
   if (request.method !== 'GET') return 0
-  const [path] = request.target.split('?', 1)
+  const [path] = toOriginForm(request.target).split('?', 1)
   const accounts = Math.max(
     ...Object.values(world.users).flatMap(({ connections }) =>
       connections.map((connection) => connection.accounts.length),

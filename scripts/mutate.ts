@@ -1,0 +1,116 @@
+/**
+ * `npm run mutate [-- NAME …]`: mutation testing of the pure modules. Every mutant of a module is run against the
+ * module's own tests, two at a time; the ones that no test notices are printed, with the score. Nothing in the tree is
+ * changed, and a run ends with 1 when a score is below its floor.
+ */
+import { spawn } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Mutant, makeMutants } from './mutation/mutants.ts'
+
+interface Subject {
+  readonly module: string
+  readonly tests: readonly string[]
+  /** Percent of mutants that must be noticed; the rest change nothing that can be seen (docs/testing.md). */
+  readonly floor: number
+}
+
+const snaptrade = 'src/providers/snaptrade'
+const subjects: readonly Subject[] = [
+  { module: 'src/kernel/decimal.ts', tests: ['src/kernel/decimal*.test.ts'], floor: 0 },
+  { module: 'src/kernel/time.ts', tests: ['src/kernel/time*.test.ts'], floor: 0 },
+  {
+    module: 'src/resources/date-window.ts',
+    tests: ['src/resources/date-window*.test.ts'],
+    floor: 0,
+  },
+  { module: 'src/gate/url-key.ts', tests: ['src/gate/url-key*.test.ts'], floor: 0 },
+  {
+    module: 'src/store/kv/memory-windows.ts',
+    tests: ['tests/contract/kv/memory*.test.ts'],
+    floor: 0,
+  },
+  {
+    module: 'src/store/kv/memory-breakers.ts',
+    tests: ['tests/contract/kv/memory*.test.ts'],
+    floor: 0,
+  },
+  {
+    module: 'src/store/kv/breaker-rule.ts',
+    tests: ['tests/contract/kv/memory*.test.ts'],
+    floor: 0,
+  },
+  {
+    module: `${snaptrade}/map-trade.ts`,
+    tests: [`${snaptrade}/map-trade*.test.ts`, `${snaptrade}/trade-reader*.test.ts`],
+    floor: 0,
+  },
+]
+const inParallel = 2
+/** A mutant that loops for ever is noticed too. */
+const limitMs = 20_000
+
+const wanted = process.argv.slice(2)
+const folder = mkdtempSync(join(tmpdir(), 'tributary-mutants-'))
+try {
+  for (const subject of subjects) {
+    if (wanted.length > 0 && !wanted.some((name) => subject.module.includes(name))) continue
+    if (!(await isTestedWell(subject))) process.exitCode = 1
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function isTestedWell({ module, tests, floor }: Subject): Promise<boolean> {
+  const source = readFileSync(module, 'utf8')
+  const files = globSync([...tests])
+  const sound = { line: 0, change: '', source }
+  if (await isNoticed(module, files, sound, 'sound')) throw new Error(`${module}: its tests fail`)
+  const mutants = makeMutants(source)
+  const survivors: Mutant[] = []
+  let next = 0
+  async function work(worker: number): Promise<void> {
+    for (let mutant = mutants[next++]; mutant !== undefined; mutant = mutants[next++]) {
+      if (!(await isNoticed(module, files, mutant, String(worker)))) survivors.push(mutant)
+    }
+  }
+  await Promise.all(Array.from({ length: inParallel }, (_, worker) => work(worker)))
+  const noticed = mutants.length - survivors.length
+  const score = mutants.length === 0 ? 100 : (noticed / mutants.length) * 100
+  console.log(`${module}: ${score.toFixed(1)} % (${noticed} of ${mutants.length} mutants noticed)`)
+  for (const { line, change } of survivors.toSorted((left, right) => left.line - right.line)) {
+    console.log(`  survives  line ${line}: ${change}`)
+  }
+  return score >= floor
+}
+
+/** Whether the tests fail, or do not end, when the mutant stands in for the module. */
+function isNoticed(
+  module: string,
+  tests: readonly string[],
+  mutant: Mutant,
+  name: string,
+): Promise<boolean> {
+  const standIn = join(folder, `${name}.ts`)
+  writeFileSync(standIn, mutant.source)
+  const hook = pathToFileURL(join(import.meta.dirname, 'mutation', 'replace-module.ts')).href
+  const child = spawn(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      `--import=${hook}`,
+      '--test',
+      '--test-isolation=none',
+      ...tests,
+    ],
+    {
+      stdio: 'ignore',
+      timeout: limitMs,
+      killSignal: 'SIGKILL',
+      env: { ...process.env, MUTANT: JSON.stringify([pathToFileURL(module).href, standIn]) },
+    },
+  )
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code !== 0)))
+}
