@@ -31,6 +31,8 @@ export interface UserRow extends PlanRow {
   readonly id: UserId
   /** As given, trimmed; compared without regard to case. */
   readonly email: string
+  /** How the person wants to be called; null: never told. */
+  readonly name: string | null
   /** IANA name; null: the default of the contract holds. */
   readonly timezone: string | null
   readonly createdAt: number
@@ -107,6 +109,7 @@ export interface AccountRow {
 
 export interface NewUser extends PlanRow {
   readonly email: string
+  readonly name?: string | null
   readonly timezone: string | null
   readonly createdAt: number
 }

@@ -34,6 +34,7 @@ export interface Tables {
     created_at: Moment
     /** A PHC string; null: this user cannot sign in with a password. */
     password_hash: string | null
+    name: string | null
   }
   readonly sessions: {
     id: SessionId

@@ -10,6 +10,7 @@ import { type Db, moment, momentOrNull } from './tables.ts'
 const columns = [
   'id',
   'email',
+  'name',
   'timezone',
   'plan',
   'plan_status as status',
@@ -34,6 +35,7 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
             ...planColumns(user),
             epoch: 0,
             password_hash: null,
+            name: user.name ?? null,
             created_at: moment(user.createdAt),
           })
           .onConflict((conflict) => conflict.column('email_lower').doNothing())

@@ -24,6 +24,7 @@ export const now = Date.UTC(2026, 10, 20, 3, 15, 0, 123)
 export function newUser(over: Partial<NewUser> = {}): NewUser {
   return {
     email: `${randomUUID()}@example.test`,
+    name: 'Aroha',
     timezone: null,
     createdAt: now,
     plan: 'developer',

@@ -3,6 +3,8 @@
 
 alter table users add column password_hash text;
 
+alter table users add column name text;
+
 create table sessions (
   id uuid not null primary key,
   user_id uuid not null references users (id) on delete cascade,

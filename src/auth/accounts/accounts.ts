@@ -1,0 +1,159 @@
+/**
+ * Signing up and signing in: one e-mail address, one password. Attempts are limited per account and per address, every
+ * refusal reads the same whether the account exists or not, and each step leaves an audit entry without a secret.
+ */
+import type { UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { WindowStore } from '#store/kv-port.ts'
+import type { Store, UserRow } from '#store/port.ts'
+import { isAcceptable, type Passwords, PasswordsBusyError } from './password.ts'
+
+export type SignInResult =
+  | { readonly kind: 'in'; readonly user: UserRow }
+  /** E-mail or password is wrong, or there is no such account: nobody is told which. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'slow_down'; readonly retryAfterSeconds: number }
+
+export type SignUpResult =
+  | { readonly kind: 'made'; readonly user: UserRow }
+  | { readonly kind: 'invalid'; readonly problems: Readonly<Partial<Record<SignUpField, string>>> }
+  /** Only the operator makes accounts here (`SIGN_UP=invite`). */
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'slow_down'; readonly retryAfterSeconds: number }
+
+export type SignUpField = 'name' | 'email' | 'password'
+
+export interface AccountsOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly windows: WindowStore
+  readonly passwords: Passwords
+  /** Attempts per minute and address, and per minute and account (`RATE_LIMIT_SIGNIN`); 0 turns it off. */
+  readonly signInLimit: number
+  readonly signUp: 'open' | 'invite'
+}
+
+export interface Accounts {
+  readonly signUpIsOpen: boolean
+  signIn(given: { email: string; password: string }, address: string): Promise<SignInResult>
+  /** Checks the password again for somebody who is signed in already. */
+  confirm(userId: UserId, password: string, address: string): Promise<SignInResult>
+  signUp(given: Readonly<Record<SignUpField, string>>, address: string): Promise<SignUpResult>
+  /** For operators. Ends every session of the user; false when there is no such user. */
+  setPassword(userId: UserId, password: string): Promise<boolean>
+}
+
+const windowMs = 60_000
+const emailPattern = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/
+
+/** An address that mail could reach; no attempt is made to be cleverer than that. */
+export function isEmail(text: string): boolean {
+  return text.length <= 254 && emailPattern.test(text)
+}
+
+export function makeAccounts(options: AccountsOptions): Accounts {
+  const { store, clock, windows, passwords } = options
+
+  /** Counts an attempt; the seconds to wait when there were too many. */
+  async function throttle(names: readonly string[]): Promise<number | null> {
+    const states = await Promise.all(
+      names.map((name) => windows.take(`sign-in:${name}`, options.signInLimit, windowMs)),
+    )
+    const refused = states.filter((state) => !state.allowed)
+    if (refused.length === 0) return null
+    return Math.max(1, ...refused.map((state) => Math.ceil(state.resetMs / 1000)))
+  }
+
+  async function audit(action: string, userId: UserId | null, address: string): Promise<void> {
+    await store.audit({ at: clock.now(), actor: address, action, userId, subject: 'account' })
+  }
+
+  async function check(
+    user: UserRow | null,
+    password: string,
+    address: string,
+  ): Promise<SignInResult> {
+    const stored = user === null ? null : await store.sessions.findPassword(user.id)
+    const isRight = await passwords.check(password.slice(0, 1024), stored).catch(busy)
+    if (isRight === 'busy') return { kind: 'slow_down', retryAfterSeconds: 1 }
+    if (!isRight || user === null) {
+      await audit('account.sign-in-refused', user?.id ?? null, address)
+      return { kind: 'refused' }
+    }
+    await audit('account.signed-in', user.id, address)
+    return { kind: 'in', user }
+  }
+
+  return {
+    signUpIsOpen: options.signUp === 'open',
+    async signIn(given, address) {
+      const email = given.email.trim()
+      const wait = await throttle([
+        `address:${address}`,
+        `email:${email.toLowerCase().slice(0, 254)}`,
+      ])
+      if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
+      const user = isEmail(email) ? await store.users.find(email) : null
+      return check(user, given.password, address)
+    },
+    async confirm(userId, password, address) {
+      const wait = await throttle([`address:${address}`, `user:${userId}`])
+      if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
+      return check(await store.users.find(userId), password, address)
+    },
+    async signUp(given, address) {
+      if (options.signUp !== 'open') return { kind: 'closed' }
+      const wait = await throttle([`address:${address}`])
+      if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
+      const problems = findProblems(given)
+      if (Object.keys(problems).length > 0) return { kind: 'invalid', problems }
+      const hash = await passwords.hash(given.password).catch(busy)
+      if (hash === 'busy') return { kind: 'slow_down', retryAfterSeconds: 1 }
+      const user = await store.users.create({
+        email: given.email.trim(),
+        name: given.name.trim(),
+        timezone: null,
+        plan: null,
+        status: 'active',
+        legacyUntil: null,
+        grandfathered: false,
+        createdAt: clock.now(),
+      })
+      if (user === 'taken') {
+        return {
+          kind: 'invalid',
+          problems: { email: 'There is an account with this address; sign in instead' },
+        }
+      }
+      await store.sessions.setPassword(user.id, hash)
+      await audit('account.signed-up', user.id, address)
+      return { kind: 'made', user }
+    },
+    async setPassword(userId, password) {
+      const hash = await passwords.hash(password)
+      if (!(await store.sessions.setPassword(userId, hash))) return false
+      await store.sessions.deleteAll(userId)
+      return true
+    },
+  }
+}
+
+function findProblems(
+  given: Readonly<Record<SignUpField, string>>,
+): Partial<Record<SignUpField, string>> {
+  const name = given.name.trim()
+  return {
+    ...(name === '' || name.length > 100 ? { name: 'Enter a name of at most 100 characters' } : {}),
+    ...(isEmail(given.email.trim())
+      ? {}
+      : { email: 'Enter an e-mail address like you@example.com' }),
+    ...(isAcceptable(given.password)
+      ? {}
+      : { password: 'Choose a password of 10 to 256 characters; length is what counts' }),
+  }
+}
+
+function busy(error: unknown): 'busy' {
+  if (error instanceof PasswordsBusyError) return 'busy'
+  throw error
+}
