@@ -3,12 +3,15 @@
  * which things need each other, and closes it in the reverse. It holds no rule of its own.
  */
 import type { FastifyInstance } from 'fastify'
+import type { TokenReader } from '#auth/oauth/port.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
+import { mcpDoor } from '#doors/mcp/door.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import { makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
+import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import { type Links, makeLinks, startDeletionSweep } from '#links/links.ts'
@@ -77,15 +80,16 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { store, kv, adapters, links, reports } = foundation
   // With port 0 they are known once the listener is bound, so the doors ask for them when they write (reading R2).
   let origins = toOrigins(config)
-  const rest = makeRest({ ...options, ...foundation, origins: () => origins })
+  const river = makeRiver({ ...options, ...foundation, origins: () => origins, tokens: null })
   let draining = false
   const admin = makeAdmin({ ...options, ...foundation }, () => draining)
   const server = await makePublicServer({
-    lane: rest.lane,
+    lane: river.lane,
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
     mount: async (fastify) => {
       const document = () => makeOpenApi({ baseUrl: origins.base, version })
       await fastify.register(docsDoor, { document })
+      await fastify.register(mcpDoor, river.agents)
     },
   })
   const sweep = startDeletionSweep(links.finishDeletions, { report: reports.links })
@@ -106,7 +110,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       await server.drain(drainMs)
       await admin.close()
       await sweep.stop()
-      rest.close()
+      river.close()
       await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
       await kv.close()
       await store.close()
@@ -183,8 +187,15 @@ function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): F
   })
 }
 
-/** The read river, from throttle to guard. */
-function makeRest(parts: AppOptions & Foundation & { readonly origins: () => Origins }) {
+type RiverParts = AppOptions &
+  Foundation & {
+    readonly origins: () => Origins
+    /** Null: no authorization server; agents bring API keys alone. */
+    readonly tokens: TokenReader | null
+  }
+
+/** The read river, from throttle to guard, and what its two doors need. */
+function makeRiver(parts: RiverParts) {
   const { config, store, kv, adapters, clock, reports } = parts
   const guard = makeGuard({
     breakers: kv.breakers,
@@ -215,19 +226,28 @@ function makeRest(parts: AppOptions & Foundation & { readonly origins: () => Ori
     checkReplies: parts.checkReplies,
   })
   const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
-  const lane = makeRestLane({
+  const { preauth, preauthIp } = config.limits
+  const entrance = {
     gate,
-    throttle: makeThrottle(kv.windows, {
-      preauth: config.limits.preauth,
-      preauthIp: config.limits.preauthIp,
-    }),
-    identify,
+    throttle: makeThrottle(kv.windows, { preauth, preauthIp }),
     clock,
-    isTrustedProxy: (address) => config.trustedProxies.includes(address),
-    docsUrl: () => `${parts.origins().base}/doc`,
-    observe: reports.request,
-  })
-  return { lane, close: () => identify.close() }
+    isTrustedProxy: (address: string) => config.trustedProxies.includes(address),
+  }
+  const docsUrl = () => `${parts.origins().base}/doc`
+  const agents = {
+    ...entrance,
+    identify: makeIdentifyAgent({ keys: identify, tokens: parts.tokens, store, clock }),
+    origins: parts.origins,
+    isLoopback: config.listener.isLoopback,
+    maxAnswerBytes: config.mcpMaxAnswerBytes,
+    version,
+    observe: reports.agentRequest,
+  }
+  return {
+    lane: makeRestLane({ ...entrance, identify, docsUrl, observe: reports.request }),
+    agents,
+    close: () => identify.close(),
+  }
 }
 
 /** Readings R20, R20b: the connection takes its new status, all of them where the person's credentials are gone. */

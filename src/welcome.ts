@@ -32,6 +32,7 @@ export function describeWelcome({
     `  REST API     ${origins.base}/v1`,
     `  API docs     ${origins.base}/doc`,
     `  OpenAPI      ${origins.base}/openapi.json`,
+    `  Agents (MCP) ${origins.mcp}/mcp`,
     `  Admin API    ${adminUrl}${adminTokenFile === null ? '' : `  (token in ${adminTokenFile})`}`,
   ]
   if (demo === null) {
@@ -69,5 +70,11 @@ export function describeFailure(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
     return `${error.message}; choose a port above 1023 or give the process the right to it`
   }
+  if (error instanceof Error && 'code' in error && isNoAddress(error.code)) {
+    return `${error.message}; set HOST and ADMIN_HOST to addresses of this machine, e.g. 127.0.0.1 or 0.0.0.0`
+  }
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
+
+const isNoAddress = (code: unknown): boolean =>
+  code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN'

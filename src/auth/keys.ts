@@ -28,6 +28,11 @@ export function mintKey(): MintedKey {
   return { key, prefix: key.slice(0, prefix.length + 6), hash: hashKey(key) }
 }
 
+/** True when the text was meant as a key, good or bad: it is looked for in no other table. */
+export function isMeantAsKey(text: string): boolean {
+  return text.startsWith('trib_')
+}
+
 /** True when the text has the form of a key and its checksum fits; says nothing about whether it exists. */
 export function isKeyShaped(text: string): boolean {
   if (!keyPattern.test(text)) return false

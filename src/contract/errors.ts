@@ -85,6 +85,12 @@ export const errorCatalogue = {
     message: 'The access token lacks a scope that this operation needs',
     when: 'An OAuth token lacks the needed scope.',
   },
+  foreign_host: {
+    status: 403,
+    code: null,
+    message: 'This server does not answer to that Host or Origin; see BASE_URL and MCP_URL',
+    when: 'The Host or Origin header of a request for agents is none of this server’s names.',
+  },
   not_found: {
     status: 404,
     code: 'not_found',

@@ -25,7 +25,8 @@ export interface DateWindow {
   readonly to: Micros | null
 }
 
-type Moment =
+/** A bound as it was given: a whole day of the user's zone, or one instant. */
+export type Moment =
   | { readonly kind: 'day'; readonly day: string }
   | { readonly kind: 'instant'; readonly instant: Micros }
 
@@ -73,7 +74,8 @@ function isTooOld(given: Moment | null, lower: Micros, rules: DateRules): boolea
   return lower < oldest.epochMilliseconds * microsPerMs
 }
 
-function readMoment(text: string): Moment | 'bad' {
+/** Reads one bound; 'bad' for what is neither a real day nor an instant with a zone (reading R14). */
+export function readMoment(text: string): Moment | 'bad' {
   if (text.length > 64) return 'bad'
   const day = parseDay(text)
   if (day !== null) return { kind: 'day', day }

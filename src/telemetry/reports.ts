@@ -3,6 +3,7 @@
  * names a secret, an amount or a caller's text.
  */
 import { ApiError } from '#contract/errors.ts'
+import type { McpEvent } from '#doors/mcp/door.ts'
 import type { RestEvent } from '#doors/rest/lane.ts'
 import type { LinksReport } from '#links/links.ts'
 import type { GuardTarget } from '#providers/guard.ts'
@@ -18,6 +19,7 @@ export interface Reports {
   readonly upstream: UpstreamReport
   readonly links: LinksReport
   request(event: RestEvent): void
+  agentRequest(event: McpEvent): void
   breakerOpen(target: GuardTarget): void
   balanceFailure(error: unknown): void
   backgroundFailure(task: string, error: unknown): void
@@ -53,17 +55,8 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
       },
       sweepFailed: (error) => backgroundFailure('deletion-sweep', error),
     },
-    request(event) {
-      metrics.request({
-        door: 'rest',
-        operation: event.operation ?? 'unknown',
-        status: event.status,
-        cache: event.cache,
-        durationMs: event.durationMs,
-      })
-      countRefusal(metrics, event)
-      logRequest(log, event)
-    },
+    request: (event) => reportRequest(log, metrics, 'rest', event),
+    agentRequest: (event) => reportRequest(log, metrics, 'mcp', event),
     breakerOpen(target) {
       metrics.breakerOpened(target.provider)
       log.warn({ connectionId: target.connectionId, provider: target.provider }, 'breaker is open')
@@ -73,19 +66,37 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
   }
 }
 
-function countRefusal(metrics: Metrics, event: RestEvent): void {
+function reportRequest(
+  log: Log,
+  metrics: Metrics,
+  door: 'rest' | 'mcp',
+  event: RestEvent | McpEvent,
+): void {
+  metrics.request({
+    door,
+    operation: event.operation ?? 'unknown',
+    status: event.status,
+    cache: event.cache,
+    durationMs: event.durationMs,
+  })
+  countRefusal(metrics, event)
+  logRequest(log, door, event)
+}
+
+function countRefusal(metrics: Metrics, event: RestEvent | McpEvent): void {
   if (event.status !== 429 || !(event.error instanceof ApiError)) return
   if (event.error.entry === 'too_many_concurrent') metrics.refused('concurrency')
   else metrics.refused(event.caller === null ? 'preauth' : (event.operation ?? 'unknown'))
 }
 
 /** Answers from the cache are counted, not logged: they would be most of the lines and tell the least. */
-function logRequest(log: Log, event: RestEvent): void {
+function logRequest(log: Log, door: 'rest' | 'mcp', event: RestEvent | McpEvent): void {
   const level = event.status >= 500 ? 'error' : event.cache === 'HIT' ? 'debug' : 'info'
   if (!log.isLevelEnabled(level)) return
   log[level](
     {
       requestId: event.requestId,
+      ...(door === 'rest' ? {} : { door }),
       operation: event.operation,
       status: event.status,
       ...(event.error instanceof ApiError && event.error.code !== null

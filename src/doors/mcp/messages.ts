@@ -1,0 +1,81 @@
+/**
+ * From bytes to JSON-RPC messages (JSON-RPC 2.0 §4–6; specification: batches of at most 10). What is refused here is
+ * answered as JSON-RPC with HTTP 400 or 415. What a message means is the protocol library's business.
+ */
+import {
+  INVALID_REQUEST,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  isJsonContentType,
+  type JSONRPCMessage,
+  PARSE_ERROR,
+} from '@modelcontextprotocol/server'
+
+/** Specification, Limits: entries of a batch. */
+const maxEntries = 10
+/** The library's own code for a media type that it does not read. */
+const unsupportedMedia = -32_000
+
+/** A refusal with its HTTP status; `id` is that of the request where one can be told. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError'
+  readonly status: number
+  readonly code: number
+  readonly id: string | number | null
+
+  constructor(status: number, code: number, message: string, id: string | number | null = null) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.id = id
+  }
+}
+
+export type Messages =
+  | { readonly isBatch: false; readonly messages: readonly [JSONRPCMessage] }
+  | { readonly isBatch: true; readonly messages: readonly JSONRPCMessage[] }
+
+/** Reads a body; throws RpcError. */
+export function parseMessages(contentType: string | undefined, bytes: Uint8Array): Messages {
+  if (!isJsonContentType(contentType ?? null)) {
+    throw new RpcError(415, unsupportedMedia, 'Content-Type must be application/json')
+  }
+  const value = parseJson(bytes)
+  if (!Array.isArray(value)) return { isBatch: false, messages: [toMessage(value)] }
+  if (value.length === 0) throw new RpcError(400, INVALID_REQUEST, 'A batch must not be empty')
+  if (value.length > maxEntries) {
+    throw new RpcError(400, INVALID_REQUEST, `A batch may have at most ${maxEntries} entries`)
+  }
+  const messages = value.map(toMessage)
+  const ids = messages.filter(isJSONRPCRequest).map(({ id }) => id)
+  // Two answers with one id could not be told apart.
+  if (new Set(ids).size !== ids.length) {
+    throw new RpcError(400, INVALID_REQUEST, 'The ids of a batch must be distinct')
+  }
+  return { isBatch: true, messages }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes))
+  } catch {
+    // The parser's sentence quotes what it read: it is not repeated.
+    throw new RpcError(400, PARSE_ERROR, 'Parse error: the body is not valid JSON')
+  }
+}
+
+function toMessage(value: unknown): JSONRPCMessage {
+  if (isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value)) {
+    return value
+  }
+  throw new RpcError(400, INVALID_REQUEST, 'Invalid Request: no JSON-RPC 2.0 message', idOf(value))
+}
+
+function idOf(value: unknown): string | number | null {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return null
+  const { id } = value
+  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
+}

@@ -1,0 +1,160 @@
+/**
+ * The protocol library and the two eras it speaks (2026-07-28 and 2025-*), both served from one factory, statelessly: an
+ * instance per request, no session, no stream, no notification of changes. What a call does is not decided here.
+ */
+import type { IncomingMessage } from 'node:http'
+import {
+  type CallToolResult,
+  createMcpHandler,
+  isLegacyRequest,
+  type JSONRPCMessage,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import type { Caller } from '#auth/caller.ts'
+import { describeTools, type ToolOperation, toolOperations } from '#contract/tool-descriptions.ts'
+import { toolInstructions } from '#contract/tools.ts'
+import type { CallTool } from './call-tool.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface ProtocolOptions {
+  readonly version: string
+  readonly call: CallTool
+  /** `{mcp_url}/mcp`. */
+  readonly url: () => string
+}
+
+export interface Protocol {
+  /** Answers the messages of one request; rejects with the reason of `departure` when the client leaves. */
+  answer(
+    exchange: Exchange,
+    caller: Caller,
+    request: IncomingMessage,
+    payload: JSONRPCMessage | readonly JSONRPCMessage[],
+  ): Promise<Response>
+  close(): Promise<void>
+}
+
+/** The list changes with the release alone; an hour is how long a client may go without noticing one. */
+const listHint = { ttlMs: 3_600_000, cacheScope: 'public' } as const
+/** A client may hold so many change streams open; each is closed at once, since nothing ever changes. */
+const maxSubscriptions = 32
+/** What of the client's headers the protocol looks at. */
+const protocolHeaders = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
+/** Asked of clients in forms that we never send. */
+const noValidator = {
+  getValidator: () => {
+    throw new Error('this server asks its clients nothing')
+  },
+}
+
+export function makeProtocol(options: ProtocolOptions): Protocol {
+  const tools = describeTools().map((tool) => ({ ...tool }))
+  const byName = new Map(toolOperations.map((operation) => [operation.name as string, operation]))
+  const info = { name: 'tributary', title: 'Tributary', version: options.version }
+  const served = new WeakMap<Request, () => Server>()
+
+  function makeServer(exchange: Exchange, caller: Caller): Server {
+    const server = new Server(info, {
+      capabilities: { tools: { listChanged: false } },
+      instructions: toolInstructions,
+      cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
+      jsonSchemaValidator: noValidator,
+    })
+    server.onerror = (error) => {
+      exchange.fault = error
+    }
+    server.setRequestHandler('tools/list', ({ params }) => {
+      if (params?.cursor !== undefined) throw invalidParams('there is one page: no cursor is valid')
+      return { tools }
+    })
+    server.setRequestHandler('tools/call', ({ params }): Promise<CallToolResult> => {
+      const operation = findTool(byName, params.name)
+      return exchange.inTurn(() =>
+        options.call(exchange, caller, operation, params.arguments ?? {}),
+      )
+    })
+    return server
+  }
+
+  const modern = createMcpHandler(
+    ({ requestInfo }) => {
+      const make = requestInfo === undefined ? undefined : served.get(requestInfo)
+      if (make === undefined) throw new Error('a request came past the door')
+      return make()
+    },
+    { legacy: 'reject', maxSubscriptions },
+  )
+
+  async function answerLegacy(server: Server, request: Request, payload: unknown) {
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    await server.connect(transport)
+    try {
+      return await transport.handleRequest(request, { parsedBody: payload })
+    } finally {
+      void server.close()
+    }
+  }
+
+  return {
+    async answer(exchange, caller, incoming, payload) {
+      const request = toRequest(options.url(), incoming, exchange.departure)
+      const make = () => makeServer(exchange, caller)
+      const given = { parsedBody: payload }
+      if (!(await isLegacyRequest(request, payload))) {
+        served.set(request, make)
+        return modern.fetch(request, given)
+      }
+      const server = make()
+      // A closed transport of that era never answers: whoever left is told by the signal.
+      return leaving(exchange.departure, answerLegacy(server, request, payload), () =>
+        server.close(),
+      )
+    },
+    close: () => modern.close(),
+  }
+}
+
+function findTool(byName: ReadonlyMap<string, ToolOperation>, name: string): ToolOperation {
+  const operation = byName.get(name)
+  if (operation !== undefined) return operation
+  throw invalidParams('Unknown tool; tools/list names them all')
+}
+
+function invalidParams(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message)
+}
+
+function toRequest(url: string, incoming: IncomingMessage, signal: AbortSignal): Request {
+  // Every answer is JSON whatever is accepted (RFC 9110 §12.5.1 lets us): the library would refuse a plain curl.
+  const headers = new Headers({ accept: 'application/json, text/event-stream' })
+  for (const name of protocolHeaders) {
+    const value = incoming.headers[name]
+    if (typeof value === 'string') headers.set(name, value)
+  }
+  return new Request(url, { method: 'POST', headers, signal })
+}
+
+/** The work's outcome, or the signal's reason as soon as it is aborted; then `stop` is called. */
+async function leaving<T>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  stop: () => Promise<void>,
+): Promise<T> {
+  signal.throwIfAborted()
+  let leave: () => void = () => undefined
+  const left = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    return await Promise.race([work, left])
+  } catch (error) {
+    if (signal.aborted) void stop()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Answers as tool results: `structuredContent` is the REST body, the first text block the same JSON with every character
+ * that a reader cannot see written out, the second one line on where the page stands. A page too large for a model ends
+ * earlier, by whole rows (interfaces, MCP_MAX_ANSWER_BYTES); rows are never cut and the cached answer stays whole.
+ */
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { type ApiError, toEnvelope } from '#contract/errors.ts'
+import type { Pagination } from '#contract/resources.ts'
+import type { ToolOperation } from '#contract/tool-descriptions.ts'
+import type { Answer } from '#gate/gate.ts'
+
+interface Page {
+  readonly data: readonly unknown[]
+  readonly pagination?: Pagination
+}
+
+/** The result of an answered call. `maxBytes` 0: no bound. */
+export function toResult(
+  operation: ToolOperation,
+  answer: Answer,
+  maxBytes: number,
+): CallToolResult {
+  const whole = JSON.parse(Buffer.from(answer.body).toString('utf8')) as Page
+  const page = maxBytes === 0 ? whole : fit(whole, answer.body.length, maxBytes)
+  const about = { isCut: page !== whole, isTruncated: answer.truncated }
+  return toContent(page, describe(operation, page, about))
+}
+
+/** The result of a call that failed: the envelope of REST, and when to try again. */
+export function toErrorResult(error: ApiError): CallToolResult {
+  const wait = error.retryAfterSeconds
+  const line = wait === null ? 'The call failed.' : `The call failed: retry after ${wait} s.`
+  return { ...toContent(toEnvelope(error), line), isError: true }
+}
+
+function toContent(body: object, line: string): CallToolResult {
+  return {
+    content: [
+      { type: 'text', text: visible(JSON.stringify(body)) },
+      { type: 'text', text: line },
+    ],
+    structuredContent: { ...body },
+  }
+}
+
+/** Controls, direction marks, invisible joiners and tags: all of Cc and Cf, and the separators that break lines. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** JSON text that reads back the same, without any character that hides or turns what stands beside it. */
+function visible(json: string): string {
+  return json.replace(unseen, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}
+
+/** What stands around rows in an answer: the frame of JSON-RPC, the second text block, the pagination object. */
+const frameBytes = 700
+
+/** Drops rows from the end until both copies of the page fit; at least one row stays. */
+function fit(page: Page, bodyBytes: number, maxBytes: number): Page {
+  const { data, pagination } = page
+  // A row is written twice, and escaping at most doubles the second copy of ordinary text: most pages end here.
+  if (pagination === undefined || data.length < 2) return page
+  if (frameBytes + bodyBytes + literalBytes(page) <= maxBytes) return page
+  let used = frameBytes
+  let rows = 0
+  for (const row of data) {
+    used += Buffer.byteLength(JSON.stringify(row)) + literalBytes(row) + 2
+    if (used > maxBytes && rows > 0) break
+    rows += 1
+  }
+  if (rows === data.length) return page
+  return {
+    data: data.slice(0, rows),
+    pagination: { ...pagination, limit: rows, hasMore: true },
+  }
+}
+
+/** Bytes of a value's JSON inside a JSON string. */
+function literalBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(visible(JSON.stringify(value))))
+}
+
+interface About {
+  /** It ends earlier than REST's, to fit. */
+  readonly isCut: boolean
+  /** The row ceiling or the page cap fired: the total is a lower bound (reading R17). */
+  readonly isTruncated: boolean
+}
+
+function describe(operation: ToolOperation, page: Page, about: About): string {
+  const [one, many] = operation.tool.row
+  const count = page.data.length
+  const counted = `${count} ${count === 1 ? one : many}`
+  const { pagination } = page
+  if (pagination === undefined) return `${counted}, complete.${unknownBalances(page)}`
+  const { total, offset, hasMore } = pagination
+  if (!hasMore) return `${counted} from offset ${offset}: the end, ${total} in all.`
+  const all = total === null ? '' : ` of ${about.isTruncated ? 'at least ' : ''}${total}`
+  const why = about.isCut ? ' (the page ends early to fit)' : ''
+  const next = `call ${operation.name} again with the same arguments and offset ${offset + pagination.limit}`
+  return `${counted} from offset ${offset}${all}${why}. There is more: ${next}.`
+}
+
+/** Specification, Balance: nulls stand for what the provider could not tell. */
+function unknownBalances(page: Page): string {
+  const unknown = page.data.filter(
+    (row) =>
+      typeof row === 'object' &&
+      row !== null &&
+      'currentBalance' in row &&
+      row.currentBalance === null,
+  )
+  return unknown.length === 0 ? '' : ` ${unknown.length} could not be told by the bank (null).`
+}

@@ -1,0 +1,42 @@
+/**
+ * From a tool's arguments to the REST query that asks the same, spelled as people spell it, so that both doors share one
+ * cache entry (reading R28). Values that were left out stay left out: the defaults are the operation's own.
+ */
+import type { Caller } from '#auth/caller.ts'
+import { apiError } from '#contract/errors.ts'
+import type { ToolOperation } from '#contract/tool-descriptions.ts'
+import { readToolArguments, type ToolArguments } from '#contract/tools.ts'
+import { getZone } from '#kernel/time.ts'
+import { readTradesRange } from '#resources/trades-range.ts'
+
+/** The query without "?"; throws `invalid_params` with every problem (reading R29). `now` in milliseconds. */
+export function toRawQuery(
+  operation: ToolOperation,
+  given: Readonly<Record<string, unknown>>,
+  caller: Caller,
+  now: number,
+): string {
+  const reading = readToolArguments(operation.tool, given)
+  if (!reading.ok) throw apiError('invalid_params', { details: reading.details })
+  const values =
+    operation.name === 'list_trades' ? withRange(reading.value, caller, now) : reading.value
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${encode(value)}`)
+    .join('&')
+}
+
+/** Reading R30. */
+function withRange(values: ToolArguments, caller: Caller, now: number): ToolArguments {
+  const { from, to, ...others } = values
+  const given = {
+    from: typeof from === 'string' ? from : undefined,
+    to: typeof to === 'string' ? to : undefined,
+  }
+  return { ...others, ...readTradesRange(given, getZone(caller.timezone), now) }
+}
+
+/** Commas and colons stand as they are; half a surrogate pair, which no URL can carry, becomes U+FFFD. */
+function encode(value: string | number | readonly string[]): string {
+  const text = typeof value === 'object' ? value.join(',') : String(value)
+  return encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',').replaceAll('%3A', ':')
+}
