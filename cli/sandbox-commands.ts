@@ -8,7 +8,7 @@ const provider: Flag = { name: 'provider', value: 'P', help: 'fiskil, akahu or s
 const everywhere: Flag = { ...provider, help: `${provider.help}; everywhere when absent` }
 const account: Flag = { name: 'account', value: 'A', help: 'name of an account; else the first' }
 const uncached =
-  'It is seen by the next read that is not answered from the cache: transactions are kept for 30 minutes, trades for 10.'
+  'It is seen by the next uncached read: kept are transactions for 30 minutes, trades for 10. Another from or to asks at once.'
 
 const connectionsTable = (empty: string) =>
   ({

@@ -52,21 +52,15 @@ export const NewRowBody = z.strictObject({
 })
 export type NewRowBody = z.output<typeof NewRowBody>
 
-export const RowChangeBody = z
-  .strictObject({
-    provider: Provider.optional(),
-    account: text.optional(),
-    row: text.optional(),
-    amount: decimal.optional(),
-    description: text.optional(),
-    date: instant.optional(),
-  })
-  .refine(({ amount, description, date }) => [amount, description, date].some(isGiven), {
-    path: ['amount'],
-    message: 'or description or date must be given: nothing would change',
-  })
-
-const isGiven = (value: unknown) => value !== undefined
+export const RowChangeBody = z.strictObject({
+  provider: Provider.optional(),
+  account: text.optional(),
+  row: text.optional(),
+  amount: decimal.optional(),
+  description: text.optional(),
+  date: instant.optional(),
+})
+export type RowChangeBody = z.output<typeof RowChangeBody>
 
 export const LatencyBody = z.strictObject({ ms: count(0, 600_000) })
 

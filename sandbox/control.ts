@@ -22,6 +22,7 @@ import {
   firstThat,
   pull,
   readProvider,
+  refuseIdleChange,
   refuseTrade,
   toPerson,
 } from './places.ts'
@@ -79,6 +80,7 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
   admin.post<PersonPath>('/sandbox/people/:person/rows/change', async (request) => {
     const { person } = request.params
     const body = parseBody(RowChangeBody, request.body)
+    refuseIdleChange(body)
     const all = findProviders(sandbox, person, body.provider)
     const change = {
       row: body.row ?? null,

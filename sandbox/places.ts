@@ -4,7 +4,7 @@
  */
 import { apiError } from '#contract/errors.ts'
 import type { Person } from './adopted.ts'
-import { type NewRowBody, Provider } from './control-bodies.ts'
+import { type NewRowBody, Provider, type RowChangeBody } from './control-bodies.ts'
 import { LeverError, type Levers, type TouchedRow } from './levers.ts'
 import { type SandboxProvider, sandboxProviders } from './magic-users.ts'
 import type { Sandbox } from './start.ts'
@@ -64,6 +64,13 @@ export function refuseTrade(body: NewRowBody, provider: SandboxProvider): void {
   const given = tradeFields.filter((field) => body[field] !== undefined)
   if (given.length === 0) return
   const details = given.map((field) => `${field}: is for trades alone, at --provider snaptrade`)
+  throw apiError('invalid_params', { details })
+}
+
+/** @throws ApiError `invalid_params` when nothing would change. */
+export function refuseIdleChange({ amount, description, date }: RowChangeBody): void {
+  if ([amount, description, date].some((value) => value !== undefined)) return
+  const details = ['body: amount, description or date must be given, or nothing would change']
   throw apiError('invalid_params', { details })
 }
 
