@@ -6,6 +6,7 @@
 import type { ErrorEnvelope } from '#contract/resources.ts'
 import { type AnswerChecker, makeAnswerChecker } from '#tests/support/answers.ts'
 import type { DescribedOperation } from './described.ts'
+import { findBrokenPromise } from './promises.ts'
 import type { FuzzRequest } from './requests.ts'
 import { headOf, toOriginForm } from './send.ts'
 import type { Exchange, RawAnswer } from './wire.ts'
@@ -31,7 +32,7 @@ export type Judge = (request: FuzzRequest, exchange: Exchange, leniency: Lenienc
 
 export function makeJudge(world: World, operations: readonly DescribedOperation[]): Judge {
   const check = makeAnswerChecker(world.document)
-  const paths = new Set(operations.map((operation) => operation.path))
+  const known = new Map(operations.map((operation) => [operation.path, operation]))
   const seesOnlyItsOwn = makeTenancy(world)
 
   return (request, exchange, leniency) => {
@@ -56,10 +57,14 @@ export function makeJudge(world: World, operations: readonly DescribedOperation[
     refuseServerErrors(answer, path, leniency)
     if (!isRest(path)) return judgeOtherDoor(answer)
     judgeRest({ check, request, path, target, answer })
-    if (request.method === 'GET' && paths.has(path)) {
-      opensOnlyWithKey(request, path, answer)
-      seesOnlyItsOwn(target, request, answer)
-    }
+    const operation = known.get(path)
+    if (request.method !== 'GET' || operation === undefined) return
+    opensOnlyWithKey(request, path, answer)
+    seesOnlyItsOwn(target, request, answer)
+    if (answer.status !== 200) return
+    const query = target.slice(path.length + 1)
+    const broken = findBrokenPromise(operation, query, parse(answer), foreignTo(world, request))
+    if (broken !== null) throw new Broken(`${broken}: ${show(answer)}`)
   }
 }
 
@@ -149,19 +154,13 @@ function opensOnlyWithKey(request: FuzzRequest, path: string, answer: RawAnswer)
 
 /** No id of somebody else's, and no row of somebody else's person at a provider, ever appears. */
 function makeTenancy(world: World) {
-  const names = ['own', 'other', 'developer'] as const
-  const idsOf = (name: string) =>
-    world.users[name]?.connections.flatMap(({ id, accounts }) => [id, ...accounts]) ?? []
-  const foreign = new Map(
-    names.map((name) => [name, names.filter((one) => one !== name).flatMap(idsOf)]),
-  )
   const owners = new Map<string, string>()
 
   return (target: string, request: FuzzRequest, answer: RawAnswer): void => {
     const caller = callerOf(request)
     if (caller === null) return
     const text = answer.body.toString()
-    for (const id of foreign.get(caller) ?? []) {
+    for (const id of foreignTo(world, request)) {
       if (!text.includes(id)) continue
       // An error may repeat a value that the caller sent; an answer never.
       if (answer.status === 200 || !target.toLowerCase().includes(id)) {
@@ -177,6 +176,17 @@ function makeTenancy(world: World) {
     }
   }
 }
+
+/** The ids of everybody but the caller. */
+function foreignTo(world: World, request: FuzzRequest): readonly string[] {
+  const caller = callerOf(request)
+  return tenants
+    .filter((name) => name !== caller)
+    .flatMap((name) => world.users[name]?.connections ?? [])
+    .flatMap(({ id, accounts }) => [id, ...accounts])
+}
+
+const tenants = ['own', 'other', 'developer'] as const
 
 function callerOf(request: FuzzRequest): 'own' | 'other' | 'developer' | null {
   if (request.standing === 'developer') return 'developer'
