@@ -83,7 +83,10 @@ export interface WalkWindow<Row> {
 export interface Walk<Row> {
   /** Reads on as far as the window needs, then maps its rows. One request at a time. */
   window(request: WindowRequest, call: CallContext): Promise<WalkWindow<Row>>
-  /** No stream at all, or one that ended without a single row of the connection: an emptiness to be doubted (reading R20b). */
+  /**
+   * No stream at all, or one that ended without a single row of the connection: an emptiness to be doubted (reading
+   * R20b).
+   */
   hasEmptyStream(): boolean
   /** True once a page was read: then a failure may come from a cursor that has grown too old. */
   isResumed(): boolean

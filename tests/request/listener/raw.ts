@@ -16,7 +16,7 @@ export interface RawExchange {
   readonly closed: boolean
 }
 
-const patienceMs = 5000
+const patienceMs = 15_000
 
 /** Opens a connection to the origin. */
 export function dial(origin: string): Promise<Socket> {
@@ -28,7 +28,7 @@ export function dial(origin: string): Promise<Socket> {
   })
 }
 
-/** Sends the bytes and reads `count` answers, or fewer when the server closes before; gives up after five seconds. */
+/** Sends the bytes and reads `count` answers, or fewer when the server closes before; gives up after fifteen seconds. */
 export async function sendRaw(
   origin: string,
   bytes: string | Uint8Array,

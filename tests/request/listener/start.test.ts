@@ -89,6 +89,17 @@ test('a second start on the same data, a taken port, a store of the other mode: 
   assert.equal((await get(running.printed('OpenAPI'))).status, 200)
 })
 
+test('a host that is none of this machine’s is one line, exit 1', async () => {
+  // RFC 5737: this address belongs to nobody.
+  const nowhere = { HOST: '192.0.2.1', BASE_URL: 'https://api.example.com' }
+  const [open, admin] = await Promise.all([
+    startProcess({ DATA_DIR: join(folder, 'host'), ...nowhere }).ended,
+    startProcess({ DATA_DIR: join(folder, 'admin-host'), ADMIN_HOST: '192.0.2.1' }).ended,
+  ])
+  assertOneLine(open, /192\.0\.2\.1; set HOST and ADMIN_HOST/)
+  assertOneLine(admin, /192\.0\.2\.1; set HOST and ADMIN_HOST/)
+})
+
 test('every wrong variable is told at once, no secret among them', async () => {
   const { code, stderr } = await startProcess({
     DATA_DIR: join(folder, 'wrong'),
