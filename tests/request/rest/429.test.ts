@@ -163,3 +163,25 @@ test('R6: behind all prefixes stands a ceiling of the address, which a good key 
   const refused = await service.get('/v1/accounts', 'Bearer yet-another-guess')
   assertRefused(refused, 60)
 })
+
+test('0 turns a limit off, and the headers stay', async () => {
+  const names = ['CHEAP', 'MID', 'HEAVY', 'PREAUTH', 'PREAUTH_IP'].map(
+    (name) => `RATE_LIMIT_${name}`,
+  )
+  const env = Object.fromEntries([...names, 'CONCURRENCY_HEAVY'].map((name) => [name, '0']))
+  const open = await startService({ env })
+  try {
+    const owner = await open.createUser()
+    for (let count = 0; count < 70; count += 1) {
+      assert.equal((await open.get('/v1/holdings', owner)).status, 400)
+      assert.equal((await open.get('/v1/holdings', 'Bearer wrong')).status, 401)
+    }
+    const answer = await open.get('/v1/categories', owner)
+    assert.equal(answer.status, 200)
+    for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+      assert.match(String(answer.headers[name]), /^\d+$/, name)
+    }
+  } finally {
+    await open.close()
+  }
+})

@@ -1,0 +1,76 @@
+/** Connections and accounts that are not there for the caller (specification, Errors; readings R3 step 10, R12). */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { AccountRow } from '#store/port.ts'
+import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+let service: Service
+let user: ServiceUser
+let rows: readonly AccountRow[]
+before(async () => {
+  service = await startService()
+  user = await service.createUser()
+  await service.link(user, 'healthy', 'fiskil')
+  await service.link(user, 'healthy', 'akahu')
+  rows = await service.accounts(user)
+})
+after(() => service.close())
+
+const unknownId = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'
+
+async function assertNotFound(query: string, code: string): Promise<void> {
+  const answer = await service.get(`/v1/transactions?${query}`, user)
+  assert.deepEqual([answer.status, codeOf(answer)], [404, code], query)
+}
+
+function accountNamed(name: string): AccountRow {
+  const row = rows.find((one) => one.name === name)
+  assert(row !== undefined)
+  return row
+}
+
+test('an unknown connection is connection_not_found, whatever its form', async () => {
+  for (const id of [unknownId, 'x', '0', '%00', 'null', unknownId.slice(1), `${unknownId}0`]) {
+    await assertNotFound(`connectionId=${id}`, 'connection_not_found')
+  }
+})
+
+test('an account of another connection of the same user is account_not_found', async () => {
+  const everyday = accountNamed('Everyday')
+  const joint = accountNamed('Joint Account')
+  assert.notEqual(everyday.connectionId, joint.connectionId)
+  const query = `connectionId=${everyday.connectionId}&accountId=${joint.id}`
+  await assertNotFound(query, 'account_not_found')
+  await assertNotFound(`connectionId=${everyday.connectionId}&accountId=x`, 'account_not_found')
+  const swapped = `connectionId=${everyday.id}&accountId=${everyday.connectionId}`
+  await assertNotFound(swapped, 'connection_not_found')
+})
+
+test('an account that the bank has closed is gone, and is itself again when it comes back', async () => {
+  const wallet = accountNamed('Sharesies Wallet')
+  const person = service.sandbox.akahu.people.healthy
+  const all = person.accounts
+  person.accounts = all.filter((one) => one.name !== 'Sharesies Wallet')
+  await service.app.links.refreshConnection(wallet.connectionId, 'user')
+  const query = `connectionId=${wallet.connectionId}&accountId=${wallet.id}`
+  await assertNotFound(query, 'account_not_found')
+  person.accounts = all
+  await service.app.links.refreshConnection(wallet.connectionId, 'user')
+  assert.equal((await service.get(`/v1/transactions?${query}`, user)).status, 200)
+})
+
+test('a connection that is being deleted does not exist, while its provider is still being told', async () => {
+  const joint = accountNamed('Joint Account')
+  service.sandbox.fiskil.addFault({
+    when: ({ method }) => method === 'DELETE',
+    does: { kind: 'reply', reply: { status: 500 } },
+  })
+  await service.app.links.removeConnection(joint.connectionId)
+  const stored = await service.app.store.connections.find(joint.connectionId)
+  assert.equal(stored?.status, 'deleting')
+  await assertNotFound(`connectionId=${joint.connectionId}`, 'connection_not_found')
+  const { body } = await service.get('/v1/connections', user)
+  assert(body.data.every((row: { id: string }) => row.id !== joint.connectionId))
+  const accounts = await service.get('/v1/accounts?limit=200', user)
+  assert(accounts.body.data.every((row: { id: string }) => row.id !== joint.id))
+})
