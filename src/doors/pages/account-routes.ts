@@ -1,0 +1,152 @@
+/** Home, sign-in, sign-up and sign-out: forms in, pages and redirects out. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { UserId } from '#kernel/ids.ts'
+import {
+  renderHome,
+  renderNotice,
+  renderSignIn,
+  renderSignUp,
+  type SignUpParts,
+} from './account-pages.ts'
+import { formOf, localPath } from './forms.ts'
+import type { PagesContext } from './pages-door.ts'
+import type { Visit } from './visit.ts'
+
+interface WithReturn {
+  Querystring: { readonly return?: string | string[] }
+}
+
+/** One text for every way in which a sign-in can be wrong. */
+const refusedText = 'The e-mail address or the password is wrong.'
+const slowDownText = (seconds: number) => `Too many attempts. Try again in ${seconds} seconds.`
+
+export function addAccountRoutes(scope: FastifyInstance, context: PagesContext): void {
+  const { accounts, sessions, cookies, visits, addressOf } = context
+
+  scope.get('/', async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    const facts = { mcpUrl: `${context.origins().mcp}/mcp`, signUpIsOpen: accounts.signUpIsOpen }
+    return context.show(reply, visit, { title: 'Start', body: renderHome(visit.user, facts) })
+  })
+
+  function showSignIn(
+    reply: FastifyReply,
+    visit: Visit,
+    parts: { readonly returnTo: string; readonly email: string; readonly message: string | null },
+  ): FastifyReply {
+    const again = visit.user !== null
+    const body = renderSignIn({
+      ...parts,
+      email: visit.user?.email ?? parts.email,
+      formToken: visit.formToken,
+      again,
+      signUpIsOpen: accounts.signUpIsOpen,
+    })
+    return context.show(reply, visit, { title: again ? 'Confirm it is you' : 'Sign in', body })
+  }
+
+  /** Another token than before: who knew the old cookie is not signed in by it (session fixation). */
+  async function enter(reply: FastifyReply, visit: Visit, userId: UserId): Promise<void> {
+    if (visit.session !== null) await sessions.end(visit.session)
+    const { token } = await sessions.start(userId)
+    cookies.setSession(reply, token)
+  }
+
+  scope.get<WithReturn>('/sign-in', async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    const returnTo = returnOf(request)
+    if (visit.session?.isFresh === true) return reply.redirect(returnTo, 303)
+    return showSignIn(reply, visit, { returnTo, email: '', message: null })
+  })
+
+  scope.post('/sign-in', async (request, reply) => {
+    const form = formOf(request)
+    const visit = await visits.accept(request, reply, form)
+    if (visit === null) return context.refusePost(request, reply)
+    const returnTo = localPath(form.get('return'))
+    const email = form.get('email') ?? ''
+    const result = await accounts.signIn(
+      { email, password: form.get('password') ?? '' },
+      addressOf(request),
+    )
+    if (result.kind === 'in') {
+      await enter(reply, visit, result.user.id)
+      return reply.redirect(returnTo, 303)
+    }
+    if (result.kind === 'slow_down') {
+      reply.code(429).header('retry-after', String(result.retryAfterSeconds))
+      const message = slowDownText(result.retryAfterSeconds)
+      return showSignIn(reply, visit, { returnTo, email, message })
+    }
+    reply.code(401)
+    return showSignIn(reply, visit, { returnTo, email, message: refusedText })
+  })
+
+  function showSignUp(reply: FastifyReply, visit: Visit, parts: Omit<SignUpParts, 'formToken'>) {
+    const body = renderSignUp({ ...parts, formToken: visit.formToken })
+    return context.show(reply, visit, { title: 'Make an account', body })
+  }
+
+  function showClosed(reply: FastifyReply, visit: Visit): FastifyReply {
+    reply.code(403)
+    const body = renderNotice(
+      'Accounts are made by the operator',
+      'Nobody can sign up on this server. Ask whoever runs it for an account.',
+    )
+    return context.show(reply, visit, { title: 'Sign-up is closed', body })
+  }
+
+  scope.get<WithReturn>('/sign-up', async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    if (!accounts.signUpIsOpen) return showClosed(reply, visit)
+    const values = { name: '', email: '' }
+    return showSignUp(reply, visit, {
+      returnTo: returnOf(request),
+      values,
+      problems: {},
+      message: null,
+    })
+  })
+
+  scope.post('/sign-up', async (request, reply) => {
+    const form = formOf(request)
+    const visit = await visits.accept(request, reply, form)
+    if (visit === null) return context.refusePost(request, reply)
+    const returnTo = localPath(form.get('return'))
+    const values = { name: form.get('name') ?? '', email: form.get('email') ?? '' }
+    const result = await accounts.signUp(
+      { ...values, password: form.get('password') ?? '' },
+      addressOf(request),
+    )
+    switch (result.kind) {
+      case 'made':
+        await enter(reply, visit, result.user.id)
+        return reply.redirect(returnTo, 303)
+      case 'closed':
+        return showClosed(reply, visit)
+      case 'slow_down': {
+        reply.code(429).header('retry-after', String(result.retryAfterSeconds))
+        const message = slowDownText(result.retryAfterSeconds)
+        return showSignUp(reply, visit, { returnTo, values, problems: {}, message })
+      }
+      case 'invalid': {
+        reply.code(400)
+        const message = 'Something is missing or cannot be used; see below.'
+        return showSignUp(reply, visit, { returnTo, values, problems: result.problems, message })
+      }
+    }
+  })
+
+  scope.post('/sign-out', async (request, reply) => {
+    const visit = await visits.accept(request, reply, formOf(request))
+    if (visit === null) return context.refusePost(request, reply)
+    if (visit.session !== null) await sessions.end(visit.session)
+    cookies.clearSession(reply)
+    return reply.redirect('/', 303)
+  })
+}
+
+function returnOf(request: FastifyRequest<WithReturn>): string {
+  const given = request.query.return
+  return localPath(typeof given === 'string' ? given : null)
+}

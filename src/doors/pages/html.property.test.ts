@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { foreignText, Html, html } from './html.ts'
+
+test('no text can open a tag, close an attribute or start an entity', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const page = html`<p title="${text}">${text}</p>`.toString()
+      const inside = page.slice('<p title="'.length, -'</p>'.length)
+      assert.equal((inside.match(/[<>]/g) ?? []).length, 1)
+      assert.equal((inside.match(/"/g) ?? []).length, 1)
+      assert(!/&(?!amp;|lt;|gt;|quot;|#39;)/.test(inside))
+    }),
+  )
+})
+
+test('finished HTML goes in as it is, lists in a row, nothing as nothing', () => {
+  const items = ['<a>', 'b'].map((item) => html`<li>${item}</li>`)
+  assert.equal(
+    html`<ul>${items}${null}${false}${undefined}${0}</ul>`.toString(),
+    '<ul><li>&lt;a&gt;</li><li>b</li>0</ul>',
+  )
+})
+
+test('nobody makes Html but the template tag', () => {
+  assert.throws(() => new Html('<script>', Symbol('made by html')))
+})
+
+test('other people’s words stay on one line and cannot turn the reading direction', () => {
+  assert.equal(foreignText('Good\u202eevil\nname\u0000'), 'Good\\u202eevil\\u000aname\\u0000')
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const shown = foreignText(text)
+      assert(!/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(shown))
+      assert([...shown].length <= 80)
+    }),
+  )
+})

@@ -1,0 +1,59 @@
+/**
+ * HTML that escapes by itself: whatever is put into `html` as text comes out as text. It refuses nothing and knows no
+ * page; only its own results go in unescaped.
+ */
+
+/** Finished HTML: made by `html` alone. */
+export class Html {
+  readonly #text: string
+  constructor(text: string, permit: symbol) {
+    if (permit !== made) throw new Error('Html is made by the html template tag')
+    this.#text = text
+  }
+  toString(): string {
+    return this.#text
+  }
+}
+
+const made = Symbol('made by html')
+
+export type HtmlValue = string | number | Html | null | false | undefined | readonly HtmlValue[]
+
+/** The template tag. Null, undefined and false are nothing, lists are their items in a row. */
+export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  let text = strings[0] ?? ''
+  for (const [index, value] of values.entries()) text += render(value) + (strings[index + 1] ?? '')
+  return new Html(text, made)
+}
+
+function render(value: HtmlValue): string {
+  if (value === null || value === undefined || value === false) return ''
+  if (value instanceof Html) return value.toString()
+  if (typeof value === 'object') return value.map(render).join('')
+  return escapeHtml(String(value))
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => escapes[character] ?? '')
+}
+
+/**
+ * Other people's words, e.g. an agent's own name: one line, bounded, control and bidirectional characters made visible,
+ * so that a name cannot rewrite the sentence around it.
+ */
+export function foreignText(text: string, maxLength = 80): string {
+  const visible = text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  )
+  const characters = [...visible]
+  return characters.length > maxLength ? `${characters.slice(0, maxLength - 1).join('')}…` : visible
+}

@@ -1,0 +1,92 @@
+/** The frame of every page, and the small pieces that forms are made of. */
+import type { UserRow } from '#store/port.ts'
+import { type Html, html } from './html.ts'
+
+export interface PageParts {
+  readonly title: string
+  readonly user: UserRow | null
+  readonly formToken: string
+  readonly body: Html
+}
+
+export interface Stylesheets {
+  /** Paths with the digest of their content. */
+  readonly paths: readonly string[]
+}
+
+/** The whole document. */
+export function renderPage(
+  { title, user, formToken, body }: PageParts,
+  styles: Stylesheets,
+): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Tributary</title>
+${styles.paths.map((path) => html`<link rel="stylesheet" href="${path}">`)}
+<link rel="icon" href="data:,">
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<header class="container">
+<nav aria-label="Main">
+<ul><li><a class="brand" href="/"><strong>Tributary</strong></a></li></ul>
+<ul>${user === null ? signedOutLinks : signedInLinks(user, formToken)}</ul>
+</nav>
+</header>
+<main id="main" class="container">
+${body}
+</main>
+</body>
+</html>
+`.toString()
+}
+
+const signedOutLinks = html`<li><a href="/doc">API docs</a></li><li><a href="/sign-in">Sign in</a></li>`
+
+function signedInLinks(user: UserRow, formToken: string): Html {
+  return html`<li><a href="/agents">Agents</a></li>
+<li><a href="/doc">API docs</a></li>
+<li><form method="post" action="/sign-out">${hidden('token', formToken)}
+<button type="submit" class="outline secondary" title="Signed in as ${user.email}">Sign out</button></form></li>`
+}
+
+/** A hidden field. */
+export function hidden(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">`
+}
+
+export interface FieldParts {
+  readonly name: string
+  readonly label: string
+  readonly type: 'text' | 'email' | 'password'
+  readonly autocomplete: string
+  readonly value?: string
+  readonly hint?: string
+  readonly problem?: string | undefined
+  readonly autofocus?: boolean
+}
+
+/** A labelled field; its problem and its hint are tied to it. */
+export function field(parts: FieldParts): Html {
+  const { name, problem, hint } = parts
+  const notes = [
+    problem === undefined ? '' : `${name}-problem`,
+    hint === undefined ? '' : `${name}-hint`,
+  ]
+  const described = notes.filter((note) => note !== '').join(' ')
+  return html`<div class="field">
+<label for="${name}">${parts.label}</label>
+<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}" required value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.autofocus === true && html` autofocus`}>
+${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
+${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
+</div>`
+}
+
+/** What went wrong with the form as a whole, read out at once. */
+export function alertBox(message: string | null): Html | null {
+  return message === null ? null : html`<p class="alert" role="alert">${message}</p>`
+}
