@@ -23,6 +23,8 @@ export interface Foreground {
 /** Starts, prints, waits, closes. @throws Refusal when a port cannot be had. */
 export async function runSandbox(start: SandboxStart, foreground: Foreground): Promise<void> {
   const { ports, seed, json } = start
+  // Listened for from the beginning: whoever has read the lines may stop it at once.
+  const stopped = foreground.untilStopped()
   const sandbox = await startSandbox({
     clock: systemClock,
     ports,
@@ -35,7 +37,7 @@ export async function runSandbox(start: SandboxStart, foreground: Foreground): P
   foreground.out(
     json ? `${JSON.stringify({ environment, people })}\n` : describe(environment, people),
   )
-  await foreground.untilStopped()
+  await stopped
   await sandbox.close()
 }
 
