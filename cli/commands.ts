@@ -70,6 +70,7 @@ const users: readonly Command[] = [
     places: [],
     flags: [
       { name: 'email', value: 'E', isRequired: true, help: 'e-mail address' },
+      { name: 'password', value: 'P', isSecret: true, help: 'what they sign in with; - reads it' },
       { name: 'timezone', value: 'Z', help: 'IANA time zone, e.g. Australia/Sydney' },
       { name: 'plan', value: 'P', help: 'developer, professional or none' },
       { name: 'status', value: 'S', help: 'active, trialing, past_due or canceled; needs --plan' },
@@ -102,6 +103,24 @@ const users: readonly Command[] = [
     method: 'GET',
     path: '/admin/users/{}',
     show: { kind: 'record' },
+  },
+  {
+    noun: 'users',
+    verb: 'set-password',
+    summary: 'set what a user signs in with, and end their sessions',
+    places: ['U'],
+    flags: [
+      {
+        name: 'password',
+        value: 'P',
+        isRequired: true,
+        isSecret: true,
+        help: '10 to 256 characters; - reads it',
+      },
+    ],
+    method: 'PUT',
+    path: '/admin/users/{}/password',
+    show: { kind: 'done', text: 'The password is set.' },
   },
   {
     noun: 'users',

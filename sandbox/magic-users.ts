@@ -15,15 +15,15 @@ export interface MagicUser {
   readonly shows: string
   /** What is to be seen at each provider; null: there is no such person there. */
   readonly at: Readonly<Record<SandboxProvider, string | null>>
-  /** What to type once the person is linked to see the state; null: it shows at once. */
-  readonly then: string | null
+  /** What to type once the person is linked to see the state, and where; null: it shows at once everywhere. */
+  readonly then: { readonly command: string; readonly at: readonly SandboxProvider[] } | null
 }
 
 const user = (
   name: string,
   shows: string,
   [fiskil, akahu, snaptrade]: readonly [string | null, string | null, string | null],
-  then: string | null = null,
+  then: MagicUser['then'] = null,
 ) => ({ name, shows, at: { fiskil, akahu, snaptrade }, then }) satisfies MagicUser
 
 const unavailable = 'linked well; transactions and trades'
@@ -52,13 +52,13 @@ export const magicUsers = [
       'after the command: a withdrawn login is not listed, so there is nothing to link',
       'after the command: a withdrawn connection is not listed, so there is nothing to link',
     ],
-    'sandbox consent revoke revoked',
+    { command: 'sandbox consent revoke revoked', at: ['akahu', 'snaptrade'] },
   ),
   user(
     'mfa',
     'the login waits for a second factor: `pending_mfa`',
     ['after the command', 'after the command', 'after the command'],
-    'sandbox login challenge mfa',
+    { command: 'sandbox login challenge mfa', at: sandboxProviders },
   ),
   user('slow', 'rows come late but right', [
     '1.5 s for each page',
@@ -163,7 +163,7 @@ export function listPeople() {
       here: at[credentials.provider],
       link: credentials,
       flags: toLinkFlags(credentials),
-      next: then === null ? null : `tributary ${then}`,
+      next: then?.at.includes(credentials.provider) ? `tributary ${then.command}` : null,
     })),
   )
 }

@@ -37,12 +37,9 @@ import type { SandboxPerson } from './world.ts'
 
 export { type FiskilCredentials, fiskilDemoCredentials } from './auth.ts'
 export { toEndUserId } from './making.ts'
-export type { People as FiskilPeople } from './people.ts'
 export {
   addRow,
   type SandboxAccount as FiskilSandboxAccount,
-  type SandboxConsent as FiskilSandboxConsent,
-  type SandboxPerson as FiskilSandboxPerson,
   type SandboxRow as FiskilSandboxRow,
 } from './world.ts'
 
