@@ -1,0 +1,26 @@
+/**
+ * Client-id metadata documents on their way to the engine: fetched by the guarded client that was handed in, and put
+ * under the same rules as a registration.
+ */
+import { findMetadataProblem, pickMetadata } from './client-metadata.ts'
+import { maxDocumentBytes } from './engine.ts'
+
+/** The fetch that the engine is given. Whatever is wrong with a document is its `invalid_client`. */
+export function makeDocumentFetch(fetchDocument: (url: string) => Promise<Response>) {
+  return async (url: string): Promise<Response> => {
+    const response = await fetchDocument(url)
+    if (response.status !== 200) return new Response(null, { status: 502 })
+    const body = await response.arrayBuffer()
+    if (body.byteLength > maxDocumentBytes) throw new RangeError('the document is too large')
+    const metadata: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+    if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+      throw new TypeError('the document is no JSON object')
+    const picked = pickMetadata(metadata as Record<string, unknown>)
+    const problem = findMetadataProblem(picked)
+    if (problem !== null) throw new TypeError(problem)
+    const cacheControl = response.headers.get('cache-control')
+    return Response.json(picked, {
+      headers: cacheControl === null ? {} : { 'cache-control': cacheControl },
+    })
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Where an answer goes, in words for a person and for a browser's policy. A client's words are shown, never trusted:
+ * what could disguise them is taken out. Pure.
+ */
+
+export interface RedirectFacts {
+  /** `claude.ai`, `127.0.0.1`, or scheme and host of an application's own scheme: `cursor://host`. */
+  readonly host: string
+  /** A source for `form-action` of a Content-Security-Policy. */
+  readonly formAction: string
+}
+
+/** Describes a redirect address that the engine has checked. @throws TypeError when it is no URL. */
+export function describeRedirect(uri: string): RedirectFacts {
+  const url = new URL(uri)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return {
+      host: url.host === '' ? url.protocol : `${url.protocol}//${url.host}`,
+      formAction: url.protocol,
+    }
+  // The grammar of the policy knows no IPv6 address (CSP Level 3 §2.3.1).
+  const formAction = url.hostname.startsWith('[') ? url.protocol : url.origin
+  return { host: url.hostname, formAction }
+}
+
+const maxShown = 80
+
+/** A name as a page may show it: one line, no control or direction characters; null when nothing is left. */
+export function toShownName(name: string | undefined): string | null {
+  const shown = (name ?? '')
+    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+  const letters = [...shown]
+  if (letters.length === 0) return null
+  return letters.length <= maxShown ? shown : `${letters.slice(0, maxShown - 1).join('')}…`
+}

@@ -1,0 +1,53 @@
+/**
+ * Access tokens looked up for the agents' door: one indexed read, nothing remembered, so that a revoked token is refused
+ * at its next use on every process (reading R27).
+ */
+import { z } from 'zod'
+import { parseUuid, type UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { OAuthStore } from '#store/port.ts'
+import { isScope } from '../scopes.ts'
+import type { TokenReader } from './port.ts'
+import { toRowId } from './row-id.ts'
+
+/** What the engine wrote about a token, as far as we rely on it. */
+const Written = z.object({
+  kind: z.literal('AccessToken'),
+  accountId: z.string(),
+  clientId: z.string(),
+  grantId: z.string(),
+  aud: z.string(),
+  scope: z.string(),
+})
+
+/** The engine's tokens are 43 characters of this alphabet; anything else costs no look-up. */
+const shape = /^[\w-]{43}$/
+
+export interface TokenDeps {
+  readonly store: OAuthStore
+  readonly clock: Clock
+  /** The only audience that is accepted. */
+  readonly resource: () => string
+}
+
+/** Makes the reader. */
+export function makeTokenReader({ store, clock, resource }: TokenDeps): TokenReader {
+  return {
+    async find(token) {
+      if (!shape.test(token)) return null
+      const row = await store.find('AccessToken', toRowId('AccessToken', token))
+      if (row === null || row.expiresAt <= clock.now()) return null
+      const written = Written.safeParse(JSON.parse(row.payload)).data
+      if (written === undefined || written.aud !== resource()) return null
+      const userId = parseUuid<UserId>(written.accountId)
+      if (userId === null) return null
+      return {
+        userId,
+        clientId: written.clientId,
+        grantId: written.grantId,
+        scopes: written.scope.split(' ').filter(isScope),
+        expiresAt: row.expiresAt,
+      }
+    },
+  }
+}

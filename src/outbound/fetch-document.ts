@@ -1,0 +1,49 @@
+/**
+ * Gets a small public document that a stranger named, through the address guard: one GET, no redirects, no cookies,
+ * bounded in size and time. What is in it is the caller's to judge.
+ */
+import { type Dispatcher, request } from 'undici'
+import { BlockedAddress, findUrlProblem } from './guarded-agent.ts'
+
+export interface DocumentOptions {
+  /** A guarded agent; see `makeGuardedAgent`. */
+  readonly agent: Dispatcher
+  readonly maxBytes: number
+  /** For everything: resolving, connecting, waiting and reading. */
+  readonly timeoutMs: number
+  readonly allowPrivate?: boolean
+}
+
+/**
+ * The document as a `Response` with status, headers and body; a redirect is an answer like any other.
+ * @throws BlockedAddress for a place that we do not go to, RangeError for a body over `maxBytes`, undici's errors and
+ *   the timeout's for everything else.
+ */
+export async function fetchDocument(url: string, options: DocumentOptions): Promise<Response> {
+  const { allowPrivate = false } = options
+  const problem = findUrlProblem(url, { allowPrivate })
+  if (problem !== null) throw new BlockedAddress(`the address ${problem}`)
+  const { statusCode, headers, body } = await request(url, {
+    dispatcher: options.agent,
+    headers: { accept: 'application/json', 'user-agent': 'tributary' },
+    signal: AbortSignal.timeout(options.timeoutMs),
+  })
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength
+    if (size > options.maxBytes)
+      throw new RangeError(`the document is over ${options.maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  const cacheControl = headers['cache-control']
+  return new Response(isEmpty(statusCode) ? null : Buffer.concat(chunks, size), {
+    status: statusCode,
+    headers: typeof cacheControl === 'string' ? { 'cache-control': cacheControl } : {},
+  })
+}
+
+/** Statuses that a `Response` may not have a body with. */
+function isEmpty(status: number): boolean {
+  return [204, 205, 304].includes(status)
+}
