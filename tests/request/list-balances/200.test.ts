@@ -21,7 +21,7 @@ let service: Service
 let user: ServiceUser
 let accounts: readonly AccountRow[]
 before(async () => {
-  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '400' } })
+  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } })
   user = await service.createUser()
   await service.link(user, 'healthy')
   accounts = await service.accounts(user)

@@ -14,7 +14,7 @@ let service: Service
 let user: ServiceUser
 let broker: Broker
 before(async () => {
-  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '300' } })
+  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } })
   user = await service.createUser()
   broker = await linkBroker(service, user, [{ positions: [position()], activities: [activity()] }])
 })
