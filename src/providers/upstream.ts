@@ -26,8 +26,12 @@ export interface UpstreamResponse {
 }
 
 export interface Upstream {
-  /** One exchange. Throws UpstreamError `unavailable` or `malformed` (body too large), or the signal's own reason. */
+  /**
+   * One exchange. Throws UpstreamError `unavailable` or `malformed` (body too large), the signal's own reason, or an
+   * AbortError when `close` ended it.
+   */
   send(request: UpstreamRequest, call: CallContext): Promise<UpstreamResponse>
+  /** Ends what is under way, which then is no failure of the provider. */
   close(): Promise<void>
 }
 
@@ -59,6 +63,8 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
     maxResponseSize: maxBodyBytes,
     keepAliveTimeout: 10_000,
   })
+
+  const closing = new AbortController()
 
   async function once(request: UpstreamRequest, call: CallContext, timeout: AbortSignal) {
     const json = request.json === undefined ? null : JSON.stringify(request.json)
@@ -92,20 +98,28 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
     try {
       call.signal.throwIfAborted()
       const response = await once(request, call, timeout).catch((error: unknown) => {
-        if (request.method !== 'GET' || !isResetBeforeAnswer(error) || call.signal.aborted)
-          throw error
+        const isOver = call.signal.aborted || closing.signal.aborted
+        if (request.method !== 'GET' || !isResetBeforeAnswer(error) || isOver) throw error
         return once(request, call, timeout)
       })
       tell(response.status)
       return response
     } catch (error) {
-      tell(call.signal.aborted ? 'aborted' : 'error')
-      if (call.signal.aborted) throw call.signal.reason
+      // Whoever ended it is told apart from the provider: a process that stops must not open anybody's breaker.
+      const ended = [call.signal, closing.signal].find((signal) => signal.aborted)
+      tell(ended === undefined ? 'error' : 'aborted')
+      if (ended !== undefined) throw ended.reason
       throw toFailure(options.provider, error, timeout, options.timeoutMs)
     }
   }
 
-  return { send, close: () => pool.destroy() }
+  return {
+    send,
+    close() {
+      closing.abort(new DOMException('the process is stopping', 'AbortError'))
+      return pool.destroy()
+    },
+  }
 }
 
 /** Marks a failure that came after the first byte: such an answer is never asked for again (reading R20c). */

@@ -1,0 +1,24 @@
+/**
+ * A process that takes places in flight on the Redis of its first argument and holds them until it is killed. Leases
+ * live as many milliseconds as the second argument says, since a test cannot wait for the product's minute.
+ */
+import { systemClock } from '#kernel/time.ts'
+import { openRedisKv } from '#store/kv/redis.ts'
+import { silentLog, silentMetrics } from '#store/kv/report.ts'
+
+const [url = '', leaseMs = '', secret = '', key = '', places = ''] = process.argv.slice(2)
+const kv = await openRedisKv({
+  url,
+  clock: systemClock,
+  secret: Buffer.from(secret, 'base64'),
+  maxEntryBytes: 1024,
+  report: { log: silentLog, metrics: silentMetrics },
+  leaseTiming: { leaseMs: Number(leaseMs), renewEveryMs: Number(leaseMs) / 3 },
+})
+for (let place = 0; place < Number(places); place += 1) {
+  const { lease } = await kv.leases.acquire(key, Number(places))
+  if (lease === null) throw new Error('a place was taken already')
+}
+process.stdout.write('held\n')
+// The connection keeps it alive; nobody outlives the test by more than this.
+setTimeout(() => process.exit(1), 60_000)
