@@ -3,6 +3,8 @@
  * which things need each other, and closes it in the reverse. It holds no rule of its own.
  */
 import type { FastifyInstance } from 'fastify'
+import { type Accounts, makeAccounts } from '#auth/accounts/accounts.ts'
+import { makePasswords } from '#auth/accounts/password.ts'
 import type { TokenReader } from '#auth/oauth/port.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
@@ -125,6 +127,7 @@ interface Foundation {
   readonly kv: Kv
   readonly adapters: Adapters
   readonly links: Links
+  readonly accounts: Accounts
 }
 
 async function openFoundation(options: AppOptions): Promise<Foundation> {
@@ -150,7 +153,15 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   const adapters = options.adapters ?? openAdapters(options, kv, reports)
   const timeoutMs = config.requestTimeoutMs
   const links = makeLinks({ store, adapters, clock, timeoutMs, report: reports.links })
-  return { reports, store, kv, adapters, links }
+  const accounts = makeAccounts({
+    store,
+    clock,
+    windows: kv.windows,
+    passwords: makePasswords(),
+    signInLimit: config.limits.signin,
+    signUp: config.signUp,
+  })
+  return { reports, store, kv, adapters, links, accounts }
 }
 
 function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
@@ -177,6 +188,7 @@ function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): F
     windows: kv.windows,
     adminToken: parts.secrets.adminToken,
     planSettings: config.plans,
+    setPassword: parts.accounts.setPassword,
     listener: config.adminListener,
     log,
     metrics: { contentType: metrics.contentType, metrics: () => metrics.text() },

@@ -3,6 +3,7 @@
  * come as lines that say what to do; a refused value is never repeated, since it may be a secret.
  */
 import { z } from 'zod'
+import { isAcceptable } from '#auth/accounts/password.ts'
 import { apiError } from '#contract/errors.ts'
 import { Provider } from '#contract/resources.ts'
 import { isZone, parseInstant } from '#kernel/time.ts'
@@ -29,9 +30,17 @@ const timezone = z
   .string('must be text')
   .refine(isZone, 'must be an IANA time zone, e.g. Australia/Sydney or Pacific/Auckland')
 
+/** Never repeated in a message, like every refused value. */
+const password = z
+  .string('must be text')
+  .refine(isAcceptable, 'must have 10 to 256 characters; length is what counts')
+
+export const PasswordBody = z.strictObject({ password })
+
 export const NewUserBody = z
   .strictObject({
     email,
+    password: password.optional(),
     timezone: timezone.nullable().default(null),
     plan: plan.optional(),
     status: status.optional(),

@@ -4,6 +4,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { PlanSettings } from '#auth/plans.ts'
+import type { UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Links } from '#links/links.ts'
@@ -18,6 +19,8 @@ export interface AdminDoorDeps {
   readonly windows: WindowStore
   readonly adminToken: Secret<string>
   readonly planSettings: PlanSettings
+  /** Sets the password a user signs in with and ends their sessions; false when there is no such user. */
+  readonly setPassword: (userId: UserId, password: string) => Promise<boolean>
   /** Where the door will listen: on loopback it answers to loopback names alone. */
   readonly listener: { readonly host: string; readonly isLoopback: boolean }
   readonly log: Logger

@@ -7,7 +7,7 @@ import { effectivePlan } from '#auth/plans.ts'
 import { apiError } from '#contract/errors.ts'
 import { toIso } from '#kernel/time.ts'
 import type { PlanRow, UserRow } from '#store/port.ts'
-import { NewUserBody, PlanBody, parseBody } from './bodies.ts'
+import { NewUserBody, PasswordBody, PlanBody, parseBody } from './bodies.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import { findUser, recordAction } from './subjects.ts'
 
@@ -44,6 +44,7 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
       createdAt: clock.now(),
     })
     if (user === 'taken') throw apiError('email_taken')
+    if (body.password !== undefined) await deps.setPassword(user.id, body.password)
     await recordAction(deps, 'users.create', { userId: user.id, subject: user.id })
     const { id, email, timezone } = user
     return reply.code(201).send({ id, email, timezone, plan: planOf(user).plan })
@@ -57,6 +58,14 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
     const { id } = await findUser(deps, params.user)
     if (!(await links.deleteUser(id))) throw apiError('user_not_found')
     await recordAction(deps, 'users.delete', { userId: id, subject: id })
+    return reply.code(204).send()
+  })
+
+  admin.put<UserPath>('/users/:user/password', async (request, reply) => {
+    const { id } = await findUser(deps, request.params.user)
+    const { password } = parseBody(PasswordBody, request.body)
+    if (!(await deps.setPassword(id, password))) throw apiError('user_not_found')
+    await recordAction(deps, 'users.set-password', { userId: id, subject: id })
     return reply.code(204).send()
   })
 

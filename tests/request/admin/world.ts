@@ -8,6 +8,8 @@ import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import pino from 'pino'
 import { Registry } from 'prom-client'
+import { makeAccounts } from '#auth/accounts/accounts.ts'
+import { makePasswords } from '#auth/accounts/password.ts'
 import { type AdminDoorDeps, makeAdminDoor } from '#doors/admin/door.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
@@ -106,6 +108,14 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   const readiness: World['readiness'] = { draining: false, broken: new Map() }
   const check = (name: string, ping: () => Promise<void>) => () =>
     (readiness.broken.get(name) ?? ping)()
+  const accounts = makeAccounts({
+    store,
+    clock,
+    windows: kv.windows,
+    passwords: makePasswords(),
+    signInLimit: 30,
+    signUp: 'invite',
+  })
   const door = makeAdminDoor({
     store,
     links,
@@ -113,6 +123,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     windows: kv.windows,
     adminToken: new Secret(adminToken),
     planSettings: { defaultPlan: 'none', brokerageDuringTrial: false },
+    setPassword: accounts.setPassword,
     listener: options.listener ?? { host: '127.0.0.1', isLoopback: true },
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     metrics,
