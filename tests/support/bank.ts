@@ -14,6 +14,8 @@ export interface Bank {
 
 export interface BankPlan extends Partial<NewConnection> {
   readonly accounts?: readonly Partial<NewAccount>[]
+  /** The secret of the login; null unless told. */
+  readonly secret?: string
 }
 
 /** A connection with these accounts, sound where nothing else is said; a Fiskil one of an end user that nobody knows. */
@@ -22,13 +24,13 @@ export async function plantBank(
   user: ServiceUser,
   plan: BankPlan = {},
 ): Promise<Bank> {
-  const { accounts = [], ...fields } = plan
+  const { accounts = [], secret = null, ...fields } = plan
   const { store } = service.app
   const login = await store.logins.save({
     userId: user.id,
     provider: fields.provider ?? 'fiskil',
     upstreamUserId: `nobody-${randomUUID()}`,
-    secret: null,
+    secret,
   })
   const connection = await store.connections.save({
     userId: user.id,

@@ -21,7 +21,7 @@ let service: Service
 let user: ServiceUser
 let accounts: readonly AccountRow[]
 before(async () => {
-  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } })
+  service = await startService()
   user = await service.createUser()
   await service.link(user, 'healthy')
   accounts = await service.accounts(user)
@@ -193,7 +193,6 @@ const failures = {
   'another shape': reply(200, { balances: 'none', items: 7, success: true }),
   'a reset connection': { kind: 'reset' as const },
   'a body cut short': { kind: 'truncate' as const, afterBytes: 20 },
-  'no answer in time': { kind: 'hang' as const },
 }
 
 for (const [name, does] of Object.entries(failures)) {
