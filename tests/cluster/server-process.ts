@@ -29,7 +29,7 @@ export interface ServerProcess {
 }
 
 const entry = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-const startDeadlineMs = 20_000
+const startDeadlineMs = 60_000
 /** No answer takes longer, whatever is down: a request that hangs fails its test. */
 const answerDeadlineMs = 40_000
 const adminToken = 'trib_admin_token_of_the_cluster_tests'
