@@ -10,6 +10,7 @@ import { makeOpenApi } from '#contract/openapi.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
 import { mcpDoor } from '#doors/mcp/door.ts'
+import { oauthDoor } from '#doors/oauth/oauth-door.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import { makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
@@ -28,6 +29,7 @@ import type { Kv } from '#store/kv-port.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/port.ts'
 import { makeSealer } from '#store/seal.ts'
+import { openAuthorization } from './authorization.ts'
 import { type Config, type Origins, toOrigins } from './config.ts'
 import { listenerTimes, makePublicServer } from './public-server.ts'
 import type { Secrets } from './settings/secrets.ts'
@@ -82,7 +84,16 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { store, kv, adapters, links, reports } = foundation
   // With port 0 they are known once the listener is bound, so the doors ask for them when they write (reading R2).
   let origins = toOrigins(config)
-  const river = makeRiver({ ...options, ...foundation, origins: () => origins, tokens: null })
+  const authorization = await openAuthorization({
+    ...foundation,
+    config,
+    clock: options.clock,
+    encryptionKeys: options.secrets.encryptionKeys.reveal(),
+    origins: () => origins,
+    report: reports.oauth,
+  })
+  const { tokens } = authorization
+  const river = makeRiver({ ...options, ...foundation, origins: () => origins, tokens })
   let draining = false
   const admin = makeAdmin({ ...options, ...foundation }, () => draining)
   const server = await makePublicServer({
@@ -92,6 +103,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       const document = () => makeOpenApi({ baseUrl: origins.base, version })
       await fastify.register(docsDoor, { document })
       await fastify.register(mcpDoor, river.agents)
+      await fastify.register(oauthDoor, { oauth: authorization })
     },
   })
   const sweep = startDeletionSweep(links.finishDeletions, { report: reports.links })
@@ -113,6 +125,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       await admin.close()
       await sweep.stop()
       river.close()
+      await authorization.close()
       await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
       await kv.close()
       await store.close()

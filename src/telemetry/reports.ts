@@ -2,6 +2,7 @@
  * What the rooms tell their operators, turned into log lines and metrics in one place. The rooms know neither; no line
  * names a secret, an amount or a caller's text.
  */
+import type { OAuthReport } from '#auth/oauth/oauth.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { McpEvent } from '#doors/mcp/door.ts'
 import type { RestEvent } from '#doors/rest/lane.ts'
@@ -18,6 +19,7 @@ export interface Reports {
   readonly kv: KvMetrics
   readonly upstream: UpstreamReport
   readonly links: LinksReport
+  readonly oauth: OAuthReport
   request(event: RestEvent): void
   agentRequest(event: McpEvent): void
   breakerOpen(target: GuardTarget): void
@@ -54,6 +56,14 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
         log[event.outcome === 'done' ? 'info' : 'warn'](event, 'connection removal')
       },
       sweepFailed: (error) => backgroundFailure('deletion-sweep', error),
+    },
+    oauth: {
+      failed: (error) => backgroundFailure('oauth', error),
+      reused(clientId) {
+        metrics.backgroundFailed('oauth-reuse')
+        log.warn({ clientId }, 'a code or refresh token came twice: its grant is revoked')
+      },
+      sweepFailed: (error) => backgroundFailure('oauth-sweep', error),
     },
     request: (event) => reportRequest(log, metrics, 'rest', event),
     agentRequest: (event) => reportRequest(log, metrics, 'mcp', event),

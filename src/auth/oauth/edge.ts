@@ -190,7 +190,8 @@ function settleRegistration(
   const metadata = parseObject(body)
   // What is no JSON object is the engine's to refuse.
   if (metadata === null) return { url, body }
-  const picked = pickMetadata(metadata)
+  // Left to its default the engine would make up a secret for a client that can keep none.
+  const picked = { token_endpoint_auth_method: 'none', ...pickMetadata(metadata) }
   const problem = findMetadataProblem(picked)
   if (problem === null) return { url, body: Buffer.from(JSON.stringify(picked)) }
   refuse(response, 400, { error: 'invalid_client_metadata', error_description: problem })

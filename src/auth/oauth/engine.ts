@@ -47,6 +47,15 @@ export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
   const provider = new module.Provider(deps.origins.auth, configure(module, deps))
   // The head that it reads is ours (see replayRequest), so it may trust what that says of host and scheme.
   provider.proxy = true
+  // Its browser session is not kept, so its cookie stays at home: whoever decides is signed in with us.
+  const session = new RegExp(`^${provider.cookieName('session')}(?:\\.sig)?=`)
+  provider.use(async (ctx, next) => {
+    await next()
+    const cookies = [ctx.res.getHeader('set-cookie') ?? []].flat().map(String)
+    const kept = cookies.filter((cookie) => !session.test(cookie))
+    if (kept.length > 0) ctx.res.setHeader('set-cookie', kept)
+    else ctx.res.removeHeader('set-cookie')
+  })
   // What escapes every handler of the engine; its types know only its own events.
   const emitter: EventEmitter = provider
   emitter.on('error', (error: unknown) => deps.onFailure(error))
