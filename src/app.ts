@@ -5,12 +5,15 @@
 import type { FastifyInstance } from 'fastify'
 import { type Accounts, makeAccounts } from '#auth/accounts/accounts.ts'
 import { makePasswords } from '#auth/accounts/password.ts'
+import { makeSessions } from '#auth/accounts/sessions.ts'
 import type { TokenReader } from '#auth/oauth/port.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
+import { clientAddress } from '#doors/client.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
 import { mcpDoor } from '#doors/mcp/door.ts'
 import { oauthDoor } from '#doors/oauth/oauth-door.ts'
+import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import { makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
@@ -94,6 +97,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   })
   const { tokens } = authorization
   const river = makeRiver({ ...options, ...foundation, origins: () => origins, tokens })
+  const sessions = makeSessions({ store, clock: options.clock })
   let draining = false
   const admin = makeAdmin({ ...options, ...foundation }, () => draining)
   const server = await makePublicServer({
@@ -104,6 +108,17 @@ export async function openApp(options: AppOptions): Promise<App> {
       await fastify.register(docsDoor, { document })
       await fastify.register(mcpDoor, river.agents)
       await fastify.register(oauthDoor, { oauth: authorization })
+      await fastify.register(pagesDoor, {
+        ...foundation,
+        sessions,
+        consent: authorization.consent,
+        agents: authorization.agents,
+        plans: config.plans,
+        origins: () => origins,
+        secure: origins.base.startsWith('https:'),
+        addressOf: (request) =>
+          clientAddress(request.raw, (address) => config.trustedProxies.includes(address)),
+      })
     },
   })
   const sweep = startDeletionSweep(links.finishDeletions, { report: reports.links })
