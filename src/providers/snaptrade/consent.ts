@@ -3,7 +3,7 @@
  * from its cache for a disabled connection, and with empty lists while the first sync runs: only
  * the connection tells the truth (provider page §4, §8.11; reading R20b).
  */
-import { UpstreamError } from '../failure.ts'
+import { consentGone, UpstreamError } from '../failure.ts'
 import type { CallContext } from '../port.ts'
 import type { SnapTradeClient, User } from './client.ts'
 import { fail } from './failures.ts'
@@ -33,8 +33,8 @@ export function toLoginFailure(error: unknown): unknown {
   return fail({ kind: 'consent_lost', becomes: 'invalidated', detail })
 }
 
-const loseConnection = () =>
-  fail({ kind: 'consent_lost', becomes: 'revoked', detail: 'the connection no longer exists' })
+/** In the words of reading R20b: whatever was asked, the way on is to reconnect. */
+const loseConnection = () => fail({ kind: 'consent_lost', becomes: 'revoked', detail: consentGone })
 
 /**
  * Throws `consent_lost` when the connection is gone, disabled, or its user's secret works no
@@ -48,8 +48,7 @@ async function checkConnection({ client, user, connectionId, call }: Question): 
       throw rejectedStatus(error) === 404 ? loseConnection() : toLoginFailure(error)
     })
   if (!disabled) return
-  const detail = 'the brokerage connection is disabled'
-  throw fail({ kind: 'consent_lost', becomes: 'invalidated', detail })
+  throw fail({ kind: 'consent_lost', becomes: 'invalidated', detail: consentGone })
 }
 
 /**
