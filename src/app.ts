@@ -20,6 +20,7 @@ import { makeIdentify } from '#gate/identify.ts'
 import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
+import { makeTurnClock } from '#kernel/turn-clock.ts'
 import { type Links, makeLinks, startDeletionSweep } from '#links/links.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
@@ -81,7 +82,8 @@ const snaptradeReserve = 50
 /** Provider pages held for walks, next to the cache of answers. */
 const walkBytes = 48 * 1024 * 1024
 
-export async function openApp(options: AppOptions): Promise<App> {
+export async function openApp(given: AppOptions): Promise<App> {
+  const options = { ...given, clock: makeTurnClock(given.clock) }
   const { config } = options
   const foundation = await openFoundation(options)
   const { store, kv, adapters, links, reports } = foundation

@@ -127,15 +127,23 @@ function makeServer(
       requireHostHeader: false,
       ServerResponse: makeLastResponse(drain),
     },
-    handler,
+    (request, response) => {
+      handler(request, response)
+      // A client that stops reading its answer holds nothing for ever. Node's own timer for this would be set anew with
+      // every request; most are answered and sent by now, and need none.
+      if (!isSent(response)) request.socket.setTimeout(times.silence)
+    },
   )
   server.maxConnections = maxConnections
-  // A client that stops reading its answer holds nothing for ever.
-  server.timeout = times.silence
   // RFC 9110 §10.1.1: an expectation that nobody knows may be ignored.
   server.on('checkExpectation', handler)
   server.on('connect', (_request, socket) => answerTunnel(socket))
   return server
+}
+
+/** The answer is complete and the system has taken all of it. */
+function isSent(response: ServerResponse): boolean {
+  return response.writableEnded && response.socket?.writableLength === 0
 }
 
 /** While draining, every answer is the last one of its connection, and says so: also one that was begun before. */

@@ -97,6 +97,7 @@ export function refuseHost(response: ServerResponse): void {
 
 /** RFC 9112 §3.2.2: a server must accept `GET http://host/path`; the path is what counts here. */
 export function toOriginForm(url: string): string {
+  if (url.startsWith('/')) return url
   const origin = /^https?:\/\/[^/?#]*/i.exec(url)?.[0]
   if (origin === undefined) return url
   const rest = url.slice(origin.length)
