@@ -10,6 +10,8 @@ export interface DescribedParameter {
   readonly name: string
   readonly required: boolean
   readonly kind: ParameterKind
+  /** What larger numbers are clamped to, as the description says; null: nothing is clamped. */
+  readonly clampedTo: number | null
 }
 
 export interface DescribedOperation {
@@ -60,7 +62,15 @@ function readParameter(document: OpenApiDocument, node: ParameterNode): Describe
   const name = node.$ref?.split('/').at(-1)
   const found = name === undefined ? node : document.components.parameters?.[name]
   if (found?.name === undefined || found.in !== 'query') return []
-  return [{ name: found.name, required: found.required === true, kind: kindOf(found) }]
+  const clamp = /clamped to (\d+)/.exec(found.description ?? '')?.[1]
+  return [
+    {
+      name: found.name,
+      required: found.required === true,
+      kind: kindOf(found),
+      clampedTo: clamp === undefined ? null : Number(clamp),
+    },
+  ]
 }
 
 function kindOf(parameter: ParameterNode): ParameterKind {

@@ -34,10 +34,10 @@ async function holds(kind: Kind, runs: number): Promise<void> {
 }
 
 test('R11 R12 R14 R15: hostile requests get the envelope or a described answer, never a 5xx, a hang or a row of another', () =>
-  holds('requests', 250))
+  holds('requests', 400))
 
 test('R20: while providers break, the same requests get the documented 503 at worst', () =>
-  holds('faults', 60))
+  holds('faults', 100))
 
 test('pipelined, dribbled, half-closed and aborted requests are answered or ended, and leave nothing behind', async () => {
   await holds('sockets', 120)

@@ -76,16 +76,26 @@ const integer: Text = fc.oneof(
   ),
 )
 
-const two = (max: number) => fc.nat({ max }).map((value) => String(value).padStart(2, '0'))
+/** Two digits, often the first or the last of them: that is where calendars break. */
+const two = (max: number) =>
+  fc
+    .oneof(fc.nat({ max }), fc.constantFrom(0, 1, max - 1, max))
+    .map((value) => String(value).padStart(2, '0'))
 const year = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 2018, max: 2028 }).map(String) },
   { weight: 1, arbitrary: fc.constantFrom('0000', '0001', '1969', '1970', '2255', '9999') },
   { weight: 1, arbitrary: fc.constantFrom('-000001', '+275760', '10000', '26', '２０２６') },
 )
 const day = fc.tuple(year, two(13), two(32)).map((parts) => parts.join('-'))
-const goodDay = fc
-  .date({ min: new Date('2019-11-25'), max: new Date('2026-11-21'), noInvalidDate: true })
-  .map((date) => date.toISOString().slice(0, 10))
+const dayBetween = (from: string, to: string) =>
+  fc
+    .date({ min: new Date(from), max: new Date(to), noInvalidDate: true })
+    .map((date) => date.toISOString().slice(0, 10))
+/** The sandbox has rows of two years. */
+const goodDay = fc.oneof(
+  dayBetween('2019-11-25', '2026-11-21'),
+  dayBetween('2025-01-01', '2026-11-21'),
+)
 const time = fc.tuple(two(24), two(60), two(61)).map((parts) => parts.join(':'))
 const fraction = fc.oneof(
   { weight: 5, arbitrary: fc.constant('') },
@@ -166,6 +176,25 @@ const byKind: Readonly<Record<DescribedParameter['kind'], Text>> = {
   ids: idList,
   date,
   text: fc.string({ maxLength: 20 }).map(encode),
+}
+
+const zoneOffsets = fc.constantFrom('Z', '+11:00', '-05:00')
+const goodInstant = fc
+  .tuple(goodDay, fc.constantFrom('00:00:00', '23:59:59.999999', '12:30:00'), zoneOffsets)
+  .map((parts) => encode(parts.join('T').replace(/T(?=[Z+-])/, '')))
+const soundByKind: Readonly<Record<DescribedParameter['kind'], Text>> = {
+  integer: fc
+    .oneof(fc.integer({ min: 1, max: 250 }), fc.integer({ min: 1, max: 6000 }))
+    .map(String),
+  id: anyId,
+  ids: idList,
+  date: fc.oneof({ weight: 3, arbitrary: goodDay }, { weight: 1, arbitrary: goodInstant }),
+  text: fc.constant('text'),
+}
+
+/** A value that is right for a parameter, ids aside: those must belong together. */
+export function soundValueFor(parameter: DescribedParameter): Text {
+  return soundByKind[parameter.kind]
 }
 
 /** A value for a parameter: mostly of its kind, sometimes of another, sometimes garbage. */

@@ -25,7 +25,7 @@ export function findBrokenPromise(
   return (
     findBadParameter(operation, query) ??
     findForeign(operation, query, foreign) ??
-    findBadPage(query, body) ??
+    findBadPage(operation, query, body) ??
     findStrayRow(query, body)
   )
 }
@@ -63,11 +63,16 @@ function findForeign(
   return null
 }
 
-function findBadPage(query: URLSearchParams, { data = [], pagination }: Page): string | null {
+function findBadPage(
+  operation: DescribedOperation,
+  query: URLSearchParams,
+  { data = [], pagination }: Page,
+): string | null {
   if (pagination === undefined) return null
   const { total, limit, offset, hasMore } = pagination
-  const asked = query.get('limit')
-  if (asked !== null && limit > Number(asked)) return `R11: the page's limit is ${limit}`
+  const clamp = operation.parameters.find((parameter) => parameter.name === 'limit')?.clampedTo
+  const most = Math.min(Number(query.get('limit') ?? limit), clamp ?? limit)
+  if (limit > most) return `R11: the page's limit is ${limit}, at most ${most} was due`
   if (offset !== Number(query.get('offset') ?? 0)) return `the page's offset is ${offset}`
   if (data.length > limit) return `${data.length} rows on a page of ${limit}`
   if (!hasMore && total === null) return 'R17: nothing more, and no total'

@@ -3,8 +3,8 @@
  * placeholders for ids and keys. Most requests are nearly right, so that the code behind the checks is reached too.
  */
 import fc from 'fast-check'
-import type { DescribedOperation } from './described.ts'
-import { garbageText, valueFor } from './hostile-values.ts'
+import type { DescribedOperation, DescribedParameter } from './described.ts'
+import { garbageText, soundValueFor, valueFor } from './hostile-values.ts'
 
 /** `good`: a key that opens everything; the others say what must be refused, whatever else is asked. */
 export type Standing = 'good' | 'developer' | 'planless' | 'refused'
@@ -32,8 +32,11 @@ const coherentIds = fc.tuple(category, fc.nat({ max: 7 }), fc.nat({ max: 7 })).m
   }),
 )
 
-function pairsFor(operation: DescribedOperation): fc.Arbitrary<readonly Pair[]> {
-  const values = operation.parameters.map((parameter) => valueFor(parameter))
+function pairsFor(
+  operation: DescribedOperation,
+  draw: (parameter: DescribedParameter) => Text = valueFor,
+): fc.Arbitrary<readonly Pair[]> {
+  const values = operation.parameters.map(draw)
   const chances = operation.parameters.map(() => fc.nat({ max: 9 }))
   return fc
     .tuple(fc.nat({ max: 9 }), coherentIds, fc.tuple(...values), fc.tuple(...chances))
@@ -322,12 +325,14 @@ export function anyRequest(operations: readonly DescribedOperation[]): fc.Arbitr
 /** Nearly right requests, for walks through the deep code and for pipelines. */
 export function soundRequest(operations: readonly DescribedOperation[]): fc.Arbitrary<FuzzRequest> {
   return fc.constantFrom(...operations).chain((operation) =>
-    fc.tuple(keyOf('good', 'own'), pairsFor(operation)).map(([{ standing, headers }, pairs]) => ({
-      standing,
-      method: 'GET',
-      target: pairs.length === 0 ? operation.path : `${operation.path}?${join(pairs)}`,
-      headers,
-      body: '',
-    })),
+    fc
+      .tuple(keyOf('good', 'own'), pairsFor(operation, soundValueFor))
+      .map(([{ standing, headers }, pairs]) => ({
+        standing,
+        method: 'GET',
+        target: pairs.length === 0 ? operation.path : `${operation.path}?${join(pairs)}`,
+        headers,
+        body: '',
+      })),
   )
 }
