@@ -37,10 +37,12 @@ export function makeWalks(options: { readonly maxBytes: number; readonly clock: 
   return {
     open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): HeldWalk<Row> {
       const known = entries.get(key)
+      const now = options.clock.now()
+      // Longer than its whole life: the clock was set back since it began.
+      const isAlive = known !== undefined && known.expiresAt > now && known.expiresAt - now <= ttlMs
       // The key names the operation, and one operation has one kind of row.
-      if (known !== undefined && known.expiresAt > options.clock.now())
-        return known as HeldWalk<Row>
-      const fresh = { walk: make(), expiresAt: options.clock.now() + ttlMs }
+      if (isAlive) return known as HeldWalk<Row>
+      const fresh = { walk: make(), expiresAt: now + ttlMs }
       entries.set(key, fresh)
       return fresh
     },

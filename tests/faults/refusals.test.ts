@@ -200,7 +200,10 @@ test('R20: balances after the consent has run out are nulls, and not kept when i
 
 /** Refused with the provider’s or our words; balances are nulls instead (reading R20). */
 function assertRefused(reading: Reading, answer: Answer, message: RegExp): void {
-  if (reading.tellsNulls) return assertSick(reading, answer)
+  if (reading.tellsNulls) {
+    assertSick(reading, answer)
+    return
+  }
   assert.deepEqual(
     [answer.status, codeOf(answer)],
     [400, 'upstream_bad_request'],

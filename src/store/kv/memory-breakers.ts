@@ -39,6 +39,9 @@ export function makeMemoryBreakers(
   function findOpen(key: string, now: number): (Breaker & { openUntil: number }) | null {
     const breaker = breakers.get(key)
     if (breaker === undefined || !isOpen(breaker)) return null
+    // Set back by hours, the clock would keep it open for hours.
+    breaker.openUntil = Math.min(breaker.openUntil, now + rule.openMs)
+    breaker.probeUntil = Math.min(breaker.probeUntil, now + rule.probeMs)
     if (now < breaker.openUntil + rule.forgetMs) return breaker
     breakers.delete(key)
     return null
@@ -64,7 +67,8 @@ export function makeMemoryBreakers(
         if (probe) breakers.set(key, { failedAt: [], openUntil, probeUntil: 0 })
         return
       }
-      const recent = (breakers.get(key)?.failedAt ?? []).filter((at) => at > now - rule.windowMs)
+      const before = breakers.get(key)?.failedAt ?? []
+      const recent = before.filter((at) => at > now - rule.windowMs && at <= now)
       const opens = recent.length + 1 >= rule.failures
       breakers.set(key, {
         failedAt: opens ? [] : [...recent, now],

@@ -26,6 +26,7 @@ export interface MemoryCache extends CacheStore {
 interface Entry {
   readonly kind: 'hit'
   readonly answer: CachedAnswer
+  readonly storedAt: number
   readonly expiresAt: number
 }
 
@@ -50,7 +51,7 @@ export function makeMemoryCache(options: MemoryCacheOptions): MemoryCache {
     get(key) {
       const entry = entries.get(key)
       if (entry === undefined) return miss
-      if (clock.now() < entry.expiresAt) return entry
+      if (isAlive(entry, clock.now())) return entry
       entries.delete(key)
       return miss
     },
@@ -59,17 +60,24 @@ export function makeMemoryCache(options: MemoryCacheOptions): MemoryCache {
       const size = answer.body.byteLength + key.length * bytesPerKeyCharacter + entryOverheadBytes
       if (answer.body.byteLength > maxEntryBytes || size > maxBytes || ttlMs <= 0) return false
       const kept = { body: detach(answer.body), truncated: answer.truncated }
-      entries.set(key, { kind: 'hit', answer: kept, expiresAt: clock.now() + ttlMs }, { size })
+      const storedAt = clock.now()
+      const expiresAt = storedAt + ttlMs
+      entries.set(key, { kind: 'hit', answer: kept, storedAt, expiresAt }, { size })
       return true
     },
 
     sweep() {
       const now = clock.now()
       // Collected first: deleting under the iterator could lead it astray.
-      const dead = [...entries.entries()].filter(([, entry]) => now >= entry.expiresAt)
+      const dead = [...entries.entries()].filter(([, entry]) => !isAlive(entry, now))
       for (const [key] of dead) entries.delete(key)
     },
   }
+}
+
+/** An answer from the future was stored before the clock was set back: it would live too long. */
+function isAlive(entry: Entry, now: number): boolean {
+  return entry.storedAt <= now && now < entry.expiresAt
 }
 
 /** A body that is a view on a larger buffer would keep all of it alive, uncounted. */

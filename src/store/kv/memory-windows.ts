@@ -35,7 +35,7 @@ export function makeMemoryWindows(clock: Clock, maxKeys = defaultMaxKeys): Memor
         windows.set(key, { count: 1, endsAt: now + windowMs })
         return { allowed: true, limit, remaining: limit - 1, resetMs: windowMs }
       }
-      if (!isRunning(window, now)) {
+      if (!isRunning(window, now, windowMs)) {
         window.count = 1
         window.endsAt = now + windowMs
         return { allowed: true, limit, remaining: limit - 1, resetMs: windowMs }
@@ -47,17 +47,17 @@ export function makeMemoryWindows(clock: Clock, maxKeys = defaultMaxKeys): Memor
       return { allowed: true, limit, remaining: limit - window.count, resetMs: window.endsAt - now }
     },
 
-    giveBack(key, limit) {
+    giveBack(key, limit, windowMs) {
       if (limit === 0) return
       const window = windows.get(key)
-      if (window !== undefined && isRunning(window, clock.now())) window.count -= 1
+      if (window !== undefined && isRunning(window, clock.now(), windowMs)) window.count -= 1
     },
 
     peek(key, limit, windowMs) {
       if (limit === 0) return noLimit
       const now = clock.now()
       const window = windows.get(key)
-      const running = window !== undefined && isRunning(window, now)
+      const running = window !== undefined && isRunning(window, now, windowMs)
       return running
         ? windowState(limit, window.count, window.endsAt - now)
         : windowState(limit, 0, windowMs)
@@ -73,7 +73,10 @@ export function windowState(limit: number, count: number, resetMs: number): Wind
   return { allowed: count < limit, limit, remaining: Math.max(0, limit - count), resetMs }
 }
 
-/** A window whose every request was given back has not started: it starts with the first one counted. */
-function isRunning(window: Window, now: number): boolean {
-  return window.count > 0 && now < window.endsAt
+/**
+ * A window whose every request was given back has not started: it starts with the first one counted. One that would end
+ * later than a window lasts was started before the clock was set back: nobody is refused until the clock caught up.
+ */
+function isRunning(window: Window, now: number, windowMs: number): boolean {
+  return window.count > 0 && now < window.endsAt && window.endsAt - now <= windowMs
 }
