@@ -117,9 +117,12 @@ export async function openApp(given: AppOptions): Promise<App> {
         agents: authorization.agents,
         plans: config.plans,
         origins: () => origins,
+        clock: options.clock,
+        isLoopback: config.listener.isLoopback,
         secure: origins.base.startsWith('https:'),
         addressOf: (request) =>
           clientAddress(request.raw, (address) => config.trustedProxies.includes(address)),
+        onFailure: (error) => reports.backgroundFailure('pages', error),
       })
     },
   })
@@ -218,6 +221,7 @@ function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): F
     windows: kv.windows,
     adminToken: parts.secrets.adminToken,
     planSettings: config.plans,
+    hashPassword: parts.accounts.hashPassword,
     setPassword: parts.accounts.setPassword,
     listener: config.adminListener,
     log,

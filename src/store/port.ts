@@ -110,6 +110,8 @@ export interface AccountRow {
 export interface NewUser extends PlanRow {
   readonly email: string
   readonly name?: string | null
+  /** A PHC string; absent for users who only have keys. */
+  readonly passwordHash?: string | null
   readonly timezone: string | null
   readonly createdAt: number
 }

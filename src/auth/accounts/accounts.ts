@@ -2,6 +2,7 @@
  * Signing up and signing in: one e-mail address, one password. Attempts are limited per account and per address, every
  * refusal reads the same whether the account exists or not, and each step leaves an audit entry without a secret.
  */
+import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { WindowStore } from '#store/kv-port.ts'
@@ -35,16 +36,18 @@ export interface AccountsOptions {
 
 export interface Accounts {
   readonly signUpIsOpen: boolean
+  /** Also for somebody who is signed in and gives the password once more. `address`: where the request came from. */
   signIn(given: { email: string; password: string }, address: string): Promise<SignInResult>
-  /** Checks the password again for somebody who is signed in already. */
-  confirm(userId: UserId, password: string, address: string): Promise<SignInResult>
   signUp(given: Readonly<Record<SignUpField, string>>, address: string): Promise<SignUpResult>
-  /** For operators. Ends every session of the user; false when there is no such user. */
+  /** For operators: what to store with a new user. @throws PasswordsBusyError */
+  hashPassword(password: string): Promise<string>
+  /** For operators. Ends every session of the user; false when there is no such user. @throws PasswordsBusyError */
   setPassword(userId: UserId, password: string): Promise<boolean>
 }
 
 const windowMs = 60_000
-const emailPattern = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/
+const emailPattern = /^[^\s@\p{Cc}]{1,64}@[^\s@.\p{Cc}]+(?:\.[^\s@.\p{Cc}]+)+$/u
+const namePattern = /^[^\p{Cc}]{1,100}$/u
 
 /** An address that mail could reach; no attempt is made to be cleverer than that. */
 export function isEmail(text: string): boolean {
@@ -74,8 +77,8 @@ export function makeAccounts(options: AccountsOptions): Accounts {
     address: string,
   ): Promise<SignInResult> {
     const stored = user === null ? null : await store.sessions.findPassword(user.id)
-    const isRight = await passwords.check(password.slice(0, 1024), stored).catch(busy)
-    if (isRight === 'busy') return { kind: 'slow_down', retryAfterSeconds: 1 }
+    const isRight = await passwords.check(password.slice(0, 1024), stored).catch(whenBusy)
+    if (isRight === null) return { kind: 'slow_down', retryAfterSeconds: 1 }
     if (!isRight || user === null) {
       await audit('account.sign-in-refused', user?.id ?? null, address)
       return { kind: 'refused' }
@@ -88,30 +91,23 @@ export function makeAccounts(options: AccountsOptions): Accounts {
     signUpIsOpen: options.signUp === 'open',
     async signIn(given, address) {
       const email = given.email.trim()
-      const wait = await throttle([
-        `address:${address}`,
-        `email:${email.toLowerCase().slice(0, 254)}`,
-      ])
+      const wait = await throttle([`address:${toAddressGroup(address)}`, `email:${toKey(email)}`])
       if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
       const user = isEmail(email) ? await store.users.find(email) : null
       return check(user, given.password, address)
     },
-    async confirm(userId, password, address) {
-      const wait = await throttle([`address:${address}`, `user:${userId}`])
-      if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-      return check(await store.users.find(userId), password, address)
-    },
     async signUp(given, address) {
       if (options.signUp !== 'open') return { kind: 'closed' }
-      const wait = await throttle([`address:${address}`])
+      const wait = await throttle([`address:${toAddressGroup(address)}`])
       if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
       const problems = findProblems(given)
       if (Object.keys(problems).length > 0) return { kind: 'invalid', problems }
-      const hash = await passwords.hash(given.password).catch(busy)
-      if (hash === 'busy') return { kind: 'slow_down', retryAfterSeconds: 1 }
+      const passwordHash = await passwords.hash(given.password).catch(whenBusy)
+      if (passwordHash === null) return { kind: 'slow_down', retryAfterSeconds: 1 }
       const user = await store.users.create({
         email: given.email.trim(),
         name: given.name.trim(),
+        passwordHash,
         timezone: null,
         plan: null,
         status: 'active',
@@ -120,15 +116,13 @@ export function makeAccounts(options: AccountsOptions): Accounts {
         createdAt: clock.now(),
       })
       if (user === 'taken') {
-        return {
-          kind: 'invalid',
-          problems: { email: 'There is an account with this address; sign in instead' },
-        }
+        const email = 'There is an account with this address; sign in instead'
+        return { kind: 'invalid', problems: { email } }
       }
-      await store.sessions.setPassword(user.id, hash)
       await audit('account.signed-up', user.id, address)
       return { kind: 'made', user }
     },
+    hashPassword: passwords.hash,
     async setPassword(userId, password) {
       const hash = await passwords.hash(password)
       if (!(await store.sessions.setPassword(userId, hash))) return false
@@ -138,12 +132,18 @@ export function makeAccounts(options: AccountsOptions): Accounts {
   }
 }
 
+/** The attempts on one account are counted together, however its address is spelled (as the store compares them). */
+function toKey(email: string): string {
+  return email.normalize('NFC').toLowerCase().slice(0, 254)
+}
+
 function findProblems(
   given: Readonly<Record<SignUpField, string>>,
 ): Partial<Record<SignUpField, string>> {
-  const name = given.name.trim()
   return {
-    ...(name === '' || name.length > 100 ? { name: 'Enter a name of at most 100 characters' } : {}),
+    ...(namePattern.test(given.name.trim())
+      ? {}
+      : { name: 'Enter a name of at most 100 characters' }),
     ...(isEmail(given.email.trim())
       ? {}
       : { email: 'Enter an e-mail address like you@example.com' }),
@@ -153,7 +153,8 @@ function findProblems(
   }
 }
 
-function busy(error: unknown): 'busy' {
-  if (error instanceof PasswordsBusyError) return 'busy'
+/** Null instead of the error that says so. */
+function whenBusy(error: unknown): null {
+  if (error instanceof PasswordsBusyError) return null
   throw error
 }

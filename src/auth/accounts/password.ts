@@ -20,11 +20,14 @@ const maxAtOnce = 4
 const maxWaiting = 64
 
 export interface Passwords {
-  /** The PHC string to store. The password must have passed `isAcceptable`. */
+  /** The PHC string to store. The password must have passed `isAcceptable`. @throws PasswordsBusyError */
   hash(password: string): Promise<string>
-  /** `stored` null: there is no such account; it takes as long as a wrong password. */
+  /** `stored` null: there is no such account; it takes as long as a wrong password. @throws PasswordsBusyError */
   check(password: string, stored: string | null): Promise<boolean>
 }
+
+/** Derives the tag of a password; what makes sign-in slow. */
+export type DeriveTag = (password: string, nonce: Buffer, cost: Cost) => Promise<Buffer>
 
 /** Too many people are signing in at this moment. */
 export class PasswordsBusyError extends Error {
@@ -37,42 +40,49 @@ export function isAcceptable(password: string): boolean {
   return length >= minPasswordLength && length <= maxPasswordLength
 }
 
-/** Makes the hasher of a process. */
-export function makePasswords(): Passwords {
+/**
+ * Makes the hasher of a process.
+ * @param deriveTag the slow part; a test may count it.
+ */
+export function makePasswords(deriveTag: DeriveTag = derive): Passwords {
   let running = 0
   const waiting: (() => void)[] = []
-  let dummy: Promise<string> | null = null
 
   async function bounded<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= maxAtOnce) {
+    if (running < maxAtOnce) running += 1
+    else {
       if (waiting.length >= maxWaiting) throw new PasswordsBusyError('too many sign-ins at once')
       await new Promise<void>((resolve) => waiting.push(resolve))
     }
-    running += 1
     try {
       return await work()
     } finally {
-      running -= 1
-      waiting.shift()?.()
+      const next = waiting.shift()
+      // Whoever waits takes the place over: nobody who comes meanwhile can slip in.
+      if (next === undefined) running -= 1
+      else next()
     }
   }
 
-  async function hash(password: string): Promise<string> {
-    const nonce = randomBytes(nonceLength)
-    const tag = await bounded(() => derive(password, nonce, cost))
-    const { memory, passes, parallelism } = cost
-    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(nonce)}$${base64(tag)}`
-  }
-
   return {
-    hash,
+    async hash(password) {
+      const nonce = randomBytes(nonceLength)
+      return toPhc(nonce, await bounded(() => deriveTag(password, nonce, cost)))
+    },
     async check(password, stored) {
-      dummy ??= hash(randomBytes(16).toString('hex'))
-      const parsed = parse(stored ?? (await dummy))
-      const given = await bounded(() => derive(password, parsed.nonce, parsed.cost))
+      const parsed = parse(stored ?? nobodysHash)
+      const given = await bounded(() => deriveTag(password, parsed.nonce, parsed.cost))
       return timingSafeEqual(given, parsed.tag) && stored !== null
     },
   }
+}
+
+/** Stands in for the hash of an account that does not exist: it costs as much and belongs to no password. */
+const nobodysHash = toPhc(Buffer.alloc(nonceLength), Buffer.alloc(tagLength))
+
+function toPhc(nonce: Buffer, tag: Buffer): string {
+  const { memory, passes, parallelism } = cost
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(nonce)}$${base64(tag)}`
 }
 
 function derive(

@@ -19,6 +19,8 @@ export interface AdminDoorDeps {
   readonly windows: WindowStore
   readonly adminToken: Secret<string>
   readonly planSettings: PlanSettings
+  /** What to store of the password of a new user. */
+  readonly hashPassword: (password: string) => Promise<string>
   /** Sets the password a user signs in with and ends their sessions; false when there is no such user. */
   readonly setPassword: (userId: UserId, password: string) => Promise<boolean>
   /** Where the door will listen: on loopback it answers to loopback names alone. */

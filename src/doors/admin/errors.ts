@@ -4,6 +4,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { PasswordsBusyError } from '#auth/accounts/password.ts'
 import { ApiError, apiError, toEnvelope } from '#contract/errors.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 
@@ -32,6 +33,9 @@ function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (thrown instanceof StoreUnavailableError) {
     return apiError('service_unavailable', { retryAfterSeconds: 5, cause: thrown })
+  }
+  if (thrown instanceof PasswordsBusyError) {
+    return apiError('service_unavailable', { retryAfterSeconds: 1, cause: thrown })
   }
   const code = frameworkCode(thrown)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return apiError('body_too_large', { cause: thrown })

@@ -34,8 +34,10 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
 
   admin.post('/users', async (request, reply) => {
     const body = parseBody(NewUserBody, request.body)
+    const passwordHash = body.password === undefined ? null : await deps.hashPassword(body.password)
     const user = await store.users.create({
       email: body.email,
+      passwordHash,
       timezone: body.timezone,
       plan: body.plan ?? null,
       status: body.status ?? 'active',
@@ -44,7 +46,6 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
       createdAt: clock.now(),
     })
     if (user === 'taken') throw apiError('email_taken')
-    if (body.password !== undefined) await deps.setPassword(user.id, body.password)
     await recordAction(deps, 'users.create', { userId: user.id, subject: user.id })
     const { id, email, timezone } = user
     return reply.code(201).send({ id, email, timezone, plan: planOf(user).plan })

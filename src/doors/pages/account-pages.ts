@@ -28,6 +28,8 @@ export interface SignInParts {
   readonly returnTo: string
   readonly email: string
   readonly message: string | null
+  /** Address or password was wrong; nobody says which. */
+  readonly isRefused: boolean
   /** Somebody is signed in and gives the password once more. */
   readonly again: boolean
   readonly signUpIsOpen: boolean
@@ -42,8 +44,8 @@ ${alertBox(parts.message)}
 <form method="post" action="/sign-in">
 ${hidden('token', parts.formToken)}
 ${hidden('return', parts.returnTo)}
-${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: parts.email, autofocus: parts.email === '', problem: parts.message === null ? undefined : 'Check the address' })}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: parts.email !== '', problem: parts.message === null ? undefined : 'Check the password' })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: parts.email, autofocus: parts.email === '', problem: parts.isRefused ? 'Check the address' : undefined })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: parts.email !== '', problem: parts.isRefused ? 'Check the password' : undefined })}
 <button type="submit">${parts.again ? 'Continue' : 'Sign in'}</button>
 </form>
 ${!parts.again && parts.signUpIsOpen && html`<p>No account yet? <a href="${signUp}">Make one</a>.</p>`}

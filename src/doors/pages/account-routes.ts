@@ -6,6 +6,7 @@ import {
   renderNotice,
   renderSignIn,
   renderSignUp,
+  type SignInParts,
   type SignUpParts,
 } from './account-pages.ts'
 import { formOf, localPath } from './forms.ts'
@@ -32,7 +33,7 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
   function showSignIn(
     reply: FastifyReply,
     visit: Visit,
-    parts: { readonly returnTo: string; readonly email: string; readonly message: string | null },
+    parts: Pick<SignInParts, 'returnTo' | 'email' | 'message' | 'isRefused'>,
   ): FastifyReply {
     const again = visit.user !== null
     const body = renderSignIn({
@@ -56,12 +57,12 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
     const visit = await visits.begin(request, reply)
     const returnTo = returnOf(request)
     if (visit.session?.isFresh === true) return reply.redirect(returnTo, 303)
-    return showSignIn(reply, visit, { returnTo, email: '', message: null })
+    return showSignIn(reply, visit, { returnTo, email: '', message: null, isRefused: false })
   })
 
   scope.post('/sign-in', async (request, reply) => {
     const form = formOf(request)
-    const visit = await visits.accept(request, reply, form)
+    const visit = await visits.accept(request, reply, { form, arriving: true })
     if (visit === null) return context.refusePost(request, reply)
     const returnTo = localPath(form.get('return'))
     const email = form.get('email') ?? ''
@@ -76,10 +77,10 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
     if (result.kind === 'slow_down') {
       reply.code(429).header('retry-after', String(result.retryAfterSeconds))
       const message = slowDownText(result.retryAfterSeconds)
-      return showSignIn(reply, visit, { returnTo, email, message })
+      return showSignIn(reply, visit, { returnTo, email, message, isRefused: false })
     }
     reply.code(401)
-    return showSignIn(reply, visit, { returnTo, email, message: refusedText })
+    return showSignIn(reply, visit, { returnTo, email, message: refusedText, isRefused: true })
   })
 
   function showSignUp(reply: FastifyReply, visit: Visit, parts: Omit<SignUpParts, 'formToken'>) {
@@ -110,7 +111,7 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
 
   scope.post('/sign-up', async (request, reply) => {
     const form = formOf(request)
-    const visit = await visits.accept(request, reply, form)
+    const visit = await visits.accept(request, reply, { form, arriving: true })
     if (visit === null) return context.refusePost(request, reply)
     const returnTo = localPath(form.get('return'))
     const values = { name: form.get('name') ?? '', email: form.get('email') ?? '' }
@@ -138,7 +139,8 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
   })
 
   scope.post('/sign-out', async (request, reply) => {
-    const visit = await visits.accept(request, reply, formOf(request))
+    const form = formOf(request)
+    const visit = await visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
     if (visit.session !== null) await sessions.end(visit.session)
     cookies.clearSession(reply)

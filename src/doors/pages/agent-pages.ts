@@ -20,11 +20,14 @@ export interface ConsentParts {
   readonly consent: PendingConsent
   readonly email: string
   readonly formToken: string
-  /** Brokerage needs the Professional plan. */
+  /** The plan has API access at all; without it the agent is connected and refused at every call. */
+  readonly mayRead: boolean
+  /** The plan has brokerage access (reading R26). */
   readonly mayReadBrokerage: boolean
 }
 
-export function renderConsent({ consent, email, formToken, mayReadBrokerage }: ConsentParts): Html {
+export function renderConsent(parts: ConsentParts): Html {
+  const { consent, email, formToken, mayRead, mayReadBrokerage } = parts
   const offered = consent.scopes.filter((scope) => scope !== 'brokerage:read' || mayReadBrokerage)
   const withheld = offered.length < consent.scopes.length
   return html`<article class="card">
@@ -36,10 +39,11 @@ ${hidden('token', formToken)}
 <fieldset>
 <legend>It may read</legend>
 ${offered.map((scope) => renderScope(scope))}
+${withheld && html`<p class="withheld"><small>Brokers: holdings and trades were asked for too, but your plan does not include them. They need a Professional plan.</small></p>`}
 </fieldset>
-${withheld && html`<p><small>Brokerage data was asked for too; it needs a Professional plan.</small></p>`}
+${!mayRead && html`<p><small>Your plan does not include access for programs yet: until the operator of this server gives you one, the agent will be refused.</small></p>`}
 <div class="choices">
-<button type="submit" name="decision" value="allow">Allow</button>
+${offered.length > 0 && html`<button type="submit" name="decision" value="allow">Allow</button>`}
 <button type="submit" name="decision" value="deny" class="secondary outline">Deny</button>
 </div>
 </form>

@@ -1,6 +1,6 @@
 /** Consent and connected agents: what a person decides about the programs that may read. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { hasBrokerageAccess } from '#auth/plans.ts'
+import { hasApiAccess, hasBrokerageAccess } from '#auth/plans.ts'
 import { isScope } from '#auth/scopes.ts'
 import { renderNotice } from './account-pages.ts'
 import { renderAgents, renderConsent } from './agent-pages.ts'
@@ -40,6 +40,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
       consent: pending,
       email: visit.user.email,
       formToken: visit.formToken,
+      mayRead: hasApiAccess(visit.user, context.plans, context.clock.now()),
       mayReadBrokerage: hasBrokerageAccess(visit.user, context.plans),
     })
     const { formAction } = pending
@@ -48,7 +49,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
 
   scope.post<WithUid>('/consent/:uid', async (request, reply) => {
     const form = formOf(request)
-    const visit = await visits.accept(request, reply, form)
+    const visit = await visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
     const pending = await consent.find(request.raw, reply.raw)
     if (pending === null || pending.uid !== request.params.uid) return showExpired(reply, visit)
@@ -89,7 +90,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
 
   scope.post('/agents/disconnect', async (request, reply) => {
     const form = formOf(request)
-    const visit = await visits.accept(request, reply, form)
+    const visit = await visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
     if (visit.user === null) return toSignIn(reply, '/agents')
     // Another user's grant, or one that is gone, is simply not there any more afterwards.

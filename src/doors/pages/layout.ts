@@ -1,24 +1,17 @@
 /** The frame of every page, and the small pieces that forms are made of. */
 import type { UserRow } from '#store/port.ts'
+import type { Assets } from './assets.ts'
 import { type Html, html } from './html.ts'
 
 export interface PageParts {
   readonly title: string
-  readonly user: UserRow | null
-  readonly formToken: string
+  /** Null: nobody looked who is there (a failure). */
+  readonly visit: { readonly user: UserRow | null; readonly formToken: string } | null
   readonly body: Html
 }
 
-export interface Stylesheets {
-  /** Paths with the digest of their content. */
-  readonly paths: readonly string[]
-}
-
 /** The whole document. */
-export function renderPage(
-  { title, user, formToken, body }: PageParts,
-  styles: Stylesheets,
-): string {
+export function renderPage({ title, visit, body }: PageParts, assets: Assets): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -26,15 +19,16 @@ export function renderPage(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Tributary</title>
-${styles.paths.map((path) => html`<link rel="stylesheet" href="${path}">`)}
-<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${assets.pico.path}">
+<link rel="stylesheet" href="${assets.pages.path}">
+<link rel="icon" href="${assets.icon.path}" type="image/svg+xml">
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="container">
 <nav aria-label="Main">
-<ul><li><a class="brand" href="/"><strong>Tributary</strong></a></li></ul>
-<ul>${user === null ? signedOutLinks : signedInLinks(user, formToken)}</ul>
+<ul><li><a class="brand" href="/"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a></li></ul>
+<ul>${visit !== null && renderLinks(visit)}</ul>
 </nav>
 </header>
 <main id="main" class="container">
@@ -45,13 +39,14 @@ ${body}
 `.toString()
 }
 
-const signedOutLinks = html`<li><a href="/doc">API docs</a></li><li><a href="/sign-in">Sign in</a></li>`
-
-function signedInLinks(user: UserRow, formToken: string): Html {
+function renderLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html {
+  if (user === null) {
+    return html`<li><a href="/doc">API docs</a></li><li><a href="/sign-in">Sign in</a></li>`
+  }
   return html`<li><a href="/agents">Agents</a></li>
 <li><a href="/doc">API docs</a></li>
 <li><form method="post" action="/sign-out">${hidden('token', formToken)}
-<button type="submit" class="outline secondary" title="Signed in as ${user.email}">Sign out</button></form></li>`
+<button type="submit" class="outline secondary">Sign out</button></form></li>`
 }
 
 /** A hidden field. */

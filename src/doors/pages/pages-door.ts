@@ -2,21 +2,22 @@
  * The pages a person signs in through (interfaces, section 6): HTML from the server, working without JavaScript. The
  * door translates forms into actions and results into pages; what may be done is decided in the rooms behind it.
  */
-import { hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Accounts } from '#auth/accounts/accounts.ts'
 import type { Sessions } from '#auth/accounts/sessions.ts'
 import type { Agents, ConsentDesk } from '#auth/oauth/port.ts'
 import type { PlanSettings } from '#auth/plans.ts'
+import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/port.ts'
 import { renderNotice } from './account-pages.ts'
 import { addAccountRoutes } from './account-routes.ts'
 import { addAgentRoutes } from './agent-routes.ts'
+import { type Assets, addAssetRoutes, readAssets } from './assets.ts'
 import { makeCookies } from './cookies.ts'
+import { explain } from './failures.ts'
 import type { Html } from './html.ts'
 import { renderPage } from './layout.ts'
+import { makeOwnNames, type PublicOrigins } from './own-names.ts'
 import { makeVisits, type Visit, type Visits } from './visit.ts'
 
 export interface PagesDoorOptions {
@@ -26,11 +27,16 @@ export interface PagesDoorOptions {
   readonly consent: ConsentDesk
   readonly agents: Agents
   readonly plans: PlanSettings
+  readonly clock: Clock
   /** Public origins; known once the listener is bound. */
-  readonly origins: () => { readonly base: string; readonly mcp: string; readonly auth: string }
+  readonly origins: () => PublicOrigins
+  /** Only this machine can reach the listener. */
+  readonly isLoopback: boolean
   /** The service is reached by https. */
   readonly secure: boolean
   readonly addressOf: (request: FastifyRequest) => string
+  /** A failure of ours, with its cause; the person is told nothing of it. */
+  readonly onFailure: (error: unknown) => void
 }
 
 /** What the routes work with. */
@@ -40,7 +46,7 @@ export interface PagesContext extends PagesDoorOptions {
   /** Sends a whole page. `formAction`: a further target that its form may lead to. */
   show(
     reply: FastifyReply,
-    visit: Visit,
+    visit: Visit | null,
     page: { readonly title: string; readonly body: Html; readonly formAction?: string },
   ): FastifyReply
   /** The answer to a post that did not come from a page of ours. */
@@ -48,50 +54,26 @@ export interface PagesContext extends PagesDoorOptions {
 }
 
 const bodyLimit = 16 * 1024
-const assetLife = 'public, max-age=31536000, immutable'
 
 /** Mounts the pages; register it without a prefix. */
 export async function pagesDoor(
   fastify: FastifyInstance,
   options: PagesDoorOptions,
 ): Promise<void> {
-  const styles = await readStyles()
-  const cookies = makeCookies({ secure: options.secure })
-  const visits = makeVisits({
-    store: options.store,
-    sessions: options.sessions,
-    cookies,
-    isOwnOrigin: (origin) => Object.values(options.origins()).includes(origin),
-  })
-  const context: PagesContext = {
-    ...options,
-    cookies,
-    visits,
-    show(reply, visit, { title, body, formAction }) {
-      const { user, formToken } = visit
-      const page = renderPage(
-        { title, user, formToken, body },
-        { paths: styles.map(({ path }) => path) },
-      )
-      return reply
-        .headers({ ...pageHeaders, 'content-security-policy': contentSecurityPolicy(formAction) })
-        .type('text/html; charset=utf-8')
-        .send(page)
-    },
-    async refusePost(request, reply) {
-      const visit = await visits.begin(request, reply)
-      reply.code(403)
-      return context.show(reply, visit, {
-        title: 'Form expired',
-        body: renderNotice(
-          'That form has expired',
-          'It was not sent from a page that this browser has open. Go back, reload the page and try again.',
-        ),
-      })
-    },
-  }
-
+  const assets = await readAssets()
+  const names = makeOwnNames(options)
+  const context = makeContext(options, { assets, names })
   await fastify.register(async (scope) => {
+    scope.addHook('onRequest', async (request, reply) => {
+      reply.headers(pageHeaders)
+      if (!names.isOwnHost(request)) return showFailure(context, reply.code(400), 'wrong_host')
+    })
+    scope.setErrorHandler((error, _request, reply) => {
+      const { status, retryAfterSeconds, problem } = explain(error)
+      if (status >= 500) options.onFailure(error)
+      if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds))
+      return showFailure(context, reply.code(status), problem)
+    })
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser<string>(
       'application/x-www-form-urlencoded',
@@ -100,50 +82,78 @@ export async function pagesDoor(
     )
     addAccountRoutes(scope, context)
     addAgentRoutes(scope, context)
-    for (const style of styles) {
-      scope.get(style.path, async (_request, reply) =>
-        reply
-          .headers({ 'cache-control': assetLife, 'x-content-type-options': 'nosniff' })
-          .type('text/css; charset=utf-8')
-          .send(style.bytes),
-      )
-    }
+    addAssetRoutes(scope, assets)
   })
 }
 
+function makeContext(
+  options: PagesDoorOptions,
+  { assets, names }: { assets: Assets; names: ReturnType<typeof makeOwnNames> },
+): PagesContext {
+  const { store, sessions } = options
+  const cookies = makeCookies({ secure: options.secure })
+  const visits = makeVisits({ store, sessions, cookies, names })
+  const context: PagesContext = {
+    ...options,
+    cookies,
+    visits,
+    show(reply, visit, { title, body, formAction }) {
+      return reply
+        .header('content-security-policy', contentSecurityPolicy(formAction))
+        .type('text/html; charset=utf-8')
+        .send(renderPage({ title, visit, body }, assets))
+    },
+    async refusePost(request, reply) {
+      const visit = await visits.begin(request, reply)
+      const body = renderNotice(
+        'That form has expired',
+        'It was not sent from a page that this browser has open. Go back, reload the page and try again.',
+      )
+      return context.show(reply.code(403), visit, { title: 'Form expired', body })
+    },
+  }
+  return context
+}
+
+const problems = {
+  wrong_host: ['Wrong address', 'This server does not answer under that name.'],
+  too_large: ['That was too much', 'No form of this server is that long.'],
+  not_a_form: ['Not a form', 'Send the fields as application/x-www-form-urlencoded.'],
+  unreadable: ['Not understood', 'The request could not be read.'],
+  away: ['Back in a moment', 'Something this page needs does not answer. Try again shortly.'],
+  internal: ['That went wrong', 'The mistake is ours, and it was written down. Try again later.'],
+} as const
+
+function showFailure(
+  context: PagesContext,
+  reply: FastifyReply,
+  problem: keyof typeof problems,
+): FastifyReply {
+  const [title, sentence] = problems[problem]
+  return context.show(reply, null, { title, body: renderNotice(title, sentence) })
+}
+
+/** On every answer of this door; assets may be kept nevertheless. */
 const pageHeaders = {
   'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 }
 
+/** An origin or a scheme: what could begin a directive of its own is left out. */
+const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[^\s;,'"]+)?$/i
+
 /** Everything from ourselves, nothing inline; the consent form may also lead to where the agent waits. */
 function contentSecurityPolicy(formAction: string | undefined): string {
+  const isSource = formAction !== undefined && policySource.test(formAction)
   return [
     "default-src 'none'",
     "style-src 'self'",
-    "img-src 'self' data:",
-    `form-action 'self'${formAction === undefined ? '' : ` ${formAction}`}`,
+    "img-src 'self'",
+    `form-action 'self'${isSource ? ` ${formAction}` : ''}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
-}
-
-interface Style {
-  readonly path: string
-  readonly bytes: Buffer
-}
-
-/** Pico from its package and our own sheet over it, each under the digest of its content. */
-async function readStyles(): Promise<readonly Style[]> {
-  const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.min.css')
-  const files = [
-    { name: 'pico', bytes: await readFile(pico) },
-    { name: 'pages', bytes: await readFile(new URL('./pages.css', import.meta.url)) },
-  ]
-  return files.map(({ name, bytes }) => ({
-    path: `/assets/${name}-${hash('sha256', bytes).slice(0, 16)}.css`,
-    bytes,
-  }))
 }

@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formTokenOf, isFormToken, type Session, type Sessions } from '#auth/accounts/sessions.ts'
 import type { Store, UserRow } from '#store/port.ts'
 import type { Cookies } from './cookies.ts'
+import type { OwnNames } from './own-names.ts'
 
 export interface Visit {
   readonly session: Session | null
@@ -18,54 +19,54 @@ export interface Visit {
 export interface Visits {
   /** For a GET: sets the visitor's cookie when nobody is signed in and there is none. */
   begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit>
-  /** For a POST: null when it did not come from a page of ours. */
-  accept(request: FastifyRequest, reply: FastifyReply, form: URLSearchParams): Promise<Visit | null>
+  /**
+   * For a POST: null when it did not come from a page of ours. While somebody is signed in, only their session's token
+   * counts; a form that lets somebody in (`arriving`) may have been opened before.
+   */
+  accept(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    options: { readonly form: URLSearchParams; readonly arriving: boolean },
+  ): Promise<Visit | null>
 }
 
 export interface VisitOptions {
   readonly store: Store
   readonly sessions: Sessions
   readonly cookies: Cookies
-  /** Our own origins, e.g. `https://bank.example.com`. */
-  readonly isOwnOrigin: (origin: string) => boolean
+  readonly names: OwnNames
 }
 
-export function makeVisits(options: VisitOptions): Visits {
-  const { store, sessions, cookies } = options
-
-  async function whoIs(request: FastifyRequest): Promise<Pick<Visit, 'session' | 'user'>> {
-    const session = await sessions.find(cookies.session(request))
+export function makeVisits({ store, sessions, cookies, names }: VisitOptions): Visits {
+  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
+    const token = cookies.session(request)
+    const session = await sessions.find(token)
     const user = session === null ? null : await store.users.find(session.userId)
-    return user === null ? { session: null, user: null } : { session, user }
+    if (user === null || token === null) {
+      const formToken = formTokenOf(cookies.visitor(request, reply))
+      return { session: null, user: null, formToken }
+    }
+    return { session, user, formToken: formTokenOf(token) }
   }
 
   return {
-    async begin(request, reply) {
-      const who = await whoIs(request)
-      const cookie =
-        (who.session === null ? null : cookies.session(request)) ?? cookies.visitor(request, reply)
-      return { ...who, formToken: formTokenOf(cookie) }
-    },
-    async accept(request, reply, form) {
-      if (!comesFromOurselves(request, options.isOwnOrigin)) return null
+    begin,
+    async accept(request, reply, { form, arriving }) {
+      if (!comesFromOurselves(request, names)) return null
+      const visit = await begin(request, reply)
+      const strict = visit.user !== null && !arriving
+      const held = [cookies.session(request), strict ? null : cookies.givenVisitor(request)]
       const given = form.get('token') ?? ''
-      const held = [cookies.session(request), cookies.givenVisitor(request)]
-      if (!held.some((cookie) => cookie !== null && isFormToken(given, cookie))) return null
-      const who = await whoIs(request)
-      const cookie =
-        (who.session === null ? null : cookies.session(request)) ?? cookies.visitor(request, reply)
-      return { ...who, formToken: formTokenOf(cookie) }
+      const isOurs = held.some((cookie) => cookie !== null && isFormToken(given, cookie))
+      return isOurs ? visit : null
     },
   }
 }
 
 /** Browsers send Origin with every post; scripts may send neither header, and have the form token alone to show. */
-function comesFromOurselves(
-  request: FastifyRequest,
-  isOwnOrigin: (origin: string) => boolean,
-): boolean {
+function comesFromOurselves(request: FastifyRequest, names: OwnNames): boolean {
   const { origin } = request.headers
-  if (origin !== undefined) return isOwnOrigin(origin)
+  if (origin !== undefined) return names.isOwnOrigin(origin, request)
   const site = request.headers['sec-fetch-site']
   return site === undefined || site === 'same-origin' || site === 'none'
 }

@@ -34,7 +34,7 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
             timezone: user.timezone,
             ...planColumns(user),
             epoch: 0,
-            password_hash: null,
+            password_hash: user.passwordHash ?? null,
             name: user.name ?? null,
             created_at: moment(user.createdAt),
           })

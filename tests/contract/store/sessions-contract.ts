@@ -84,6 +84,12 @@ export function testSessions(store: StoreOf): void {
     assert.equal(await store().sessions.setPassword(newId<UserId>(), 'x'), false)
   })
 
+  test('a user can be made with a password at once', async () => {
+    const user = await addUser(store(), { passwordHash: '$argon2id$made' })
+    assert.equal(await store().sessions.findPassword(user.id), '$argon2id$made')
+    assert.ok(!JSON.stringify(await store().users.find(user.id)).includes('argon2'))
+  })
+
   test('a deleted user takes sessions along', async () => {
     const user = await addUser(store())
     const hash = newHash()

@@ -1,6 +1,8 @@
 /** Users and plans in the admin API, path by path and status by status. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeSessions } from '#auth/accounts/sessions.ts'
+import type { UserId } from '#kernel/ids.ts'
 import { type Answer, makeWorld } from './world.ts'
 
 const errorOf = ({ body }: Answer) =>
@@ -74,17 +76,93 @@ test('400: an absent e-mail address, a wrong type, a status without plan, a bare
   }
 })
 
-test('400: a password is an unknown field, and is neither repeated nor kept', async (t) => {
-  const { ask, readDisk, logged } = await makeWorld(t)
-  const answer = await ask('POST', '/admin/users', {
-    email: 'a@b.example',
-    password: 'correct horse battery',
-  })
-  assert.equal(answer.status, 400)
-  assert.deepEqual(errorOf(answer).details, ['password: is an unknown field'])
-  assert.ok(!(await readDisk()).includes('correct horse battery'))
+test('201: a user made with a password can sign in with it, and nothing keeps the password itself', async (t) => {
+  const { ask, accounts, readDisk, logged } = await makeWorld(t)
+  const password = 'correct horse battery'
+  const made = await ask('POST', '/admin/users', { email: 'a@b.example', password })
+  assert.equal(made.status, 201)
+  assert.ok(!JSON.stringify(made.body).includes('argon2'))
+  const entered = await accounts.signIn({ email: 'a@b.example', password }, '127.0.0.1')
+  assert.equal(entered.kind, 'in')
+  assert.ok(!(await readDisk()).includes(password))
   assert.ok(!logged.some((line) => line.includes('correct horse')))
 })
+
+test('400: a password of 9 characters is refused, not repeated, and makes nobody', async (t) => {
+  const { ask, store } = await makeWorld(t)
+  for (const password of ['ninechars', 'x'.repeat(257)]) {
+    const answer = await ask('POST', '/admin/users', { email: 'a@b.example', password })
+    assert.equal(answer.status, 400)
+    const detail = 'password: must have 10 to 256 characters; length is what counts'
+    assert.deepEqual(errorOf(answer).details, [detail])
+    assert.ok(!JSON.stringify(answer.body).includes(password))
+  }
+  assert.deepEqual(await store.users.list(), [])
+})
+
+test('204: a new password replaces the old one, ends every session of the user and leaves the others alone', async (t) => {
+  const { ask, accounts, store, clock, readAudit } = await makeWorld(t)
+  const sessions = makeSessions({ store, clock })
+  const signIn = async (email: string, password: string) =>
+    (await accounts.signIn({ email, password }, '127.0.0.1')).kind
+  const ids: UserId[] = []
+  for (const email of ['a@b.example', 'c@d.example']) {
+    const made = await ask('POST', '/admin/users', { email, password: 'the first password' })
+    ids.push((made.body as { id: UserId }).id)
+  }
+  const [mine = lost(), theirs = lost()] = ids
+  const own = await sessions.start(mine)
+  const other = await sessions.start(theirs)
+  const path = '/admin/users/a@b.example/password'
+  const answer = await ask('PUT', path, { password: 'the second password' })
+  assert.deepEqual([answer.status, answer.body], [204, null])
+  assert.equal(await sessions.find(own.token), null)
+  assert.notEqual(await sessions.find(other.token), null)
+  assert.equal(await signIn('a@b.example', 'the first password'), 'refused')
+  assert.equal(await signIn('a@b.example', 'the second password'), 'in')
+  assert.equal(await signIn('c@d.example', 'the first password'), 'in')
+  const entry = (await readAudit()).find(({ action }) => action === 'users.set-password')
+  assert.deepEqual([entry?.user_id, entry?.subject], [mine, mine])
+})
+
+test('400 and 404: a password is set for somebody, and is one', async (t) => {
+  const { ask, addUser } = await makeWorld(t)
+  await addUser('a@b.example')
+  const put = (user: string, body: unknown) => ask('PUT', `/admin/users/${user}/password`, body)
+  assert.deepEqual(errorOf(await put('a@b.example', {})).details, ['password: is required'])
+  assert.equal((await put('a@b.example', { password: 'short' })).status, 400)
+  assert.equal((await put('a@b.example', { password: null })).status, 400)
+  const nobody = await put('nobody@b.example', { password: 'long enough it is' })
+  assert.equal(nobody.status, 404)
+  assert.equal(errorOf(nobody).code, 'user_not_found')
+})
+
+test('204: a deleted user is signed in nowhere any more', async (t) => {
+  const { ask, store, clock } = await makeWorld(t)
+  const sessions = makeSessions({ store, clock })
+  const made = await ask('POST', '/admin/users', { email: 'a@b.example', password: 'long enough' })
+  const { token } = await sessions.start((made.body as { id: UserId }).id)
+  assert.notEqual(await sessions.find(token), null)
+  await ask('DELETE', '/admin/users/a@b.example')
+  assert.equal(await sessions.find(token), null)
+})
+
+test('503: while too many passwords are being hashed nobody is made by halves', async (t) => {
+  const { ask, accounts, store } = await makeWorld(t)
+  const flood = Array.from({ length: 90 }, () => accounts.hashPassword('flood of passwords'))
+  const settled = Promise.allSettled(flood)
+  const body = { email: 'a@b.example', password: 'long enough it is' }
+  const answer = await ask('POST', '/admin/users', body)
+  assert.equal(answer.status, 503)
+  assert.equal(answer.headers['retry-after'], 1)
+  await settled
+  assert.deepEqual(await store.users.list(), [])
+  assert.equal((await ask('POST', '/admin/users', body)).status, 201)
+})
+
+function lost(): never {
+  throw new Error('the user of the test was not made')
+}
 
 test('409: an e-mail address in any case has one user', async (t) => {
   const { ask } = await makeWorld(t)

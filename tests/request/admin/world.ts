@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import pino from 'pino'
 import { Registry } from 'prom-client'
-import { makeAccounts } from '#auth/accounts/accounts.ts'
+import { type Accounts, makeAccounts } from '#auth/accounts/accounts.ts'
 import { makePasswords } from '#auth/accounts/password.ts'
 import { type AdminDoorDeps, makeAdminDoor } from '#doors/admin/door.ts'
 import { Secret } from '#kernel/secret.ts'
@@ -45,6 +45,7 @@ export interface World extends Emulators {
   readonly clock: StillClock
   readonly store: Store
   readonly links: Links
+  readonly accounts: Accounts
   readonly door: ReturnType<typeof makeAdminDoor>
   /** What the links room reported of deletions. */
   readonly deletions: Deletion[]
@@ -123,6 +124,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     windows: kv.windows,
     adminToken: new Secret(adminToken),
     planSettings: { defaultPlan: 'none', brokerageDuringTrial: false },
+    hashPassword: accounts.hashPassword,
     setPassword: accounts.setPassword,
     listener: options.listener ?? { host: '127.0.0.1', isLoopback: true },
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
@@ -146,6 +148,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     clock,
     store,
     links,
+    accounts,
     door,
     deletions,
     logged,

@@ -1,0 +1,49 @@
+/** The files that pages need: Pico from its package, our own sheet over it, the mark; each under the digest of its bytes. */
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { FastifyInstance } from 'fastify'
+
+export interface Asset {
+  /** With the digest of its content, so that it may be kept for ever. */
+  readonly path: string
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+export interface Assets {
+  readonly pico: Asset
+  readonly pages: Asset
+  readonly icon: Asset
+}
+
+/** Reads them from the disk, once. */
+export async function readAssets(): Promise<Assets> {
+  const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.min.css')
+  const [picoBytes, pagesBytes, iconBytes] = await Promise.all([
+    readFile(pico),
+    readFile(new URL('./pages.css', import.meta.url)),
+    readFile(new URL('./icon.svg', import.meta.url)),
+  ])
+  return {
+    pico: toAsset('pico', 'css', picoBytes),
+    pages: toAsset('pages', 'css', pagesBytes),
+    icon: toAsset('icon', 'svg', iconBytes),
+  }
+}
+
+const types = { css: 'text/css; charset=utf-8', svg: 'image/svg+xml' } as const
+
+function toAsset(name: string, ending: keyof typeof types, bytes: Buffer): Asset {
+  const digest = hash('sha256', bytes).slice(0, 16)
+  return { path: `/assets/${name}-${digest}.${ending}`, type: types[ending], bytes }
+}
+
+const forever = { 'cache-control': 'public, max-age=31536000, immutable' }
+
+/** Serves them: GET only. */
+export function addAssetRoutes(scope: FastifyInstance, assets: Assets): void {
+  for (const { path, type, bytes } of Object.values(assets)) {
+    scope.get(path, async (_request, reply) => reply.headers(forever).type(type).send(bytes))
+  }
+}
