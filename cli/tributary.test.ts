@@ -127,6 +127,25 @@ test('a secret given as - is read from standard input, its line end left out', a
   assert.deepEqual([empty.code, empty.err], [1, 'tributary: Standard input holds no secret\n'])
 })
 
+test('a password given as - makes an account that can sign in; set-password changes it', async (t) => {
+  const { world, environment } = await start(t)
+  const signIn = async (password: string) =>
+    (await world.accounts.signIn({ email: 'a@b.example', password }, '127.0.0.1')).kind
+  const made = await runCommand(
+    ['users', 'create', '--email', 'a@b.example', '--password', '-', '--json'],
+    { environment, input: 'the first password\n' },
+  )
+  assert.equal(made.code, 0, made.err)
+  assert.equal(await signIn('the first password'), 'in')
+  const changed = await runCommand(['users', 'set-password', 'a@b.example', '--password', '-'], {
+    environment,
+    input: 'the second password\n',
+  })
+  assert.deepEqual(changed, { code: 0, out: 'The password is set.\n', err: '' })
+  assert.equal(await signIn('the first password'), 'refused')
+  assert.equal(await signIn('the second password'), 'in')
+})
+
 test('for people there are aligned tables, and a new key comes with a warning', async (t) => {
   const { world, tributary } = await start(t)
   assert.equal((await tributary('users', 'list')).out, 'There are no users.\n')

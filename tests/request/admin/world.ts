@@ -9,7 +9,7 @@ import type { InjectOptions } from 'fastify'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { type Accounts, makeAccounts } from '#auth/accounts/accounts.ts'
-import { makePasswords } from '#auth/accounts/password.ts'
+import { makePasswords, type Passwords } from '#auth/accounts/password.ts'
 import { type AdminDoorDeps, makeAdminDoor } from '#doors/admin/door.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
@@ -83,6 +83,7 @@ export interface WorldOptions {
   readonly providers?: readonly (keyof Emulators)[]
   readonly timeoutMs?: number
   readonly listener?: AdminDoorDeps['listener']
+  readonly passwords?: Passwords
 }
 
 /** Builds it; the test's end takes it down. */
@@ -113,7 +114,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     store,
     clock,
     windows: kv.windows,
-    passwords: makePasswords(),
+    passwords: options.passwords ?? makePasswords(),
     signInLimit: 30,
     signUp: 'invite',
   })
