@@ -15,14 +15,19 @@ export interface Answer {
   readonly body: any
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
 export interface ServerProcess {
+  readonly pid: number
   readonly baseUrl: string
   /** Every line it has written so far. */
   readonly output: readonly string[]
   /** A GET with this key on a kept-alive connection. Rejects when no complete answer comes. */
   get(path: string, key?: string): Promise<Answer>
   /** One request to the admin API; throws unless the answer is a 2xx. */
-  admin(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Answer>
+  admin(method: Method, path: string, body?: unknown): Promise<Answer>
+  /** The same, whatever the answer is. */
+  askAdmin(method: Method, path: string, body?: unknown): Promise<Answer>
   isReady(): Promise<boolean>
   /** Resolves with how it ended: the exit code, or null when a signal ended it. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
@@ -62,19 +67,24 @@ export async function startServerProcess(
     return { status: response.statusCode, headers: response.headers, text, body }
   }
 
+  const askAdmin = (method: Method, path: string, body?: unknown) =>
+    ask(`${addresses.admin}/admin${path}`, {
+      method,
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+
   return {
+    pid: child.pid ?? 0,
     baseUrl: addresses.base,
     output,
     get: (path, key) =>
       ask(addresses.base + path, {
         headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
       }),
+    askAdmin,
     async admin(method, path, body) {
-      const answer = await ask(`${addresses.admin}/admin${path}`, {
-        method,
-        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-        body: body === undefined ? null : JSON.stringify(body),
-      })
+      const answer = await askAdmin(method, path, body)
       if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`)
       return answer
     },
