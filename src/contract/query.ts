@@ -123,12 +123,16 @@ export function readFields<Schema extends z.ZodObject>(
   details: string[],
 ): QueryReading<z.output<Schema>> {
   const result = schema.safeParse(raw)
-  if (!result.success) {
-    for (const issue of result.error.issues) {
-      const name = String(issue.path[0] ?? 'query')
-      if (details.some((line) => line.startsWith(`${name}: must be given`))) continue
-      details.push(`${name}: ${isMissing(issue, raw, name) ? 'is required' : issue.message}`)
+  const places = new Set<string>()
+  for (const issue of result.error?.issues ?? []) {
+    const name = String(issue.path[0] ?? 'query')
+    const place = issue.path.join('.')
+    // One problem per place: what is of the wrong type is not also too long.
+    if (places.has(place) || details.some((line) => line.startsWith(`${name}: must be given`))) {
+      continue
     }
+    places.add(place)
+    details.push(`${name}: ${isMissing(issue, raw, name) ? 'is required' : issue.message}`)
   }
   if (details.length > 0) return { ok: false, details: details.slice(0, 100) }
   return { ok: true, value: result.data as z.output<Schema> }

@@ -21,7 +21,9 @@ export function toResult(
   maxBytes: number,
 ): CallToolResult {
   const whole = JSON.parse(Buffer.from(answer.body).toString('utf8')) as Page
-  const page = maxBytes === 0 ? whole : fit(whole, answer.body.length, maxBytes)
+  // Written twice, the second time escaped, a body grows to less than four times its size: most pages are let through.
+  const fits = maxBytes === 0 || frameBytes + 4 * answer.body.length <= maxBytes
+  const page = fits ? whole : fit(operation, whole, maxBytes)
   const about = { isCut: page !== whole, isTruncated: answer.truncated }
   return toContent(page, describe(operation, page, about))
 }
@@ -60,11 +62,9 @@ function visible(json: string): string {
 const frameBytes = 700
 
 /** Drops rows from the end until both copies of the page fit; at least one row stays. */
-function fit(page: Page, bodyBytes: number, maxBytes: number): Page {
+function fit(operation: ToolOperation, page: Page, maxBytes: number): Page {
   const { data, pagination } = page
-  // A row is written twice, and escaping at most doubles the second copy of ordinary text: most pages end here.
   if (pagination === undefined || data.length < 2) return page
-  if (frameBytes + bodyBytes + literalBytes(page) <= maxBytes) return page
   let used = frameBytes
   let rows = 0
   for (const row of data) {
@@ -73,9 +73,11 @@ function fit(page: Page, bodyBytes: number, maxBytes: number): Page {
     rows += 1
   }
   if (rows === data.length) return page
+  // Specification, trades: the total is null whenever there is more.
+  const total = operation.name === 'list_trades' ? null : pagination.total
   return {
     data: data.slice(0, rows),
-    pagination: { ...pagination, limit: rows, hasMore: true },
+    pagination: { ...pagination, total, limit: rows, hasMore: true },
   }
 }
 

@@ -1,0 +1,243 @@
+/** Messages that nobody should send: the right JSON-RPC or HTTP error, never a 5xx, never a hang (JSON-RPC 2.0 §5.1). */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { modern, post, rpc, toolCall } from '#tests/support/agent.ts'
+import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+let service: Service
+let user: ServiceUser
+before(async () => {
+  service = await startService()
+  user = await service.createUser()
+})
+after(() => service.close())
+
+const parseError = -32_700
+const invalidRequest = -32_600
+const methodNotFound = -32_601
+const invalidParams = -32_602
+
+const send = (payload: unknown, headers: Record<string, string> = {}) =>
+  post(service, payload, { as: user, headers })
+
+const noJson: Readonly<Record<string, string | Buffer>> = {
+  'nothing at all': '',
+  blanks: '   ',
+  'half an object': '{"jsonrpc":"2.0","id":1,"method":"ping"',
+  'a trailing comma': '{"jsonrpc":"2.0","id":1,"method":"ping",}',
+  'two documents': '{"jsonrpc":"2.0","id":1,"method":"ping"}{}',
+  'single quotes': "{'jsonrpc':'2.0'}",
+  NaN: '{"jsonrpc":"2.0","id":NaN,"method":"ping"}',
+  'a NUL byte': '{"jsonrpc":"2.0","id":1,"method":"pi\u0000ng"}',
+  'a broken UTF-8 sequence': Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
+  'UTF-16': Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}', 'utf16le'),
+  'an open nest of 16,000 brackets': '['.repeat(16_000),
+}
+for (const [name, payload] of Object.entries(noJson)) {
+  test(`${name}: a parse error, HTTP 400`, async () => {
+    const answer = await send(payload)
+    assert.equal(answer.status, 400)
+    assert.equal(answer.body.error.code, parseError)
+    assert.equal(answer.body.id, null)
+  })
+}
+
+const noMessage: Readonly<Record<string, unknown>> = {
+  null: 'null',
+  'a number': '7',
+  'a text': '"ping"',
+  true: 'true',
+  'an empty object': {},
+  'no version': { id: 1, method: 'ping' },
+  'another version': { jsonrpc: '1.0', id: 1, method: 'ping' },
+  'a version that is a number': { jsonrpc: 2, id: 1, method: 'ping' },
+  'a method that is a number': { jsonrpc: '2.0', id: 1, method: 5 },
+  'an id that is null': { jsonrpc: '2.0', id: null, method: 'ping' },
+  'an id that is an object': { jsonrpc: '2.0', id: {}, method: 'ping' },
+  'parameters in a list': { jsonrpc: '2.0', id: 1, method: 'ping', params: [1] },
+  'parameters that are text': { jsonrpc: '2.0', id: 1, method: 'ping', params: 'x' },
+  'a nest of 8,000 brackets': `${'['.repeat(8000)}${']'.repeat(8000)}`,
+  'an empty batch': [],
+  'a batch with a number': [rpc('ping'), 7],
+  'a batch in a batch': [[rpc('ping')]],
+  'a batch of 11': Array.from({ length: 11 }, (_, id) => rpc('ping', {}, id)),
+  'a batch whose ids are equal': [rpc('ping', {}, 1), toolCall('list_connections', {}, 1)],
+}
+for (const [name, payload] of Object.entries(noMessage)) {
+  test(`${name}: an invalid request, HTTP 400`, async () => {
+    const answer = await send(payload)
+    assert.equal(answer.status, 400, answer.text)
+    assert.equal(answer.body.error.code, invalidRequest)
+    assert.equal(answer.body.jsonrpc, '2.0')
+  })
+}
+
+test('an invalid request is answered to its own id where it has one', async () => {
+  const answer = await send({ jsonrpc: '2.0', id: 'seven', method: 5 })
+  assert.equal(answer.body.id, 'seven')
+})
+
+test('a batch of ten runs, and answers each entry once', async () => {
+  const ids = Array.from({ length: 10 }, (_, id) => id)
+  const answer = await send(ids.map((id) => rpc('ping', {}, id)))
+  assert.equal(answer.status, 200)
+  assert.deepEqual(answer.body.map((entry: { id: number }) => entry.id).sort(), ids)
+})
+
+test('a batch of one is answered as a batch', async () => {
+  const answer = await send([rpc('ping', {}, 'only')])
+  assert.deepEqual(answer.body, [{ jsonrpc: '2.0', id: 'only', result: {} }])
+})
+
+test('ids of different types are different ids', async () => {
+  const answer = await send([rpc('ping', {}, 1), rpc('ping', {}, '1')])
+  assert.equal(answer.body.length, 2)
+})
+
+for (const [name, payload] of Object.entries({
+  'a notification': { jsonrpc: '2.0', method: 'notifications/initialized' },
+  'a notification nobody knows': { jsonrpc: '2.0', method: 'notifications/unknown', params: {} },
+  'notifications only': [
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } },
+  ],
+  'a response to nothing': { jsonrpc: '2.0', id: 4, result: {} },
+  'a cancellation of nothing': {
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId: 1 },
+  },
+  'a call that was meant as a notification': {
+    jsonrpc: '2.0',
+    method: 'tools/call',
+    params: { name: 'list_connections' },
+  },
+})) {
+  test(`${name}: 202 without a body`, async () => {
+    const answer = await send(payload)
+    assert.equal(answer.status, 202, answer.text)
+    assert.equal(answer.text, '')
+  })
+}
+
+test('a call that its own batch cancels is answered all the same', async () => {
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+  const answer = await send([toolCall('list_connections', {}, 1), cancel, rpc('ping', {}, 2)])
+  assert.equal(answer.status, 200)
+  assert.equal(answer.body.length, 2)
+})
+
+for (const method of [
+  'no/such/method',
+  'prompts/list',
+  'resources/list',
+  'sampling/createMessage',
+  '',
+]) {
+  test(`the method "${method}" is not found`, async () => {
+    const answer = await send(rpc(method))
+    assert.equal(answer.status, 200)
+    assert.equal(answer.body.error.code, methodNotFound)
+    assert.equal(answer.body.id, 1)
+  })
+}
+
+const badParams: Readonly<Record<string, unknown>> = {
+  'a tool nobody has': rpc('tools/call', { name: 'delete_everything' }),
+  'the seventh operation, which is no tool': rpc('tools/call', { name: 'list_categories' }),
+  'a property of every object': rpc('tools/call', { name: 'constructor' }),
+  'no name': rpc('tools/call', {}),
+  'no parameters': rpc('tools/call'),
+  'a name that is a number': rpc('tools/call', { name: 7 }),
+  'arguments in a list': rpc('tools/call', { name: 'list_accounts', arguments: [] }),
+  'arguments that are text': rpc('tools/call', { name: 'list_accounts', arguments: '{}' }),
+  'arguments that are null': rpc('tools/call', { name: 'list_accounts', arguments: null }),
+  'a cursor that was never given': rpc('tools/list', { cursor: 'page-2' }),
+}
+for (const [name, payload] of Object.entries(badParams)) {
+  test(`${name}: invalid params`, async () => {
+    const answer = await send(payload)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.body.error?.code, invalidParams, answer.text)
+  })
+}
+
+test('of two keys of one name the last counts, once and for all', async () => {
+  const answer = await send(
+    '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"list_holdings","name":"list_connections"}}',
+  )
+  assert.deepEqual(answer.body.result.structuredContent, { data: [] })
+})
+
+test('numbers beyond every bound break nothing', async () => {
+  for (const number of ['1e999', '-1e999', '1e-999', '9'.repeat(400), '-0']) {
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_accounts","arguments":{"limit":${number}}}}`
+    const answer = await send(text)
+    assert.equal(answer.body.result.structuredContent.error.code, 'invalid_params', number)
+  }
+  const id = await send(`{"jsonrpc":"2.0","id":1e999,"method":"ping"}`)
+  assert.equal(id.status, 400)
+})
+
+test('deeply nested arguments are ignored like any unknown one', async () => {
+  const nest = `${'{"a":'.repeat(2500)}1${'}'.repeat(2500)}`
+  const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_accounts","arguments":{"limit":1,"x":${nest}}}}`
+  const answer = await send(text)
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(answer.body.result.isError, undefined)
+})
+
+test('an error never repeats what was sent', async () => {
+  const canary = 'canary-7f3a'
+  for (const payload of [
+    rpc('tools/call', { name: canary }),
+    rpc('tools/list', { cursor: canary }),
+    `{"${canary}`,
+    { jsonrpc: '2.0', id: 1, method: 5, params: canary },
+  ]) {
+    assert.equal((await send(payload)).text.includes(canary), false, JSON.stringify(payload))
+  }
+})
+
+const revisions = [
+  ['1999-01-01', 400],
+  ['2025-06-18', 200],
+  ['2024-11-05', 200],
+] as const
+for (const [revision, status] of revisions) {
+  test(`MCP-Protocol-Version ${revision} is answered ${status}`, async () => {
+    const answer = await send(rpc('ping'), { 'mcp-protocol-version': revision })
+    assert.equal(answer.status, status)
+  })
+}
+
+test('2026-07-28: headers that contradict the body are refused, and so are batches', async () => {
+  const call = modern('tools/call', { name: 'list_accounts', arguments: {} })
+  const mismatch = { ...call.headers, 'mcp-name': 'list_connections' }
+  const other = await send(call.payload, mismatch)
+  assert.deepEqual([other.status, other.body.error.code], [400, -32_020])
+  const without = await send(call.payload, { 'mcp-protocol-version': '2026-07-28' })
+  assert.deepEqual([without.status, without.body.error.code], [400, -32_020])
+  const batch = await send([call.payload], call.headers)
+  assert.deepEqual([batch.status, batch.body.error.code], [400, invalidRequest])
+})
+
+test('2026-07-28: an unknown method is not found, a future revision is told what there is', async () => {
+  const unknown = modern('no/such/method')
+  const answer = await send(unknown.payload, unknown.headers)
+  assert.equal(answer.body.error.code, methodNotFound)
+  const text = JSON.stringify(modern('tools/list').payload).replaceAll('2026-07-28', '2099-01-01')
+  const future = await send(text, {
+    'mcp-protocol-version': '2099-01-01',
+    'mcp-method': 'tools/list',
+  })
+  assert.equal(future.status, 400)
+  assert.deepEqual(future.body.error.data.supported, ['2026-07-28'])
+})
+
+test('2026-07-28: a subscription to changes is acknowledged and closed, since nothing changes', async () => {
+  const listen = modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
+  const answer = await send(listen.payload, listen.headers)
+  assert.equal(answer.status, 200)
+  assert.match(answer.text, /subscriptions\/acknowledged/)
+})

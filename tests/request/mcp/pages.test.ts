@@ -1,0 +1,176 @@
+/** What a model is given to read: pages that fit it, texts that hide nothing, one line that says how to go on. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { OperationName } from '#contract/operations.ts'
+import type { AccountRow } from '#store/port.ts'
+import { type Called, callTool } from '#tests/support/agent.ts'
+import { plantBank } from '#tests/support/bank.ts'
+import { activity, linkBroker } from '#tests/support/broker.ts'
+import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+const maxBytes = 20_000
+let service: Service
+let user: ServiceUser
+let bank: AccountRow
+before(async () => {
+  service = await startService({ env: { MCP_MAX_ANSWER_BYTES: String(maxBytes) } })
+  user = await service.createUser()
+  await service.link(user, 'history', 'fiskil')
+  const [row] = (await service.accounts(user)).filter(({ type }) => type === 'transaction')
+  assert(row !== undefined)
+  bank = row
+})
+after(() => service.close())
+
+/** All rows of a tool, page by page as its own words say. */
+async function walk(name: OperationName, args: object, bound: number): Promise<unknown[]> {
+  const rows: unknown[] = []
+  let offset = 0
+  for (let page = 0; page < 500; page += 1) {
+    const called = await callTool(service, user, name, { ...args, offset })
+    assert.equal(called.result.isError, undefined, called.text)
+    const { data, pagination } = called.result.structuredContent
+    assert(Buffer.byteLength(called.text) <= bound, `${Buffer.byteLength(called.text)} bytes`)
+    rows.push(...data)
+    if (!pagination.hasMore) return rows
+    assert(data.length > 0)
+    const told = /offset (\d+)\.$/.exec(called.result.content[1].text)?.[1]
+    offset += pagination.limit
+    assert.equal(told, String(offset), 'the line and the pagination agree')
+  }
+  assert.fail('the walk has no end')
+}
+
+test('a page that would be too large ends earlier, and the walk still sees every row once', async () => {
+  const args = {
+    connectionId: bank.connectionId,
+    accountId: bank.id,
+    from: '2026-10-01',
+    limit: 500,
+  }
+  const rows = await walk('list_transactions', args, maxBytes)
+  const path = `/v1/transactions?connectionId=${bank.connectionId}&accountId=${bank.id}&from=2026-10-01&limit=500`
+  const rest = await service.get(path, user)
+  assert.equal(rest.body.pagination.hasMore, false)
+  assert(rest.text.length * 2 > maxBytes, 'it is a case')
+  assert.deepEqual(rows, rest.body.data)
+})
+
+test('the page says how many rows it shows; its total and offset stay those of REST', async () => {
+  const args = { connectionId: bank.connectionId, accountId: bank.id, from: '2026-10-01' }
+  const { result } = await callTool(service, user, 'list_transactions', { ...args, limit: 400 })
+  const { data, pagination } = result.structuredContent
+  assert(data.length > 10 && data.length < 400)
+  assert.equal(pagination.limit, data.length)
+  assert.equal(pagination.offset, 0)
+  assert.equal(pagination.hasMore, true)
+  assert(pagination.total > data.length)
+  assert.match(
+    result.content[1].text,
+    new RegExp(
+      `^${data.length} transactions from offset 0 of ${pagination.total} \\(the page ends early to fit\\)\\. There is more: call list_transactions again with the same arguments and offset ${data.length}\\.$`,
+    ),
+  )
+})
+
+test('what is cached stays whole: REST shows the full page after a tool has shown less of it', async () => {
+  const query = `connectionId=${bank.connectionId}&accountId=${bank.id}&from=2026-09-30&limit=400`
+  const args = {
+    connectionId: bank.connectionId,
+    accountId: bank.id,
+    from: '2026-09-30',
+    limit: 400,
+  }
+  const { result } = await callTool(service, user, 'list_transactions', args)
+  const rest = await service.get(`/v1/transactions?${query}`, user)
+  assert.equal(rest.headers['x-cache'], 'HIT')
+  assert(rest.body.data.length > result.structuredContent.data.length)
+})
+
+test('accounts and trades are bounded alike', async () => {
+  const many = await service.createUser()
+  await plantBank(service, many, {
+    accounts: Array.from({ length: 120 }, (_, index) => ({ name: `Account ${index}` })),
+  })
+  const { result } = await callTool(service, many, 'list_accounts', { limit: 200 })
+  assert(result.structuredContent.data.length < 120)
+  assert.equal(result.structuredContent.pagination.total, 120)
+  const broker = await linkBroker(service, many, [
+    { activities: Array.from({ length: 90 }, () => activity({ description: 'x'.repeat(200) })) },
+  ])
+  const trades = await callTool(service, many, 'list_trades', {
+    connectionId: broker.connection.id,
+  })
+  assert(trades.result.structuredContent.data.length < 90)
+  assert.equal(trades.result.structuredContent.pagination.total, null)
+  assert.equal(trades.result.structuredContent.pagination.hasMore, true)
+})
+
+test('at least one row is shown, however large it is', async () => {
+  const other = await service.createUser()
+  const broker = await linkBroker(service, other, [
+    { activities: [1, 2].map(() => activity({ description: 'x'.repeat(30_000) })) },
+  ])
+  const { result } = await callTool(service, other, 'list_trades', {
+    connectionId: broker.connection.id,
+  })
+  assert.equal(result.structuredContent.data.length, 1)
+  assert.equal(result.structuredContent.pagination.hasMore, true)
+})
+
+const line = ({ result }: Called) => result.content[1].text
+
+test('the line tells of whole lists, ends, one row and none', async () => {
+  const other = await service.createUser()
+  assert.equal(line(await callTool(service, other, 'list_connections')), '0 connections, complete.')
+  await plantBank(service, other, { accounts: [{}, {}, {}] })
+  assert.equal(line(await callTool(service, other, 'list_connections')), '1 connection, complete.')
+  assert.equal(
+    line(await callTool(service, other, 'list_accounts')),
+    '3 accounts from offset 0: the end, 3 in all.',
+  )
+  assert.equal(
+    line(await callTool(service, other, 'list_accounts', { limit: 1, offset: 1 })),
+    '1 account from offset 1 of 3. There is more: call list_accounts again with the same arguments and offset 2.',
+  )
+  assert.equal(
+    line(await callTool(service, other, 'list_accounts', { offset: 3 })),
+    '0 accounts from offset 3: the end, 3 in all.',
+  )
+})
+
+test('the line tells how many balances the bank could not tell', async () => {
+  const other = await service.createUser()
+  const { accounts } = await plantBank(service, other, { accounts: [{}, {}] })
+  const accountIds = accounts.map(({ id }) => id)
+  assert.equal(
+    line(await callTool(service, other, 'list_balances', { accountIds })),
+    '2 balances, complete. 2 could not be told by the bank (null).',
+  )
+})
+
+test('the total of a truncated reading is told as a lower bound', async () => {
+  const args = { connectionId: bank.connectionId, accountId: bank.id, from: '2020-01-01', limit: 3 }
+  const called = await callTool(service, user, 'list_transactions', args)
+  const rest = await service.get(
+    `/v1/transactions?connectionId=${bank.connectionId}&accountId=${bank.id}&from=2020-01-01&limit=3`,
+    user,
+  )
+  assert.equal(rest.headers['x-service-truncated'], 'true', 'it is a case')
+  assert.match(line(called), /of at least \d+\. There is more/)
+})
+
+test('characters that hide or turn what stands beside them are written out, and read back the same', async () => {
+  const other = await service.createUser()
+  const name =
+    'Pay\u202e\u2066evil\u2069 \u200bzero\u00adsoft \u007f\u0085 \u2028line \ufeffmark \u{e0041}\u{e007f} tab\t "quoted" é 漢 👋'
+  await plantBank(service, other, { accounts: [{ name }] })
+  const { result } = await callTool(service, other, 'list_accounts')
+  const [{ text }] = result.content
+  assert.equal(result.structuredContent.data[0].name, name)
+  assert.deepEqual(JSON.parse(text), result.structuredContent)
+  assert.equal(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text), false)
+  for (const shown of ['\\u202e', '\\u2066', '\\u200b', '\\udb40\\udc41', '\\u2028', '漢 👋']) {
+    assert(text.includes(shown), shown)
+  }
+})
