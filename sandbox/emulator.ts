@@ -5,6 +5,7 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '#kernel/time.ts'
 
 export interface EmulatorRequest {
   readonly method: string
@@ -62,10 +63,17 @@ export type Handler = (request: EmulatorRequest) => EmulatorReply | Promise<Emul
 const maxBodyBytes = 1_048_576
 const maxRecorded = 10_000
 
-/** Listens on loopback (`port` 0: any free one) and answers with `handler` unless a fault comes first. */
+export interface EmulatorOptions {
+  /** 0, or absent: any free one. */
+  readonly port?: number
+  /** What the `Date` of its answers tells; the machine's own when absent. */
+  readonly clock?: Clock
+}
+
+/** Listens on loopback and answers with `handler` unless a fault comes first. */
 export async function startEmulator(
   handler: Handler,
-  options: { port?: number } = {},
+  options: EmulatorOptions = {},
 ): Promise<Emulator> {
   const faults: { fault: Fault; left: number }[] = []
   const requests: EmulatorRequest[] = []
@@ -84,6 +92,9 @@ export async function startEmulator(
       query: new URLSearchParams(rawQuery),
       headers: incoming.headers,
       body,
+    }
+    if (options.clock !== undefined) {
+      response.setHeader('date', new Date(options.clock.now()).toUTCString())
     }
     requests.push(request)
     if (requests.length > maxRecorded) requests.shift()

@@ -43,6 +43,7 @@ export async function startAkahuEmulator(options: AkahuEmulatorOptions): Promise
   const site = { app, people, tokens, clock }
   const emulator = await startEmulator((request) => answer(request, site), {
     port: options.port ?? 0,
+    clock: options.clock,
   })
   return Object.assign(emulator, {
     baseUrl: `${emulator.url}/v1`,

@@ -69,10 +69,7 @@ export async function startFiskilEmulator(options: FiskilEmulatorOptions): Promi
   const { clientId } = credentials
   const linking = makeLinking({ clock, people, seed, clientId })
   const answer = makeRoutes({ clock, people, auth, linking, clientId })
-  const emulator = await startEmulator(
-    answer,
-    options.port === undefined ? {} : { port: options.port },
-  )
+  const emulator = await startEmulator(answer, { port: options.port ?? 0, clock })
   const levers = makeLevers({ people, clock, seed })
   return Object.assign(emulator, { people, forgetTokens: auth.forgetTokens, levers })
 }

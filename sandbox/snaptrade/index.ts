@@ -90,7 +90,7 @@ export async function startSnapTradeEmulator(
       const id = { 'X-Request-ID': makeUuid(`request:${count}`) }
       return { ...reply, headers: { ...id, ...reply.headers } }
     },
-    options.port === undefined ? {} : { port: options.port },
+    { port: options.port ?? 0, clock },
   )
   return Object.assign(emulator, {
     people,

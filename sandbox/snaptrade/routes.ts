@@ -86,9 +86,25 @@ const retired = withAccount(() =>
   refuse(410, '1141', 'This endpoint is retired. Use /accounts/{accountId}/positions/all.'),
 )
 
+/** What the sandbox's client id may do. */
+const partner = {
+  slug: 'TRIBUTARY-SANDBOX',
+  name: 'Tributary sandbox',
+  logo_url: null,
+  allowed_brokerages: Object.keys(brokerages).map(toBrokerage),
+  can_access_trades: false,
+  can_access_holdings: true,
+  can_access_account_history: true,
+  can_access_reference_data: true,
+  can_access_portfolio_management: false,
+  can_access_orders: false,
+  redirect_uri: null,
+}
+
 /** Method and path template to answer; `*` stands for one identifier. */
 const routes: Readonly<Record<string, Answer>> = {
   'GET /brokerages': () => ok(Object.keys(brokerages).map(toBrokerage)),
+  'GET /snapTrade/partners': () => ok(partner),
   'GET /snapTrade/listUsers': ({ state }) =>
     ok(Object.values(state.people).map(({ userId }) => userId)),
   'POST /snapTrade/registerUser': registerUser,

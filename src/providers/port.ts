@@ -15,6 +15,7 @@ import type {
 } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
 import type { Micros, Zone } from '#kernel/time.ts'
+import type { UpstreamFailure } from './failure.ts'
 
 /** How one call is made: whose patience it uses and how urgent it is. */
 export interface CallContext {
@@ -81,6 +82,14 @@ export type Credentials =
       readonly userSecret: string
     }
 
+/** What a provider answered when it was asked how it is. */
+export interface ProbeReply {
+  /** Its own time, in milliseconds since the epoch; null when its answer tells none. */
+  readonly theirTimeMs: number | null
+  /** Why it does not serve us, e.g. `misconfigured` when it refuses our app's credentials; null when it does. */
+  readonly failure: UpstreamFailure | null
+}
+
 interface AdapterBase {
   readonly provider: Provider
   /** Who these credentials belong to, and what of them is secret. Rejects credentials that do not work. */
@@ -105,6 +114,11 @@ interface AdapterBase {
    * `preparing` when it cannot (reading R20b).
    */
   confirmEmpty(login: Login, connection: ConnectionRef, call: CallContext): Promise<void>
+  /**
+   * Asks whether the provider is there and accepts our app's credentials, with calls that need no person. A refusal is
+   * part of the reply; only when no answer came at all it throws UpstreamError.
+   */
+  probe?(call: CallContext): Promise<ProbeReply>
   /** Closes its connection pool. */
   close(): Promise<void>
 }

@@ -3,9 +3,10 @@
  * in them is read by `accounts.ts` and `pages.ts`. Tokens never leave it in a route, a detail or a log.
  */
 import type { Clock } from '#kernel/time.ts'
-import { UpstreamError } from '../failure.ts'
-import type { CallContext, UpstreamReport } from '../port.ts'
-import { makeUpstream } from '../upstream.ts'
+import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
+import { readServerTime } from '../server-time.ts'
+import { makeUpstream, type UpstreamResponse } from '../upstream.ts'
 import { type Audience, toFailure } from './refusals.ts'
 
 export interface AkahuOptions {
@@ -37,7 +38,16 @@ export interface AkahuClient {
   ): Promise<Uint8Array>
   /** Asks with the app's own credentials; a refusal of them is the operator's to mend. */
   asApp(request: AkahuRequest, call: CallContext): Promise<Uint8Array>
+  /** Whether Akahu is there and accepts the app's credentials. */
+  probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
+}
+
+/** The list of institutions: it needs the app's credentials and nobody's token. */
+const probeRequest: AkahuRequest = {
+  method: 'GET',
+  route: '/connections',
+  target: '/connections',
 }
 
 /** Opens the pool. Every method throws UpstreamError, or the signal's own reason. */
@@ -59,13 +69,27 @@ export function makeClient(options: AkahuOptions): AkahuClient {
     secrets: readonly string[],
   ): Promise<Uint8Array> {
     const response = await upstream.send({ ...request, headers }, call)
-    if (response.status >= 200 && response.status < 300) return response.body
-    const failure = toFailure(response, audience, { nowMs: clock.now(), secrets })
-    if (failure.kind === 'misconfigured') {
-      report.alert({ provider: 'akahu', detail: `${request.route}: ${failure.detail}` })
-    }
+    const failure = judge(response, request, audience, secrets)
+    if (failure === null) return response.body
     throw new UpstreamError('akahu', failure)
   }
+
+  function judge(
+    response: UpstreamResponse,
+    { route }: AkahuRequest,
+    audience: Audience,
+    secrets: readonly string[],
+  ): UpstreamFailure | null {
+    if (response.status >= 200 && response.status < 300) return null
+    const failure = toFailure(response, audience, { nowMs: clock.now(), secrets })
+    if (failure.kind === 'misconfigured') {
+      report.alert({ provider: 'akahu', detail: `${route}: ${failure.detail}` })
+    }
+    return failure
+  }
+
+  const asAppHeaders = { authorization: `Basic ${basic}` }
+  const appSecrets = [basic, appToken, appSecret]
 
   return {
     asUser: (userToken, request, call, audience = 'user') =>
@@ -76,8 +100,12 @@ export function makeClient(options: AkahuOptions): AkahuClient {
         call,
         [userToken, appToken, appSecret],
       ),
-    asApp: (request, call) =>
-      send(request, { authorization: `Basic ${basic}` }, 'app', call, [basic, appToken, appSecret]),
+    asApp: (request, call) => send(request, asAppHeaders, 'app', call, appSecrets),
+    async probe(call) {
+      const response = await upstream.send({ ...probeRequest, headers: asAppHeaders }, call)
+      const failure = judge(response, probeRequest, 'app', appSecrets)
+      return { theirTimeMs: readServerTime(response.headers), failure }
+    },
     close: () => upstream.close(),
   }
 }

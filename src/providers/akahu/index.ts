@@ -45,6 +45,7 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
     confirmEmpty: (login, connection, call) => confirmEmpty(client, login, connection, call),
     balances,
     transactions: makeTransactionReader(client, note),
+    probe: (call) => client.probe(call),
     close: () => client.close(),
   }
 }

@@ -3,7 +3,7 @@
  * UpstreamError, short lists walked to their end. It maps nothing and knows nothing of accounts or money.
  */
 import type { Clock } from '#kernel/time.ts'
-import type { CallContext, UpstreamReport } from '../port.ts'
+import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
 import { makeUpstream, type UpstreamRequest, type UpstreamResponse } from '../upstream.ts'
 import { pageSize, readListPage } from './lists.ts'
 import { malformed, rejected, toRefusal } from './refusal.ts'
@@ -41,6 +41,8 @@ export interface FiskilClient {
   one(method: 'GET' | 'DELETE', path: string, id: string, call: CallContext): Promise<Uint8Array>
   /** Every row of a short list, all pages; `malformed` when its pages never end. */
   list(request: ListRequest, call: CallContext): Promise<readonly unknown[]>
+  /** Whether Fiskil is there and gives our app a token. */
+  probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
 }
 
@@ -113,6 +115,7 @@ export function makeFiskilClient(options: FiskilOptions): FiskilClient {
       }
       throw malformed(`more than ${maxListPages * pageSize} ${request.key}`)
     },
+    probe: (call) => tokens.probe(call),
     close: () => upstream.close(),
   }
 }

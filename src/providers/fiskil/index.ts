@@ -94,6 +94,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
       },
     },
 
+    probe: (call) => client.probe(call),
     close: () => client.close(),
   }
 }

@@ -5,8 +5,9 @@
 import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
-import type { CallContext, UpstreamReport } from '../port.ts'
-import type { Upstream } from '../upstream.ts'
+import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
+import { readServerTime } from '../server-time.ts'
+import type { Upstream, UpstreamResponse } from '../upstream.ts'
 import { readJson } from './lists.ts'
 import { malformed, toRefusal } from './refusal.ts'
 
@@ -15,6 +16,8 @@ export interface TokenSource {
   get(call: CallContext): Promise<string>
   /** Forgets a token that was refused, unless another has taken its place already. */
   drop(token: string): void
+  /** Mints one more token, which is not kept: whether our credentials are good. */
+  probe(call: CallContext): Promise<ProbeReply>
 }
 
 export interface TokenOptions {
@@ -37,8 +40,8 @@ export function makeTokenSource(options: TokenOptions): TokenSource {
   let held: { readonly token: string; readonly renewAtMs: number } | null = null
   let minting: Promise<string> | null = null
 
-  async function mint(): Promise<string> {
-    const response = await upstream.send(
+  function ask(call: CallContext): Promise<UpstreamResponse> {
+    return upstream.send(
       {
         method: 'POST',
         route: '/v1/token',
@@ -46,21 +49,27 @@ export function makeTokenSource(options: TokenOptions): TokenSource {
         headers: { 'x-fiskil-version': options.version },
         json: { client_id: options.clientId, client_secret: options.clientSecret },
       },
-      // Nobody's own signal: the request is everybody's, and the upstream's time limit bounds it.
-      { signal: new AbortController().signal, priority: 'user' },
+      call,
     )
+  }
+
+  function read(response: UpstreamResponse): z.infer<typeof Token> {
     if (response.status < 200 || response.status > 299) {
       const secrets = [options.clientSecret]
       throw toOurFault(toRefusal(response, { nowMs: clock.now(), secrets }), options.report)
     }
     const parsed = Token.safeParse(readJson(response.body))
     if (!parsed.success) throw malformed('the token reply is not in the documented form')
-    const lifeMs = Math.min(parsed.data.expires_in * 1000, longestLifeMs)
-    held = {
-      token: parsed.data.token,
-      renewAtMs: clock.now() + lifeMs - Math.min(marginMs, lifeMs / 2),
-    }
-    return parsed.data.token
+    return parsed.data
+  }
+
+  async function mint(): Promise<string> {
+    // Nobody's own signal: the request is everybody's, and the upstream's time limit bounds it.
+    const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
+    const { token, expires_in } = read(await ask(call))
+    const lifeMs = Math.min(expires_in * 1000, longestLifeMs)
+    held = { token, renewAtMs: clock.now() + lifeMs - Math.min(marginMs, lifeMs / 2) }
+    return token
   }
 
   return {
@@ -74,6 +83,17 @@ export function makeTokenSource(options: TokenOptions): TokenSource {
     },
     drop(token) {
       if (held?.token === token) held = null
+    },
+    async probe(call) {
+      const response = await ask(call)
+      const theirTimeMs = readServerTime(response.headers)
+      try {
+        read(response)
+        return { theirTimeMs, failure: null }
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error
+        return { theirTimeMs, failure: error.failure }
+      }
     },
   }
 }

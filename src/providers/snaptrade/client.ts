@@ -3,10 +3,12 @@
  * and secret stand in the query, so no URL leaves this file: routes are templates, sentences are
  * cleaned.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
-import type { CallContext, UpstreamReport } from '../port.ts'
-import { makeUpstream, type Upstream } from '../upstream.ts'
+import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
+import { readServerTime } from '../server-time.ts'
+import { makeUpstream, type Upstream, type UpstreamResponse } from '../upstream.ts'
 import { decode, parseJson } from './body.ts'
 import { fail, toFailure } from './failures.ts'
 import { makeSigner, toQuery, toSegment } from './signature.ts'
@@ -55,8 +57,15 @@ export interface SnapTradeClient {
     user: User,
     call: CallContext,
   ): Promise<Value>
+  /** Whether SnapTrade is there, what time it has, and whether it accepts our signature. */
+  probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
 }
+
+/** `GET /`: unsigned, made to verify timestamps (provider page §1). */
+const Status = z.object({ timestamp: z.string() })
+/** What our client id may do: the cheapest signed call that names no user. */
+const partnerRequest: ClientRequest = { route: '/snapTrade/partners' }
 
 export function makeClient(options: SnapTradeOptions): SnapTradeClient {
   const { baseUrl, timeoutMs, report, clock } = options
@@ -64,27 +73,47 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
   const prefix = new URL(baseUrl).pathname.replace(/\/+$/, '')
   const sign = makeSigner(options.consumerKey)
 
-  async function fetch(request: ClientRequest, user: User, call: CallContext) {
+  async function ask(request: ClientRequest, user: User | null, call: CallContext) {
     await passThrottle(options.throttle, call)
     const query = toQuery([
       ['clientId', options.clientId],
       ['timestamp', String(Math.floor(clock.now() / 1000))],
-      ['userId', user.userId],
-      ['userSecret', user.userSecret],
+      ...(user === null ? [] : ([['userId', user.userId]] as const)),
+      ...(user === null ? [] : ([['userSecret', user.userSecret]] as const)),
       ...(request.query ?? []),
     ])
     const path = request.route.replace('{id}', () => toSegment(request.id ?? ''))
-    const response = await exchange(upstream, request, call, {
+    return exchange(upstream, request, call, {
       target: `${path}?${query}`,
       signature: sign({ path: prefix + path, query }),
     })
+  }
+
+  function alertOf(request: ClientRequest, failure: UpstreamFailure): void {
+    if (failure.kind !== 'misconfigured') return
+    const detail = `${request.route}: ${failure.status}: ${failure.detail}`
+    report.alert({ provider: 'snaptrade', detail })
+  }
+
+  async function fetch(request: ClientRequest, user: User, call: CallContext) {
+    const response = await ask(request, user, call)
     if (response.status === 200) return response.body
     const failure = toFailure(response, [user.userSecret, user.userId, options.consumerKey])
-    if (failure.kind === 'misconfigured') {
-      const detail = `${request.route}: ${failure.status}: ${failure.detail}`
-      report.alert({ provider: 'snaptrade', detail })
-    }
+    alertOf(request, failure)
     throw fail(failure)
+  }
+
+  async function probe(call: CallContext): Promise<ProbeReply> {
+    await passThrottle(options.throttle, call)
+    const status = await upstream.send({ method: 'GET', route: '/', target: '/' }, call)
+    const theirTimeMs = readTime(status)
+    const secrets = [options.consumerKey]
+    if (status.status !== 200) return { theirTimeMs, failure: toFailure(status, secrets) }
+    const response = await ask(partnerRequest, null, call)
+    if (response.status === 200) return { theirTimeMs, failure: null }
+    const failure = toOurFault(toFailure(response, secrets))
+    alertOf(partnerRequest, failure)
+    return { theirTimeMs, failure }
   }
 
   return {
@@ -99,8 +128,28 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
         detail: `${request.route}: ${issue?.path.join('.')}: ${issue?.message}`,
       })
     },
+    probe,
     close: () => upstream.close(),
   }
+}
+
+/** The time that the status names, to the millisecond where it does; else that of the answer's head. */
+function readTime(response: UpstreamResponse): number | null {
+  try {
+    const parsed = Status.safeParse(parseJson(decode(response.body)))
+    const at = parsed.success ? Date.parse(parsed.data.timestamp) : Number.NaN
+    if (!Number.isNaN(at)) return at
+  } catch (error) {
+    // A page of something in between is no status: the clock of its head is all that it tells.
+    if (!(error instanceof UpstreamError)) throw error
+  }
+  return readServerTime(response.headers)
+}
+
+/** No user was named, so a refusal can only mean our app. */
+function toOurFault(failure: UpstreamFailure): UpstreamFailure {
+  const isOurs = failure.kind === 'rejected' && [401, 403].includes(failure.status)
+  return isOurs ? { ...failure, kind: 'misconfigured' } : failure
 }
 
 function exchange(

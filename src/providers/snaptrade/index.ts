@@ -72,6 +72,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
           'transactions',
         ),
     }),
+    probe: (call) => client.probe(call),
     close: () => client.close(),
   }
 }

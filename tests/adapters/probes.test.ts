@@ -1,0 +1,112 @@
+/** What each provider's adapter tells the doctor: asked without any person, against the emulators. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UpstreamError } from '#providers/failure.ts'
+import type { Adapter, CallContext, ProbeReply } from '#providers/port.ts'
+import type { Emulator } from '#sandbox/emulator.ts'
+import { makeGround } from './akahu/setup.ts'
+import { loginOf, openSetting } from './fiskil/setting.ts'
+import { ask, startHarness } from './snaptrade/harness.ts'
+import { makeJudge } from './snaptrade/schema.ts'
+
+interface Side extends AsyncDisposable {
+  readonly emulator: Emulator
+  readonly adapter: Adapter
+  readonly alerts: readonly string[]
+  readonly now: number
+}
+
+type Open = (options?: { readonly wrong?: true; readonly timeoutMs?: number }) => Promise<Side>
+
+const sides: Readonly<Record<string, Open>> = {
+  async fiskil({ wrong, timeoutMs = 5000 } = {}) {
+    const side = await openSetting({ timeoutMs, ...(wrong ? { clientSecret: 'no-such' } : {}) })
+    return Object.assign(side, { now: side.clock.ms })
+  },
+  async akahu({ wrong, timeoutMs = 5000 } = {}) {
+    const side = await makeGround({ timeoutMs, ...(wrong ? { appSecret: 'no-such' } : {}) })
+    return Object.assign(side, { emulator: side.akahu, now: Date.parse('2026-11-20T21:15:00Z') })
+  },
+  async snaptrade({ wrong, timeoutMs = 5000 } = {}) {
+    const side = await startHarness({ timeoutMs, ...(wrong ? { consumerKey: 'no-such' } : {}) })
+    return Object.assign(side, { alerts: side.recorded.alerts, now: side.clock.ms })
+  },
+}
+
+const call = (signal = new AbortController().signal): CallContext => ({ signal, priority: 'user' })
+
+function probe(side: Side, signal?: AbortSignal): Promise<ProbeReply> {
+  assert.ok(side.adapter.probe, 'the adapter can be asked')
+  return side.adapter.probe(call(signal))
+}
+
+for (const [name, open] of Object.entries(sides)) {
+  test(`${name} says that it is there, that it knows us, and what time it has`, async () => {
+    await using side = await open()
+    assert.deepEqual(await probe(side), { theirTimeMs: side.now, failure: null })
+    assert.deepEqual(side.alerts, [])
+  })
+
+  test(`R20a: ${name} refusing our credentials is told with its time, alerted, and shows no secret`, async () => {
+    await using side = await open({ wrong: true })
+    const { theirTimeMs, failure } = await probe(side)
+    assert.equal(failure?.kind, 'misconfigured')
+    assert.equal(theirTimeMs, side.now)
+    assert.equal(side.alerts.length, 1)
+    assert.doesNotMatch(JSON.stringify([failure, side.alerts]), /no-such/)
+  })
+
+  test(`${name} in trouble is a failure of its own kind`, async () => {
+    await using side = await open()
+    side.emulator.addFault({
+      times: 1,
+      does: { kind: 'reply', reply: { status: 503, body: { message: 'maintenance' } } },
+    })
+    assert.equal((await probe(side)).failure?.kind, 'unavailable')
+    side.emulator.addFault({ times: 1, does: { kind: 'reply', reply: { status: 429 } } })
+    assert.equal((await probe(side)).failure?.kind, 'throttled')
+    assert.equal((await probe(side)).failure, null)
+  })
+
+  test(`${name} that does not answer is an UpstreamError, and our own patience ends the call`, async () => {
+    await using side = await open({ timeoutMs: 200 })
+    side.emulator.addFault({ does: { kind: 'hang' } })
+    await assert.rejects(probe(side), (error) => {
+      assert.ok(error instanceof UpstreamError)
+      return error.failure.kind === 'unavailable'
+    })
+    const reason = new Error('no time')
+    await assert.rejects(probe(side, AbortSignal.abort(reason)), reason)
+  })
+}
+
+test('a probe of Fiskil leaves the token in use alone', async () => {
+  await using setting = await openSetting()
+  const discover = () => setting.adapter.discover(loginOf('eu_sandbox_healthy'), call())
+  await discover()
+  await setting.adapter.probe?.(call())
+  await discover()
+  const minted = setting.emulator.requests.filter(({ path }) => path === '/v1/token')
+  assert.equal(minted.length, 2)
+})
+
+test('a SnapTrade clock far from ours is told although the signature is refused for it', async () => {
+  await using harness = await startHarness()
+  harness.emulator.addFault({
+    when: ({ path }) => path === '/snapTrade/partners',
+    does: { kind: 'edit', edit: (reply) => ({ ...reply, status: 401, body: refusedStamp }) },
+  })
+  const reply = await harness.adapter.probe?.(call())
+  assert.deepEqual(reply, {
+    theirTimeMs: harness.clock.ms,
+    failure: { kind: 'misconfigured', status: 401, detail: 'Invalid timestamp' },
+  })
+})
+
+const refusedStamp = { detail: 'Invalid timestamp', status_code: 401, code: '1076' }
+
+test('what the emulator tells of the client id is as the vendor describes it', async () => {
+  await using harness = await startHarness()
+  const body = await (await ask(harness.emulator, '/snapTrade/partners')).json()
+  assert.deepEqual(makeJudge().problems('get', '/snapTrade/partners', body), [])
+})
