@@ -69,7 +69,7 @@ for (const mode of ['fast', 'immediate'] as const) {
 function assertOnly(samples: readonly Sample[]): void {
   for (const { answer, error, startedAt, endedAt } of samples) {
     assert.ok(answer !== null, String(error))
-    assert.ok(endedAt - startedAt < 5000, `${endedAt - startedAt} ms`)
+    assert.ok(endedAt - startedAt < 10_000, `${endedAt - startedAt} ms`)
     if (answer.status === 200) continue
     assert.equal(answer.status, 503, answer.text)
     assert.equal(answer.headers['retry-after'], '5')

@@ -39,6 +39,12 @@ const startDeadlineMs = 60_000
 const answerDeadlineMs = 40_000
 const adminToken = 'trib_admin_token_of_the_cluster_tests'
 
+/** None outlives the test that failed to end it. */
+const living = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL')
+})
+
 /** Starts it with this environment and nothing of ours but the path; resolves when it listens. */
 export async function startServerProcess(
   environment: Readonly<Record<string, string>>,
@@ -47,6 +53,8 @@ export async function startServerProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PORT: '0', ADMIN_PORT: '0', ADMIN_TOKEN: adminToken, ...environment },
   })
+  living.add(child)
+  child.once('exit', () => living.delete(child))
   const output: string[] = []
   const addresses = await readAddresses(child, output)
   const agent = new Agent({ connections: 64, keepAliveTimeout: 30_000 })
