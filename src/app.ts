@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Accounts, makeAccounts } from '#auth/accounts/accounts.ts'
 import { makePasswords } from '#auth/accounts/password.ts'
+import { startSessionSweep } from '#auth/accounts/session-sweep.ts'
 import { makeSessions } from '#auth/accounts/sessions.ts'
 import type { TokenReader } from '#auth/oauth/port.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
@@ -127,6 +128,9 @@ export async function openApp(given: AppOptions): Promise<App> {
     },
   })
   const sweep = startDeletionSweep(links.finishDeletions, { report: reports.links })
+  const sessionSweep = startSessionSweep(sessions, {
+    onFailure: (error) => reports.backgroundFailure('session-sweep', error),
+  })
 
   return {
     store,
@@ -144,6 +148,7 @@ export async function openApp(given: AppOptions): Promise<App> {
       await server.drain(drainMs)
       await admin.close()
       await sweep.stop()
+      await sessionSweep.stop()
       river.close()
       await authorization.close()
       await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))

@@ -32,8 +32,8 @@ export interface Sessions {
   end(session: Session): Promise<void>
   endAll(userId: UserId): Promise<void>
   list(userId: UserId): Promise<readonly SessionRow[]>
-  /** Deletes ended ones, a bounded number at once. */
-  sweep(): Promise<void>
+  /** Deletes ended ones, a bounded number at once; tells how many. */
+  sweep(): Promise<number>
 }
 
 export function makeSessions({ store, clock }: { store: Store; clock: Clock }): Sessions {
@@ -70,9 +70,9 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
     },
     endAll: (userId) => store.sessions.deleteAll(userId),
     list: (userId) => store.sessions.list(userId),
-    async sweep() {
+    sweep() {
       const now = clock.now()
-      await store.sessions.sweep({ seenBefore: now - idleMs, createdBefore: now - absoluteMs })
+      return store.sessions.sweep({ seenBefore: now - idleMs, createdBefore: now - absoluteMs })
     },
   }
 }
