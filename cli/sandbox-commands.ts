@@ -43,7 +43,7 @@ export const sandboxCommands: readonly Command[] = [
     show: {
       kind: 'table',
       rows: 'data',
-      columns: ['person', 'provider', 'shows', 'flags', 'next'],
+      columns: ['person', 'provider', 'flags', 'shows', 'next'],
       empty: 'There is nobody.',
     },
   },
