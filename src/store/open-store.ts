@@ -11,6 +11,7 @@ import { type ChangeFeed, makeChangeFeed } from './sql/change-feed.ts'
 import { makeConnectionStore } from './sql/connections.ts'
 import { type Engine, makeWrite, type StoreLog } from './sql/engine.ts'
 import { checkIdentity, type StoreMode } from './sql/identity.ts'
+import { makeInspector } from './sql/inspector.ts'
 import { makeKeyStore } from './sql/keys.ts'
 import { makeLoginStore } from './sql/logins.ts'
 import { migrate } from './sql/migrate.ts'
@@ -108,6 +109,7 @@ function makeStore(engine: Engine, feed: ChangeFeed, sealer: Sealer, log: StoreL
     accounts: makeAccountStore({ engine, write }),
     oauth: makeOAuthStore({ engine, write, sealer }),
     sessions: makeSessionStore(db),
+    inspector: makeInspector(engine, sealer),
     audit: (entry) => writeAudit(db, entry),
     onChange: (listener) => feed.subscribe(listener),
     ping: () => engine.ping(),

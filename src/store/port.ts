@@ -346,6 +346,38 @@ export interface StoreChange {
   readonly userId: UserId | null
 }
 
+/** The store as a whole, as it is at this moment. */
+export interface StoreCondition {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly version: string
+  /** Names of the migrations that ran on it, in their order. */
+  readonly migrations: readonly string[]
+  /** How many of them this code does not know: a newer version has migrated the store since it was opened. */
+  readonly unknownMigrations: number
+  /** The server's own time, in milliseconds since the epoch; null where the store has no clock of its own. */
+  readonly theirTimeMs: number | null
+}
+
+/** A connection that its person or the provider must do something about, and whose it is. */
+export interface TroubledConnection {
+  readonly id: ConnectionId
+  readonly email: string
+  readonly provider: Provider
+  readonly institutionName: string
+  readonly status: Exclude<StoredStatus, 'active'>
+}
+
+/** What operators ask of the store as a whole; nothing of it is on the path of a request. */
+export interface StoreInspector {
+  /** Proves with a write, which changes nothing, that the store takes one. */
+  examine(): Promise<StoreCondition>
+  /** Rows that are sealed under another key than the first; counted up to `limit` a table. */
+  countAged(limit: number): Promise<number>
+  countConnections(): Promise<Readonly<Record<StoredStatus, number>>>
+  /** Those that are not `active`, by age; at most `limit`. */
+  listTroubled(limit: number): Promise<readonly TroubledConnection[]>
+}
+
 export interface Store {
   readonly users: UserStore
   readonly keys: KeyStore
@@ -354,6 +386,7 @@ export interface Store {
   readonly accounts: AccountStore
   readonly oauth: OAuthStore
   readonly sessions: SessionStore
+  readonly inspector: StoreInspector
   audit(entry: AuditEntry): Promise<void>
   /**
    * Called after every committed change of a user's plan, timezone, keys, connections or accounts: in this process at

@@ -53,6 +53,11 @@ async function apply(tx: Db, { number, name, checksum, statements }: Migration):
   await tx.insertInto('schema_migrations').values({ number, name, checksum }).execute()
 }
 
+/** How many migrations this code knows. */
+export function countMigrations(): number {
+  return readMigrations().length
+}
+
 /** The files in order, numbered from 1 without a gap, so that a count says which are done. */
 function readMigrations(): readonly Migration[] {
   const folder = join(import.meta.dirname, 'migrations')

@@ -8,6 +8,7 @@ import { testAccounts } from './accounts-contract.ts'
 import { testChanges } from './changes-contract.ts'
 import { testConnections } from './connections-contract.ts'
 import { testEpoch } from './epoch-contract.ts'
+import { testInspector } from './inspector-contract.ts'
 import { testIsolation } from './isolation-contract.ts'
 import { testKeys } from './keys-contract.ts'
 import { testLogins } from './logins-contract.ts'
@@ -51,5 +52,6 @@ export function storeContract(name: string, makePlace: () => Promise<Place>): vo
       })
     }
     describe('opening', () => testOpening(makePlace))
+    describe('inspector', () => testInspector(makePlace))
   })
 }

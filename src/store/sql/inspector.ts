@@ -1,0 +1,97 @@
+/**
+ * The store as operators look at it: engine, schema, rows under older keys, connections in trouble. Asked for by hand
+ * alone; it changes nothing, although it proves that a change could be written.
+ */
+import { sql } from 'kysely'
+import type { StoreCondition, StoredStatus, StoreInspector, TroubledConnection } from '../port.ts'
+import type { Sealer } from '../seal.ts'
+import type { Engine } from './engine.ts'
+import { countMigrations } from './migrate.ts'
+import { sealedTables } from './sealed-tables.ts'
+import type { Db } from './tables.ts'
+
+export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
+  const { db } = engine
+  return {
+    examine: () => examine(engine),
+    async countAged(limit) {
+      let count = 0
+      for (const table of sealedTables) {
+        const keys = await table.listKeys(db)
+        // Only a table with an older key in it is read row by row.
+        if (keys.every((fingerprint) => fingerprint === sealer.current)) continue
+        count += (await table.list(db, sealer, null, limit)).length
+      }
+      return count
+    },
+    countConnections: () => countConnections(db),
+    listTroubled: (limit) => listTroubled(db, limit),
+  }
+}
+
+async function examine({ kind, db }: Engine): Promise<StoreCondition> {
+  // Committed and put on the disk like any other: a full or read-only store says so here and nowhere else.
+  await db
+    .updateTable('meta')
+    .set((row) => ({ value: row.ref('value') }))
+    .where('name', '=', 'mode')
+    .execute()
+  const migrations = await db
+    .selectFrom('schema_migrations')
+    .select('name')
+    .orderBy('number')
+    .execute()
+  const about = kind === 'sqlite' ? await askSqlite(db) : await askPostgres(db)
+  return {
+    engine: kind,
+    ...about,
+    migrations: migrations.map(({ name }) => name),
+    unknownMigrations: Math.max(0, migrations.length - countMigrations()),
+  }
+}
+
+type About = Pick<StoreCondition, 'version' | 'theirTimeMs'>
+
+async function askSqlite(db: Db): Promise<About> {
+  const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db)
+  return { version: rows[0]?.version ?? 'unknown', theirTimeMs: null }
+}
+
+async function askPostgres(db: Db): Promise<About> {
+  const { rows } = await sql<{ version: string; now: number }>`
+    select current_setting('server_version') as version, clock_timestamp() as now
+  `.execute(db)
+  return { version: rows[0]?.version ?? 'unknown', theirTimeMs: rows[0]?.now ?? null }
+}
+
+async function countConnections(db: Db): Promise<Readonly<Record<StoredStatus, number>>> {
+  const rows = await db
+    .selectFrom('connections')
+    .select(['status', ({ fn }) => fn.countAll().as('count')])
+    .groupBy('status')
+    .execute()
+  const counts = { active: 0, invalidated: 0, pending_mfa: 0, revoked: 0, deleting: 0 }
+  // PostgreSQL counts in int8, which comes as text.
+  for (const { status, count } of rows) counts[status] = Number(count)
+  return counts
+}
+
+function listTroubled(db: Db, limit: number): Promise<readonly TroubledConnection[]> {
+  return db
+    .selectFrom('connections')
+    .innerJoin('users', 'users.id', 'connections.user_id')
+    .select([
+      'connections.id as id',
+      'users.email as email',
+      'connections.provider as provider',
+      'connections.institution_name as institutionName',
+    ])
+    .select((row) =>
+      row.ref('connections.status').$castTo<TroubledConnection['status']>().as('status'),
+    )
+    .where('connections.status', '<>', 'active')
+    .orderBy('connections.created_at')
+    .orderBy('connections.id')
+    .limit(limit)
+    .execute()
+}

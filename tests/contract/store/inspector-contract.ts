@@ -1,0 +1,103 @@
+/** What the port promises to operators who look at the store as a whole. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ConnectionStatus } from '#contract/resources.ts'
+import type { Store } from '#store/port.ts'
+import { keyA, keyB, type Place } from './place.ts'
+import { addGrant, addLink, addLogin, addUser, now } from './rows.ts'
+
+export function testInspector(makePlace: () => Promise<Place>): void {
+  const inPlace = (work: (place: Place) => Promise<void>) => async () => {
+    const place = await makePlace()
+    try {
+      await work(place)
+    } finally {
+      await place.remove()
+    }
+  }
+  const inStore = (work: (store: Store, place: Place) => Promise<void>) =>
+    inPlace(async (place) => {
+      const store = await place.open()
+      try {
+        await work(store, place)
+      } finally {
+        await store.close()
+      }
+    })
+
+  test(
+    'the store tells engine, version and migrations, and takes the write that proves it writable',
+    inStore(async (store) => {
+      const before = Date.now()
+      const condition = await store.inspector.examine()
+      assert.match(condition.version, /^\d+\.\d+/)
+      assert.equal(condition.migrations[0], '0001_store')
+      assert.equal(condition.unknownMigrations, 0)
+      if (condition.engine === 'sqlite') assert.equal(condition.theirTimeMs, null)
+      else assert.ok(Math.abs((condition.theirTimeMs ?? 0) - before) < 60_000)
+    }),
+  )
+
+  test(
+    'connections are counted by status, and those in trouble are listed with whose they are, oldest first',
+    inStore(async (store) => {
+      const statuses: ConnectionStatus[] = ['revoked', 'active', 'pending_mfa', 'invalidated']
+      const made: Awaited<ReturnType<typeof addLink>>[] = []
+      for (const [index, status] of statuses.entries()) {
+        made.push(await addLink(store, { status, createdAt: now + index }))
+      }
+      const gone = await addLink(store, { createdAt: now - 1 })
+      await store.connections.setStatus(gone.connection.id, 'deleting')
+      const listed = [gone, ...made].filter(({ connection }) => connection !== made[1]?.connection)
+      const troubled = await store.inspector.listTroubled(10)
+      assert.deepEqual(
+        troubled,
+        listed.map(({ user, connection }) => ({
+          id: connection.id,
+          email: user.email,
+          provider: 'akahu',
+          institutionName: 'Kōwhai Bank',
+          status: connection === gone.connection ? 'deleting' : connection.status,
+        })),
+      )
+      assert.deepEqual(await store.inspector.listTroubled(2), troubled.slice(0, 2))
+      assert.deepEqual(await store.inspector.countConnections(), {
+        active: 1,
+        invalidated: 1,
+        pending_mfa: 1,
+        revoked: 1,
+        deleting: 1,
+      })
+    }),
+  )
+
+  test(
+    'rows that a rotation could not seal again are counted, and none where every row is under the first key',
+    inPlace(async (place) => {
+      const first = await place.open({ encryptionKeys: [keyA] })
+      const user = await addUser(first)
+      for (const secret of ['one', 'two', 'three']) await addLogin(first, user.id, secret)
+      await addGrant(first, user.id)
+      assert.equal(await first.inspector.countAged(10), 0)
+      await first.close()
+      // A secret in another row than its own does not open: two of the three stay under their key.
+      await place.tamper(
+        'update logins set secret = (select secret from logins order by id limit 1)',
+      )
+      const second = await place.open({ encryptionKeys: [keyB, keyA] })
+      const deadline = performance.now() + 5000
+      while ((await second.inspector.countAged(10)) > 2 && performance.now() < deadline) {}
+      assert.equal(await second.inspector.countAged(10), 2)
+      assert.equal(await second.inspector.countAged(1), 1)
+      await second.close()
+    }),
+  )
+
+  test(
+    'a store that a newer version has migrated meanwhile says so',
+    inStore(async (store, place) => {
+      await place.tamper("insert into schema_migrations values (9999, '9999_future', 'x')")
+      assert.equal((await store.inspector.examine()).unknownMigrations, 1)
+    }),
+  )
+}
