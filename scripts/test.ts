@@ -10,12 +10,13 @@ const suites: Record<string, string[]> = {
     'src/**/*.test.ts',
     'sandbox/**/*.test.ts',
     'cli/**/*.test.ts',
-    'tests/{contract,request,adapters,faults,fuzz,sandbox,tidy}/**/*.test.ts',
+    'tests/{conformance,contract,request,adapters,faults,fuzz,sandbox,tidy}/**/*.test.ts',
     'tests/*.test.ts',
   ],
   unit: ['src/**/*.test.ts', 'cli/**/*.test.ts', 'tests/tidy/**/*.test.ts'],
   cluster: ['tests/cluster/**/*.test.ts'],
   browser: ['tests/e2e/**/*.test.ts'],
+  conformance: ['tests/conformance/**/*.test.ts'],
 }
 const [name = 'all', ...rest] = process.argv.slice(2)
 const patterns = suites[name]
