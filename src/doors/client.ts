@@ -2,10 +2,10 @@
  * What is known of a client before it is identified: its address behind trusted proxies, the name of its request, and
  * whether it is still there.
  */
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tokenPrefix } from '#gate/bearer.ts'
 import { toVisitor, type Visitor } from '#gate/throttle.ts'
+import { makeRequestIds } from './request-id.ts'
 
 /** True for the address of a proxy whose `X-Forwarded-For` counts (`TRUST_PROXY`). */
 export type IsTrustedProxy = (address: string) => boolean
@@ -75,12 +75,13 @@ export function makeClients(isTrusted: IsTrustedProxy): (request: IncomingMessag
   }
 }
 
+const nextId = makeRequestIds()
 const sane = /^[A-Za-z0-9._~:@+/=-]{1,128}$/
 
 /** The caller's own `X-Request-Id` if it is sane, else a new one. */
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
-  return typeof given === 'string' && sane.test(given) ? given : randomUUID()
+  return typeof given === 'string' && sane.test(given) ? given : nextId()
 }
 
 /** Why a signal of `departure` was aborted: the client closed the connection before its answer was written. */

@@ -24,6 +24,8 @@ interface Known {
   readonly keyId: KeyId
   readonly expiresAt: number | null
   readonly checkedAt: number
+  /** When its use is to be written down again. */
+  touchAt: number
 }
 
 export interface Identify {
@@ -71,13 +73,15 @@ export function makeIdentify(options: IdentifyOptions): Identify {
       keyId: row.keyId,
       expiresAt: row.expiresAt,
       checkedAt: clock.now(),
+      touchAt: (touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
     }
     if (changes === before) known.set(digest, entry)
     return entry
   }
 
-  function touch(keyId: KeyId, now: number): void {
-    if (now - (touched.get(keyId) ?? 0) < touchEveryMs) return
+  function touch(entry: Known, now: number): void {
+    const { keyId } = entry
+    entry.touchAt = now + touchEveryMs
     touched.set(keyId, now)
     store.keys.touch(keyId, now).catch((error: unknown) => {
       options.onBackgroundFailure('key-last-used', error)
@@ -95,7 +99,7 @@ export function makeIdentify(options: IdentifyOptions): Identify {
 
   function accept(entry: Known, now: number): Caller {
     if (entry.expiresAt !== null && entry.expiresAt <= now) throw apiError('invalid_token')
-    touch(entry.keyId, now)
+    if (now >= entry.touchAt) touch(entry, now)
     return entry.caller
   }
 

@@ -1,6 +1,7 @@
 /**
  * How the lane writes: one `writeHead` with a flat list of headers, one `end` with prepared bytes. It decides nothing.
  */
+import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import type { ApiError } from '#contract/errors.ts'
 import { toEnvelope } from '#contract/errors.ts'
@@ -19,6 +20,9 @@ export interface ReplyFacts {
 
 /** Specification, common headers: calls without accountId keep working until then. */
 const sunset = 'Wed, 01 Sep 2027 00:00:00 GMT'
+
+/** Beyond this copying the body costs more than it saves. */
+const maxTextLength = 8192
 
 export interface ReplyWriter {
   ok(response: ServerResponse, facts: ReplyFacts, body: Uint8Array, truncated: boolean): void
@@ -49,6 +53,19 @@ export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWrite
     return headers
   }
 
+  // Head and body leave together when both are text, which saves a tenth of a small answer; the text goes with its bytes.
+  const texts = new WeakMap<Uint8Array, string>()
+  function textOf(body: Uint8Array): string | null {
+    if (body.length > maxTextLength) return null
+    let text = texts.get(body)
+    if (text === undefined) {
+      if (!isAscii(body)) return null
+      text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
+      texts.set(body, text)
+    }
+    return text
+  }
+
   return {
     ok(response, facts, body, truncated) {
       const headers = commonHeaders(facts, body.length)
@@ -56,7 +73,9 @@ export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWrite
       if (response.destroyed) return
       if (truncated) headers.push('X-Service-Truncated', 'true')
       response.writeHead(200, headers)
-      response.end(body)
+      const text = facts.cache === 'HIT' ? textOf(body) : null
+      if (text === null) response.end(body)
+      else response.end(text, 'latin1')
     },
     error(response, facts, error) {
       const body = Buffer.from(JSON.stringify(toEnvelope(error)))

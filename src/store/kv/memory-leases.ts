@@ -1,6 +1,6 @@
 /**
  * Places among those in flight, counted in this process. They need no expiry here: whoever holds one dies with the
- * counter. It holds one number per key in use, so it is bounded by the requests in flight.
+ * counter. It holds one number per key in use, and a few thousand idle ones at most.
  */
 import type { Lease, LeaseStore } from '../kv-port.ts'
 
@@ -22,28 +22,42 @@ export const leasesTaken: Acquired = { lease: null, retryMs: 1000 }
 /** The answer where a limit of 0 turns the limit off. */
 export const freeLease: Acquired = { lease: { release() {} } }
 
+/** One key's requests in flight. */
+interface Places {
+  taken: number
+}
+
+/** Keys without a request in flight are forgotten together, once there are so many keys. */
+const sweepAt = 4096
+
 /** Opens with nothing in flight. */
 export function makeMemoryLeases(): MemoryLeases {
-  const inFlight = new Map<string, number>()
+  const inFlight = new Map<string, Places>()
+  let nextSweep = sweepAt
 
-  function release(key: string): void {
-    const count = inFlight.get(key) ?? 0
-    if (count > 1) inFlight.set(key, count - 1)
-    else inFlight.delete(key)
+  // A key that came and went with each of its requests would make the map build itself anew every few requests.
+  function open(key: string): Places {
+    if (inFlight.size >= nextSweep) {
+      for (const [name, { taken }] of inFlight) if (taken === 0) inFlight.delete(name)
+      nextSweep = Math.max(sweepAt, inFlight.size * 2)
+    }
+    const places: Places = { taken: 0 }
+    inFlight.set(key, places)
+    return places
   }
 
   return {
     acquire(key, limit) {
       if (limit === 0) return freeLease
-      const count = inFlight.get(key) ?? 0
-      if (count >= limit) return leasesTaken
-      inFlight.set(key, count + 1)
+      const places = inFlight.get(key) ?? open(key)
+      if (places.taken >= limit) return leasesTaken
+      places.taken += 1
       let held = true
       return {
         lease: {
           release() {
             // A second release of the same lease must not free somebody else's place.
-            if (held) release(key)
+            if (held) places.taken -= 1
             held = false
           },
         },

@@ -49,7 +49,8 @@ export function makeMemoryWindows(clock: Clock, maxKeys = defaultMaxKeys): Memor
 
     giveBack(key, limit, windowMs) {
       if (limit === 0) return
-      const window = windows.get(key)
+      // Whoever gives back has just taken: there is no need to call it recently used again.
+      const window = windows.peek(key)
       if (window !== undefined && isRunning(window, clock.now(), windowMs)) window.count -= 1
     },
 

@@ -1,0 +1,17 @@
+/** Proves that ids of requests differ within a process and between processes, and are fit for a header. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeRequestIds } from './request-id.ts'
+
+test('a hundred thousand ids are all different and fit for a header', () => {
+  const next = makeRequestIds()
+  const ids = Array.from({ length: 100_000 }, next)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) assert.match(id, /^[\w-]{12}-[0-9a-f]{8}$/)
+})
+
+test('two makers share no id', () => {
+  const [one, other] = [makeRequestIds(), makeRequestIds()]
+  const ids = Array.from({ length: 1000 }, () => [one(), other()]).flat()
+  assert.equal(new Set(ids).size, ids.length)
+})
