@@ -7,7 +7,8 @@ test('a hundred thousand ids are all different and fit for a header', () => {
   const next = makeRequestIds()
   const ids = Array.from({ length: 100_000 }, next)
   assert.equal(new Set(ids).size, ids.length)
-  for (const id of ids) assert.match(id, /^[\w-]{12}-[0-9a-f]{8}$/)
+  for (const id of ids)
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
 test('two makers share no id', () => {
