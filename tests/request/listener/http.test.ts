@@ -23,8 +23,8 @@ test('RFC 9112 §3.2.2: the absolute form of a request target is the same reques
   const { answers } = await sendRaw(service.baseUrl, get('http://localhost/v1/accounts?limit=0'))
   assert.equal(answers[0]?.status, 400)
   for (const target of [
-    'http://localhost',
-    'http://localhost?/v1/categories',
+    'http://localhost/nothing',
+    'http://localhost/nothing?/v1/categories',
     'ftp://x/v1/categories',
   ]) {
     const unknown = await sendRaw(service.baseUrl, get(target))
@@ -144,5 +144,5 @@ test('a caller’s X-Request-Id is kept when it is sane, else replaced', async (
   }
   assert.equal(await id('abc-123'), 'abc-123')
   assert.notEqual(await id('x'.repeat(129)), 'x'.repeat(129))
-  assert.match((await id('"><script>')) ?? '', /^[0-9a-f-]{36}$/)
+  assert.match((await id('"><script>')) ?? '', /^[\w-]{21}$/)
 })
