@@ -47,6 +47,7 @@ export function makeConsentDesk(deps: ConsentDeps): ConsentDesk {
       const pending = toPending(interaction, client)
       await revokeFormer(deps, decision.userId, client)
       const grantId = await saveGrant(deps, { pending, client, scopes, userId: decision.userId })
+      if (grantId === null) return finish(deps, request, response, refusal)
       await deps.onAllowed({ userId: decision.userId, clientId: client.clientId, scopes })
       return finish(deps, request, response, {
         login: {
@@ -141,6 +142,7 @@ async function revokeFormer(
   for (const grantId of former.slice(kept)) await store.deleteGrant(grantId)
 }
 
+/** Null when the person was deleted meanwhile. */
 async function saveGrant(
   { engine, resource, store, clock }: ConsentDeps,
   facts: {
@@ -149,7 +151,7 @@ async function saveGrant(
     readonly scopes: readonly Scope[]
     readonly userId: string
   },
-): Promise<string> {
+): Promise<string | null> {
   const provider = engine()
   const { pending, client, scopes, userId } = facts
   const grant = new provider.Grant({ accountId: userId, clientId: client.clientId })
@@ -160,7 +162,7 @@ async function saveGrant(
   const now = clock.now()
   const { clientName, redirectHost } = pending
   const agent: AgentFacts = { grantId, clientName, redirectHost, scopes }
-  await store.save({
+  const isKept = await store.save({
     model: 'Agent',
     id: toRowId('Agent', grantId),
     grantId: toRowId('Grant', grantId),
@@ -169,7 +171,7 @@ async function saveGrant(
     createdAt: now,
     expiresAt: now + lifetimes.grant * 1000,
   })
-  return grantId
+  return isKept ? grantId : null
 }
 
 /** The path alone, so that the browser stays at the name that it knows us by. */

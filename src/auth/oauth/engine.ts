@@ -177,7 +177,8 @@ function makePolicy({ interactionPolicy }: EngineModule): interactionPolicy.Defa
         'not_decided',
         'a person has to decide',
         'consent_required',
-        (ctx) => ctx.oidc.result?.consent === undefined,
+        // Or the person was deleted between the decision and the way back.
+        (ctx) => ctx.oidc.result?.consent === undefined || ctx.oidc.grant === undefined,
       ),
     ),
   )

@@ -1,0 +1,146 @@
+/**
+ * The authorization server alone for tests: the real store, the real door, and a consent page of a few lines on which
+ * whoever the cookie `person` names decides. What a service around it adds is tested with the service.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { makeOAuth, type OAuth, type OAuthOptions } from '#auth/oauth/oauth.ts'
+import { isScope } from '#auth/scopes.ts'
+import { oauthDoor } from '#doors/oauth/oauth-door.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { openMemoryKv } from '#store/kv/memory.ts'
+import { openStore } from '#store/open-store.ts'
+import type { Store } from '#store/port.ts'
+import { makeStillClock, type StillClock } from '#tests/support/service.ts'
+
+export interface WorldOptions {
+  readonly clock?: StillClock
+  readonly limits?: OAuthOptions['limits']
+  readonly fetchDocument?: OAuthOptions['fetchDocument']
+  /** Public origins; the listener's own unless told otherwise. */
+  readonly origins?: { readonly base: string; readonly mcp: string; readonly auth: string }
+  /** A PostgreSQL; the embedded store unless told otherwise. */
+  readonly databaseUrl?: string
+}
+
+export interface World {
+  /** Where requests go. */
+  readonly url: string
+  /** What stands in documents. */
+  readonly origins: { readonly base: string; readonly mcp: string; readonly auth: string }
+  readonly store: Store
+  readonly oauth: OAuth
+  readonly clock: StillClock
+  readonly dataDir: string
+  /** What was reported as a failure of ours. */
+  readonly failures: unknown[]
+  /** Clients whose code or token came twice. */
+  readonly reused: string[]
+  addPerson(): Promise<UserId>
+  close(): Promise<void>
+}
+
+const key = new Uint8Array(32).fill(7)
+let people = 0
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const clock = options.clock ?? makeStillClock()
+  const dataDir = await mkdtemp(join(tmpdir(), 'tributary-oauth-'))
+  const store = await openStore({
+    databaseUrl: options.databaseUrl ?? null,
+    dataDir,
+    mode: 'live',
+    encryptionKeys: [key],
+  })
+  const kv = openMemoryKv({ clock, cacheMaxBytes: 1024, cacheMaxEntryBytes: 1024 })
+  let origins = options.origins ?? { base: '', mcp: '', auth: '' }
+  const failures: unknown[] = []
+  const reused: string[] = []
+  const oauth = await makeOAuth({
+    store,
+    origins: () => origins,
+    clock,
+    windows: kv.windows,
+    limits: options.limits ?? { register: 0, token: 0 },
+    addressOf: (request) => String(request.headers['x-test-address'] ?? '203.0.113.9'),
+    secret: key,
+    fetchDocument: options.fetchDocument ?? refuseToFetch,
+    consentPath: '/consent',
+    report: {
+      failed: (error) => failures.push(error),
+      reused: (clientId) => reused.push(clientId),
+      sweepFailed: (error) => failures.push(error),
+    },
+  })
+  const app = Fastify({ exposeHeadRoutes: false, forceCloseConnections: true })
+  await app.register(oauthDoor, { oauth })
+  addConsentPage(app, oauth, clock)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  if (options.origins === undefined) origins = { base: url, mcp: url, auth: url }
+  return {
+    url,
+    origins,
+    store,
+    oauth,
+    clock,
+    dataDir,
+    failures,
+    reused,
+    addPerson: () => addPerson(store, clock),
+    async close() {
+      await app.close()
+      await oauth.close()
+      await kv.close()
+      await store.close()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function refuseToFetch(): Promise<Response> {
+  throw new Error('this world fetches nothing')
+}
+
+async function addPerson(store: Store, clock: StillClock): Promise<UserId> {
+  people += 1
+  const row = await store.users.create({
+    email: `oauth-${process.pid}-${people}@example.test`,
+    timezone: null,
+    plan: 'professional',
+    status: 'active',
+    legacyUntil: null,
+    grandfathered: false,
+    createdAt: clock.now(),
+  })
+  if (row === 'taken') throw new Error('the address is taken')
+  return row.id
+}
+
+/** Shows what waits as JSON, and takes the form of the real page: `scope` as often as wanted, `decision`. */
+function addConsentPage(app: FastifyInstance, oauth: OAuth, clock: StillClock): void {
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  )
+  app.get('/consent/:uid', async ({ raw }, reply) => {
+    const pending = await oauth.consent.find(raw, reply.raw)
+    return reply.code(pending === null ? 410 : 200).send(pending ?? {})
+  })
+  app.post('/consent/:uid', async ({ raw, body }, reply) => {
+    const form = body as URLSearchParams
+    const userId = /(?:^|; )person=([\w-]+)/.exec(raw.headers.cookie ?? '')?.[1] as UserId
+    if ((await oauth.consent.find(raw, reply.raw)) === null) return reply.code(410).send({})
+    const next =
+      form.get('decision') === 'allow'
+        ? await oauth.consent.allow(raw, reply.raw, {
+            userId,
+            scopes: form.getAll('scope').filter(isScope),
+            signedInAt: clock.now(),
+          })
+        : await oauth.consent.deny(raw, reply.raw)
+    return reply.redirect(next, 303)
+  })
+}
