@@ -1,9 +1,12 @@
 /**
- * The demo of sandbox mode: one user per plan, linked to everybody healthy in the emulators, with a key that stays the
- * same over restarts. The keys open nothing but made-up data, so they may be kept in a file beside the sandbox's store.
+ * The demo of sandbox mode: one user per plan, linked to everybody healthy in the emulators, with a key and a password
+ * that stay the same over restarts. They open nothing but made-up data, so they may be kept in a file beside the
+ * sandbox's store.
  */
+import { randomInt } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makePasswords } from '#auth/accounts/password.ts'
 import { hashKey, isKeyShaped, mintKey } from '#auth/keys.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -19,6 +22,8 @@ export interface DemoUser {
 
 export interface Demo {
   readonly users: readonly DemoUser[]
+  /** Every demo user signs in with it. */
+  readonly password: string
   /** A banking connection of the first user, and an account on it, for the printed request. */
   readonly connectionId: ConnectionId
   readonly accountId: AccountId
@@ -39,17 +44,20 @@ const plans = ['professional', 'developer'] as const
 export async function prepareDemo(deps: DemoDeps): Promise<Demo> {
   const file = join(deps.folder, 'demo-keys.json')
   const remembered = await readKeys(file)
+  const password = isPassword(remembered.password) ? remembered.password : makePassword()
   const users: DemoUser[] = []
   for (const plan of plans) {
     const user = await findUser(deps, plan)
     for (const credentials of deps.sandbox.person('healthy')) {
       await deps.links.linkConnections(user.id, credentials)
     }
+    await givePassword(deps, user.id, password)
     const key = await findKey(deps, user.id, remembered[plan])
     users.push({ plan, email: user.email, key })
   }
-  await writeKeys(file, Object.fromEntries(users.map((user) => [user.plan, user.key])))
-  return { users, ...(await findExample(deps)) }
+  const keys = Object.fromEntries(users.map((user) => [user.plan, user.key]))
+  await writeKeys(file, { ...keys, password })
+  return { users, password, ...(await findExample(deps)) }
 }
 
 async function findUser(deps: DemoDeps, plan: DemoUser['plan']): Promise<UserRow> {
@@ -67,6 +75,29 @@ async function findUser(deps: DemoDeps, plan: DemoUser['plan']): Promise<UserRow
   })
   if (made === 'taken') throw new Error(`${email} was taken meanwhile`)
   return made
+}
+
+/** Sets it where it is not the user's already: setting it ends their sessions. */
+async function givePassword({ store }: DemoDeps, userId: UserId, password: string): Promise<void> {
+  const passwords = makePasswords()
+  const stored = await store.sessions.findPassword(userId)
+  if (stored !== null && (await passwords.check(password, stored))) return
+  await store.sessions.setPassword(userId, await passwords.hash(password))
+  await store.sessions.deleteAll(userId)
+}
+
+/** Without letters and digits that look alike: it is typed from a terminal. */
+const passwordLetters = 'abcdefghjkmnpqrstuvwxyz23456789'
+
+/** Twelve characters in three groups, e.g. `k7dm-x2pq-9ntr`. */
+function makePassword(): string {
+  const group = () =>
+    Array.from({ length: 4 }, () => passwordLetters[randomInt(passwordLetters.length)]).join('')
+  return [group(), group(), group()].join('-')
+}
+
+function isPassword(remembered: unknown): remembered is string {
+  return typeof remembered === 'string' && /^(?:[a-z2-9]{4}-){2}[a-z2-9]{4}$/.test(remembered)
 }
 
 /** The remembered key if it still opens this user's data, else a new one. */

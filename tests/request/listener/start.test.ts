@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
+import { makeJar } from '#tests/support/jar.ts'
 import { type Ending, type Started, startProcess } from '#tests/support/process.ts'
 
 let folder: string
@@ -57,6 +58,19 @@ test('the printed request returns transactions', async () => {
   const answer = await get(line[2] ?? '', line[1])
   assert.equal(answer.status, 200)
   assert(JSON.parse(answer.body).data.length > 0)
+})
+
+test('the printed demo sign-in opens the printed dashboard', async () => {
+  const browser = makeJar(running.printed('Dashboard'))
+  const page = await browser.get('/sign-in')
+  const email = running.printed('E-mail')
+  const entered = await browser.post('/sign-in', {
+    ...page.hidden,
+    email,
+    password: running.printed('Password'),
+  })
+  assert.equal(entered.status, 303)
+  assert.ok((await browser.get('/')).text.includes(email))
 })
 
 test('the printed addresses answer; health is on the admin listener and never on the public one', async () => {
@@ -146,8 +160,10 @@ test('after a stop: the same data with another ENCRYPTION_KEY or in the other mo
     .ended
   assertOneLine(wrongMode, /made in sandbox mode and does not open in live mode/)
   const key = running.printed('professional')
+  const password = running.printed('Password')
   running = startProcess({ DATA_DIR: folder })
   await running.ready()
   assert.equal(running.printed('professional'), key)
+  assert.equal(running.printed('Password'), password)
   assert.equal((await get(`${running.printed('REST API')}/accounts`, key)).status, 200)
 })
