@@ -21,7 +21,7 @@ function assertNotFound(answer: WireAnswer, what: string): void {
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
     assert.match(answer.headers[name] ?? '', /^\d+$/, `${what} ${name}`)
   }
-  assert.match(answer.headers['x-request-id'] ?? '', /^[\w-]{21}$/, what)
+  assert.match(answer.headers['x-request-id'] ?? '', /^[0-9a-f-]{36}$/, what)
   if (what.startsWith('HEAD')) {
     assert.equal(answer.text, '', what)
     return
