@@ -1,6 +1,6 @@
 /**
- * Runs one of the suites with node:test: `unit` (beside the code), `cluster`, `browser`, or all that needs nothing but
- * npm (no argument).
+ * Runs one of the suites with node:test: `unit` (beside the code), `conformance`, `cluster`, `browser`, or all that needs
+ * nothing but npm (no argument).
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'

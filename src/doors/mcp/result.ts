@@ -20,25 +20,30 @@ export function toResult(
   answer: Answer,
   maxBytes: number,
 ): CallToolResult {
-  const whole = JSON.parse(Buffer.from(answer.body).toString('utf8')) as Page
-  // Written twice, the second time escaped, a body grows to less than four times its size: most pages are let through.
-  const fits = maxBytes === 0 || frameBytes + 4 * answer.body.length <= maxBytes
-  const page = fits ? whole : fit(operation, whole, maxBytes)
-  const about = { isCut: page !== whole, isTruncated: answer.truncated }
-  return toContent(page, describe(operation, page, about))
+  const json = utf8.decode(answer.body)
+  const whole = JSON.parse(json) as Page
+  const text = visible(json)
+  const size = frameBytes + answer.body.length + literalBytes(text)
+  const page = maxBytes === 0 || size <= maxBytes ? whole : shorten(operation, whole, maxBytes)
+  const isCut = page !== whole
+  const line = describe(operation, page, { isCut, isTruncated: answer.truncated })
+  return toContent(page, isCut ? visible(JSON.stringify(page)) : text, line)
 }
+
+const utf8 = new TextDecoder()
 
 /** The result of a call that failed: the envelope of REST, and when to try again. */
 export function toErrorResult(error: ApiError): CallToolResult {
   const wait = error.retryAfterSeconds
   const line = wait === null ? 'The call failed.' : `The call failed: retry after ${wait} s.`
-  return { ...toContent(toEnvelope(error), line), isError: true }
+  const envelope = toEnvelope(error)
+  return { ...toContent(envelope, visible(JSON.stringify(envelope)), line), isError: true }
 }
 
-function toContent(body: object, line: string): CallToolResult {
+function toContent(body: object, text: string, line: string): CallToolResult {
   return {
     content: [
-      { type: 'text', text: visible(JSON.stringify(body)) },
+      { type: 'text', text },
       { type: 'text', text: line },
     ],
     structuredContent: { ...body },
@@ -62,13 +67,14 @@ function visible(json: string): string {
 const frameBytes = 700
 
 /** Drops rows from the end until both copies of the page fit; at least one row stays. */
-function fit(operation: ToolOperation, page: Page, maxBytes: number): Page {
+function shorten(operation: ToolOperation, page: Page, maxBytes: number): Page {
   const { data, pagination } = page
-  if (pagination === undefined || data.length < 2) return page
+  if (pagination === undefined) return page
   let used = frameBytes
   let rows = 0
   for (const row of data) {
-    used += Buffer.byteLength(JSON.stringify(row)) + literalBytes(row) + 2
+    const json = JSON.stringify(row)
+    used += Buffer.byteLength(json) + literalBytes(visible(json))
     if (used > maxBytes && rows > 0) break
     rows += 1
   }
@@ -81,9 +87,9 @@ function fit(operation: ToolOperation, page: Page, maxBytes: number): Page {
   }
 }
 
-/** Bytes of a value's JSON inside a JSON string. */
-function literalBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(visible(JSON.stringify(value))))
+/** Bytes of a text inside a JSON string, quotes included. */
+function literalBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text))
 }
 
 interface About {
