@@ -33,19 +33,25 @@ export async function tryProperty(
       return report(kind, world, draw, {
         drawn: bursts.burst,
         holds: (requests) => bursts.play(requests, false),
-        requestsOf: (requests) => requests,
+        // Most failures need one request of the burst alone: then the others are not worth showing.
+        async requestsOf(requests) {
+          for (const one of requests) {
+            if (await fails(() => bursts.play([one], false))) return [one]
+          }
+          return requests
+        },
       })
     case 'faults':
       return report(kind, world, draw, {
         drawn: fc.tuple(bursts.soundBurst, drawnFaults),
         holds: ([requests, faults]) => withFaults(world, faults, () => bursts.play(requests, true)),
-        requestsOf: ([requests]) => requests,
+        requestsOf: async ([requests]) => requests,
       })
     case 'sockets':
       return report(kind, world, draw, {
         drawn: anyChoreography(soundRequest(readDescription(world.document))),
         holds: (play) => playChoreography(world, bursts.judge, play, answerTimeoutMs),
-        requestsOf: ({ requests }) => requests,
+        requestsOf: async ({ requests }) => requests,
       })
   }
 }
@@ -53,7 +59,17 @@ export async function tryProperty(
 interface Parts<Drawn> {
   readonly drawn: fc.Arbitrary<Drawn>
   readonly holds: (drawn: Drawn) => Promise<void>
-  readonly requestsOf: (drawn: Drawn) => readonly FuzzRequest[]
+  /** The requests that matter in a case that failed. */
+  readonly requestsOf: (drawn: Drawn) => Promise<readonly FuzzRequest[]>
+}
+
+async function fails(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work()
+    return false
+  } catch {
+    return true
+  }
 }
 
 /** A giant request stays readable. */
@@ -86,13 +102,12 @@ async function report<Drawn>(
   if (!details.failed) return null
   const [drawn] = details.counterexample ?? []
   const { errorInstance } = details
+  const requests = drawn === undefined ? [] : await parts.requestsOf(drawn)
   return [
     errorInstance instanceof Error ? errorInstance.message : String(errorInstance),
     `after ${details.numRuns} draws and ${details.numShrinks} steps of shrinking; the smallest case:`,
     JSON.stringify(drawn)?.slice(0, maxShown),
-    ...(drawn === undefined
-      ? []
-      : parts.requestsOf(drawn).map((one) => toShell(world, one).slice(0, maxShown))),
+    ...requests.map((one) => toShell(world, one).slice(0, maxShown)),
     `again: npm run fuzz -- --kind ${kind} --seed ${draw.seed} --path ${details.counterexamplePath}`,
   ].join('\n')
 }
