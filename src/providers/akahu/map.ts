@@ -14,6 +14,7 @@ import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { currencyDigits, parseCurrency } from '#kernel/money.ts'
 import { type Micros, parseInstant, toIso } from '#kernel/time.ts'
+import { hideNumber } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import { loginOf, type WireAccount } from './accounts.ts'
 import { fromNzfcc, fromType, isKnownCode } from './categories.ts'
@@ -42,9 +43,6 @@ const accountTypes: ReadonlyMap<string, AccountType> = new Map([
 
 /** Reading R24: more fraction digits than this in a balance are the noise of binary floats. */
 const maxBalanceDigits = 6
-
-/** Longer than any account number there is (an IBAN has 34 characters). */
-const maxNumberDigits = 40
 
 /** Groups the accounts of a token into connections: one per login at one institution. */
 export function toConnections(
@@ -104,7 +102,11 @@ function toAccount(account: WireAccount, note: Note): DiscoveredAccount {
   return {
     upstreamId: upstreamId(account._id),
     previousUpstreamId: former === null ? null : upstreamId(former),
-    name: hideNumber(account.name, account.formatted_account ?? ''),
+    name: hideNumber(
+      account.name,
+      account.formatted_account ?? '',
+      maskNumber(account.formatted_account ?? null),
+    ),
     type: type ?? 'other',
     accountNumber: maskNumber(account.formatted_account ?? null),
     currency: toCurrency(account, note),
@@ -115,13 +117,6 @@ function toAccount(account: WireAccount, note: Note): DiscoveredAccount {
 export function maskNumber(number: string | null): string | null {
   const digits = number?.replace(/[^0-9]/g, '') ?? ''
   return digits.length < 4 ? null : `xxxx${digits.slice(-4)}`
-}
-
-/** Some people and banks call an account by its number, with its dashes or without: only the mask is shown. */
-function hideNumber(name: string, number: string): string {
-  const digits = number.replace(/[^0-9]/g, '')
-  if (digits.length <= 4 || digits.length > maxNumberDigits) return name
-  return name.replace(new RegExp([...digits].join('[\\s-]*'), 'g'), maskNumber(number) ?? '')
 }
 
 /** Reading R24b: none is NZD. What is no ISO code (points of a loyalty scheme) is `XXX`, "no currency" of ISO 4217. */

@@ -232,3 +232,12 @@ test('R20: a balance that cannot be read is three nulls', () => {
     assert.deepEqual(toBalance(row, reference), nulls)
   }
 })
+
+test('an account that is called by its number shows the mask in its name too', () => {
+  const account = {
+    account_id: 'a1',
+    nickname: 'Rent 1034 8821',
+    account_number: '10348821',
+  } as Parameters<typeof toDiscoveredAccount>[0]
+  assert.equal(toDiscoveredAccount(account, 'AUD').name, 'Rent xxxx8821')
+})

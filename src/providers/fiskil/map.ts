@@ -10,6 +10,7 @@ import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { parseCurrency } from '#kernel/money.ts'
 import { microsPerMs, parseInstant } from '#kernel/time.ts'
+import { hideNumber } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount } from '../port.ts'
 import { malformed } from './refusal.ts'
 
@@ -74,7 +75,7 @@ export function toDiscoveredAccount(account: FiskilAccount, currency: string): D
   return {
     upstreamId: upstreamId(account.account_id),
     previousUpstreamId: null,
-    name: name ?? 'Account',
+    name: hideNumber(name ?? 'Account', account.account_number ?? '', maskNumber(account)),
     type: toAccountType(account),
     accountNumber: maskNumber(account),
     currency,

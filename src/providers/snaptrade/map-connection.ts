@@ -5,6 +5,7 @@
 import type { AccountType } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import { microsPerMs, parseDay, parseInstant, toIso } from '#kernel/time.ts'
+import { hideNumber } from '../account-number.ts'
 import type { DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import type { WireAccount, WireAuthorization } from './wire.ts'
 
@@ -37,7 +38,11 @@ function toAccount(account: WireAccount, currency: string): DiscoveredAccount {
   return {
     upstreamId: upstreamId(account.id),
     previousUpstreamId: null,
-    name: hideNumber(firstText([account.name, fallback]) ?? 'Account', account.number ?? ''),
+    name: hideNumber(
+      firstText([account.name, fallback]) ?? 'Account',
+      account.number ?? '',
+      maskNumber(account.number ?? ''),
+    ),
     type: toAccountType(account),
     accountNumber,
     currency,
@@ -73,11 +78,6 @@ export function toAccountType(
 export function maskNumber(number: string): string | null {
   const real = number.replace(/[^0-9A-Za-z]+/g, '').replace(/^x{2,}/i, '')
   return real.length < 4 ? null : `xxxx${real.slice(-4)}`
-}
-
-/** Some brokers put the account number into the name: there too only its mask is shown. */
-function hideNumber(name: string, number: string): string {
-  return number.length > 4 ? name.replaceAll(number, maskNumber(number) ?? 'xxxx') : name
 }
 
 /**
