@@ -29,6 +29,8 @@ export type Show =
     }
   | { readonly kind: 'record'; readonly note?: string }
   | { readonly kind: 'done'; readonly text: string }
+  /** What the doctor found; an `error` in it ends the command with 1. */
+  | { readonly kind: 'diagnosis' }
 
 export interface Command extends Words {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -261,12 +263,26 @@ const connections: readonly Command[] = [
   },
 ]
 
+const doctor: readonly Command[] = [
+  {
+    noun: 'doctor',
+    verb: '',
+    summary: 'look at everything the server stands on, and say what to do',
+    places: [],
+    flags: [],
+    method: 'GET',
+    path: '/admin/doctor',
+    show: { kind: 'diagnosis' },
+  },
+]
+
 /** In the order of the help text. */
 export const commands: readonly Command[] = [
   ...users,
   ...plans,
   ...keys,
   ...connections,
+  ...doctor,
   ...sandboxCommands,
 ]
 

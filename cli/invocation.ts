@@ -55,7 +55,7 @@ export function parseInvocation(args: readonly string[]): Invocation {
   const command = own.find((candidate) => isVerb(candidate.verb, words))
   if (command !== undefined) {
     if (asksHelp) return { kind: 'help', text: commandHelp(command) }
-    const rest = words.slice(command.verb.split(' ').length)
+    const rest = words.slice(wordsOf(command.verb).length)
     return parseCommand(command, rest, general.has('--json'))
   }
   const verb = words[0]
@@ -67,8 +67,13 @@ export function parseInvocation(args: readonly string[]): Invocation {
   throw new UsageError(problem, nounHelp(noun))
 }
 
+/** None for a noun that is a command by itself. */
+function wordsOf(verb: string): readonly string[] {
+  return verb === '' ? [] : verb.split(' ')
+}
+
 function isVerb(verb: string, words: readonly string[]): boolean {
-  return verb.split(' ').every((word, index) => word === words[index])
+  return wordsOf(verb).every((word, index) => word === words[index])
 }
 
 function parseCommand(command: Command, args: readonly string[], json: boolean): Invocation {

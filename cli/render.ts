@@ -2,6 +2,8 @@
  * Answers for people: aligned tables and records. Texts that come from providers are made harmless for terminals.
  */
 import type { Show } from './commands.ts'
+import { renderDiagnosis } from './diagnosis.ts'
+import { harmless } from './harmless.ts'
 
 /** The text for standard output, its last newline included. */
 export function render(show: Show, answer: unknown): string {
@@ -12,6 +14,8 @@ export function render(show: Show, answer: unknown): string {
       const note = show.note === undefined ? '' : `\n${show.note}\n`
       return `${renderRecord(toRecord(answer))}${note}`
     }
+    case 'diagnosis':
+      return renderDiagnosis(answer)
     default: {
       const rows = toRecord(answer)[show.rows]
       if (!Array.isArray(rows) || rows.length === 0) return `${show.empty}\n`
@@ -53,9 +57,4 @@ function toCell(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return harmless(text)
-}
-
-/** Without control characters and without those that turn the direction of writing. */
-export function harmless(text: string): string {
-  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '?')
 }

@@ -1,10 +1,12 @@
 /**
- * One run of the command: parse, call, show. Exit codes: 0 done, 1 refused, 2 wrong usage. With `--json` standard output
+ * One run of the command: parse, call, show. Exit codes: 0 done, 1 refused (or found broken), 2 wrong usage. With `--json` standard output
  * holds one JSON document or nothing, and a refusal is an envelope on standard error.
  */
 import packageFile from '../package.json' with { type: 'json' }
+import { isBroken } from './diagnosis.ts'
+import { harmless } from './harmless.ts'
 import { type Invocation, parseInvocation, UsageError } from './invocation.ts'
-import { harmless, render } from './render.ts'
+import { render } from './render.ts'
 import { callServer, type Environment, type ErrorEnvelope, findServer, Refusal } from './server.ts'
 
 export interface Terminal {
@@ -21,8 +23,7 @@ export interface Terminal {
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
   const asksJson = args.includes('--json')
   try {
-    await execute(parseInvocation(args), terminal)
-    return 0
+    return await execute(parseInvocation(args), terminal)
   } catch (error) {
     if (error instanceof UsageError) {
       terminal.err(`tributary: ${error.message}\n${error.usage.trimEnd()}\n`)
@@ -34,14 +35,28 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-async function execute(invocation: Invocation, terminal: Terminal): Promise<void> {
-  if (invocation.kind === 'help') return terminal.out(invocation.text)
-  if (invocation.kind === 'version') return terminal.out(`tributary ${packageFile.version}\n`)
+async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 1> {
+  if (invocation.kind === 'help') {
+    terminal.out(invocation.text)
+    return 0
+  }
+  if (invocation.kind === 'version') {
+    terminal.out(`tributary ${packageFile.version}\n`)
+    return 0
+  }
   if (invocation.kind === 'sandbox') {
     // Loaded here alone: no other command needs the emulators.
     const { runSandbox } = await import('./sandbox.ts')
-    return runSandbox(invocation.start, terminal)
+    await runSandbox(invocation.start, terminal)
+    return 0
   }
+  return callAndShow(invocation, terminal)
+}
+
+async function callAndShow(
+  invocation: Extract<Invocation, { kind: 'call' }>,
+  terminal: Terminal,
+): Promise<0 | 1> {
   const { command, json, path, secretField } = invocation
   const server = await findServer(terminal.environment, terminal.workingDirectory)
   const body =
@@ -54,6 +69,7 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<void
   })
   // A call without an answer (204) still prints a document: scripts parse what they asked for.
   terminal.out(json ? `${JSON.stringify(answer ?? {})}\n` : render(command.show, answer))
+  return command.show.kind === 'diagnosis' && isBroken(answer) ? 1 : 0
 }
 
 /** Outside sandbox mode the paths of the sandbox do not exist. */

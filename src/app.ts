@@ -36,6 +36,7 @@ import type { Store } from '#store/port.ts'
 import { makeSealer } from '#store/seal.ts'
 import { openAuthorization } from './authorization.ts'
 import { type Config, type Origins, toOrigins } from './config.ts'
+import { makeExamination } from './examination.ts'
 import { listenerTimes, makePublicServer } from './public-server.ts'
 import type { Secrets } from './settings/secrets.ts'
 import type { Log } from './telemetry/log.ts'
@@ -102,7 +103,7 @@ export async function openApp(given: AppOptions): Promise<App> {
   const river = makeRiver({ ...options, ...foundation, origins: () => origins, tokens })
   const sessions = makeSessions({ store, clock: options.clock })
   let draining = false
-  const admin = makeAdmin({ ...options, ...foundation }, () => draining)
+  const admin = makeAdmin({ ...options, ...foundation, origins: () => origins }, () => draining)
   const server = await makePublicServer({
     lane: river.lane,
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
@@ -217,7 +218,9 @@ function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
   })
 }
 
-function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): FastifyInstance {
+type AdminDoorParts = AppOptions & Foundation & { readonly origins: () => Origins }
+
+function makeAdmin(parts: AdminDoorParts, isDraining: () => boolean): FastifyInstance {
   const { config, store, kv, links, clock, log, metrics } = parts
   return makeAdminDoor({
     store,
@@ -230,6 +233,10 @@ function makeAdmin(parts: AppOptions & Foundation, isDraining: () => boolean): F
     setPassword: parts.accounts.setPassword,
     listener: config.adminListener,
     log,
+    examine: makeExamination({
+      ...parts,
+      onFailure: (error) => parts.reports.backgroundFailure('doctor', error),
+    }),
     metrics: { contentType: metrics.contentType, metrics: () => metrics.text() },
     readiness: { checks: { store: () => store.ping(), kv: () => kv.ping() }, isDraining },
     ...(parts.adminExtension === undefined

@@ -96,6 +96,8 @@ export interface Config {
     readonly retentionHours: number
   }
   readonly mcpMaxAnswerBytes: number
+  /** The variables that are set, in the order of the documentation, as they may be shown: secrets masked. */
+  readonly given: readonly { readonly name: SettingName; readonly shown: string }[]
   /** What an operator should know although it stops nothing; one sentence each, without secrets. */
   readonly warnings: readonly string[]
 }
@@ -129,7 +131,11 @@ export function readConfig(
   const config = compose(values, { sandbox, providers, workingDirectory })
   problems.push(...findContradictions(config, given))
   if (problems.length > 0) throw new ConfigError(problems)
-  return deepFreeze({ ...config, warnings: findWarnings(config, given, environment) })
+  return deepFreeze({
+    ...config,
+    given: listGiven(environment),
+    warnings: findWarnings(config, given, environment),
+  })
 }
 
 /** The public origins that hold once the listener has its port: what is not configured is the listener's own origin. */
@@ -141,6 +147,14 @@ export function toOrigins(config: Config, port: number = config.listener.port): 
 
 function readText(environment: Environment, name: string): string {
   return environment[name]?.trim() ?? ''
+}
+
+function listGiven(environment: Environment): Config['given'] {
+  return settings.flatMap(([name, { isSecret }]) => {
+    const text = readText(environment, name)
+    if (text === '') return []
+    return [{ name, shown: isSecret || mayHideSecret(text) ? '[secret]' : text }]
+  })
 }
 
 function readValues(environment: Environment, problems: string[]): Values {
@@ -159,8 +173,12 @@ function readValues(environment: Environment, problems: string[]): Values {
 
 /** User-info in a URL and whatever is long may be a secret in the wrong place: it is not shown either. */
 function show(text: string, isSecret: boolean): string {
-  if (isSecret || text.includes('@') || text.length > 80) return 'a value that is not shown here'
+  if (isSecret || mayHideSecret(text)) return 'a value that is not shown here'
   return JSON.stringify(text)
+}
+
+function mayHideSecret(text: string): boolean {
+  return text.includes('@') || text.length > 80
 }
 
 type Given = (name: SettingName) => boolean
@@ -222,7 +240,7 @@ interface Decided {
   readonly workingDirectory: string
 }
 
-function compose(values: Values, decided: Decided): Omit<Config, 'warnings'> {
+function compose(values: Values, decided: Decided): Omit<Config, 'given' | 'warnings'> {
   const { sandbox } = decided
   const dataDir = resolve(decided.workingDirectory, values.DATA_DIR)
   const listener = toListener(values.HOST, values.PORT)

@@ -7,7 +7,7 @@ import { isLoopbackHost, isSameListener } from './listener.ts'
 import { type SettingName, settings } from './settings.ts'
 
 type Given = (name: SettingName) => boolean
-type Draft = Omit<Config, 'warnings'>
+type Draft = Omit<Config, 'given' | 'warnings'>
 
 /** One line per combination that cannot work. */
 export function findContradictions(config: Draft, given: Given): string[] {

@@ -1,6 +1,6 @@
 /**
- * The direction of the rooms: kernel ← contract ← store, providers ← auth, links, resources, events ← gate ← doors ←
- * app. Whoever imports against it, or from a sibling, has put a rule into the wrong room.
+ * The direction of the rooms: kernel ← contract ← store, providers ← auth, links, doctor, resources, events ← gate ←
+ * doors ← app. Whoever imports against it, or from a sibling, has put a rule into the wrong room.
  */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
@@ -15,6 +15,7 @@ const ranks: Readonly<Record<string, number>> = {
   outbound: 2,
   auth: 3,
   links: 3,
+  doctor: 3,
   resources: 3,
   events: 3,
   gate: 4,

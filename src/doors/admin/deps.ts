@@ -4,6 +4,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { PlanSettings } from '#auth/plans.ts'
+import type { Examine } from '#doctor/doctor.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -26,6 +27,8 @@ export interface AdminDoorDeps {
   /** Where the door will listen: on loopback it answers to loopback names alone. */
   readonly listener: { readonly host: string; readonly isLoopback: boolean }
   readonly log: Logger
+  /** Looks at everything this process stands on. */
+  readonly examine: Examine
   /** In Prometheus' text format. */
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> }
   readonly readiness: {

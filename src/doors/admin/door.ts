@@ -7,6 +7,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { makeTokenCheck, refuseForeignHosts } from './admission.ts'
 import { addConnectionRoutes } from './connections.ts'
 import type { AdminDoorDeps } from './deps.ts'
+import { addDoctorRoute } from './doctor.ts'
 import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
 import { addKeyRoutes } from './keys.ts'
 import { addMonitorRoutes } from './monitor.ts'
@@ -68,6 +69,7 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   addUserRoutes(admin, deps)
   addKeyRoutes(admin, deps)
   addConnectionRoutes(admin, deps)
+  addDoctorRoute(admin, deps)
   deps.extension?.(admin)
 }
 

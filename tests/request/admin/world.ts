@@ -2,6 +2,7 @@
  * A whole operators' side for one test: a store of its own on disk, the real adapters pointed at the emulators that the
  * test asks for, the links room and the admin door. The clock stands still until it is moved.
  */
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
@@ -10,6 +11,7 @@ import pino from 'pino'
 import { Registry } from 'prom-client'
 import { type Accounts, makeAccounts } from '#auth/accounts/accounts.ts'
 import { makePasswords, type Passwords } from '#auth/accounts/password.ts'
+import { makeDoctor, realMachine } from '#doctor/doctor.ts'
 import { type AdminDoorDeps, makeAdminDoor } from '#doors/admin/door.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
@@ -26,6 +28,19 @@ import type { Store } from '#store/port.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 
 export const adminToken = 'trib_admin_token_of_the_tests'
+/** Port 9, where nothing listens. */
+const nowhere = 'http://127.0.0.1:9'
+const installation = {
+  version: '0.0.0',
+  mode: 'live',
+  role: 'all',
+  given: [],
+  warnings: [],
+  storeDir: tmpdir(),
+  hasDatabase: false,
+  hasRedis: false,
+  encryptionKeyCount: 1,
+} as const
 export const startOfTests = Date.UTC(2026, 10, 20, 3, 15)
 
 export interface StillClock {
@@ -130,6 +145,17 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     listener: options.listener ?? { host: '127.0.0.1', isLoopback: true },
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     metrics,
+    examine: makeDoctor({
+      store,
+      kv,
+      adapters,
+      clock,
+      installation,
+      machine: realMachine,
+      // Nothing public listens here.
+      origins: () => ({ base: nowhere, mcp: nowhere, auth: nowhere }),
+      onFailure: (_check, error) => assertNever(error),
+    }),
     readiness: {
       checks: { store: check('store', () => store.ping()), kv: check('kv', () => kv.ping()) },
       isDraining: () => readiness.draining,

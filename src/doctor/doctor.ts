@@ -1,0 +1,99 @@
+/**
+ * The doctor: looks at everything this process stands on, all at once and within ten seconds, and says what is wrong
+ * and what to do. It mends nothing and keeps nothing; two who ask at the same time share one look.
+ */
+import type { Clock } from '#kernel/time.ts'
+import type { Adapters } from '#providers/port.ts'
+import type { Kv } from '#store/kv-port.ts'
+import type { Store } from '#store/port.ts'
+import { checkConfiguration, type Installation } from './configuration.ts'
+import { checkConnections } from './connections.ts'
+import { checkFastState } from './fast-state.ts'
+import { type Check, type Diagnosis, type Finding, fault, worstOf } from './finding.ts'
+import { checkDisk, checkEventLoop, type Machine } from './machine.ts'
+import { checkOrigins, type PublicOrigins } from './origins.ts'
+import { checkProvider } from './providers.ts'
+import { checkEncryption, checkStore } from './storage.ts'
+
+export type { Installation } from './configuration.ts'
+export type { Diagnosis, Finding, Verdict } from './finding.ts'
+export { type Machine, realMachine } from './machine.ts'
+
+export interface DoctorDeps {
+  readonly store: Pick<Store, 'inspector'>
+  readonly kv: Pick<Kv, 'ping' | 'isShared'>
+  readonly adapters: Adapters
+  readonly clock: Clock
+  readonly installation: Installation
+  readonly machine: Machine
+  /** Those that hold at the moment. */
+  readonly origins: () => PublicOrigins
+  /** A check that broke for a reason of ours: for the log. */
+  readonly onFailure: (check: string, error: unknown) => void
+  /** Of each check; eight seconds when absent, so that the whole stays below ten. */
+  readonly timeoutMs?: number
+}
+
+export type Examine = () => Promise<Diagnosis>
+
+const defaultTimeoutMs = 8000
+
+/** Makes the doctor's one act. */
+export function makeDoctor(deps: DoctorDeps): Examine {
+  const checks = listChecks(deps)
+  let running: Promise<Diagnosis> | null = null
+
+  async function examine(): Promise<Diagnosis> {
+    const found = await Promise.all(checks.map(([name, check]) => runCheck(deps, name, check)))
+    const findings = found.flat()
+    return { status: worstOf(findings), checks: findings }
+  }
+
+  return () => {
+    running ??= examine().finally(() => {
+      running = null
+    })
+    return running
+  }
+}
+
+/** In the order of the answer. */
+function listChecks(deps: DoctorDeps): readonly (readonly [string, Check])[] {
+  const { installation, machine } = deps
+  const providers = Object.values(deps.adapters).map(
+    (adapter) => [`provider:${adapter.provider}`, checkProvider(adapter, deps.clock)] as const,
+  )
+  return [
+    ['configuration', async () => checkConfiguration(installation)],
+    ['store', checkStore(deps)],
+    ['encryption', checkEncryption(deps)],
+    ['fast-state', checkFastState(deps)],
+    ...providers,
+    ['connections', checkConnections(deps.store)],
+    ['disk', checkDisk(machine, installation)],
+    ['event-loop', checkEventLoop(machine)],
+    ['urls', checkOrigins(deps.origins)],
+  ]
+}
+
+async function runCheck(deps: DoctorDeps, name: string, check: Check): Promise<readonly Finding[]> {
+  const { timeoutMs = defaultTimeoutMs, onFailure } = deps
+  const late = Promise.withResolvers<never>()
+  const patience = new AbortController()
+  const timer = setTimeout(() => {
+    const reason = new DOMException('the check took too long', 'TimeoutError')
+    patience.abort(reason)
+    late.reject(reason)
+  }, timeoutMs)
+  try {
+    return await Promise.race([check(patience.signal), late.promise])
+  } catch (error) {
+    if (patience.signal.aborted) {
+      return [fault(name, `no answer within ${timeoutMs / 1000} s`, 'Look again; see the log')]
+    }
+    onFailure(name, error)
+    return [fault(name, 'it could not be examined', 'The log of the server says why')]
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,11 @@
+/** `GET /admin/doctor`: what is configured, reachable, expired or wrong, and what to do about it. */
+import type { FastifyInstance } from 'fastify'
+import type { AdminDoorDeps } from './deps.ts'
+
+/** Adds `/admin/doctor`. It answers 200 whatever is found: the look itself has worked. */
+export function addDoctorRoute(
+  admin: FastifyInstance,
+  { examine }: Pick<AdminDoorDeps, 'examine'>,
+): void {
+  admin.get('/doctor', () => examine())
+}
