@@ -1,6 +1,7 @@
 /** Home, sign-in, sign-up and sign-out: forms in, pages and redirects out. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { UserId } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
 import {
   renderHome,
   renderNotice,
@@ -21,8 +22,9 @@ interface WithReturn {
 const refusedText = 'The e-mail address or the password is wrong.'
 const slowDownText = (seconds: number) => `Too many attempts. Try again in ${seconds} seconds.`
 
+/** Adds them all. */
 export function addAccountRoutes(scope: FastifyInstance, context: PagesContext): void {
-  const { accounts, sessions, cookies, visits, addressOf } = context
+  const { accounts, sessions, cookies, visits } = context
 
   scope.get('/', async (request, reply) => {
     const visit = await visits.begin(request, reply)
@@ -30,7 +32,36 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
     return context.show(reply, visit, { title: 'Start', body: renderHome(visit.user, facts) })
   })
 
-  function showSignIn(
+  addSignInRoutes(scope, context)
+  addSignUpRoutes(scope, context)
+
+  scope.post('/sign-out', async (request, reply) => {
+    const visit = await visits.accept(request, reply, {
+      form: formOf(request),
+      arriving: false,
+    })
+    if (visit === null) return context.refusePost(request, reply)
+    if (visit.session !== null) await sessions.end(visit.session)
+    cookies.clearSession(reply)
+    return reply.redirect('/', 303)
+  })
+}
+
+/** Another token than before: who knew the old cookie is not signed in by it (session fixation). */
+async function enter(
+  { sessions, cookies }: PagesContext,
+  { reply, visit }: { readonly reply: FastifyReply; readonly visit: Visit },
+  userId: UserId,
+): Promise<void> {
+  if (visit.session !== null) await sessions.end(visit.session)
+  const { token } = await sessions.start(userId)
+  cookies.setSession(reply, token)
+}
+
+function addSignInRoutes(scope: FastifyInstance, context: PagesContext): void {
+  const { accounts, visits, addressOf } = context
+
+  function show(
     reply: FastifyReply,
     visit: Visit,
     parts: Pick<SignInParts, 'returnTo' | 'email' | 'message' | 'isRefused'>,
@@ -46,18 +77,11 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
     return context.show(reply, visit, { title: again ? 'Confirm it is you' : 'Sign in', body })
   }
 
-  /** Another token than before: who knew the old cookie is not signed in by it (session fixation). */
-  async function enter(reply: FastifyReply, visit: Visit, userId: UserId): Promise<void> {
-    if (visit.session !== null) await sessions.end(visit.session)
-    const { token } = await sessions.start(userId)
-    cookies.setSession(reply, token)
-  }
-
   scope.get<WithReturn>('/sign-in', async (request, reply) => {
     const visit = await visits.begin(request, reply)
     const returnTo = returnOf(request)
     if (visit.session?.isFresh === true) return reply.redirect(returnTo, 303)
-    return showSignIn(reply, visit, { returnTo, email: '', message: null, isRefused: false })
+    return show(reply, visit, { returnTo, email: '', message: null, isRefused: false })
   })
 
   scope.post('/sign-in', async (request, reply) => {
@@ -65,25 +89,27 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
     const visit = await visits.accept(request, reply, { form, arriving: true })
     if (visit === null) return context.refusePost(request, reply)
     const returnTo = localPath(form.get('return'))
-    const email = form.get('email') ?? ''
-    const result = await accounts.signIn(
-      { email, password: form.get('password') ?? '' },
-      addressOf(request),
-    )
+    const given = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
+    const result = await accounts.signIn(given, addressOf(request))
     if (result.kind === 'in') {
-      await enter(reply, visit, result.user.id)
+      await enter(context, { reply, visit }, result.user.id)
       return reply.redirect(returnTo, 303)
     }
+    const { email } = given
     if (result.kind === 'slow_down') {
       reply.code(429).header('retry-after', String(result.retryAfterSeconds))
       const message = slowDownText(result.retryAfterSeconds)
-      return showSignIn(reply, visit, { returnTo, email, message, isRefused: false })
+      return show(reply, visit, { returnTo, email, message, isRefused: false })
     }
     reply.code(401)
-    return showSignIn(reply, visit, { returnTo, email, message: refusedText, isRefused: true })
+    return show(reply, visit, { returnTo, email, message: refusedText, isRefused: true })
   })
+}
 
-  function showSignUp(reply: FastifyReply, visit: Visit, parts: Omit<SignUpParts, 'formToken'>) {
+function addSignUpRoutes(scope: FastifyInstance, context: PagesContext): void {
+  const { accounts, visits, addressOf } = context
+
+  function show(reply: FastifyReply, visit: Visit, parts: Omit<SignUpParts, 'formToken'>) {
     const body = renderSignUp({ ...parts, formToken: visit.formToken })
     return context.show(reply, visit, { title: 'Make an account', body })
   }
@@ -101,12 +127,7 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
     const visit = await visits.begin(request, reply)
     if (!accounts.signUpIsOpen) return showClosed(reply, visit)
     const values = { name: '', email: '' }
-    return showSignUp(reply, visit, {
-      returnTo: returnOf(request),
-      values,
-      problems: {},
-      message: null,
-    })
+    return show(reply, visit, { returnTo: returnOf(request), values, problems: {}, message: null })
   })
 
   scope.post('/sign-up', async (request, reply) => {
@@ -115,36 +136,27 @@ export function addAccountRoutes(scope: FastifyInstance, context: PagesContext):
     if (visit === null) return context.refusePost(request, reply)
     const returnTo = localPath(form.get('return'))
     const values = { name: form.get('name') ?? '', email: form.get('email') ?? '' }
-    const result = await accounts.signUp(
-      { ...values, password: form.get('password') ?? '' },
-      addressOf(request),
-    )
+    const given = { ...values, password: form.get('password') ?? '' }
+    const result = await accounts.signUp(given, addressOf(request))
     switch (result.kind) {
       case 'made':
-        await enter(reply, visit, result.user.id)
+        await enter(context, { reply, visit }, result.user.id)
         return reply.redirect(returnTo, 303)
       case 'closed':
         return showClosed(reply, visit)
       case 'slow_down': {
         reply.code(429).header('retry-after', String(result.retryAfterSeconds))
         const message = slowDownText(result.retryAfterSeconds)
-        return showSignUp(reply, visit, { returnTo, values, problems: {}, message })
+        return show(reply, visit, { returnTo, values, problems: {}, message })
       }
       case 'invalid': {
         reply.code(400)
         const message = 'Something is missing or cannot be used; see below.'
-        return showSignUp(reply, visit, { returnTo, values, problems: result.problems, message })
+        return show(reply, visit, { returnTo, values, problems: result.problems, message })
       }
+      default:
+        return unreachable(result)
     }
-  })
-
-  scope.post('/sign-out', async (request, reply) => {
-    const form = formOf(request)
-    const visit = await visits.accept(request, reply, { form, arriving: false })
-    if (visit === null) return context.refusePost(request, reply)
-    if (visit.session !== null) await sessions.end(visit.session)
-    cookies.clearSession(reply)
-    return reply.redirect('/', 303)
   })
 }
 

@@ -12,8 +12,18 @@ interface WithUid {
   Params: { readonly uid: string }
 }
 
+/** Adds them all. */
 export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): void {
-  const { consent, agents, visits } = context
+  addConsentRoutes(scope, context)
+  addListRoutes(scope, context)
+}
+
+function toSignIn(reply: FastifyReply, path: string): FastifyReply {
+  return reply.redirect(`/sign-in?return=${encodeURIComponent(path)}`, 303)
+}
+
+function addConsentRoutes(scope: FastifyInstance, context: PagesContext): void {
+  const { consent, visits } = context
 
   function showExpired(reply: FastifyReply, visit: Visit): FastifyReply {
     reply.code(400)
@@ -22,10 +32,6 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
       'Go back to the agent and connect it again; the way from there to here must be walked in one browser.',
     )
     return context.show(reply, visit, { title: 'Request expired', body })
-  }
-
-  function toSignIn(reply: FastifyReply, path: string): FastifyReply {
-    return reply.redirect(`/sign-in?return=${encodeURIComponent(path)}`, 303)
   }
 
   scope.get<WithUid>('/consent/:uid', async (request, reply) => {
@@ -76,6 +82,10 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
           })
     return reply.redirect(next, 303)
   })
+}
+
+function addListRoutes(scope: FastifyInstance, context: PagesContext): void {
+  const { agents, visits } = context
 
   scope.get('/agents', async (request, reply) => {
     const visit = await visits.begin(request, reply)

@@ -1,0 +1,99 @@
+/** The page of connected agents: what it lists, how one is cut off, and that nobody sees another person's. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { post, toolCall } from '#tests/support/agent.ts'
+import { connectAgent, type PagesWorld, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages()
+})
+after(() => world.close())
+
+/** The status of a call with this access token. */
+const call = async (accessToken: string) =>
+  (await post(world.service, toolCall('list_connections'), { as: `Bearer ${accessToken}` })).status
+
+const names = (text: string) =>
+  [...text.matchAll(/<th scope="row"><span class="foreign">([^<]*)</g)].map(([, name]) => name)
+
+test('303: a stranger is led to the sign-in and back', async () => {
+  assert.equal((await world.jar().get('/agents')).location, '/sign-in?return=%2Fagents')
+})
+
+test('200: without agents the page says how to connect one', async () => {
+  const { status, text } = await (await world.enter(await world.addPerson())).get('/agents')
+  assert.equal(status, 200)
+  assert.ok(text.includes(`<code>${world.service.baseUrl}/mcp</code>`))
+  assert.doesNotMatch(text, /<table/)
+})
+
+test('200: each agent is a row of a real table: name, place, what it may read, since when, a button', async () => {
+  const jar = await world.enter(await world.addPerson())
+  await connectAgent(world.service, jar, { name: 'Claude <x>', redirect: 'https://claude.test/cb' })
+  await connectAgent(world.service, jar, { name: 'Cursor', ticked: ['mcp:read'] })
+  const { text } = await jar.get('/agents')
+  assert.deepEqual(names(text).sort(), ['Claude &lt;x&gt;', 'Cursor'])
+  assert.equal(text.match(/<th scope="col">/g)?.length, 4)
+  assert.match(text, /claude\.test/)
+  assert.match(text, /Banks and brokers/)
+  const day = new Date(world.service.clock.now()).toISOString().slice(0, 10)
+  assert.ok(text.includes(`<time datetime="${day}">`))
+  assert.match(text, /aria-label="Disconnect Claude &lt;x&gt;"/)
+})
+
+test('303: disconnect cuts the agent off at its next call, and the others stay', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const kept = await connectAgent(world.service, jar, { name: 'Kept' })
+  const cut = await connectAgent(world.service, jar, { name: 'Cut' })
+  assert.deepEqual([await call(kept.access_token), await call(cut.access_token)], [200, 200])
+  const page = await jar.get('/agents')
+  const answer = await jar.post('/agents/disconnect', {
+    ...page.hidden,
+    grant: grantOf(page.text, 'Cut'),
+  })
+  assert.deepEqual([answer.status, answer.location], [303, '/agents'])
+  assert.equal(await call(cut.access_token), 401)
+  assert.equal(await call(kept.access_token), 200)
+  assert.deepEqual(names((await jar.get('/agents')).text), ['Kept'])
+})
+
+test('another person’s agent is not found: neither seen nor cut off, and the answer is the same', async () => {
+  const owner = await world.enter(await world.addPerson())
+  const stranger = await world.enter(await world.addPerson())
+  const agent = await connectAgent(world.service, owner, { name: 'Private' })
+  const grant = grantOf((await owner.get('/agents')).text, 'Private')
+  const page = await stranger.get('/agents')
+  assert.ok(!page.text.includes('Private'))
+  const { token = '' } = page.hidden
+  const theirs = await stranger.post('/agents/disconnect', { token, grant })
+  const nobodys = await stranger.post('/agents/disconnect', { token, grant: 'no-such-grant' })
+  assert.deepEqual([theirs.status, theirs.location], [nobodys.status, nobodys.location])
+  assert.equal(theirs.text, nobodys.text)
+  assert.equal(await call(agent.access_token), 200)
+})
+
+test('303: nothing is cut off twice, and odd grants do no harm', async () => {
+  const jar = await world.enter(await world.addPerson())
+  await connectAgent(world.service, jar)
+  const { hidden } = await jar.get('/agents')
+  for (const grant of [
+    '',
+    '\u0000',
+    "' or 1=1 --",
+    'x'.repeat(5000),
+    hidden.grant ?? '',
+    hidden.grant ?? '',
+  ]) {
+    assert.equal((await jar.post('/agents/disconnect', { ...hidden, grant })).status, 303)
+  }
+  assert.deepEqual(names((await jar.get('/agents')).text), [])
+})
+
+/** The hidden grant in the row of this agent. */
+function grantOf(text: string, name: string): string {
+  const row = text.split('<tr>').find((part) => part.includes(`>${name}<`)) ?? ''
+  const grant = /name="grant" value="([^"]+)"/.exec(row)?.[1]
+  assert(grant !== undefined, `no row of ${name}`)
+  return grant
+}

@@ -1,0 +1,255 @@
+/** The pages' door by itself: https and public names, failures, methods, assets, and what a client could smuggle in. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import Fastify from 'fastify'
+import { request } from 'undici'
+import { makeAccounts } from '#auth/accounts/accounts.ts'
+import { makePasswords } from '#auth/accounts/password.ts'
+import { makeSessions } from '#auth/accounts/sessions.ts'
+import type { ConsentDesk, PendingConsent } from '#auth/oauth/port.ts'
+import { type PagesDoorOptions, pagesDoor } from '#doors/pages/pages-door.ts'
+import { openMemoryKv } from '#store/kv/memory.ts'
+import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeJar } from '#tests/support/jar.ts'
+
+const password = 'correct horse battery'
+const bank = {
+  base: 'https://bank.example.com',
+  mcp: 'https://mcp.example.com',
+  auth: 'https://sign.example.com',
+}
+
+/** A desk at which this one request waits. */
+function deskWith(pending: PendingConsent | null): ConsentDesk {
+  return {
+    find: async () => pending,
+    allow: async () => '/authorize/resumed',
+    deny: async () => '/authorize/refused',
+  }
+}
+
+async function open(t: TestContext, over: Partial<PagesDoorOptions> = {}) {
+  const place = makeSqlitePlace()
+  const store = await place.open()
+  const clock = { now: () => Date.UTC(2026, 10, 21) }
+  const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
+  const { windows } = kv
+  const passwords = makePasswords()
+  const accounts = makeAccounts({
+    store,
+    clock,
+    windows,
+    passwords,
+    signInLimit: 0,
+    signUp: 'open',
+  })
+  const failures: unknown[] = []
+  const fastify = Fastify({ exposeHeadRoutes: false })
+  await fastify.register(pagesDoor, {
+    store,
+    accounts,
+    sessions: makeSessions({ store, clock }),
+    consent: deskWith(null),
+    agents: { list: async () => [], disconnect: async () => false },
+    plans: { defaultPlan: 'professional', brokerageDuringTrial: false },
+    clock,
+    origins: () => bank,
+    isLoopback: false,
+    secure: true,
+    addressOf: (given) => given.ip,
+    onFailure: (error) => failures.push(error),
+    ...over,
+  })
+  const url = await fastify.listen({ host: '127.0.0.1', port: 0 })
+  t.after(async () => {
+    await fastify.close()
+    await kv.close()
+    await store.close()
+    await place.remove()
+  })
+  const name = { host: 'bank.example.com', origin: bank.base }
+  return {
+    url,
+    place,
+    store,
+    failures,
+    jar: () => makeJar(url),
+    name,
+    /** A browser in which somebody is signed in. */
+    async enter() {
+      const jar = makeJar(url)
+      const page = await jar.get('/sign-up', name)
+      const form = { ...page.hidden, name: 'Emma', email: 'emma@example.test', password }
+      assert.equal((await jar.post('/sign-up', form, name)).status, 303)
+      return jar
+    },
+  }
+}
+
+test('behind https every cookie is __Host- and Secure', async (t) => {
+  const { enter, name } = await open(t)
+  const jar = await enter()
+  assert.equal(jar.setCookies.length, 2)
+  for (const line of jar.setCookies) {
+    const shape =
+      /^__Host-tributary(?:-visitor)?=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=\d+$/
+    assert.match(line, shape)
+  }
+  assert.match((await jar.get('/', name)).text, /emma@example\.test/)
+  jar.cookies.set('tributary', jar.cookies.get('__Host-tributary') ?? '')
+  jar.cookies.delete('__Host-tributary')
+  assert.equal((await jar.get('/agents', name)).status, 303, 'the unprefixed name is not asked')
+})
+
+test('off loopback only the configured names answer, with or without a port', async (t) => {
+  const { jar } = await open(t)
+  for (const host of [
+    'bank.example.com',
+    'BANK.example.com:443',
+    'mcp.example.com',
+    'sign.example.com',
+  ]) {
+    assert.equal((await jar().get('/', { host })).status, 200, host)
+  }
+  for (const host of [
+    'localhost',
+    '127.0.0.1',
+    '[::1]',
+    'evil.test',
+    'bank.example.com.evil.test',
+  ]) {
+    assert.equal((await jar().get('/', { host })).status, 400, host)
+  }
+})
+
+test('off loopback only the configured origins post', async (t) => {
+  const { enter } = await open(t)
+  const jar = await enter()
+  const host = 'bank.example.com'
+  const { hidden } = await jar.get('/', { host })
+  for (const origin of [
+    'http://bank.example.com',
+    'https://bank.example.com:8443',
+    'http://localhost',
+  ]) {
+    assert.equal((await jar.post('/sign-out', hidden, { host, origin })).status, 403, origin)
+  }
+  assert.equal((await jar.post('/sign-out', hidden, { host, origin: bank.auth })).status, 303)
+})
+
+test('413, 415, 400: bodies that are no form of ours are refused with a page', async (t) => {
+  const { jar, name, failures, url } = await open(t)
+  const long = await jar().post('/sign-in', { email: 'x'.repeat(17_000) }, name)
+  assert.equal(long.status, 413)
+  const json = await jar().post('/sign-in', {}, { ...name, 'content-type': 'application/json' })
+  assert.equal(json.status, 415)
+  assert.match(json.text, /x-www-form-urlencoded/)
+  const empty = await request(`${url}/sign-in`, { method: 'POST', headers: name })
+  assert.equal(empty.statusCode, 403, 'without a body there is no token')
+  await empty.body.dump()
+  assert.deepEqual(failures, [])
+})
+
+test('500: a failure of ours is reported with its cause, and the page says nothing of it', async (t) => {
+  const { enter, name, place, failures, store } = await open(t)
+  const jar = await enter()
+  const db = new DatabaseSync(join(place.dataDir, 'tributary.db'))
+  db.exec('alter table sessions rename to lost')
+  db.close()
+  const answer = await jar.get('/', name)
+  assert.equal(answer.status, 500)
+  assert.doesNotMatch(answer.text, /sessions|sqlite|SELECT|\.ts/i)
+  assert.equal(failures.length, 1)
+  assert.match(String(failures[0]), /sessions/)
+  assert.notEqual(store, null)
+})
+
+test('a page is for GET and a form for POST; nothing else answers', async (t) => {
+  const { url, name } = await open(t)
+  const ask = async (
+    method: 'GET' | 'HEAD' | 'PUT' | 'DELETE' | 'OPTIONS' | 'POST',
+    path: string,
+  ) => {
+    const answer = await request(url + path, { method, headers: { host: name.host } })
+    await answer.body.dump()
+    return answer.statusCode
+  }
+  for (const path of ['/', '/sign-in', '/sign-up', '/agents', '/consent/x']) {
+    for (const method of ['HEAD', 'PUT', 'DELETE', 'OPTIONS'] as const) {
+      assert.equal(await ask(method, path), 404, `${method} ${path}`)
+    }
+  }
+  assert.equal(await ask('GET', '/sign-out'), 404)
+  assert.equal(await ask('POST', '/'), 404)
+  assert.equal(await ask('GET', '/sign-in/'), 404)
+})
+
+test('assets come from this server, are kept for ever and never sniffed', async (t) => {
+  const { jar, name } = await open(t)
+  const { text } = await jar().get('/', name)
+  const paths = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(
+    ([, path]) => path ?? '',
+  )
+  assert.equal(new Set(paths).size, 3)
+  for (const path of paths) {
+    const answer = await jar().get(path, name)
+    assert.equal(answer.status, 200)
+    assert.match(String(answer.headers['cache-control']), /immutable/)
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+    assert.match(
+      String(answer.headers['content-type']),
+      path.endsWith('.css') ? /^text\/css/ : /^image\/svg/,
+    )
+    assert.doesNotMatch(answer.text, /https?:\/\/(?!www\.w3\.org|picocss\.com|github\.com)/)
+  }
+  const absolute = text.match(/(?:href|src|action)="(?!\/)[^"]*"/g)
+  assert.deepEqual(absolute, ['href="#main"'])
+})
+
+test('a redirect address cannot add a directive to the policy of the consent page', async (t) => {
+  const base = {
+    uid: 'u1',
+    clientName: 'Probe',
+    redirectHost: 'x.test',
+    scopes: ['mcp:read'] as const,
+  }
+  const policyFor = async (formAction: string) => {
+    const { enter, name } = await open(t, { consent: deskWith({ ...base, formAction }) })
+    const jar = await enter()
+    const page = await jar.get('/consent/u1', name)
+    assert.equal(page.status, 200)
+    return String(page.headers['content-security-policy'])
+  }
+  assert.match(
+    await policyFor('https://x.test'),
+    /; form-action 'self' https:\/\/x\.test; base-uri/,
+  )
+  assert.match(await policyFor('cursor:'), /; form-action 'self' cursor:; base-uri/)
+  for (const bad of [
+    "https://x.test; script-src 'unsafe-inline'",
+    '*',
+    "'unsafe-inline'",
+    'x, y',
+  ]) {
+    assert.match(await policyFor(bad), /; form-action 'self'; base-uri/, bad)
+  }
+})
+
+test('the form of one request never decides another: its page has to be that of the cookie', async (t) => {
+  const waiting = {
+    uid: 'u1',
+    clientName: 'P',
+    redirectHost: 'x',
+    scopes: ['mcp:read'] as const,
+    formAction: 'https://x.test',
+  }
+  const { enter, name } = await open(t, { consent: deskWith(waiting) })
+  const jar = await enter()
+  const { hidden } = await jar.get('/consent/u1', name)
+  assert.equal((await jar.get('/consent/u2', name)).status, 400)
+  const form = { ...hidden, scope: 'mcp:read', decision: 'allow' }
+  assert.equal((await jar.post('/consent/u2', form, name)).status, 400)
+  assert.equal((await jar.post('/consent/u1', form, name)).location, '/authorize/resumed')
+})

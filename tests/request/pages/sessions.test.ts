@@ -1,0 +1,69 @@
+/** Home and sign-out, and what becomes of sessions. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type PagesWorld, password, signIn, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages()
+})
+after(() => world.close())
+
+test('200: home tells a stranger what this is and where to sign in', async () => {
+  const { status, text } = await world.jar().get('/')
+  assert.equal(status, 200)
+  assert.match(text, /href="\/sign-in"/)
+  assert.match(text, /href="\/sign-up"/)
+})
+
+test('200: home tells whoever is signed in who they are and what agents need', async () => {
+  const person = await world.addPerson()
+  const { text } = await (await world.enter(person)).get('/')
+  assert.ok(text.includes(person.email))
+  assert.ok(text.includes(`${world.service.baseUrl}/mcp`))
+})
+
+test('303: sign-out ends the session at the server, not only in this browser', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const kept = jar.cookies.get('tributary') ?? ''
+  const { hidden } = await jar.get('/')
+  const answer = await jar.post('/sign-out', hidden)
+  assert.deepEqual([answer.status, answer.location], [303, '/'])
+  assert.equal(jar.cookies.has('tributary'), false)
+  const thief = world.jar()
+  thief.cookies.set('tributary', kept)
+  assert.equal((await thief.get('/agents')).status, 303)
+})
+
+test('303: sign-out in one browser leaves the other signed in', async () => {
+  const person = await world.addPerson()
+  const [desk, phone] = [await world.enter(person), await world.enter(person)]
+  await desk.post('/sign-out', (await desk.get('/')).hidden)
+  assert.equal((await phone.get('/agents')).status, 200)
+})
+
+test('a session ends idle after 14 days, and a form posted afterwards leads to the sign-in', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const { hidden } = await jar.get('/agents')
+  world.service.clock.advance(14 * 86_400_000)
+  const posted = await jar.post('/agents/disconnect', { ...hidden, grant: 'x' })
+  assert.equal(posted.location, '/sign-in?return=%2Fagents')
+  assert.equal((await jar.get('/agents')).location, '/sign-in?return=%2Fagents')
+})
+
+test('a deleted user is signed in nowhere', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  assert.equal(await world.service.app.links.deleteUser(person.id), true)
+  assert.equal((await jar.get('/agents')).status, 303)
+  assert.equal((await signIn(world.jar(), { email: person.email, password })).status, 401)
+})
+
+test('a user’s own name is shown as text, whatever it is', async () => {
+  const jar = world.jar()
+  const { hidden } = await jar.get('/sign-up')
+  const name = `<img src=x onerror='alert(1)'>"&`
+  await jar.post('/sign-up', { ...hidden, name, email: 'x@html.test', password })
+  const { text } = await jar.get('/')
+  assert.ok(text.includes('Hello, &lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&amp;'))
+})
