@@ -55,6 +55,15 @@ export interface Words {
   readonly flags: readonly Flag[]
 }
 
+/** Replays an agent's handshake; it asks the URL that it is given, and no admin API. */
+export const mcpDoctor: LocalCommand = {
+  noun: 'doctor',
+  verb: '--mcp',
+  summary: 'replay what an agent does with this URL, and say which step fails',
+  places: ['URL'],
+  flags: [{ name: 'key', value: 'KEY', isSecret: true, help: 'an API key, to try the tools too' }],
+}
+
 const connectionColumns = [
   'id',
   'provider',
@@ -291,6 +300,7 @@ export const placeMeanings: Readonly<Record<string, string>> = {
   U: 'id or e-mail address of a user',
   K: 'id of a key',
   C: 'id of a connection',
+  URL: 'as agents are given it, e.g. https://example.com/mcp',
   PERSON: 'name of somebody in the sandbox, see `sandbox people`',
   PROVIDER: 'fiskil, akahu or snaptrade',
   MS: 'milliseconds, 0 for none',

@@ -3,7 +3,8 @@
  * whatever does not fit is a UsageError with the usage line of the command that was meant.
  */
 import { parseArgs } from 'node:util'
-import { type Command, commands, type Flag, type Words } from './commands.ts'
+import { type Command, commands, type Flag, mcpDoctor, type Words } from './commands.ts'
+import type { McpDoctorStart } from './mcp-doctor.ts'
 import type { SandboxStart } from './sandbox.ts'
 import { sandboxStart } from './sandbox-commands.ts'
 import { commandHelp, nounHelp, overview, usageLine } from './usage.ts'
@@ -12,6 +13,7 @@ export type Invocation =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' }
   | { readonly kind: 'sandbox'; readonly start: SandboxStart }
+  | { readonly kind: 'mcp-doctor'; readonly start: McpDoctorStart }
   | {
       readonly kind: 'call'
       readonly command: Command
@@ -49,6 +51,9 @@ export function parseInvocation(args: readonly string[]): Invocation {
   if (noun === undefined) {
     if (asksHelp) return { kind: 'help', text: overview() }
     throw new UsageError('what shall be done?', overview())
+  }
+  if (noun === mcpDoctor.noun && words.some((word) => /^--mcp(?:=|$)/.test(word))) {
+    return parseMcpDoctor(words, general.has('--json'))
   }
   const own = commands.filter((command) => command.noun === noun)
   if (own.length === 0) throw new UsageError(`there is no "${noun}"`, overview())
@@ -122,13 +127,28 @@ function parseSandboxStart(args: readonly string[], json: boolean): Invocation {
   return { kind: 'sandbox', start: { ports, seed, json: json || values.json === true } }
 }
 
+function parseMcpDoctor(args: readonly string[], json: boolean): Invocation {
+  // Its verb is written like a flag, so that `doctor --key - --mcp URL` and `--mcp=URL` mean the same.
+  const { values, positionals } = readFlags(mcpDoctor, args, ['mcp'])
+  if (values.help === true) return { kind: 'help', text: commandHelp(mcpDoctor) }
+  const [surplus] = positionals
+  if (surplus !== undefined) throw wrong(mcpDoctor, `"${surplus}" is one argument too many`)
+  const { mcp, key } = values
+  const url = typeof mcp === 'string' && URL.canParse(mcp) ? new URL(mcp) : null
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw wrong(mcpDoctor, '--mcp should be an http or https URL')
+  }
+  const start = { url: url.href, key: typeof key === 'string' ? key : null }
+  return { kind: 'mcp-doctor', start: { ...start, json: json || values.json === true } }
+}
+
 /** What the server is told: digits of a number are a number, anything else is for it to refuse. */
 function toValue(flag: Pick<Flag, 'isNumber'>, value: string | true): string | number | true {
   const isNumber = flag.isNumber === true && typeof value === 'string' && /^\d{1,9}$/.test(value)
   return isNumber ? Number(value) : value
 }
 
-function readFlags(command: Words, args: readonly string[]) {
+function readFlags(command: Words, args: readonly string[], more: readonly string[] = []) {
   const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
@@ -136,6 +156,7 @@ function readFlags(command: Words, args: readonly string[]) {
   for (const flag of command.flags) {
     options[flag.name] = { type: flag.value === null ? 'boolean' : 'string' }
   }
+  for (const name of more) options[name] = { type: 'string' }
   try {
     const parsed = parseArgs({
       args: joinNegative(args),

@@ -3,9 +3,10 @@
  * holds one JSON document or nothing, and a refusal is an envelope on standard error.
  */
 import packageFile from '../package.json' with { type: 'json' }
-import { isBroken } from './diagnosis.ts'
+import { isBroken, renderDiagnosis } from './diagnosis.ts'
 import { harmless } from './harmless.ts'
 import { type Invocation, parseInvocation, UsageError } from './invocation.ts'
+import { examineMcp, type McpDoctorStart } from './mcp-doctor.ts'
 import { render } from './render.ts'
 import { callServer, type Environment, type ErrorEnvelope, findServer, Refusal } from './server.ts'
 
@@ -50,6 +51,7 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 
     await runSandbox(invocation.start, terminal)
     return 0
   }
+  if (invocation.kind === 'mcp-doctor') return examineAndShow(invocation.start, terminal)
   return callAndShow(invocation, terminal)
 }
 
@@ -70,6 +72,13 @@ async function callAndShow(
   // A call without an answer (204) still prints a document: scripts parse what they asked for.
   terminal.out(json ? `${JSON.stringify(answer ?? {})}\n` : render(command.show, answer))
   return command.show.kind === 'diagnosis' && isBroken(answer) ? 1 : 0
+}
+
+async function examineAndShow(asked: McpDoctorStart, terminal: Terminal): Promise<0 | 1> {
+  const start = asked.key === '-' ? { ...asked, key: await readSecret(terminal.input) } : asked
+  const diagnosis = await examineMcp(start)
+  terminal.out(start.json ? `${JSON.stringify(diagnosis)}\n` : renderDiagnosis(diagnosis))
+  return isBroken(diagnosis) ? 1 : 0
 }
 
 /** Outside sandbox mode the paths of the sandbox do not exist. */

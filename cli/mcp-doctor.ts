@@ -1,0 +1,31 @@
+/**
+ * `tributary doctor --mcp URL`: replays what an agent's client does with a bare URL, step by step, and says which step
+ * fails, why, and what to do. It asks only what clients ask; no token of a person is involved, and without a key it ends
+ * where a person would have to sign in.
+ */
+import { makeChecks, type Step } from './mcp-handshake.ts'
+
+export interface McpDoctorStart {
+  /** As it would be given to an agent. */
+  readonly url: string
+  /** An API key to call with; null: the handshake ends at the sign-in page. */
+  readonly key: string | null
+  readonly json: boolean
+}
+
+/** In the form of the server's own doctor. */
+export interface McpDiagnosis {
+  readonly status: Step['status']
+  readonly checks: readonly Step[]
+}
+
+/** Walks the steps until one fails; those behind it could tell nothing. */
+export async function examineMcp(start: McpDoctorStart): Promise<McpDiagnosis> {
+  const checks: Step[] = []
+  for (const check of makeChecks(start)) {
+    const step = await check()
+    checks.push(step)
+    if (step.status === 'error') break
+  }
+  return { status: checks.at(-1)?.status ?? 'ok', checks }
+}
