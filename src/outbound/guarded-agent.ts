@@ -18,6 +18,8 @@ export interface GuardOptions {
   readonly allowPrivate?: boolean
   /** For tests: stands in for the system's resolver. */
   readonly lookup?: LookupFunction
+  /** For tests: stands in for the dialling itself. */
+  readonly dial?: buildConnector.connector
   readonly connectTimeoutMs?: number
   readonly headersTimeoutMs?: number
   readonly bodyTimeoutMs?: number
@@ -73,16 +75,15 @@ function openConnector(options: GuardOptions): buildConnector.connector {
 }
 
 function guardedConnector(options: GuardOptions): buildConnector.connector {
-  const connect = buildConnector({
+  const dial = buildConnector({
     timeout: options.connectTimeoutMs ?? fiveSeconds,
     lookup: makeGuardedLookup(options.lookup ?? lookup),
     // A name is resolved for its own connection; a resumed one would carry nothing over but must not skip the check.
     maxCachedSessions: 0,
   })
+  const connect = options.dial ?? dial
   return (target, callback) => {
-    const problem = findUrlProblem(
-      `${target.protocol}//${target.hostname}${target.port === '' ? '' : `:${target.port}`}`,
-    )
+    const problem = findUrlProblem(toUrl(target))
     // A literal never reaches the resolver, so it is judged here (measured: six of ten bypasses come this way).
     if (problem !== null) return callback(new BlockedAddress(`${target.hostname} ${problem}`), null)
     connect(target, (error, socket) => {
@@ -93,6 +94,12 @@ function guardedConnector(options: GuardOptions): buildConnector.connector {
       callback(new BlockedAddress(`${target.hostname} led to ${remote}`), null)
     })
   }
+}
+
+/** undici takes the brackets off an IPv6 address. */
+function toUrl({ protocol, hostname, port }: buildConnector.Options): string {
+  const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname
+  return `${protocol}//${host}${port === '' ? '' : `:${port}`}`
 }
 
 /** Refuses a name when any of its answers is blocked; the answers that were judged are the ones that are dialled. */

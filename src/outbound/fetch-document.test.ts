@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { fetchDocument } from './fetch-document.ts'
+import { BlockedAddress, makeGuardedAgent } from './guarded-agent.ts'
+
+/** A server on this machine, and the fetch of an operator who let private addresses in. */
+async function withServer(
+  listener: RequestListener,
+  work: (get: (path: string, timeoutMs?: number) => Promise<Response>) => Promise<void>,
+): Promise<void> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const agent = makeGuardedAgent({ allowPrivate: true })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const get = (path: string, timeoutMs = 2000) =>
+    fetchDocument(origin + path, { agent, maxBytes: 1000, timeoutMs, allowPrivate: true })
+  try {
+    await work(get)
+  } finally {
+    await agent.destroy()
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+test('a document comes with its status and how long it may be kept', () =>
+  withServer(
+    (_request, response) =>
+      response.writeHead(200, { 'cache-control': 'max-age=60', 'set-cookie': 'a=b' }).end('{}'),
+    async (get) => {
+      const response = await get('/')
+      assert.equal(response.status, 200)
+      assert.equal(await response.text(), '{}')
+      assert.equal(response.headers.get('cache-control'), 'max-age=60')
+      assert.equal(response.headers.get('set-cookie'), null)
+    },
+  ))
+
+test('a redirect is an answer and not an order', async () => {
+  const asked: string[] = []
+  await withServer(
+    (request, response) => {
+      asked.push(request.url ?? '')
+      response.writeHead(302, { location: '/elsewhere' }).end()
+    },
+    async (get) => {
+      assert.equal((await get('/first')).status, 302)
+    },
+  )
+  assert.deepEqual(asked, ['/first'])
+})
+
+test('a document over the bound fails, whether its length is told or not', () =>
+  withServer(
+    (request, response) => {
+      if (request.url === '/told') response.end('x'.repeat(1001))
+      else for (let count = 0; count < 11; count += 1) response.write('x'.repeat(100))
+      if (request.url !== '/told') response.end()
+    },
+    async (get) => {
+      await assert.rejects(get('/told'), RangeError)
+      await assert.rejects(get('/chunked'), RangeError)
+    },
+  ))
+
+test('silence and drops of a byte end with the time that is given for everything', () =>
+  withServer(
+    (request, response) => {
+      if (request.url !== '/drops') return
+      response.writeHead(200)
+      const timer = setInterval(() => response.write('x'), 20)
+      response.on('close', () => clearInterval(timer))
+    },
+    async (get) => {
+      await assert.rejects(get('/silence', 100), { name: 'TimeoutError' })
+      await assert.rejects(get('/drops', 100), { name: 'TimeoutError' })
+    },
+  ))
+
+test('without leave nothing private is asked', async () => {
+  const agent = makeGuardedAgent()
+  const options = { agent, maxBytes: 1000, timeoutMs: 1000 }
+  for (const url of ['http://127.0.0.1/', 'https://127.0.0.1/', 'https://10.0.0.1/x', 'nonsense'])
+    await assert.rejects(fetchDocument(url, options), BlockedAddress)
+  await agent.destroy()
+})

@@ -1,0 +1,119 @@
+/** Codes and refresh tokens on PostgreSQL, asked of two processes at once. */
+import assert from 'node:assert/strict'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { after, before, test } from 'node:test'
+import {
+  connect,
+  getCode,
+  type Reply,
+  redeem,
+  refresh,
+  revoke,
+} from '#tests/request/oauth/dance.ts'
+import { startWorld, type World } from '#tests/request/oauth/world.ts'
+import { makePostgresGround, type PostgresGround, type PostgresPlace } from './postgres-place.ts'
+
+const origin = 'https://auth.example.test'
+
+let ground: PostgresGround
+let place: PostgresPlace
+let world: World
+let children: readonly ChildProcessWithoutNullStreams[]
+let urls: readonly string[]
+
+before(async () => {
+  ground = await makePostgresGround()
+  place = await ground.makePlace()
+  const origins = { base: origin, mcp: origin, auth: origin }
+  world = await startWorld({ databaseUrl: place.databaseUrl, origins })
+  children = [start(), start()]
+  urls = await Promise.all(children.map(readUrl))
+})
+after(async () => {
+  const codes = await Promise.all(children.map(stop))
+  await world.close()
+  await place.remove()
+  await ground.remove()
+  // A child says 1 when anything failed in it.
+  assert.deepEqual(codes, [0, 0])
+  assert.deepEqual(world.failures, [])
+})
+
+function start(): ChildProcessWithoutNullStreams {
+  const file = new URL('oauth-process.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [file, place.databaseUrl, origin])
+  child.stderr.pipe(process.stderr)
+  return child
+}
+
+async function readUrl(child: ChildProcessWithoutNullStreams): Promise<string> {
+  const [chunk] = await once(child.stdout, 'data')
+  return String(chunk).trim()
+}
+
+async function stop(child: ChildProcessWithoutNullStreams): Promise<unknown> {
+  const ended = once(child, 'exit')
+  child.stdin.end()
+  const [code] = await ended
+  return code
+}
+
+const at = (index: number) => ({ url: urls[index % urls.length] ?? '' })
+
+/** Exactly one succeeded, and what it got is dead, for the others were reuse. */
+async function oneOf(replies: readonly Reply[]): Promise<void> {
+  const statuses = replies.map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [200, ...Array(replies.length - 1).fill(400)])
+  for (const { status, body } of replies) {
+    if (status === 400) assert.equal(body.error, 'invalid_grant')
+    else assert.equal(await world.oauth.tokens.find(body.access_token), null)
+  }
+}
+
+test('four redemptions of one code on two processes at once: one 200, three 400', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const code = await getCode(world, await world.addPerson())
+    await oneOf(await Promise.all([0, 1, 2, 3].map((index) => redeem(at(index), code))))
+  }
+})
+
+test('four refreshes with one token on two processes at once: one 200, three 400', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const tokens = await connect(world, await world.addPerson())
+    await oneOf(await Promise.all([0, 1, 2, 3].map((index) => refresh(at(index), tokens))))
+  }
+})
+
+test('R27: what one process revokes, no other accepts from then on', async () => {
+  const tokens = await connect(world, await world.addPerson())
+  assert.notEqual(await world.oauth.tokens.find(tokens.access_token), null)
+  assert.equal((await revoke(at(0), tokens.clientId, tokens.access_token)).status, 200)
+  assert.equal(await world.oauth.tokens.find(tokens.access_token), null)
+  assert.equal((await refresh(at(1), tokens)).status, 400)
+})
+
+test('what one process began another finishes: registration, code, refresh', async () => {
+  const code = await getCode(world, await world.addPerson())
+  const redeemed = await redeem(at(0), code)
+  assert.equal(redeemed.status, 200)
+  const next = await refresh(at(1), { ...redeemed.body, clientId: code.clientId })
+  assert.equal(next.status, 200)
+  assert.notEqual(await world.oauth.tokens.find(next.body.access_token), null)
+})
+
+test('revocation in one process while another refreshes leaves nothing alive', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const tokens = await connect(world, await world.addPerson())
+    const [refreshed] = await Promise.all([
+      refresh(at(0), tokens),
+      revoke(at(1), tokens.clientId, tokens.refresh_token),
+    ])
+    if (refreshed.status === 200) {
+      assert.equal(await world.oauth.tokens.find(refreshed.body.access_token), null)
+      const next = { ...refreshed.body, clientId: tokens.clientId }
+      assert.equal((await refresh(at(1), next)).status, 400)
+    }
+    assert.equal(await world.oauth.tokens.find(tokens.access_token), null)
+  }
+})

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fetchDocument } from '#outbound/fetch-document.ts'
+import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
+import { authorize, connect, getCode, loopback, makePkce, type Reply, redeem } from './dance.ts'
+import { startWorld, type World } from './world.ts'
+
+const clientId = 'https://agent.example.test/oauth/client.json'
+const document = {
+  client_id: clientId,
+  client_name: 'Agent by document',
+  redirect_uris: [loopback, 'https://agent.example.test/callback'],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+}
+
+/** A world whose fetch gives this answer; it counts how often it is asked. */
+async function withDocument(
+  answer: (url: string) => Promise<Response>,
+  work: (world: World, asked: string[]) => Promise<void>,
+): Promise<void> {
+  const asked: string[] = []
+  const world = await startWorld({
+    fetchDocument: (url) => {
+      asked.push(url)
+      return answer(url)
+    },
+  })
+  try {
+    await work(world, asked)
+  } finally {
+    await world.close()
+  }
+}
+
+const ask = (world: World, id = clientId) =>
+  authorize(world, { clientId: id, challenge: makePkce().challenge })
+
+function refused(reply: Reply): void {
+  assert.equal(reply.status, 400, reply.text)
+  assert.equal(reply.headers.location, undefined)
+  assert.match(reply.text, /<code>invalid_(?:client(?:_metadata)?|redirect_uri)<\/code>/)
+}
+
+test('a client that never registered connects by its document, which is fetched once', () =>
+  withDocument(
+    async () => Response.json({ ...document, scope: 'openid admin', jwks_uri: 'https://x.test' }),
+    async (world, asked) => {
+      const person = await world.addPerson()
+      const tokens = await connect(world, person, { clientId })
+      const facts = await world.oauth.tokens.find(tokens.access_token)
+      assert.equal(facts?.clientId, clientId)
+      const [agent] = await world.oauth.agents.list(person)
+      assert.equal(agent?.clientName, 'Agent by document')
+      await ask(world)
+      assert.deepEqual(asked, [clientId])
+      assert.deepEqual(world.failures, [])
+    },
+  ))
+
+test('installations of one document stay connected side by side, up to a bound', () =>
+  withDocument(
+    async () => Response.json(document),
+    async (world) => {
+      const person = await world.addPerson()
+      const first = await connect(world, person, { clientId })
+      for (let count = 0; count < 9; count += 1) {
+        world.clock.advance(1000)
+        await connect(world, person, { clientId })
+      }
+      assert.notEqual(await world.oauth.tokens.find(first.access_token), null)
+      world.clock.advance(1000)
+      await connect(world, person, { clientId })
+      assert.equal(await world.oauth.tokens.find(first.access_token), null)
+      assert.equal((await world.oauth.agents.list(person)).length, 10)
+    },
+  ))
+
+const bad: Readonly<Record<string, () => Promise<Response>>> = {
+  'names another client': async () => Response.json({ ...document, client_id: `${clientId}2` }),
+  'is no JSON': async () => new Response('<html>'),
+  'is a list': async () => Response.json([document]),
+  'is not there': async () => new Response(null, { status: 404 }),
+  'is a redirect': async () =>
+    new Response(null, { status: 302, headers: { location: 'https://x.test' } }),
+  'is over 5 kB': async () =>
+    Response.json({ ...document, client_uri: `https://${'x'.repeat(6000)}` }),
+  'cannot be reached': async () => {
+    throw new Error('unreachable')
+  },
+  'holds a secret': async () => Response.json({ ...document, client_secret: 'x' }),
+  'wants a shared secret': async () =>
+    Response.json({ ...document, token_endpoint_auth_method: 'client_secret_post' }),
+  'redirects to plain http': async () =>
+    Response.json({ ...document, redirect_uris: [loopback, 'http://evil.test/'] }),
+  'runs a script': async () => Response.json({ ...document, redirect_uris: ['javascript:x'] }),
+}
+
+for (const [what, answer] of Object.entries(bad))
+  test(`a document that ${what} lets nobody in`, () =>
+    withDocument(answer, async (world) => {
+      refused(await ask(world))
+      assert.deepEqual(world.failures, [])
+    }))
+
+test('a client id that is no plain https address is never fetched', () =>
+  withDocument(
+    async () => Response.json(document),
+    async (world, asked) => {
+      for (const id of [
+        'http://agent.example.test/client.json',
+        'https://user@agent.example.test/client.json',
+        'https://agent.example.test/client.json#x',
+        'https://agent.example.test/a/../client.json',
+        'file:///etc/passwd',
+      ])
+        refused(await ask(world, id))
+      assert.deepEqual(asked, [])
+    },
+  ))
+
+test('a redirect address that is not in the document is never redirected to', () =>
+  withDocument(
+    async () => Response.json(document),
+    async (world) => {
+      const over = { redirect_uri: 'https://evil.test/callback' }
+      const reply = await authorize(world, { clientId, challenge: makePkce().challenge, over })
+      assert.equal(reply.status, 400)
+      assert.equal(reply.headers.location, undefined)
+    },
+  ))
+
+test('one address makes us fetch twenty documents a minute at most', () =>
+  withDocument(
+    async () => new Response(null, { status: 404 }),
+    async (world, asked) => {
+      for (let count = 0; count < 15; count += 1)
+        refused(await ask(world, `https://agent.example.test/${count}.json`))
+      assert.equal(asked.length, 20)
+    },
+  ))
+
+test('through the real guard private places answer like no document at all', async () => {
+  const agent = makeGuardedAgent({
+    lookup: (_hostname, _options, callback) =>
+      callback(null, [{ address: '169.254.169.254', family: 4 }]),
+  })
+  const options = { agent, maxBytes: 5120, timeoutMs: 1000 }
+  await withDocument(
+    (url) => fetchDocument(url, options),
+    async (world) => {
+      for (const id of [
+        'https://127.0.0.1/client.json',
+        'https://[::1]/client.json',
+        'https://2130706433/client.json',
+        'https://metadata.example.test/client.json',
+        'https://agent.example.test:8443/client.json',
+      ])
+        refused(await ask(world, id))
+    },
+  )
+  await agent.destroy()
+})
+
+test('the list of agents says where the answer went', () =>
+  withDocument(
+    async () => Response.json(document),
+    async (world) => {
+      const person = await world.addPerson()
+      const callback = 'https://agent.example.test/callback'
+      const over = { redirect_uri: callback }
+      const code = await getCode(world, person, { clientId, over })
+      assert.equal((await redeem(world, code, over)).status, 200)
+      const [agent] = await world.oauth.agents.list(person)
+      assert.equal(agent?.redirectHost, 'agent.example.test')
+    },
+  ))
