@@ -1,9 +1,9 @@
 /** The help texts, made from the table of commands: nothing about a command is written twice. */
-import { commands, type Flag, placeMeanings, type Words } from './commands.ts'
+import { commands, type Flag, mcpDoctor, placeMeanings, type Words } from './commands.ts'
 import { sandboxStart } from './sandbox-commands.ts'
 
 /** In the order of the help text. */
-const everything: readonly Words[] = [...commands, sandboxStart]
+const everything: readonly Words[] = [...commands, sandboxStart, mcpDoctor]
 
 /** The line that stands under a wrong use of the command. */
 export function usageLine(command: Words): string {
