@@ -4,6 +4,7 @@
  */
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import type { Kv } from '#store/kv-port.ts'
 import type { Store } from '#store/port.ts'
 import { checkConfiguration, type Installation } from './configuration.ts'
@@ -90,6 +91,9 @@ async function runCheck(deps: DoctorDeps, name: string, check: Check): Promise<r
   } catch (error) {
     if (patience.signal.aborted) {
       return [fault(name, `no answer within ${timeoutMs / 1000} s`, 'Look again; see the log')]
+    }
+    if (error instanceof StoreUnavailableError) {
+      return [fault(name, 'it stands in the store, which does not answer', 'Mend the store first')]
     }
     onFailure(name, error)
     return [fault(name, 'it could not be examined', 'The log of the server says why')]

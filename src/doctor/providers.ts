@@ -48,7 +48,7 @@ function describe(provider: Provider, failure: UpstreamFailure): Finding {
         ? fault(name, `has retired an endpoint: ${detail}`, 'Upgrade Tributary')
         : fault(
             name,
-            `refuses our credentials: ${detail}`,
+            `refuses us: ${detail}`,
             `Compare ${credentials[provider]} with the provider’s console, and this machine’s clock with NTP`,
           )
     case 'throttled':

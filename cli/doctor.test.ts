@@ -1,0 +1,95 @@
+/** The command `doctor`: what a person reads, what a script gets, and how it ends. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
+import { run } from './run.ts'
+
+async function doctor(url: string, ...args: string[]) {
+  let out = ''
+  let err = ''
+  const code = await run(['doctor', ...args], {
+    environment: { ADMIN_URL: url, ADMIN_TOKEN: adminToken },
+    workingDirectory: '.',
+    input: (async function* () {})(),
+    out: (text) => {
+      out += text
+    },
+    err: (text) => {
+      err += text
+    },
+    untilStopped: async () => {},
+  })
+  return { code, out, err }
+}
+
+/** A server that finds what the test says. */
+async function makeServer(t: TestContext, answer: unknown): Promise<string> {
+  const server = createServer((request, response) => {
+    response.statusCode = request.url === '/admin/doctor' && request.method === 'GET' ? 200 : 404
+    response.end(JSON.stringify(answer))
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const checks = [
+  { name: 'store', status: 'ok', message: 'takes writes', action: null },
+  { name: 'clock:akahu', status: 'warning', message: '95 s behind ours', action: 'Use NTP' },
+  { name: 'provider:fiskil', status: 'error', message: 'refuses\u001b[2J us', action: 'Compare' },
+]
+
+test('each finding is a line with its mark, its action beneath, and a count closes; an error ends with 1', async (t) => {
+  const url = await makeServer(t, { status: 'error', checks })
+  assert.deepEqual(await doctor(url), {
+    code: 1,
+    err: '',
+    out: [
+      '✓ store: takes writes',
+      '! clock:akahu: 95 s behind ours',
+      '    → Use NTP',
+      '✗ provider:fiskil: refuses?[2J us',
+      '    → Compare',
+      '',
+      '1 error, 1 warning.',
+      '',
+    ].join('\n'),
+  })
+})
+
+test('warnings end with 0, and where there is nothing to say it is said', async (t) => {
+  const warned = await makeServer(t, { status: 'warning', checks: checks.slice(0, 2) })
+  const first = await doctor(warned)
+  assert.equal(first.code, 0)
+  assert.match(first.out, /\n1 warning\.\n$/)
+  const sound = await makeServer(t, { status: 'ok', checks: checks.slice(0, 1) })
+  assert.deepEqual(await doctor(sound), {
+    code: 0,
+    err: '',
+    out: '✓ store: takes writes\n\nAll is well.\n',
+  })
+})
+
+test('with --json the answer is one document as it came, and the exit code is the same', async (t) => {
+  const url = await makeServer(t, { status: 'error', checks })
+  const { code, out } = await doctor(url, '--json')
+  assert.equal(code, 1)
+  assert.deepEqual(JSON.parse(out), { status: 'error', checks })
+})
+
+test('a real door answers it; no server, surplus words and unknown flags end as everywhere', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu'] })
+  const url = await world.door.listen({ host: '127.0.0.1', port: 0 })
+  const { code, out } = await doctor(url)
+  assert.equal(code, 0)
+  assert.match(out, /^✓ configuration: /)
+  assert.match(out, /\n✓ provider:akahu: answers and accepts our credentials\n/)
+  assert.match(out, /\n! url:BASE_URL: .*\n {4}→ Try it from outside/)
+  assert.equal((await doctor(url, 'now')).code, 2)
+  assert.equal((await doctor(url, '--nothing')).code, 2)
+  const help = await doctor(url, '--help')
+  assert.match(help.out, /^tributary doctor: look at everything/)
+  assert.equal((await doctor('http://127.0.0.1:1')).code, 1)
+})

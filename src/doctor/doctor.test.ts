@@ -1,0 +1,222 @@
+/** What the doctor finds where things are not as they should be, and how long it takes at most. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openMemoryKv } from '#store/kv/memory.ts'
+import { openKv } from '#store/kv/open.ts'
+import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { compareClocks } from './clocks.ts'
+import { type DoctorDeps, type Finding, makeDoctor } from './doctor.ts'
+import { realMachine } from './machine.ts'
+
+const gibibyte = 1024 ** 3
+const clock = { now: () => Date.UTC(2026, 10, 20, 3, 15) }
+const nowhere = 'http://127.0.0.1:1'
+
+const installation: DoctorDeps['installation'] = {
+  version: '9.9.9',
+  mode: 'live',
+  role: 'api',
+  given: [],
+  warnings: [],
+  storeDir: '/srv/tributary',
+  hasDatabase: false,
+  hasRedis: false,
+  encryptionKeyCount: 1,
+}
+
+const machine: DoctorDeps['machine'] = {
+  freeBytes: async () => 10 * gibibyte,
+  loopDelayMs: async () => 1,
+}
+
+/** A healthy embedded installation but for what `over` says. */
+async function diagnose(t: TestContext, over: Partial<DoctorDeps> = {}) {
+  const place = makeSqlitePlace()
+  const store = await place.open()
+  const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
+  t.after(async () => {
+    await kv.close()
+    await store.close()
+    await place.remove()
+  })
+  const failures: string[] = []
+  const examine = makeDoctor({
+    store,
+    kv,
+    adapters: {},
+    clock,
+    installation,
+    machine,
+    origins: () => ({ base: nowhere, mcp: nowhere, auth: nowhere }),
+    onFailure: (check) => void failures.push(check),
+    ...over,
+  })
+  return { examine, failures, diagnosis: await examine() }
+}
+
+function find(findings: readonly Finding[], name: string): Finding {
+  const found = findings.filter((finding) => finding.name === name)
+  assert.equal(found.length, 1, `${name} is looked at once`)
+  return found[0] as Finding
+}
+
+test('what is set is shown as it was masked, and every warning of the configuration is a finding', async (t) => {
+  const given = [
+    { name: 'PORT', shown: '8080' },
+    { name: 'DATABASE_URL', shown: '[secret]' },
+  ]
+  const warnings = ['ADMIN_HOST is not a loopback address.', 'SANDBOX is true.']
+  const { diagnosis } = await diagnose(t, { installation: { ...installation, given, warnings } })
+  const found = find(diagnosis.checks, 'configuration')
+  assert.equal(
+    found.message,
+    'Tributary 9.9.9, live mode, role api; set are PORT=8080, DATABASE_URL=[secret]',
+  )
+  assert.equal(find(diagnosis.checks, 'configuration:1').message, warnings[0])
+  assert.equal(find(diagnosis.checks, 'configuration:2').status, 'warning')
+})
+
+test('a disk that is nearly full is a warning, a full one an error, and with PostgreSQL neither', async (t) => {
+  const levels: [number, boolean, Finding['status']][] = [
+    [2 * gibibyte, false, 'ok'],
+    [gibibyte / 2, false, 'warning'],
+    [1_000_000, false, 'error'],
+    [1_000_000, true, 'ok'],
+  ]
+  for (const [bytes, hasDatabase, status] of levels) {
+    const { diagnosis } = await diagnose(t, {
+      installation: { ...installation, hasDatabase, hasRedis: false },
+      machine: { ...machine, freeBytes: async () => bytes },
+    })
+    assert.equal(find(diagnosis.checks, 'disk').status, status, `${bytes} ${hasDatabase}`)
+  }
+})
+
+test('the real machine tells the room on a disk that is there, and notices a loop that is held up', async () => {
+  assert.ok((await realMachine.freeBytes(import.meta.dirname)) > 0)
+  const watched = realMachine.loopDelayMs(new AbortController().signal)
+  await sleep(30)
+  const until = performance.now() + 300
+  while (performance.now() < until) {}
+  assert.ok((await watched) > 200)
+})
+
+test('a process that is held up noticeably is a warning', async (t) => {
+  const loopDelayMs = async () => 350
+  const { diagnosis } = await diagnose(t, { machine: { ...machine, loopDelayMs } })
+  const found = find(diagnosis.checks, 'event-loop')
+  assert.equal(found.status, 'warning')
+  assert.match(found.message, /350 ms/)
+})
+
+test('fast state in memory is fine on the embedded store, and a warning with PostgreSQL', async (t) => {
+  const embedded = await diagnose(t)
+  assert.equal(find(embedded.diagnosis.checks, 'fast-state').status, 'ok')
+  const grown = await diagnose(t, { installation: { ...installation, hasDatabase: true } })
+  const found = find(grown.diagnosis.checks, 'fast-state')
+  assert.equal(found.status, 'warning')
+  assert.match(found.action ?? '', /REDIS_URL/)
+})
+
+test('a Redis that cannot be reached is an error that says what holds meanwhile', async (t) => {
+  const kv = await openKv({
+    redisUrl: 'redis://127.0.0.1:1',
+    clock,
+    cacheMaxBytes: 1_000_000,
+    cacheMaxEntryBytes: 100_000,
+    cacheKey: new Uint8Array(32),
+  })
+  t.after(() => kv.close())
+  const { diagnosis } = await diagnose(t, { kv, installation: { ...installation, hasRedis: true } })
+  const found = find(diagnosis.checks, 'fast-state')
+  assert.equal(found.status, 'error')
+  assert.equal(diagnosis.status, 'error')
+  assert.match(found.message, /per process/)
+})
+
+test('a check that never ends is an error after its time, and the others are told all the same', async (t) => {
+  const started = performance.now()
+  const { diagnosis, failures } = await diagnose(t, {
+    timeoutMs: 100,
+    machine: { ...machine, freeBytes: () => new Promise(() => {}) },
+  })
+  assert.ok(performance.now() - started < 5000)
+  const found = find(diagnosis.checks, 'disk')
+  assert.deepEqual([found.status, found.message], ['error', 'no answer within 0.1 s'])
+  assert.equal(find(diagnosis.checks, 'store').status, 'ok')
+  assert.deepEqual(failures, [])
+})
+
+test('a check that breaks for a reason of ours is an error without its words, which go to the log', async (t) => {
+  const { diagnosis, failures } = await diagnose(t, {
+    machine: { ...machine, freeBytes: () => Promise.reject(new Error('words for the log')) },
+  })
+  assert.equal(find(diagnosis.checks, 'disk').status, 'error')
+  assert.doesNotMatch(JSON.stringify(diagnosis), /words for the log/)
+  assert.deepEqual(failures, ['disk'])
+})
+
+test('two who ask at the same time share one look, and a later one is a new look', async (t) => {
+  let looks = 0
+  const freeBytes = async () => {
+    looks += 1
+    return 10 * gibibyte
+  }
+  const { examine } = await diagnose(t, { machine: { ...machine, freeBytes } })
+  const [one, two] = await Promise.all([examine(), examine()])
+  assert.equal(one, two)
+  assert.notEqual(await examine(), one)
+  assert.equal(looks, 3)
+})
+
+test('several keys and nothing under the older ones: the finding is fine and says that they may go', async (t) => {
+  const { diagnosis } = await diagnose(t, {
+    installation: { ...installation, encryptionKeyCount: 2 },
+  })
+  const found = find(diagnosis.checks, 'encryption')
+  assert.equal(found.status, 'ok')
+  assert.match(found.action ?? '', /can be taken off/)
+})
+
+test('a clock within thirty seconds agrees, one beyond is a warning that says which way', () => {
+  const asked = clock.now()
+  const span = { asked, answered: asked + 500 }
+  const compare = (theirs: number | null) => compareClocks('clock:x', 'x', theirs, span)
+  assert.deepEqual(compare(null), [])
+  for (const theirs of [asked, asked - 31_000, asked + 30_500]) {
+    assert.equal(compare(theirs)[0]?.status, 'ok', String(theirs - asked))
+  }
+  const behind = compare(asked - 91_000)[0]
+  assert.deepEqual(
+    [behind?.status, behind?.message],
+    ['warning', 'the clock of x is 90 s behind ours'],
+  )
+  const ahead = compare(asked + 120_500)[0]
+  assert.deepEqual(
+    [ahead?.status, ahead?.message],
+    ['warning', 'the clock of x is 120 s ahead of ours'],
+  )
+})
+
+test('a public address that nobody answers is a warning, one that a stranger answers an error', async (t) => {
+  const stranger = createServer((request, response) => {
+    if (request.url?.startsWith('/v1'))
+      response.writeHead(302, { location: 'https://x.test' }).end()
+    // Longer than anything of ours: it is not read to its end.
+    else response.end('x'.repeat(1_000_000))
+  }).listen(0, '127.0.0.1')
+  t.after(() => stranger.close())
+  await new Promise((resolve) => stranger.once('listening', resolve))
+  const origin = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+  const { diagnosis } = await diagnose(t, {
+    origins: () => ({ base: origin, mcp: origin, auth: nowhere }),
+  })
+  assert.match(find(diagnosis.checks, 'url:BASE_URL').message, /answers 302, but not as this/)
+  assert.equal(find(diagnosis.checks, 'url:MCP_URL').status, 'error')
+  const silent = find(diagnosis.checks, 'url:AUTH_URL')
+  assert.equal(silent.status, 'warning')
+  assert.match(silent.action ?? '', /Try it from outside/)
+})

@@ -1,0 +1,108 @@
+/** The doctor on a cluster install: PostgreSQL and Redis well, read-only, and away. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { Client } from 'pg'
+import { makeStillClock, type Service, startService } from '#tests/support/service.ts'
+import { makePostgresServer, type PostgresServer } from './postgres-server.ts'
+import { makeRedisServer, type RedisServer } from './redis-server.ts'
+
+let postgres: PostgresServer
+let redis: RedisServer
+let service: Service
+let dataDir: string
+// Half an hour away from the server of the database, which goes by the machine's clock.
+const clock = makeStillClock(Date.now() - 1_800_000)
+
+before(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tributary-doctor-'))
+  postgres = await makePostgresServer()
+  redis = await makeRedisServer()
+  await redis.start()
+  service = await startService({
+    clock,
+    dataDir,
+    env: {
+      DATABASE_URL: postgres.url,
+      REDIS_URL: redis.url,
+      ENCRYPTION_KEY: Buffer.alloc(32, 9).toString('base64'),
+    },
+  })
+})
+after(async () => {
+  await service?.close()
+  await redis?.close()
+  await postgres?.close()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+interface Finding {
+  readonly name: string
+  readonly status: string
+  readonly message: string
+  readonly action: string | null
+}
+
+async function examine() {
+  const response = await fetch(`${service.adminUrl}/admin/doctor`, {
+    headers: { authorization: `Bearer ${service.adminToken}` },
+  })
+  assert.equal(response.status, 200)
+  const { status, checks } = (await response.json()) as { status: string; checks: Finding[] }
+  const find = (name: string) => {
+    const found = checks.find((check) => check.name === name)
+    assert.ok(found, `${name} was looked at`)
+    return found
+  }
+  return { status, find }
+}
+
+async function inDatabase(sql: string): Promise<void> {
+  const client = new Client({ connectionString: postgres.url })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
+}
+
+test('PostgreSQL and Redis that answer are well, and a database clock that is off is a warning', async () => {
+  const { find } = await examine()
+  assert.equal(find('store').status, 'ok')
+  assert.match(find('store').message, /^PostgreSQL \d+.* takes writes/)
+  assert.equal(find('fast-state').status, 'ok')
+  const time = find('clock:database')
+  assert.equal(time.status, 'warning')
+  assert.match(time.message, /the database server is 1\d{3} s ahead of ours/)
+})
+
+test('a Redis that is away is an error that names its variable, and well again when it is back', async () => {
+  await redis.kill()
+  const away = (await examine()).find('fast-state')
+  assert.equal(away.status, 'error')
+  assert.match(away.action ?? '', /REDIS_URL/)
+  await redis.start()
+  const deadline = performance.now() + 15_000
+  while ((await examine()).find('fast-state').status !== 'ok') {
+    assert.ok(performance.now() < deadline, 'Redis is used again')
+  }
+})
+
+test('a PostgreSQL that takes no writes, and one that is away, are errors; what stands in it says so', async () => {
+  await inDatabase('alter database postgres set default_transaction_read_only = on')
+  await inDatabase(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tributary'",
+  )
+  const standby = (await examine()).find('store')
+  assert.equal(standby.status, 'error')
+  assert.match(standby.message, /read-only/)
+  await postgres.stop('fast')
+  const { status, find } = await examine()
+  assert.equal(status, 'error')
+  assert.match(find('store').action ?? '', /DATABASE_URL/)
+  assert.deepEqual(
+    [find('connections').message, find('connections').action],
+    ['it stands in the store, which does not answer', 'Mend the store first'],
+  )
+  assert.equal(find('provider:fiskil').status, 'ok')
+})

@@ -1,0 +1,200 @@
+/** `GET /admin/doctor` of a whole service: sound, and with each of its providers, people and addresses in trouble. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { request } from 'undici'
+import { z } from 'zod'
+import type { Emulator } from '#sandbox/emulator.ts'
+import type { ConnectionRow } from '#store/port.ts'
+import { addLogin, newConnection } from '#tests/contract/store/rows.ts'
+import { type Service, startService } from '#tests/support/service.ts'
+
+const Verdict = z.enum(['ok', 'warning', 'error'])
+const Diagnosis = z.strictObject({
+  status: Verdict,
+  checks: z.array(
+    z.strictObject({
+      name: z.string().min(1),
+      status: Verdict,
+      message: z.string().min(1),
+      action: z.string().min(1).nullable(),
+    }),
+  ),
+})
+type Diagnosis = z.infer<typeof Diagnosis>
+
+const secrets = {
+  ADMIN_TOKEN: 'an-admin-token-that-nobody-may-see',
+  ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+}
+
+let service: Service
+before(async () => {
+  service = await startService({ env: { ...secrets, UPSTREAM_TIMEOUT_MS: '400', ROLE: 'api' } })
+})
+after(() => service?.close())
+afterEach(() => {
+  for (const emulator of emulators()) emulator.clearFaults()
+})
+
+const emulators = (): Emulator[] => [
+  service.sandbox.fiskil,
+  service.sandbox.akahu,
+  service.sandbox.snaptrade,
+]
+
+async function examine(): Promise<Diagnosis> {
+  const response = await request(`${service.adminUrl}/admin/doctor`, {
+    headers: { authorization: `Bearer ${service.adminToken}` },
+  })
+  assert.equal(response.statusCode, 200)
+  return Diagnosis.parse(await response.body.json())
+}
+
+function find(diagnosis: Diagnosis, name: string) {
+  const found = diagnosis.checks.filter((check) => check.name === name)
+  assert.equal(found.length, 1, `${name} in ${diagnosis.checks.map((check) => check.name)}`)
+  return found[0] as Diagnosis['checks'][number]
+}
+
+test('200: everything that a sound service stands on is looked at and found well', async () => {
+  const { checks } = await examine()
+  // How busy the machine of the tests is, is not for them to say.
+  const watched = checks.filter(({ name }) => name !== 'event-loop' && name !== 'configuration:1')
+  assert.deepEqual(
+    watched.map(({ name, status }) => `${name} ${status}`),
+    [
+      'configuration ok',
+      'store ok',
+      'encryption ok',
+      'fast-state ok',
+      'provider:fiskil ok',
+      'clock:fiskil ok',
+      'provider:akahu ok',
+      'clock:akahu ok',
+      'provider:snaptrade ok',
+      'clock:snaptrade ok',
+      'connections ok',
+      'deletions ok',
+      'disk ok',
+      'url:BASE_URL ok',
+      'url:MCP_URL ok',
+      'url:AUTH_URL ok',
+    ],
+  )
+  assert.match(find({ status: 'ok', checks }, 'store').message, /^SQLite 3\.\d+/)
+})
+
+test('what is set is told, secrets as [secret] alone, and a doubtful setting is a warning', async () => {
+  const diagnosis = await examine()
+  const { message } = find(diagnosis, 'configuration')
+  assert.match(message, /UPSTREAM_TIMEOUT_MS=400/)
+  assert.match(message, /ADMIN_TOKEN=\[secret\]/)
+  assert.match(message, /ENCRYPTION_KEY=\[secret\]/)
+  assert.match(find(diagnosis, 'configuration:1').message, /^ROLE is api on the embedded database/)
+  assert.equal(diagnosis.status, 'warning')
+  const text = JSON.stringify([diagnosis, service.logLines])
+  for (const secret of Object.values(secrets)) assert.ok(!text.includes(secret))
+})
+
+test('401: it is for holders of the admin token alone', async () => {
+  const response = await request(`${service.adminUrl}/admin/doctor`)
+  assert.equal(response.statusCode, 401)
+})
+
+test('R20a: a provider that refuses our app is an error which names the variables to compare', async () => {
+  const refusal = { status: 401, body: { message: 'invalid client credentials' } }
+  for (const [name, emulator] of Object.entries({
+    fiskil: service.sandbox.fiskil,
+    akahu: service.sandbox.akahu,
+    snaptrade: service.sandbox.snaptrade,
+  })) {
+    emulator.addFault({
+      when: ({ path }) => path !== '/',
+      times: 1,
+      does: { kind: 'reply', reply: refusal },
+    })
+    const diagnosis = await examine()
+    const found = find(diagnosis, `provider:${name}`)
+    assert.equal(found.status, 'error')
+    assert.match(found.message, /^refuses us: .*invalid client credentials$/)
+    assert.match(found.action ?? '', new RegExp(`${name.toUpperCase()}_[A-Z_]+ and `))
+    assert.equal(diagnosis.status, 'error')
+    assert.equal(find(await examine(), `provider:${name}`).status, 'ok')
+  }
+})
+
+test('providers that hang, fail or throttle are told apart, and the answer comes within ten seconds', async () => {
+  service.sandbox.fiskil.addFault({ does: { kind: 'hang' } })
+  service.sandbox.akahu.addFault({ does: { kind: 'reply', reply: { status: 502 } } })
+  service.sandbox.snaptrade.addFault({ does: { kind: 'reply', reply: { status: 429 } } })
+  const started = performance.now()
+  const diagnosis = await examine()
+  assert.ok(performance.now() - started < 10_000)
+  assert.match(find(diagnosis, 'provider:fiskil').message, /^no answer within 400 ms/)
+  assert.match(find(diagnosis, 'provider:akahu').message, /^answers 502/)
+  const throttled = find(diagnosis, 'provider:snaptrade')
+  assert.deepEqual([throttled.status, throttled.message.slice(0, 12)], ['warning', 'throttles us'])
+})
+
+test('a proxy’s page in a provider’s place is an error that doubts its address', async () => {
+  service.sandbox.fiskil.addFault({ does: { kind: 'reply', reply: { status: 200, body: '<p>' } } })
+  const found = find(await examine(), 'provider:fiskil')
+  assert.equal(found.status, 'error')
+  assert.match(found.action ?? '', /FISKIL_BASE_URL leads to the provider/)
+})
+
+test('a provider whose clock is far from ours is a warning, by its Date or by its status', async () => {
+  const off = new Date(service.clock.now() - 300_000)
+  service.sandbox.akahu.addFault({
+    does: { kind: 'edit', edit: (reply) => ({ ...reply, headers: { date: off.toUTCString() } }) },
+  })
+  service.sandbox.snaptrade.addFault({
+    when: ({ path }) => path === '/',
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({ ...reply, body: { timestamp: off.toISOString(), online: true } }),
+    },
+  })
+  const diagnosis = await examine()
+  assert.match(find(diagnosis, 'clock:akahu').message, /299 s behind ours/)
+  assert.match(find(diagnosis, 'clock:snaptrade').message, /299 s behind ours/)
+  assert.equal(find(diagnosis, 'clock:akahu').status, 'warning')
+  assert.equal(find(diagnosis, 'clock:fiskil').status, 'ok')
+})
+
+test('connections in trouble are named with whose they are and what to do; deletions are counted', async () => {
+  const user = await service.createUser()
+  const rows = await service.link(user, 'healthy')
+  const statuses = ['invalidated', 'pending_mfa', 'revoked', 'deleting'] as const
+  const troubled = rows.slice(0, statuses.length)
+  for (const [index, status] of statuses.entries()) {
+    await service.app.store.connections.setStatus((troubled[index] as ConnectionRow).id, status)
+  }
+  const diagnosis = await examine()
+  const email = (await service.app.store.users.find(user.id))?.email ?? 'nobody'
+  const actions = [/connect again, then `tributary connections refresh/, /answer it, then/]
+  actions.push(/or `tributary connections remove/, /tries at once/)
+  for (const [index, { id, institutionName, provider }] of troubled.entries()) {
+    const found = find(diagnosis, `connection:${id}`)
+    assert.equal(found.status, 'warning')
+    assert.ok(found.message.startsWith(`${institutionName} (${provider}) of ${email}: `))
+    assert.match(found.action ?? '', actions[index] ?? /never/)
+  }
+  assert.match(find(diagnosis, 'connections').message, /active, 1 invalidated, 1 pending_mfa, 1 re/)
+  assert.match(find(diagnosis, 'deletions').message, /^1 pending/)
+  await service.app.links.deleteUser(user.id)
+  assert.equal(find(await examine(), 'connections').status, 'ok')
+})
+
+test('more than fifty in trouble are counted, not listed', async () => {
+  const { store } = service.app
+  const { id } = await service.createUser()
+  const login = await addLogin(store, id)
+  for (let count = 0; count < 53; count += 1) {
+    await store.connections.save(newConnection(id, login.id, { status: 'revoked' }))
+  }
+  const diagnosis = await examine()
+  const named = diagnosis.checks.filter(({ name }) => /^connection:/.test(name))
+  assert.equal(named.length, 50)
+  assert.match(find(diagnosis, 'connections:more').message, /^3 more/)
+})
