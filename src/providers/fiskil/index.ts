@@ -25,7 +25,7 @@ import {
 } from './consents.ts'
 import { pageSize } from './lists.ts'
 import { toBalance } from './map.ts'
-import { rejected } from './refusal.ts'
+import { isUnknownAddress, rejected } from './refusal.ts'
 import { openTransactionPage } from './transaction-page.ts'
 
 export type { FiskilOptions } from './client.ts'
@@ -50,7 +50,12 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
       if (credentials.provider !== 'fiskil') {
         throw rejected(400, `these are credentials of ${credentials.provider}`)
       }
-      await client.one('GET', '/v1/end-users', credentials.endUserId, call)
+      try {
+        await client.one('GET', '/v1/end-users', credentials.endUserId, call)
+      } catch (error) {
+        // Where this path is not to be had, the list of their consents will tell.
+        if (!isUnknownAddress(error)) throw error
+      }
       // The end user id is no secret: it opens nothing without our client credentials.
       return { upstreamUserId: credentials.endUserId, secret: null }
     },

@@ -9,7 +9,7 @@ import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { parseCurrency } from '#kernel/money.ts'
-import { microsPerMs, parseInstant } from '#kernel/time.ts'
+import { type Micros, microsPerMs, parseDay, parseInstant } from '#kernel/time.ts'
 import { hideNumber } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount } from '../port.ts'
 import { malformed } from './refusal.ts'
@@ -20,7 +20,8 @@ export const Consent = z.object({
   arrangement_id: z.string().min(1),
   active: z.boolean(),
   created_at: text,
-  expires_at: text,
+  // The auth session tells its end in seconds; should a consent do so too, it is read.
+  expires_at: z.union([z.string(), z.number()]).nullish(),
   institution_id: z.string().min(1),
   institution_name: text,
   institution_logo: text,
@@ -56,17 +57,22 @@ export function readRows<Row>(
 
 /**
  * The status of a connection from its consent: past its end it is `invalidated`; ended before its time it was withdrawn
- * and is `revoked`. A consent that tells no end is judged by its activity alone.
+ * and is `revoked`. A consent that tells no end, or none that can be read, is judged by its activity alone: one bank's
+ * odd date must not keep the others from being found.
  */
 export function toConnectionStatus(consent: Consent, nowMs: number): ConnectionStatus {
-  const { expires_at: end } = consent
-  if (end === undefined || end === null || end === '') {
-    return consent.active ? 'active' : 'invalidated'
-  }
-  const endsAt = parseInstant(end)
-  if (endsAt === null) throw malformed('expires_at of a consent is no time')
+  const endsAt = readEnd(consent.expires_at)
+  if (endsAt === null) return consent.active ? 'active' : 'invalidated'
   if (endsAt <= nowMs * microsPerMs) return 'invalidated'
   return consent.active ? 'active' : 'revoked'
+}
+
+/** An RFC 3339 time, a plain day (its end in UTC) or seconds since the epoch; null for none of these. */
+function readEnd(end: Consent['expires_at']): Micros | null {
+  if (typeof end === 'number') return end * 1000 * microsPerMs
+  if (end === undefined || end === null) return null
+  const day = parseDay(end)
+  return parseInstant(day === null ? end : `${day}T23:59:59Z`)
 }
 
 /** An account as it is stored. `currency` comes from its balance: the account itself has none. */

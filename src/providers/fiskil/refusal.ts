@@ -41,6 +41,13 @@ export function refusalCode(error: unknown): string {
   return cause instanceof FiskilRefusal ? cause.code : ''
 }
 
+/** True for a 404 or 405 that speaks of the address and not of an end user: it tells nothing of the person. */
+export function isUnknownAddress(error: unknown): boolean {
+  const cause = error instanceof UpstreamError ? error.cause : null
+  if (!(cause instanceof FiskilRefusal)) return false
+  return (cause.status === 404 || cause.status === 405) && cause.code !== 'end_user_not_found'
+}
+
 /**
  * The failure that an answer other than 2xx stands for.
  * @param secrets texts that must not come out, should the provider echo them.

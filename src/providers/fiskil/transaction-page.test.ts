@@ -246,23 +246,21 @@ test('the error names the place and never the value', () => {
   }
 })
 
-test('the cursor is the page[after] of links.next, on our host or the vendor’s own, or relative', () => {
+test('the cursor is the page[after] of links.next, whatever its host, or relative', () => {
   const next = (link: unknown, rows: unknown[] = [full]) =>
     openText(JSON.stringify({ transactions: rows, links: { next: link } })).next
   const path = '/v1/banking/transactions?page%5Bafter%5D=a%2Bb&x=1'
   assert.equal(next(`https://api.example.test${path}`), 'a+b')
   assert.equal(next(`https://api.fiskil.com${path}`), 'a+b')
+  assert.equal(next(`http://localhost:4010${path}`), 'a+b')
   assert.equal(next(path), 'a+b')
   for (const end of [undefined, null, '']) assert.equal(next(end), null)
   assert.equal(next(path, []), null, 'an empty page is the end')
 })
 
-test('a cursor to a foreign host, without a value or back to the same page is malformed', () => {
+test('a cursor without a value or back to the same page is malformed', () => {
   const path = '/v1/banking/transactions?page[after]=c1'
   for (const next of [
-    `https://evil.example${path}`,
-    `//evil.example${path}`,
-    `https://api.fiskil.com.evil.example${path}`,
     '/v1/banking/transactions',
     '/v1/banking/transactions?page[after]=',
     'javascript:alert(1)',

@@ -33,6 +33,23 @@ test('end users that do not exist, or could not, are refused', async () => {
   assert.equal((await failureOf(setting.adapter.identify(foreign, patient()))).kind, 'rejected')
 })
 
+test('a provider without the path of one end user is no reason to refuse them: their consents will tell', async () => {
+  await using setting = await openSetting()
+  const when = (request: { path: string }) => request.path.startsWith('/v1/end-users')
+  const credentials = { provider: 'fiskil', endUserId: 'eu_sandbox_healthy' } as const
+  const identify = () => setting.adapter.identify(credentials, patient())
+  for (const status of [404, 405]) {
+    setting.emulator.addFault({
+      when,
+      does: { kind: 'reply', reply: { status, body: 'no route' } },
+    })
+    assert.equal((await identify()).upstreamUserId, 'eu_sandbox_healthy')
+    setting.emulator.clearFaults()
+  }
+  setting.emulator.addFault({ when, does: { kind: 'reply', reply: { status: 403 } } })
+  assert.equal((await failureOf(identify())).kind, 'rejected')
+})
+
 test('every bank is discovered with its accounts, masked, typed and in their currency', async () => {
   await using setting = await openSetting()
   const found = await discover(setting)
