@@ -63,6 +63,11 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
         metrics.backgroundFailed('oauth-reuse')
         log.warn({ clientId }, 'a code or refresh token came twice: its grant is revoked')
       },
+      request({ endpoint, status, durationMs }) {
+        const level = status >= 500 ? 'error' : endpoint === 'discovery' ? 'debug' : 'info'
+        const rounded = Math.round(durationMs * 10) / 10
+        log[level]({ door: 'oauth', operation: endpoint, status, durationMs: rounded }, 'request')
+      },
       sweepFailed: (error) => backgroundFailure('oauth-sweep', error),
     },
     request: (event) => reportRequest(log, metrics, 'rest', event),

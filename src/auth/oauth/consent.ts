@@ -11,6 +11,7 @@ import type { AgentFacts } from './agents.ts'
 import { lifetimes } from './lifetimes.ts'
 import type { ConsentDesk, PendingConsent } from './port.ts'
 import { describeRedirect, toShownName } from './redirect.ts'
+import { runFor } from './requester.ts'
 import { toRowId } from './row-id.ts'
 
 export interface ConsentDeps {
@@ -19,6 +20,10 @@ export interface ConsentDeps {
   readonly store: OAuthStore
   readonly clock: Clock
   readonly consentPath: string
+  /** True for what the engine says no to; false for failures of ours. */
+  readonly isRefusal: (error: unknown) => boolean
+  /** The browser's address, which counts when a client's document has to be fetched again. */
+  readonly addressOf: (request: IncomingMessage) => string
   readonly onAllowed: (consent: {
     readonly userId: string
     readonly clientId: string
@@ -73,23 +78,23 @@ interface Waiting {
 }
 
 async function findWaiting(
-  { engine, consentPath }: ConsentDeps,
+  deps: ConsentDeps,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Waiting | null> {
-  const provider = engine()
-  let interaction: Interaction
+  const provider = deps.engine()
   try {
-    interaction = await provider.interactionDetails(request, response)
+    const interaction = await provider.interactionDetails(request, response)
+    // A second request in this browser has taken the cookie over: the page of the first must not decide for it.
+    const named = uidInPath(request.url ?? '', deps.consentPath)
+    if (named !== null && named !== interaction.uid) return null
+    const clientId = String(interaction.params.client_id)
+    const client = await runFor(deps.addressOf(request), () => provider.Client.find(clientId))
+    return client === undefined ? null : { interaction, client }
   } catch (error) {
-    if (isNotFound(error)) return null
+    if (deps.isRefusal(error)) return null
     throw error
   }
-  // A second request in this browser has taken the cookie over: the page of the first must not decide for it.
-  const named = uidInPath(request.url ?? '', consentPath)
-  if (named !== null && named !== interaction.uid) return null
-  const client = await provider.Client.find(String(interaction.params.client_id))
-  return client === undefined ? null : { interaction, client }
 }
 
 async function demandWaiting(
@@ -100,11 +105,6 @@ async function demandWaiting(
   const waiting = await findWaiting(deps, request, response)
   if (waiting === null) throw new Error('no request for consent waits in this browser')
   return waiting
-}
-
-/** The engine says so with `SessionNotFound`: no cookie, an unknown or an expired request. */
-function isNotFound(error: unknown): boolean {
-  return error instanceof Error && error.name === 'SessionNotFound'
 }
 
 function uidInPath(url: string, consentPath: string): string | null {

@@ -27,6 +27,15 @@ export interface EdgeDeps {
   /** Hands a request to the engine; resolves when it is answered. */
   readonly engine: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   readonly onFailure: (error: unknown) => void
+  /** Called once for every request, when its answer is written or its client gone. */
+  readonly observe: (event: OAuthEvent) => void
+}
+
+/** One request, without anything that was said in it. */
+export interface OAuthEvent {
+  readonly endpoint: 'authorize' | 'token' | 'register' | 'revoke' | 'discovery' | 'preflight'
+  readonly status: number
+  readonly durationMs: number
 }
 
 /** Method and path of everything that is answered here; `:uid` stands for one segment. */
@@ -75,10 +84,37 @@ export function makeEdge(deps: EdgeDeps) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     const [path = ''] = (request.url ?? '').split('?')
     const document = documents().get(path)
+    observeEnd(deps, endpointOf(request, path), response)
     if (request.method === 'OPTIONS') answerPreflight(response, document !== undefined)
     else if (document !== undefined) answerDocument(response, document)
     else answerByEngine(deps, path, request, response)
   }
+}
+
+function endpointOf({ method }: IncomingMessage, path: string): OAuthEvent['endpoint'] {
+  if (method === 'OPTIONS') return 'preflight'
+  switch (path) {
+    case paths.token:
+      return 'token'
+    case paths.registration:
+      return 'register'
+    case paths.revocation:
+      return 'revoke'
+    default:
+      return path.startsWith(paths.authorization) ? 'authorize' : 'discovery'
+  }
+}
+
+function observeEnd(
+  { observe }: EdgeDeps,
+  endpoint: OAuthEvent['endpoint'],
+  response: ServerResponse,
+): void {
+  const started = performance.now()
+  response.once('close', () => {
+    const status = response.writableFinished ? response.statusCode : 499
+    observe({ endpoint, status, durationMs: performance.now() - started })
+  })
 }
 
 function answerByEngine(

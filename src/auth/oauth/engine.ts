@@ -24,6 +24,8 @@ export interface EngineDeps {
   /** Path of the consent page; the request's uid follows it. */
   readonly consentPath: string
   readonly onFailure: (error: unknown) => void
+  /** The engine met a code or refresh token that was redeemed before, and revoked its grant. */
+  readonly onReuse: (clientId: string) => void
 }
 
 /** The largest metadata document; the draft recommends 5 kB. */
@@ -59,6 +61,10 @@ export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
   // What escapes every handler of the engine; its types know only its own events.
   const emitter: EventEmitter = provider
   emitter.on('error', (error: unknown) => deps.onFailure(error))
+  provider.on('grant.revoked', ({ oidc }) => {
+    // By the token endpoint it revokes for reuse alone; elsewhere it was asked to.
+    if (oidc.route === 'token') deps.onReuse(oidc.client?.clientId ?? '')
+  })
   provider.on('server_error', (ctx, error: unknown) => {
     if (ctx.status === 503) ctx.set('retry-after', '5')
     deps.onFailure(error)

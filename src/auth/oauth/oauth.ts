@@ -15,7 +15,7 @@ import { makeAgents } from './agents.ts'
 import { makeDocumentFetch } from './client-documents.ts'
 import { makeConsentDesk } from './consent.ts'
 import { type OAuthOrigins, toResource } from './discovery.ts'
-import { makeEdge, type OAuthLimits, routes } from './edge.ts'
+import { makeEdge, type OAuthEvent, type OAuthLimits, routes } from './edge.ts'
 import { type EngineModule, loadEngine, makeEngine } from './engine.ts'
 import type { Agents, ConsentDesk, TokenReader } from './port.ts'
 import { requesterAddress } from './requester.ts'
@@ -27,6 +27,7 @@ export interface OAuthReport {
   failed(error: unknown): void
   /** A code or refresh token came twice; everything of its grant was revoked. */
   reused(clientId: string): void
+  request(event: OAuthEvent): void
   sweepFailed(error: unknown): void
 }
 
@@ -68,6 +69,8 @@ export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
   const { store, origins, clock, report } = options
   const module = await loadEngine()
   const engine = lazily(() => buildEngine(module, options))
+  const serve = lazily(() => engine().callback())
+  const addressOf = (request: IncomingMessage) => toAddressGroup(options.addressOf(request))
   const resource = () => toResource(origins())
   const audit = (userId: string, action: string, subject: string) =>
     store.audit({
@@ -82,13 +85,17 @@ export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
     routes,
     handler: makeEdge({
       ...options,
-      addressOf: (request) => toAddressGroup(options.addressOf(request)),
-      engine: (request, response) => engine().callback()(request, response),
+      addressOf,
+      engine: (request, response) => serve()(request, response),
       onFailure: report.failed,
+      observe: report.request,
     }),
     tokens: makeTokenReader({ store: store.oauth, clock, resource }),
     consent: makeConsentDesk({
       engine,
+      // What the engine refuses (no cookie, an expired request, a client that is gone) is nothing to decide.
+      isRefusal: (error) => error instanceof module.errors.OIDCProviderError,
+      addressOf,
       resource,
       store: store.oauth,
       clock,
@@ -123,6 +130,7 @@ function buildEngine(module: EngineModule, options: OAuthOptions): Provider {
       alreadyUsed: () => new module.errors.InvalidGrant('already used'),
       onReuse: (payload) => report.reused(payload.clientId ?? ''),
     }),
+    onReuse: report.reused,
     cookieKey,
     userExists: async (accountId) => {
       const userId = parseUuid<UserId>(accountId)

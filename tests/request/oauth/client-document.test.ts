@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchDocument } from '#outbound/fetch-document.ts'
 import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
-import { authorize, connect, getCode, loopback, makePkce, type Reply, redeem } from './dance.ts'
+import {
+  authorize,
+  connect,
+  getCode,
+  Jar,
+  loopback,
+  makePkce,
+  type Reply,
+  redeem,
+  send,
+} from './dance.ts'
 import { startWorld, type World } from './world.ts'
 
 const clientId = 'https://agent.example.test/oauth/client.json'
@@ -161,6 +171,33 @@ test('through the real guard private places answer like no document at all', asy
     },
   )
   await agent.destroy()
+})
+
+test('a document that is gone while the person thinks is a request that is gone, not a failure', async () => {
+  let isThere = true
+  await withDocument(
+    async (url) =>
+      isThere || url !== clientId
+        ? Response.json({ ...document, client_id: url })
+        : new Response(null, { status: 404 }),
+    async (world) => {
+      const jar = new Jar()
+      const sent = await authorize(world, { clientId, challenge: makePkce().challenge }, jar)
+      const consentUrl = world.url + String(sent.headers.location)
+      const look = async () => (await send(consentUrl, { headers: jar.header(consentUrl) })).status
+      assert.equal(await look(), 200)
+      isThere = false
+      // The engine keeps a hundred documents or two; after these it has to fetch again.
+      for (let count = 0; count < 220; count += 1)
+        await authorize(world, {
+          clientId: `https://agent.example.test/${count}.json`,
+          challenge: makePkce().challenge,
+          headers: { 'x-test-address': `198.51.100.${count}` },
+        })
+      assert.equal(await look(), 410)
+      assert.deepEqual(world.failures, [])
+    },
+  )
 })
 
 test('the list of agents says where the answer went', () =>

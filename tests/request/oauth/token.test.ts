@@ -66,6 +66,7 @@ test('a code that comes twice is refused, and everything of its grant is revoked
   refused(await redeem(world, code), 'invalid_grant')
   assert.equal(await find(access_token), null)
   refused(await refresh(world, { refresh_token, clientId: code.clientId }), 'invalid_grant')
+  assert.ok(world.reused.includes(code.clientId))
 })
 
 test('four redemptions of one code at once: one 200, three 400, and then nothing is alive', async () => {
@@ -179,6 +180,7 @@ test('an old refresh token kills the whole family, the live access token too', a
   refused(await refresh(world, tokens), 'invalid_grant')
   assert.equal(await find(next.access_token), null)
   refused(await refresh(world, { ...next, clientId: tokens.clientId }), 'invalid_grant')
+  assert.ok(world.reused.includes(tokens.clientId))
 })
 
 test('five refreshes at once are reuse: one 200 at most, and then nothing is alive', async () => {
@@ -248,6 +250,28 @@ test('revoking what is unknown, revoked or somebody else’s says 200 and does n
     assert.equal((await revoke(world, clientId, token)).status, 200)
   assert.notEqual(await find(tokens.access_token), null)
   assert.equal((await refresh(world, tokens)).status, 200)
+})
+
+test('what a client revokes itself is not taken for reuse', async () => {
+  const tokens = await connect(world, person)
+  await revoke(world, tokens.clientId, tokens.refresh_token)
+  assert.ok(!world.reused.includes(tokens.clientId))
+})
+
+test('operators are told of every request: where, how it ended, how long, nothing else', async () => {
+  world.events.length = 0
+  const tokens = await connect(world, person)
+  await revoke(world, tokens.clientId, tokens.access_token)
+  const told = world.events.map(({ endpoint, status }) => `${endpoint} ${status}`)
+  assert.deepEqual(told, [
+    'register 201',
+    'authorize 303',
+    'authorize 303',
+    'token 200',
+    'revoke 200',
+  ])
+  for (const event of world.events)
+    assert.deepEqual(Object.keys(event).sort(), ['durationMs', 'endpoint', 'status'])
 })
 
 test('deleting the person kills what they allowed', async () => {

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
+import type { OAuthEvent } from '#auth/oauth/edge.ts'
 import { makeOAuth, type OAuth, type OAuthOptions } from '#auth/oauth/oauth.ts'
 import { isScope } from '#auth/scopes.ts'
 import { oauthDoor } from '#doors/oauth/oauth-door.ts'
@@ -38,6 +39,8 @@ export interface World {
   readonly failures: unknown[]
   /** Clients whose code or token came twice. */
   readonly reused: string[]
+  /** What was reported of requests. */
+  readonly events: OAuthEvent[]
   addPerson(): Promise<UserId>
   close(): Promise<void>
 }
@@ -58,6 +61,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   let origins = options.origins ?? { base: '', mcp: '', auth: '' }
   const failures: unknown[] = []
   const reused: string[] = []
+  const events: OAuthEvent[] = []
   const oauth = await makeOAuth({
     store,
     origins: () => origins,
@@ -71,6 +75,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     report: {
       failed: (error) => failures.push(error),
       reused: (clientId) => reused.push(clientId),
+      request: (event) => events.push(event),
       sweepFailed: (error) => failures.push(error),
     },
   })
@@ -88,6 +93,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     dataDir,
     failures,
     reused,
+    events,
     addPerson: () => addPerson(store, clock),
     async close() {
       await app.close()
