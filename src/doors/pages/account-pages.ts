@@ -63,15 +63,18 @@ export interface SignUpParts {
 
 export function renderSignUp(parts: SignUpParts): Html {
   const { problems, values } = parts
+  // Whoever comes back to the form is put where it is to be mended.
+  const names = ['name', 'email', 'password'] as const
+  const first = names.find((name) => problems[name] !== undefined) ?? 'name'
   return html`<article class="card">
 <h1>Make an account</h1>
 ${alertBox(parts.message)}
 <form method="post" action="/sign-up">
 ${hidden('token', parts.formToken)}
 ${hidden('return', parts.returnTo)}
-${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: values.name, problem: problems.name, autofocus: true })}
-${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: values.email, problem: problems.email })}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password })}
+${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: values.name, problem: problems.name, autofocus: first === 'name' })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: values.email, problem: problems.email, autofocus: first === 'email' })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}
 <button type="submit">Make account</button>
 </form>
 <p>Have one already? <a href="/sign-in?return=${encodeURIComponent(parts.returnTo)}">Sign in</a>.</p>

@@ -74,22 +74,23 @@ export function renderAgents({ agents, formToken, mcpUrl }: AgentsParts): Html {
   }
   return html`<h1>Agents</h1>
 <p>These may read your data until you disconnect them.</p>
-<div class="table-scroll" role="region" aria-label="Connected agents" tabindex="0">
-<table>
-<thead><tr><th scope="col">Agent</th><th scope="col">May read</th><th scope="col">Since</th><th scope="col">Disconnect</th></tr></thead>
-<tbody>${agents.map((agent) => renderAgent(agent, formToken))}</tbody>
-</table>
-</div>`
+<table role="table" aria-label="Connected agents">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${agents.map((agent) => renderAgent(agent, formToken))}</tbody>
+</table>`
 }
 
+const columns = ['Agent', 'May read', 'Connected', 'Disconnect']
+
+/** Roles beside the tags: on a narrow screen the style makes blocks of rows, and they stay a table nevertheless. */
 function renderAgent(agent: ConnectedAgent, formToken: string): Html {
   const name = foreignText(agent.clientName)
   const day = toIso(agent.connectedAt).slice(0, 10)
-  return html`<tr>
-<th scope="row"><span class="foreign">${name}</span><br><small>${foreignText(agent.redirectHost)}</small></th>
-<td>${agent.scopes.includes('brokerage:read') ? 'Banks and brokers' : 'Banks'}</td>
-<td><time datetime="${day}">${day}</time></td>
-<td><form method="post" action="/agents/disconnect">${hidden('token', formToken)}${hidden('grant', agent.grantId)}
-<button type="submit" class="outline" aria-label="Disconnect ${name}">Disconnect</button></form></td>
+  return html`<tr role="row">
+<th role="rowheader" scope="row"><span class="foreign">${name}</span> <small class="place">${foreignText(agent.redirectHost)}</small></th>
+<td role="cell">${agent.scopes.includes('brokerage:read') ? 'Banks and brokers' : 'Banks'}</td>
+<td role="cell"><time datetime="${day}">${day}</time></td>
+<td role="cell"><form method="post" action="/agents/disconnect">${hidden('token', formToken)}${hidden('grant', agent.grantId)}
+<button type="submit" class="outline secondary" aria-label="Disconnect ${name}">Disconnect</button></form></td>
 </tr>`
 }

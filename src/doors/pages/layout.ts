@@ -41,10 +41,10 @@ ${body}
 
 function renderLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html {
   if (user === null) {
-    return html`<li><a href="/doc">API docs</a></li><li><a href="/sign-in">Sign in</a></li>`
+    return html`<li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li>`
   }
   return html`<li><a href="/agents">Agents</a></li>
-<li><a href="/doc">API docs</a></li>
+<li><a href="/doc">Docs</a></li>
 <li><form method="post" action="/sign-out">${hidden('token', formToken)}
 <button type="submit" class="outline secondary">Sign out</button></form></li>`
 }
@@ -65,14 +65,12 @@ export interface FieldParts {
   readonly autofocus?: boolean
 }
 
-/** A labelled field; its problem and its hint are tied to it. */
+/** A labelled field; its problem, or else its hint, is tied to it. */
 export function field(parts: FieldParts): Html {
-  const { name, problem, hint } = parts
-  const notes = [
-    problem === undefined ? '' : `${name}-problem`,
-    hint === undefined ? '' : `${name}-hint`,
-  ]
-  const described = notes.filter((note) => note !== '').join(' ')
+  const { name, problem } = parts
+  const hint = problem === undefined ? parts.hint : undefined
+  const described =
+    problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
   return html`<div class="field">
 <label for="${name}">${parts.label}</label>
 <input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}" required value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.autofocus === true && html` autofocus`}>

@@ -151,7 +151,8 @@ function contentSecurityPolicy(formAction: string | undefined): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
-    "img-src 'self'",
+    // Pico draws its marks (a tick, a warning) from data in its own sheet.
+    "img-src 'self' data:",
     `form-action 'self'${isSource ? ` ${formAction}` : ''}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",

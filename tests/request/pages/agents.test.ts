@@ -15,7 +15,9 @@ const call = async (accessToken: string) =>
   (await post(world.service, toolCall('list_connections'), { as: `Bearer ${accessToken}` })).status
 
 const names = (text: string) =>
-  [...text.matchAll(/<th scope="row"><span class="foreign">([^<]*)</g)].map(([, name]) => name)
+  [...text.matchAll(/<th role="rowheader" scope="row"><span class="foreign">([^<]*)</g)].map(
+    ([, name]) => name,
+  )
 
 test('303: a stranger is led to the sign-in and back', async () => {
   assert.equal((await world.jar().get('/agents')).location, '/sign-in?return=%2Fagents')
@@ -34,7 +36,7 @@ test('200: each agent is a row of a real table: name, place, what it may read, s
   await connectAgent(world.service, jar, { name: 'Cursor', ticked: ['mcp:read'] })
   const { text } = await jar.get('/agents')
   assert.deepEqual(names(text).sort(), ['Claude &lt;x&gt;', 'Cursor'])
-  assert.equal(text.match(/<th scope="col">/g)?.length, 4)
+  assert.equal(text.match(/<th role="columnheader" scope="col">/g)?.length, 4)
   assert.match(text, /claude\.test/)
   assert.match(text, /Banks and brokers/)
   const day = new Date(world.service.clock.now()).toISOString().slice(0, 10)
@@ -92,7 +94,7 @@ test('303: nothing is cut off twice, and odd grants do no harm', async () => {
 
 /** The hidden grant in the row of this agent. */
 function grantOf(text: string, name: string): string {
-  const row = text.split('<tr>').find((part) => part.includes(`>${name}<`)) ?? ''
+  const row = text.split('<tr ').find((part) => part.includes(`>${name}<`)) ?? ''
   const grant = /name="grant" value="([^"]+)"/.exec(row)?.[1]
   assert(grant !== undefined, `no row of ${name}`)
   return grant

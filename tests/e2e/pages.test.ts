@@ -1,0 +1,255 @@
+/**
+ * The pages in a real browser: the whole way of a person with the keyboard alone, wide and narrow, light and dark,
+ * without barriers, without scripts, and without asking anybody but this server.
+ */
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import axe from 'axe-core'
+import type { Locator, Page } from 'playwright-core'
+import {
+  askForConsent,
+  connectAgent,
+  type PagesWorld,
+  type Person,
+  password,
+  startPages,
+} from '#tests/request/pages/world.ts'
+import { startBrowser, type TestBrowser, type Visit } from '#tests/support/browser.ts'
+
+const wide = { width: 1280, height: 900 }
+const narrow = { width: 360, height: 740 }
+
+let world: PagesWorld
+let browser: TestBrowser
+/** Where an agent on the person's own machine waits for its code. */
+let agent: Server
+let redirect: string
+
+before(async () => {
+  world = await startPages()
+  browser = await startBrowser()
+  agent = createServer((_request, response) => response.end('The agent has its answer.'))
+  await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve))
+  redirect = `http://127.0.0.1:${(agent.address() as AddressInfo).port}/callback`
+})
+after(async () => {
+  await browser?.[Symbol.asyncDispose]()
+  agent?.closeAllConnections()
+  await new Promise((resolve) => agent?.close(resolve))
+  await world?.close()
+})
+
+/** Presses Tab until the focus is there, as somebody without a mouse does. */
+async function reach(page: Page, target: Locator): Promise<void> {
+  for (let presses = 0; presses < 30; presses += 1) {
+    const isThere = await target.evaluate((node) => node === node.ownerDocument.activeElement)
+    if (isThere) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the keyboard does not reach ${target}`)
+}
+
+async function type(page: Page, label: string, text: string): Promise<void> {
+  await reach(page, page.getByLabel(label, { exact: true }))
+  await page.keyboard.type(text)
+}
+
+/** The key on a control that leads to another page. */
+async function press(page: Page, target: Locator, url: string | RegExp): Promise<void> {
+  await reach(page, target)
+  await Promise.all([page.waitForURL(url), page.keyboard.press('Enter')])
+}
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+
+/** An agent's request for consent in this browser; the page it leads to. */
+async function openConsent(page: Page): Promise<void> {
+  const { path } = await askForConsent(
+    world.service,
+    {
+      ...world.jar(),
+      get: async (url) => {
+        await page.goto(world.service.baseUrl + url)
+        const place = new URL(page.url())
+        const consent = place.searchParams.get('return') ?? place.pathname
+        return { status: 303, headers: {}, text: '', location: consent, hidden: {} }
+      },
+    },
+    { name: 'Claude', redirect },
+  )
+  assert.match(path, /^\/consent\//)
+}
+
+function assertQuiet({ asked, complaints }: Visit): void {
+  const own = [world.service.baseUrl, new URL(redirect).origin]
+  assert.deepEqual(
+    asked.filter((url) => !own.includes(new URL(url).origin)),
+    [],
+  )
+  assert.deepEqual(complaints, [])
+}
+
+for (const [viewport, colorScheme] of [
+  [wide, 'light'],
+  [narrow, 'dark'],
+] as const) {
+  test(`with the keyboard alone at ${viewport.width} px, ${colorScheme}: sign up, consent, agents, sign out, sign in`, async () => {
+    await using visit = await browser.open({ viewport, colorScheme })
+    const { page } = visit
+    const base = world.service.baseUrl
+    const email = `emma-${viewport.width}@example.test`
+    await openConsent(page)
+    await press(page, page.getByRole('link', { name: 'Make one' }), /\/sign-up/)
+    await type(page, 'Name', 'Emma')
+    await type(page, 'E-mail address', email)
+    await type(page, 'Password', password)
+    await press(page, button(page, 'Make account'), /\/consent\//)
+
+    const brokers = page.getByRole('checkbox', { name: /^Brokers/ })
+    assert.equal(await brokers.isChecked(), true)
+    await reach(page, brokers)
+    await page.keyboard.press('Space')
+    assert.equal(await brokers.isChecked(), false)
+    await press(page, button(page, 'Allow'), /127\.0\.0\.1:\d+\/callback\?/)
+    assert.match(page.url(), /[?&]code=[^&]+/)
+
+    await page.goto(`${base}/`)
+    await press(page, page.getByRole('link', { name: 'Agents', exact: true }), `${base}/agents`)
+    const row = page.getByRole('row', { name: /Claude/ })
+    assert.match(await row.innerText(), /127\.0\.0\.1[\s\S]*Banks\b(?! and)/)
+    await reach(page, button(page, 'Disconnect Claude'))
+    await Promise.all([page.waitForResponse(`${base}/agents`), page.keyboard.press('Enter')])
+    await page.getByText('No agent is connected').waitFor()
+    await press(page, button(page, 'Sign out'), `${base}/`)
+    await press(page, page.getByRole('link', { name: 'Sign in' }).first(), `${base}/sign-in`)
+    await type(page, 'E-mail address', email)
+    await type(page, 'Password', password)
+    await page.keyboard.press('Enter')
+    await page.getByText(email).waitFor()
+    assertQuiet(visit)
+  })
+}
+
+test('deny leads back to the agent without a code', async () => {
+  const person = await world.addPerson()
+  await using visit = await browser.open({ viewport: narrow })
+  const { page } = visit
+  await openConsent(page)
+  await signIn(page, person)
+  await page.waitForURL(/\/consent\//)
+  await press(page, button(page, 'Deny'), /\/callback\?/)
+  assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied')
+  assertQuiet(visit)
+})
+
+test('without JavaScript the same forms work', async () => {
+  const person = await world.addPerson()
+  await using visit = await browser.open({ viewport: wide, javaScriptEnabled: false })
+  const { page } = visit
+  await openConsent(page)
+  await signIn(page, person)
+  await page.waitForURL(/\/consent\//)
+  await button(page, 'Allow').click()
+  await page.waitForURL(/\/callback\?.*code=/)
+})
+
+test('the first stop of the keyboard leads past the navigation, and every stop can be seen', async () => {
+  await using visit = await browser.open({ viewport: narrow })
+  const { page } = visit
+  await page.goto(`${world.service.baseUrl}/`)
+  await page.keyboard.press('Tab')
+  const skip = page.getByRole('link', { name: 'Skip to content' })
+  const box = await skip.boundingBox()
+  assert(box !== null && box.x >= 0 && box.y >= 0, JSON.stringify(box))
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate('document.activeElement.closest("main") !== null'), true)
+  await page.goto(`${world.service.baseUrl}/sign-in`)
+  // From the field that has the focus to the last link, and back to the first.
+  const way = [...Array<string>(3).fill('Tab'), ...Array<string>(7).fill('Shift+Tab')]
+  for (const [stop, key] of way.entries()) {
+    await page.keyboard.press(key)
+    const seen = await page.evaluate(
+      '[getComputedStyle(document.activeElement).outlineStyle, getComputedStyle(document.activeElement).boxShadow].join()',
+    )
+    assert.notEqual(seen, 'none,none', `stop ${stop}`)
+  }
+  assert.equal(await page.evaluate('document.activeElement.className'), 'skip')
+})
+
+test('what was wrong is said where it was wrong, and the focus is there', async () => {
+  await using visit = await browser.open({ viewport: wide })
+  const { page } = visit
+  await page.goto(`${world.service.baseUrl}/sign-up`)
+  await page.getByLabel('Name').fill('Emma')
+  await page.getByLabel('E-mail address').fill('nobody@here')
+  await page.getByLabel('Password').fill('short')
+  await button(page, 'Make account').click()
+  const wrong = page.getByLabel('E-mail address')
+  await page.getByRole('alert').waitFor()
+  assert.equal(await wrong.evaluate((node) => node === node.ownerDocument.activeElement), true)
+  const described = (await wrong.getAttribute('aria-describedby')) ?? ''
+  assert.match(await page.locator(`#${described}`).innerText(), /like you@example\.com/)
+  assert.equal(await page.getByLabel('Password').inputValue(), '', 'a password is never sent back')
+})
+
+async function signIn(page: Page, person: Person): Promise<void> {
+  await page.getByLabel('E-mail address').fill(person.email)
+  await page.getByLabel('Password').fill(password)
+  await button(page, 'Sign in').click()
+}
+
+/** Findings of axe that keep somebody out, as lines of text. */
+async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const results = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  )
+  return results.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')}`))
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [320, 768, 1280]) {
+    test(`every page fits ${width} px in ${colorScheme}, without barriers`, async () => {
+      const person = await world.addPerson({ plan: 'developer' })
+      const jar = await world.enter(person)
+      const name = 'AnAgentWhoseNameIsOneVeryLongWord'.repeat(2)
+      await connectAgent(world.service, jar, { name, redirect, ticked: ['mcp:read'] })
+      await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
+      const { page, complaints } = visit
+      const look = async (place: string) => {
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, place)
+        const background = String(
+          await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'),
+        )
+        const [red = 0] = (background.match(/\d+/g) ?? []).map(Number)
+        assert.equal(red < 128, colorScheme === 'dark', `background ${background}`)
+        assert.deepEqual(await findBarriers(page), [], place)
+      }
+      const base = world.service.baseUrl
+      for (const path of ['/', '/sign-in', '/sign-up', '/consent/unknown']) {
+        await page.goto(base + path)
+        await look(path)
+      }
+      await page.goto(`${base}/sign-in`)
+      await page.getByLabel('E-mail address').fill(person.email)
+      await page.getByLabel('Password').fill('a wrong password')
+      await button(page, 'Sign in').click()
+      await page.getByRole('alert').waitFor()
+      await look('a refused sign-in')
+      await signIn(page, person)
+      await page.getByText(person.email).waitFor()
+      await look('home')
+      await page.goto(`${base}/agents`)
+      await look('agents')
+      await openConsent(page)
+      await look('consent')
+      const odd = complaints.filter((line) => !/status of 40[01]/.test(line))
+      assert.deepEqual(odd, [])
+    })
+  }
+}
