@@ -2,6 +2,7 @@
  * Writes down what a provider told of one link. An update touches only what differs, so that a refresh without news
  * leaves cached answers alone, and never brings back a connection that was removed meanwhile.
  */
+import type { Provider } from '#contract/resources.ts'
 import { parseInstant } from '#kernel/time.ts'
 import type { DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow, LoginRow } from '#store/port.ts'
@@ -26,7 +27,7 @@ export async function saveDiscovered(
     lastRefreshedAt: refreshedAt(found, now),
     createdAt: now,
   })
-  if (found.accounts !== null) await store.accounts.replace(row.id, found.accounts)
+  await saveAccounts(store, row, found.accounts)
   return row
 }
 
@@ -54,7 +55,31 @@ export async function updateConnection(
   await connections.setStatus(row.id, found.status)
   const at = refreshedAt(found, clock.now())
   if (at !== null) await connections.setRefreshed(row.id, at)
-  if (found.accounts !== null) await store.accounts.replace(row.id, found.accounts)
+  await saveAccounts(store, row, found.accounts)
+}
+
+/** Reading R24b: the currency of an account that none is told of. */
+const defaultCurrencies: Readonly<Record<Provider, string>> = {
+  fiskil: 'AUD',
+  akahu: 'NZD',
+  snaptrade: 'USD',
+}
+
+/** Null accounts: what we have stays. A currency that was not told this time stays too. */
+async function saveAccounts(
+  store: ActionDeps['store'],
+  row: ConnectionRow,
+  accounts: DiscoveredConnection['accounts'],
+): Promise<void> {
+  if (accounts === null) return
+  const held = await store.accounts.listByConnection(row.userId, row.id)
+  const currencies = new Map(held.map(({ upstreamId, currency }) => [upstreamId, currency]))
+  const told = accounts.map((account) => ({
+    ...account,
+    currency:
+      account.currency ?? currencies.get(account.upstreamId) ?? defaultCurrencies[row.provider],
+  }))
+  await store.accounts.replace(row.id, told)
 }
 
 function hasNewInstitution(row: ConnectionRow, found: DiscoveredConnection): boolean {

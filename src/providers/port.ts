@@ -69,7 +69,8 @@ export interface DiscoveredAccount {
   readonly type: AccountType
   /** Already masked: `xxxx1234` or null. A full number never leaves the adapter. */
   readonly accountNumber: string | null
-  readonly currency: string
+  /** Null when the provider could not tell it this time: what we have stays, else the default of reading R24b. */
+  readonly currency: string | null
 }
 
 /** What an operator hands over to adopt a consent that exists at the provider. */

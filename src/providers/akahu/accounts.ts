@@ -38,7 +38,7 @@ const AccountsBody = z.object({
   success: z.literal(true),
   items: z.array(WireAccount),
   // The list is documented as not paged. Should that change, half a list would look like withdrawn consents.
-  cursor: z.object({ next: z.null() }).nullish(),
+  cursor: z.object({ next: z.null().optional() }).nullish(),
 })
 const MeBody = z.object({ success: z.literal(true), item: z.object({ _id: id }) })
 

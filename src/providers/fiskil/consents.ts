@@ -47,13 +47,14 @@ export async function discoverConnections(
   const isAlive = adopted.some((consent) => toConnectionStatus(consent, nowMs) === 'active')
   const accounts = isAlive ? await listAccounts(deps, login, call) : []
   const currencies = accounts.length === 0 ? null : await readCurrencies(deps, login, call)
+  const currencyOf = (account: FiskilAccount) =>
+    currencies === null ? null : (currencies.get(accountKey(account)) ?? defaultCurrency)
   return adopted.map((consent): DiscoveredConnection => {
     const status = toConnectionStatus(consent, nowMs)
     const own = new Map<string, DiscoveredAccount>()
     for (const account of accounts) {
       if (account.arrangement_id !== consent.arrangement_id || own.has(account.account_id)) continue
-      const currency = currencies?.get(accountKey(account)) ?? defaultCurrency
-      own.set(account.account_id, toDiscoveredAccount(account, currency))
+      own.set(account.account_id, toDiscoveredAccount(account, currencyOf(account)))
     }
     return {
       upstreamId: upstreamId(consent.arrangement_id),
@@ -173,35 +174,27 @@ async function listAccounts(
 }
 
 /**
- * The currencies by account, from the balances. Refused balances (the consent does not cover them) leave the default;
- * an outage is thrown on, since a wrong currency would stay for good.
+ * The currencies by account, from the balances; null when these are refused or out of order, which must not keep the
+ * accounts from being found.
  */
 async function readCurrencies(
   deps: ConsentDeps,
   login: Login,
   call: CallContext,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, string> | null> {
   const currencies = new Map<string, string>()
-  for (const row of await listBalanceRowsOrNone(deps, login, call)) {
-    const { arrangement_id, account_id } = row
-    if (typeof arrangement_id !== 'string' || typeof account_id !== 'string') continue
-    const currency = readCurrency(row.currency)
-    if (currency !== null) currencies.set(accountKey({ arrangement_id, account_id }), currency)
-  }
-  return currencies
-}
-
-async function listBalanceRowsOrNone(
-  deps: ConsentDeps,
-  login: Login,
-  call: CallContext,
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
   try {
-    return await listBalanceRows(deps.client, login, call)
+    for (const row of await listBalanceRows(deps.client, login, call)) {
+      const { arrangement_id, account_id } = row
+      if (typeof arrangement_id !== 'string' || typeof account_id !== 'string') continue
+      const currency = readCurrency(row.currency)
+      if (currency !== null) currencies.set(accountKey({ arrangement_id, account_id }), currency)
+    }
+    return currencies
   } catch (error) {
-    if (!(error instanceof UpstreamError) || error.failure.kind !== 'rejected') throw error
-    deps.report.oddity({ provider: 'fiskil', what: 'balances refused during discovery' })
-    return []
+    if (!(error instanceof UpstreamError)) throw error
+    deps.report.oddity({ provider: 'fiskil', what: 'no balances during discovery' })
+    return null
   }
 }
 

@@ -76,7 +76,10 @@ function readEnd(end: Consent['expires_at']): Micros | null {
 }
 
 /** An account as it is stored. `currency` comes from its balance: the account itself has none. */
-export function toDiscoveredAccount(account: FiskilAccount, currency: string): DiscoveredAccount {
+export function toDiscoveredAccount(
+  account: FiskilAccount,
+  currency: string | null,
+): DiscoveredAccount {
   const name = [account.nickname, account.display_name, account.product_name].find(isFilled)
   return {
     upstreamId: upstreamId(account.account_id),

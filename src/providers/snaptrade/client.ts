@@ -47,7 +47,7 @@ export interface ClientRequest {
 
 export interface SnapTradeClient {
   /**
-   * The bytes of a 200; everything else is thrown as UpstreamError by the table of `failures.ts`.
+   * The bytes of a 2xx; everything else is thrown as UpstreamError by the table of `failures.ts`.
    */
   fetch(request: ClientRequest, user: User, call: CallContext): Promise<Uint8Array>
   /** A small body, checked by its schema. */
@@ -97,7 +97,8 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
 
   async function fetch(request: ClientRequest, user: User, call: CallContext) {
     const response = await ask(request, user, call)
-    if (response.status === 200) return response.body
+    // A deletion is documented as 200, and as queued: 202 and 204 would say the same.
+    if (response.status >= 200 && response.status <= 299) return response.body
     const failure = toFailure(response, [user.userSecret, user.userId, options.consumerKey])
     alertOf(request, failure)
     throw fail(failure)

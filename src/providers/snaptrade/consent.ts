@@ -8,7 +8,7 @@ import type { CallContext } from '../port.ts'
 import type { SnapTradeClient, User } from './client.ts'
 import { fail } from './failures.ts'
 import { isListed } from './map-connection.ts'
-import { WireAccount, WireAccounts, WireAuthorization } from './wire.ts'
+import { type WireAccount, WireAccounts, WireAuthorizations } from './wire.ts'
 
 export interface Question {
   readonly client: SnapTradeClient
@@ -33,21 +33,27 @@ export function toLoginFailure(error: unknown): unknown {
   return fail({ kind: 'consent_lost', becomes: 'invalidated', detail })
 }
 
+const loseAccount = () =>
+  fail({ kind: 'account_gone', detail: 'SnapTrade no longer knows this account' })
+
 /** In the words of reading R20b: whatever was asked, the way on is to reconnect. */
 const loseConnection = () => fail({ kind: 'consent_lost', becomes: 'revoked', detail: consentGone })
 
 /**
  * Throws `consent_lost` when the connection is gone, disabled, or its user's secret works no
- * more.
+ * more. It looks into the list that discovery reads too: a 404 for one connection might as well
+ * tell of the path.
  */
 async function checkConnection({ client, user, connectionId, call }: Question): Promise<void> {
-  const request = { route: '/authorizations/{id}', id: connectionId }
-  const { disabled } = await client
-    .fetchParsed(WireAuthorization, request, user, call)
+  const request = { route: '/authorizations' }
+  const authorizations = await client
+    .fetchParsed(WireAuthorizations, request, user, call)
     .catch((error: unknown) => {
-      throw rejectedStatus(error) === 404 ? loseConnection() : toLoginFailure(error)
+      throw toLoginFailure(error)
     })
-  if (!disabled) return
+  const own = authorizations.find(({ id }) => id === connectionId)
+  if (own === undefined) throw loseConnection()
+  if (own.disabled !== true) return
   throw fail({ kind: 'consent_lost', becomes: 'invalidated', detail: consentGone })
 }
 
@@ -61,17 +67,15 @@ export async function explainRefusal(error: unknown, question: Question): Promis
   if (status !== 401 && status !== 403 && status !== 404) throw error
   await checkConnection(question)
   if (status !== 404) throw error
-  throw fail({ kind: 'account_gone', detail: 'SnapTrade no longer knows this account' })
+  throw loseAccount()
 }
 
 /** Believes that a connection has nothing, or throws why it cannot. */
 export async function checkEmptyConnection(question: Question): Promise<void> {
   await checkConnection(question)
-  const { client, user, connectionId, call } = question
-  const request = { route: '/authorizations/{id}/accounts', id: connectionId }
-  const accounts = await client.fetchParsed(WireAccounts, request, user, call)
   // A closed account may never have been synced, and is not shown anyway.
-  for (const account of accounts.filter(isListed)) {
+  for (const account of (await listAccounts(question)).filter(isListed)) {
+    if (account.brokerage_authorization !== question.connectionId) continue
     assertSynced(account, 'holdings')
     assertSynced(account, 'transactions')
   }
@@ -83,16 +87,23 @@ export async function checkEmptyAccount(
   accountId: string,
   what: 'holdings' | 'transactions',
 ): Promise<void> {
-  const { client, user, call } = question
-  const request = { route: '/accounts/{id}', id: accountId }
-  const account = await client
-    .fetchParsed(WireAccount, request, user, call)
-    .catch((error: unknown) => explainRefusal(error, question))
+  const accounts = await listAccounts(question).catch((error: unknown) =>
+    explainRefusal(error, question),
+  )
+  const account = accounts.find(({ id }) => id === accountId)
+  if (account === undefined) {
+    await checkConnection(question)
+    throw loseAccount()
+  }
   assertSynced(account, what)
   if (what === 'holdings' && account.sync_status?.holdings?.holdings_unavailable === true) {
     const detail = 'the brokerage does not share the holdings of this account, ask for others'
     throw fail({ kind: 'rejected', status: 422, detail })
   }
+}
+
+async function listAccounts({ client, user, call }: Question): Promise<readonly WireAccount[]> {
+  return client.fetchParsed(WireAccounts, { route: '/accounts' }, user, call)
 }
 
 function assertSynced(account: WireAccount, what: 'holdings' | 'transactions'): void {

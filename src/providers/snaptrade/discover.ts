@@ -37,9 +37,9 @@ export async function discoverConnections(
 
 async function addCurrencies(
   accounts: readonly WireAccount[],
-  ask: (accountId: string) => Promise<string>,
-): Promise<{ account: WireAccount; currency: string }[]> {
-  const known: { account: WireAccount; currency: string }[] = []
+  ask: (accountId: string) => Promise<string | null>,
+): Promise<{ account: WireAccount; currency: string | null }[]> {
+  const known: { account: WireAccount; currency: string | null }[] = []
   for (let start = 0; start < accounts.length; start += maxInFlight) {
     const batch = accounts.slice(start, start + maxInFlight).map(async (account) => ({
       account,
@@ -51,27 +51,22 @@ async function addCurrencies(
 }
 
 /**
- * The first currency that the account holds; where the provider cannot tell, the default of
- * reading R24b.
+ * The first currency that the account holds, or the default of reading R24b where it holds none;
+ * null when the provider cannot tell, which must not keep the accounts from being found.
  */
 async function askCurrency(
   client: SnapTradeClient,
   id: string,
   user: User,
   call: CallContext,
-): Promise<string> {
+): Promise<string | null> {
   try {
     const request = { route: '/accounts/{id}/balances', id }
     const balances = await client.fetchParsed(WireBalances, request, user, call)
     const codes = balances.map(({ currency }) => parseCode(currency?.code))
     return codes.find((code) => code !== null) ?? defaultCurrency
   } catch (error) {
-    // An account that is still being prepared must not keep the others from being found.
-    if (error instanceof UpstreamError && willNotTell.has(error.failure.kind)) {
-      return defaultCurrency
-    }
+    if (error instanceof UpstreamError) return null
     throw error
   }
 }
-
-const willNotTell: ReadonlySet<string> = new Set(['preparing', 'rejected', 'consent_lost'])

@@ -15,9 +15,10 @@ export const defaultCurrency = 'USD'
 /** @param accounts those of this connection that are listed, with their currency. */
 export function toConnection(
   authorization: WireAuthorization,
-  accounts: readonly { readonly account: WireAccount; readonly currency: string }[],
+  accounts: readonly { readonly account: WireAccount; readonly currency: string | null }[],
 ): DiscoveredConnection {
-  const { brokerage, disabled } = authorization
+  const { brokerage } = authorization
+  const disabled = authorization.disabled === true
   const names = [brokerage.display_name, brokerage.name, brokerage.slug, brokerage.id]
   // A disabled connection that lists no account tells nothing about them: what we have stays.
   const silent = disabled && accounts.length === 0
@@ -32,7 +33,7 @@ export function toConnection(
   }
 }
 
-function toAccount(account: WireAccount, currency: string): DiscoveredAccount {
+function toAccount(account: WireAccount, currency: string | null): DiscoveredAccount {
   const accountNumber = maskNumber(account.number ?? '')
   const fallback = [account.institution_name, accountNumber].filter(Boolean).join(' ')
   return {

@@ -50,6 +50,14 @@ test('a short page in the middle is followed without a gap', () => {
   assert.deepEqual([page.next, page.ahead], ['1700', []])
 })
 
+test('without a word on paging a full page is followed and another is the last', () => {
+  for (const pagination of [undefined, null]) {
+    assert.deepEqual(open(null, 1000, pagination).next, '1000')
+    assert.deepEqual(open('1000', 3, pagination).next, null)
+    assert.deepEqual(open('1000', 0, pagination).next, null)
+  }
+})
+
 test('a total that lies cannot cost memory', () => {
   const page = open(null, 1000, { offset: 0, total: 2_000_000_000 })
   assert.equal(page.ahead.length, 16)
@@ -57,8 +65,6 @@ test('a total that lies cannot cost memory', () => {
 
 test('R20: paging that leads nowhere is malformed', () => {
   const rows: [string | null, number, unknown][] = [
-    [null, 3, undefined],
-    [null, 3, null],
     [null, 3, { offset: 0 }],
     [null, 3, { offset: 0, total: 'many' }],
     [null, 3, { offset: 0, total: -1 }],

@@ -152,7 +152,7 @@ export function theAccount(query: RowsQuery): AccountRef {
 
 /**
  * Where the next page starts: behind the rows that came, as long as the total says that there are
- * more.
+ * more. Without any word on paging a page that is not full is the last one.
  */
 function readPaging(
   envelope: Row,
@@ -160,16 +160,19 @@ function readPaging(
   length: number,
 ): { readonly next: PageCursor | null; readonly ahead: readonly PageCursor[] } {
   const pagination = readPart(envelope, 'pagination')
-  const total = pagination === null ? null : readCount(pagination, 'total')
-  if (pagination === null || total === null) throw malformed('a page does not tell its total')
+  const next = offset + length
+  if (next > maxOffset) throw malformed('there are more rows than offsets')
+  if (pagination === null) {
+    return { next: length < pageSize ? null : String(next), ahead: [] }
+  }
+  const total = readCount(pagination, 'total')
+  if (total === null) throw malformed('a page does not tell its total')
   // A provider that ignores the offset would send the same page for ever.
   const told = readCount(pagination, 'offset')
   if (told !== null && told !== offset)
     throw malformed('a page starts at another offset than asked')
-  const next = offset + length
   if (next >= total) return { next: null, ahead: [] }
   if (length === 0) throw malformed(`a page is empty though ${total - offset} rows remain`)
-  if (next > maxOffset) throw malformed('there are more rows than offsets')
   const ahead: PageCursor[] = []
   if (length === pageSize) {
     for (let at = next + pageSize; at < total && ahead.length < maxAhead; at += pageSize) {

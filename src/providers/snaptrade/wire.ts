@@ -21,7 +21,7 @@ export const WireBrokerage = z.object({
 })
 export type WireBrokerage = z.infer<typeof WireBrokerage>
 
-export const WireAuthorization = z.object({ id, brokerage: WireBrokerage, disabled: z.boolean() })
+export const WireAuthorization = z.object({ id, brokerage: WireBrokerage, disabled: flag })
 export type WireAuthorization = z.infer<typeof WireAuthorization>
 export const WireAuthorizations = z.array(WireAuthorization).max(1_000)
 

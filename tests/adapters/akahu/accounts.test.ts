@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Balance } from '#contract/resources.ts'
-import { institutions } from '#sandbox/akahu/making.ts'
 import { demoApp, demoUserTokens } from '#sandbox/akahu/emulator.ts'
+import { institutions } from '#sandbox/akahu/making.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
 import { call, connectionOf, failureOf, firstAccount, loginFor, makeGround } from './setup.ts'
 

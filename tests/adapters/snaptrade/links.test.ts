@@ -60,7 +60,7 @@ test('every connection is found with its accounts, masked, typed and in a curren
   assert.ok(!JSON.stringify(found).includes('U6542138443'))
 })
 
-test('R24b: an account whose currency nobody tells is in USD', async () => {
+test('R24b: an account that holds no currency is in USD; where nobody can tell, it stays open', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { connection } = aim(emulator.people.history)
@@ -72,12 +72,12 @@ test('R24b: an account whose currency nobody tells is in USD', async () => {
   const [found] = await adapter.discover(loginOf(emulator.people.history), call())
   assert.deepEqual(
     found?.accounts?.map(({ currency }) => currency),
-    ['USD', 'USD'],
+    ['USD', null],
   )
   const broken = connection.accounts[1]
   if (broken !== undefined) broken.refuses = 'unsupported'
-  const failure = await failureOf(adapter.discover(loginOf(emulator.people.history), call()))
-  assert.equal(failure.kind, 'unavailable')
+  const [again] = await adapter.discover(loginOf(emulator.people.history), call())
+  assert.equal(again?.accounts?.[1]?.currency, null)
 })
 
 test('a disabled connection is invalidated, a user without connections has none', async () => {
@@ -119,6 +119,30 @@ test('revoking deletes the connection, keeps the user, and may be repeated', asy
   assert.equal(person.connections.length, 1)
   assert.equal(emulator.requests.filter(({ method }) => method === 'DELETE').length, 3)
   assert.ok(emulator.requests.every(({ path }) => !path.includes('deleteUser')))
+})
+
+test('a revocation that is answered 202 or 204 is done too', async () => {
+  await using harness = await startHarness()
+  const { login, ref } = aim(harness.emulator.people.healthy)
+  for (const status of [202, 204]) {
+    harness.emulator.addFault({ times: 1, does: { kind: 'reply', reply: { status } } })
+    await harness.adapter.revoke(login, ref, { last: true }, call())
+  }
+})
+
+test('questions about an emptiness need no other paths than discovery does', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { login, ref, holdings, query, account } = aim(emulator.people.healthy)
+  account.positions = []
+  account.activities = []
+  emulator.addFault({
+    when: ({ path }) => /^.(accounts|authorizations).[^/]+(.accounts)?$/.test(path),
+    does: { kind: 'reply', reply: { status: 404, body: { detail: 'no such path' } } },
+  })
+  assert.deepEqual(await adapter.holdings(holdings, call()), [])
+  assert.equal((await adapter.trades.read(query, null, call())).length, 0)
+  await adapter.confirmEmpty(login, ref, call())
 })
 
 test('a failed revocation is not taken for a done one', async () => {

@@ -26,6 +26,28 @@ test('200: a refresh without news moves the time forward and changes nothing els
   assert.deepEqual(refreshed, { ...connection, lastRefreshedAt: '2026-11-20T03:16:00.000Z' })
 })
 
+test('R24b: balances that are out of order keep nobody from linking, nor change a known currency', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const emulator = need(world, 'fiskil')
+  const id = await world.addUser('a@b.example')
+  const outage = () =>
+    emulator.addFault({
+      when: ({ path }) => path === '/v1/banking/balances',
+      does: { kind: 'reply', reply: { status: 503 } },
+    })
+  outage()
+  const wattle = only(await link(world, id, fiskil), (one) => one.institutionId === '22')
+  const currency = async () =>
+    only(await accountsOf(world, id, wattle.id), (one) => one.name === 'Travel Card USD').currency
+  assert.equal(await currency(), 'AUD')
+  emulator.clearFaults()
+  await refresh(world, wattle.id)
+  assert.equal(await currency(), 'USD')
+  outage()
+  await refresh(world, wattle.id)
+  assert.equal(await currency(), 'USD')
+})
+
 test('a refresh without news leaves cached answers alone', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade'] })
   const { hashKey } = await import('#auth/keys.ts')
