@@ -6,12 +6,16 @@ import { after, before, test } from 'node:test'
 import {
   connect,
   getCode,
+  loopback,
   type Reply,
   redeem,
   refresh,
+  register,
+  registerClient,
   revoke,
 } from '#tests/request/oauth/dance.ts'
 import { startWorld, type World } from '#tests/request/oauth/world.ts'
+import { makeCutLine } from './cut-line.ts'
 import { makePostgresGround, type PostgresGround, type PostgresPlace } from './postgres-place.ts'
 
 const origin = 'https://auth.example.test'
@@ -116,4 +120,34 @@ test('revocation in one process while another refreshes leaves nothing alive', a
     }
     assert.equal(await world.oauth.tokens.find(tokens.access_token), null)
   }
+})
+
+test('while PostgreSQL is away the answer is 503 and says when to come back; nothing is lost', async () => {
+  const server = new URL(place.databaseUrl)
+  const line = await makeCutLine({ host: server.hostname, port: Number(server.port || 5432) })
+  server.hostname = '127.0.0.1'
+  server.port = String(line.port)
+  const origins = { base: origin, mcp: origin, auth: origin }
+  const databaseUrl = server.href.replaceAll('+', '%20')
+  const fragile = await startWorld({ databaseUrl, origins })
+  const person = await fragile.addPerson()
+  const tokens = await connect(fragile, person)
+  const code = await getCode(fragile, person, { clientId: await registerClient(fragile) })
+  await line.cut()
+  for (const reply of [
+    await refresh(fragile, tokens),
+    await redeem(fragile, code),
+    await revoke(fragile, tokens.clientId, tokens.access_token),
+    await register(fragile, { redirect_uris: [loopback] }),
+  ]) {
+    assert.equal(reply.status, 503, reply.text)
+    assert.equal(reply.headers['retry-after'], '5')
+    assert.equal(reply.body.error, 'server_error')
+  }
+  assert.equal(fragile.failures.length, 4)
+  await line.mend()
+  assert.equal((await redeem(fragile, code)).status, 200)
+  assert.equal((await refresh(fragile, tokens)).status, 200)
+  await fragile.close()
+  await line.close()
 })
