@@ -171,7 +171,7 @@ export const chapters = {
     RATE_LIMIT_PREAUTH_IP: rate(6000, 'failed authentication, per address alone'),
     RATE_LIMIT_REGISTER: rate(60, 'OAuth client registrations, per address'),
     RATE_LIMIT_TOKEN: rate(120, 'OAuth token requests, per address'),
-    RATE_LIMIT_SIGNIN: rate(30, 'sign-in attempts, per address'),
+    RATE_LIMIT_SIGNIN: rate(30, 'sign-in attempts, per address and per account'),
     CONCURRENCY_HEAVY: read.integer(
       4,
       { min: 0, max: 10_000 },
