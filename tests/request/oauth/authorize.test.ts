@@ -135,6 +135,16 @@ test('an error is JSON where JSON is asked for', async () => {
   assert.equal(reply.body.error, 'invalid_client')
 })
 
+test('a client with one redirect address need not name it', async () => {
+  const jar = new Jar()
+  const { challenge } = makePkce()
+  const asked = { clientId, challenge, over: { redirect_uri: undefined } }
+  const sent = await authorize(world, asked, jar)
+  const url = await decide(world, String(sent.headers.location), jar, { person })
+  assert.equal(url.origin + url.pathname, loopback)
+  assert.ok(url.searchParams.get('code'))
+})
+
 test('another resource is refused as invalid_target', async () => {
   for (const resource of ['https://other.test/mcp', `${world.origins.mcp}/mcp/x`, 'no url'])
     await refusedAtClient({ resource }, 'invalid_target')
