@@ -15,6 +15,23 @@ test('no text can open a tag, close an attribute or start an entity', () => {
   )
 })
 
+test('escaping loses nothing: a browser reads the very text', () => {
+  const characters: Readonly<Record<string, string>> = {
+    '&amp;': '&',
+    '&lt;': '<',
+    '&gt;': '>',
+    '&quot;': '"',
+    '&#39;': "'",
+  }
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...`&<>"'a;#x`)), (letters) => {
+      const escaped = html`${letters.join('')}`.toString()
+      const read = escaped.replace(/&[^;]+;/g, (entity) => characters[entity] ?? '?')
+      assert.equal(read, letters.join(''))
+    }),
+  )
+})
+
 test('finished HTML goes in as it is, lists in a row, nothing as nothing', () => {
   const items = ['<a>', 'b'].map((item) => html`<li>${item}</li>`)
   assert.equal(
