@@ -25,7 +25,8 @@ const email = z
   .string('must be text')
   .trim()
   .max(254, 'must have at most 254 characters')
-  .pipe(z.email('must be an e-mail address'))
+  // As browsers read them: an address on a host without dots is one.
+  .pipe(z.email({ pattern: z.regexes.html5Email, error: 'must be an e-mail address' }))
 const timezone = z
   .string('must be text')
   .refine(isZone, 'must be an IANA time zone, e.g. Australia/Sydney or Pacific/Auckland')

@@ -3,6 +3,7 @@
  * readings R20, R20a). Pure. It lets nothing secret through: details are the provider's own words, cleaned and cut.
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import { hideSecrets } from '../hide-secrets.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 /** Whose endpoint was asked: the user's, one account of theirs, or the app's own. */
@@ -48,9 +49,7 @@ export function malformed(detail: string, cause?: unknown): UpstreamError {
 
 /** Makes a provider's sentence fit to be shown: no secrets, no control characters, at most 300 characters. */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
-  let clean = text
-  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
-  return clean
+  return hideSecrets(text, secrets)
     .replace(/\b(user|app)_token_[\w-]+/g, '[secret]')
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
     .trim()

@@ -3,6 +3,7 @@
  * its sentences before anybody sees them. It sends nothing and retries nothing.
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import { hideSecrets } from '../hide-secrets.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 const maxDetail = 300
@@ -110,9 +111,7 @@ function readErrorBody(body: Uint8Array): { readonly code: string; readonly mess
  * direction characters become blanks, and at most 300 characters stay.
  */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
-  let clean = text
-  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
-  return clean
+  return hideSecrets(text, secrets)
     .slice(0, maxCleaned)
     .replace(/\bBearer\s+\S+/gi, 'Bearer [secret]')
     .replace(/\beyJ[\w-]+(?:\.[\w-]*)*/g, '[secret]')

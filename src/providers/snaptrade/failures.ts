@@ -4,6 +4,7 @@
  * further questions is the client's business.
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import { hideSecrets } from '../hide-secrets.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 const maxDetail = 300
@@ -85,12 +86,8 @@ function parseObject(body: Uint8Array): Record<string, unknown> | null {
  * door.
  */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
-  let clean = text
-  const forms = new Set(secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]))
-  for (const secret of [...forms].sort((left, right) => right.length - left.length)) {
-    if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
-  }
-  return clean
+  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)])
+  return hideSecrets(text, forms)
     .replace(/\b(userSecret|userId|clientId|consumerKey|signature)=[^&\s"']*/gi, '$1=[secret]')
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
     .trim()

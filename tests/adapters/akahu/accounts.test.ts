@@ -34,10 +34,10 @@ test('identify refuses a token that does not work, and one that no header can ca
   assert.equal(ground.akahu.requests.length, before)
 })
 
-test('R20a: while a token is adopted, app credentials that are refused are ours to mend', async () => {
+test('R20a: while a token is adopted, app credentials that are refused are an alert for the operator', async () => {
   await using ground = await makeGround({ appToken: 'app_token_typo' })
   const failure = await failureOf(ground.adapter.identify(adopt(demoUserTokens.healthy), call))
-  assert.equal(failure.kind, 'misconfigured')
+  assert.equal(failure.kind, 'rejected')
   assert.deepEqual(ground.alerts, ['/connections: Invalid app credentials'])
 })
 
