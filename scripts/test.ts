@@ -10,7 +10,7 @@ const suites: Record<string, string[]> = {
     'src/**/*.test.ts',
     'sandbox/**/*.test.ts',
     'cli/**/*.test.ts',
-    'tests/{conformance,contract,request,adapters,faults,fuzz,sandbox,tidy}/**/*.test.ts',
+    'tests/{conformance,contract,request,adapters,deploy,faults,fuzz,sandbox,tidy}/**/*.test.ts',
     'tests/*.test.ts',
   ],
   unit: ['src/**/*.test.ts', 'cli/**/*.test.ts', 'tests/tidy/**/*.test.ts'],

@@ -1,0 +1,134 @@
+/** `compose.yaml`: what it starts, what it lets out, and that Tributary would start with what it is told there. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readConfig } from '#src/config.ts'
+import { settings } from '#src/settings/settings.ts'
+import { exists, interpolate, readCompose, readText, root, variablesIn } from './files.ts'
+
+/** What an operator writes into `.env`; the provider's credentials stand for any. */
+const environmentFile = {
+  ADMIN_TOKEN: 'a'.repeat(43),
+  BASE_URL: 'https://money.example.com',
+  ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
+  POSTGRES_PASSWORD: 'p0stgres',
+  VALKEY_PASSWORD: 'v4lkey',
+  FISKIL_CLIENT_ID: 'client',
+  FISKIL_CLIENT_SECRET: 'secret',
+}
+
+const compose = readCompose()
+const services = Object.entries(compose.services)
+const ours = services.filter(([, { image }]) => image === 'tributary:local')
+
+test('two API processes and a worker over PostgreSQL and Valkey, behind a proxy', () => {
+  const names = Object.keys(compose.services).sort()
+  assert.deepEqual(names, ['api-1', 'api-2', 'postgres', 'proxy', 'valkey', 'worker'])
+  const roles = ours.map(([name, { environment }]) => `${name} ${environment.ROLE}`)
+  assert.deepEqual(roles, ['api-1 api', 'api-2 api', 'worker worker'])
+})
+
+test('the proxy alone is published, and the store and the fast state have no way out', () => {
+  const published = services.filter(([, { ports }]) => ports !== undefined).map(([name]) => name)
+  assert.deepEqual(published, ['proxy'])
+  assert.equal(compose.networks.inside?.internal, true)
+  for (const name of ['postgres', 'valkey']) {
+    assert.deepEqual(compose.services[name]?.networks, ['inside'])
+  }
+  assert.deepEqual(compose.services.proxy?.networks, ['outside'])
+})
+
+test('every service can tell whether it is well: by itself, or by the image’s own check', () => {
+  assert.match(readText('Dockerfile'), /^HEALTHCHECK /m)
+  const mute = services.filter(
+    ([, { healthcheck, build }]) => healthcheck === undefined && build !== '.',
+  )
+  assert.deepEqual(mute, [])
+})
+
+test('our processes may write nowhere but to memory, hold no rights, and have time to drain', () => {
+  for (const [name, service] of ours) {
+    assert.equal(service.read_only, true, name)
+    assert.deepEqual(service.cap_drop, ['ALL'], name)
+    const seconds = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1])
+    assert.ok(seconds > 25, `${name} has ${seconds} s, and draining takes up to 25`)
+  }
+})
+
+test('every variable that our processes are given is one of the settings', () => {
+  const known = new Set<string>(settings.map(([name]) => name))
+  const strange = ours.flatMap(([, { environment }]) =>
+    Object.keys(environment).filter((name) => !known.has(name)),
+  )
+  assert.deepEqual(strange, [])
+})
+
+test('Tributary takes its configuration from it without a problem or a doubt', () => {
+  for (const [name, { environment }] of ours) {
+    const given = Object.fromEntries(
+      Object.entries(environment).map(([key, text]) => [key, interpolate(text, environmentFile)]),
+    )
+    const config = readConfig({ ...environmentFile, ...given }, '/app')
+    assert.deepEqual(config.warnings, [], name)
+    assert.equal(config.mode, 'live')
+    assert.equal(config.adminListener.isLoopback, true)
+    assert.equal(new URL(config.databaseUrl?.reveal() ?? '').hostname, 'postgres')
+    assert.equal(new URL(config.redisUrl?.reveal() ?? '').hostname, 'valkey')
+  }
+})
+
+test('the proxies whose word counts are those of the proxy’s own network', () => {
+  const subnet = compose.networks.outside?.ipam?.config[0]?.subnet
+  for (const [, { environment }] of ours) assert.equal(environment.TRUST_PROXY, subnet)
+})
+
+test('every value that it asks of .env is demanded, and explained in docs/operations.md', () => {
+  const text = readText('compose.yaml')
+  const names = variablesIn(text)
+  assert.ok(names.length > 0)
+  const guide = readText('docs/operations.md')
+  for (const name of names) {
+    assert.ok(!text.includes(`\${${name}}`), `${name} is demanded`)
+    assert.match(guide, new RegExp(`\\b${name}=`), `${name} is explained`)
+    assert.ok(name in environmentFile, `${name} is part of the test`)
+  }
+})
+
+test('files that it mounts are there, images are named with a tag, no value is a secret', () => {
+  for (const [name, { image = '', volumes = [] }] of services) {
+    assert.match(image, /^[a-z0-9./-]+:[a-z0-9.-]+$/, name)
+    assert.doesNotMatch(image, /:latest$/)
+    for (const volume of volumes) {
+      const place = volume.split(':')[0] ?? ''
+      assert.ok(!place.startsWith('.') || exists(place), `${place} is there`)
+    }
+  }
+  assert.match(readText('.gitignore'), /^\.env$/m)
+})
+
+test('the proxy passes on to both API processes, and closes its connections before they do', () => {
+  const proxy = readText('deploy/Caddyfile')
+  assert.match(proxy, /^\{\$BASE_URL\} \{$/m)
+  assert.match(proxy, /reverse_proxy api-1:3000 api-2:3000/)
+  assert.match(proxy, /keepalive 60s/)
+})
+
+test('where docker has compose, it takes the file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-compose-'))
+  try {
+    cpSync(join(root, 'compose.yaml'), join(folder, 'compose.yaml'))
+    const lines = Object.entries(environmentFile).map(([name, value]) => `${name}=${value}\n`)
+    writeFileSync(join(folder, '.env'), lines.join(''))
+    const ask = (...args: string[]) =>
+      spawnSync('docker', ['compose', ...args], { cwd: folder, encoding: 'utf8', timeout: 20_000 })
+    // Without the client the file has been judged by the tests above alone.
+    if (ask('version').status !== 0) return assert.equal(services.length, 6)
+    const { status, stderr } = ask('config', '--quiet')
+    assert.equal(status, 0, stderr)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

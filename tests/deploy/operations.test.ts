@@ -1,0 +1,94 @@
+/** The operators' guide and the files it hands out: what they name exists. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { settings } from '#src/settings/settings.ts'
+import { makeMetrics } from '#src/telemetry/metrics.ts'
+import { readText } from './files.ts'
+
+/** Every series that a process which has met everything would show. */
+async function listSeries(): Promise<Set<string>> {
+  const metrics = makeMetrics()
+  try {
+    metrics.request({
+      door: 'rest',
+      operation: 'unknown',
+      status: 404,
+      cache: 'BYPASS',
+      durationMs: 1,
+    })
+    const text = await metrics.text()
+    return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
+  } finally {
+    metrics.close()
+  }
+}
+
+const named = (text: string) =>
+  [...text.matchAll(/\b(?:tributary|nodejs|process)_[a-z0-9_]+\b/g)].map(([name]) => name)
+
+for (const path of ['deploy/alerts.yaml', 'docs/operations.md']) {
+  test(`every metric that ${path} names is one of ours`, async () => {
+    const series = await listSeries()
+    const names = named(readText(path)).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))
+    assert.ok(names.length >= 8, 'it names metrics')
+    assert.deepEqual(
+      names.filter((name) => !series.has(name)),
+      [],
+    )
+  })
+}
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert: string
+      readonly expr: string
+      readonly labels: { readonly severity: string }
+      readonly annotations: { readonly summary: string }
+    }[]
+  }[]
+}
+
+test('every alert says what is the matter, and the guide says what to do about it', () => {
+  const { groups } = parse(readText('deploy/alerts.yaml')) as Rules
+  const rules = groups.flatMap((group) => group.rules)
+  const guide = readText('docs/operations.md')
+  for (const { alert, expr, labels, annotations } of rules) {
+    assert.ok(expr.length > 0 && annotations.summary.length > 0, alert)
+    assert.ok(['page', 'ticket'].includes(labels.severity), alert)
+    assert.match(guide, new RegExp(`\`${alert}\``), `the guide speaks of ${alert}`)
+  }
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
+})
+
+test('the variables that the service unit and the guide set are settings', () => {
+  const known = new Set<string>([
+    ...settings.map(([name]) => name),
+    // Of the database server and the proxy of compose.yaml, and of every Node program.
+    ...['POSTGRES_PASSWORD', 'VALKEY_PASSWORD', 'NODE_ENV'],
+  ])
+  for (const path of ['deploy/tributary.service', 'docs/operations.md']) {
+    const set = [...readText(path).matchAll(/(?<![\w$.])([A-Z][A-Z_]{3,})=/g)]
+    assert.ok(set.length > 0, path)
+    const strange = set.map(([, name = '']) => name).filter((name) => !known.has(name))
+    assert.deepEqual(strange, [], path)
+  }
+})
+
+test('the service unit runs the pinned runtime, without rights, with time to drain', () => {
+  const unit = readText('deploy/tributary.service')
+  assert.match(unit, /^ExecStart=\S+\/node_modules\/\.bin\/node .*src\/main\.ts$/m)
+  assert.match(unit, /^DynamicUser=yes$/m)
+  assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > 25)
+  // The runtime compiles while it runs: memory that is both written and run cannot be denied to it.
+  assert.doesNotMatch(unit, /MemoryDenyWriteExecute/)
+})
+
+test('the proxy of one machine believes no client’s own X-Forwarded-For and closes first', () => {
+  const proxy = readText('deploy/nginx.conf')
+  assert.match(proxy, /proxy_set_header X-Forwarded-For \$remote_addr;/)
+  assert.match(proxy, /keepalive_timeout 60s;/)
+  assert.match(proxy, /log_format[^;]*\$uri/)
+  assert.doesNotMatch(proxy, /log_format[^;]*\$request[ "]/)
+})
