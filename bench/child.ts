@@ -3,7 +3,7 @@
  * time and memory. The measured file reports its port with `serveChild`.
  */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
-import { availableParallelism } from 'node:os'
+import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
 export interface Usage {
@@ -23,23 +23,24 @@ export interface Child<Facts> {
   stop(): Promise<void>
 }
 
-/** Starts `file` (relative to this folder) with the given arguments; resolves when it reported its facts. */
+export interface ChildOptions {
+  /** For what it reads from `process.argv`. */
+  readonly args?: readonly string[]
+  readonly flags?: readonly string[]
+  /** What is measured has core 0 for itself (the default); what serves the measuring is on core 1. */
+  readonly core?: 0 | 1
+}
+
+/** Starts `file` (relative to this folder); resolves when it reported its facts. */
 export async function startChild<Facts>(
   file: string,
-  args: readonly string[] = [],
-  nodeArgs: readonly string[] = [],
+  { args = [], flags = [], core = 0 }: ChildOptions = {},
 ): Promise<Child<Facts>> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [...args], {
-    execArgv: [
-      ...(process.env.CHILD_ARGS?.split(' ') ?? []),
-      '--disable-warning=ExperimentalWarning',
-      '--expose-gc',
-      ...nodeArgs,
-    ],
+    ...toPinned(core, ['--disable-warning=ExperimentalWarning', '--expose-gc', ...flags]),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, NODE_ENV: 'production' },
   })
-  pin(child)
   const facts = (await answer(child)) as Facts
   return {
     facts,
@@ -59,11 +60,19 @@ export async function startChild<Facts>(
   }
 }
 
-/** Server on core 0, load on core 1: otherwise both fight for the same one. */
-function pin(child: ChildProcess): void {
-  if (availableParallelism() < 2 || child.pid === undefined) return
-  spawnSync('taskset', ['-a', '-p', '-c', '0', String(child.pid)], { stdio: 'ignore' })
+/**
+ * Children on core 0, the load on core 1: otherwise both fight for the same one. A child has its core from the start,
+ * since Node chooses its number of threads by what it sees then.
+ */
+function toPinned(core: 0 | 1, flags: readonly string[]) {
+  if (!hasTaskset()) return { execPath: process.execPath, execArgv: [...flags] }
   spawnSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)], { stdio: 'ignore' })
+  return { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath, ...flags] }
+}
+
+function hasTaskset(): boolean {
+  if (cpus().length < 2) return false
+  return spawnSync('taskset', ['--version'], { stdio: 'ignore' }).error === undefined
 }
 
 function answer(child: ChildProcess): Promise<unknown> {

@@ -1,17 +1,28 @@
-/** Anchor: node:http that writes the same bytes, one `writeHead`, one `end`, no work. Argument: the body's size. */
+/**
+ * Anchor: node:http that writes the same bytes with one `writeHead` and one `end`, and does nothing else. Argument: a
+ * list of answers as JSON, each with the path it is asked by, its flat list of headers and the length of its body.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { listenerTimes } from '#src/public-server.ts'
 import { serveChild } from './serve.ts'
 
-const bodies = new Map(
-  process.argv.slice(2).map((size) => [`/${size}`, Buffer.alloc(Number(size), 120)]),
+interface Prepared {
+  readonly path: string
+  readonly headers: string[]
+  readonly length: number
+}
+
+const prepared: readonly Prepared[] = JSON.parse(process.argv[2] ?? '[]')
+const answers = new Map(
+  prepared.map(({ path, headers, length }) => [path, { headers, body: Buffer.alloc(length, 120) }]),
 )
 const server = createServer((request, response) => {
-  const body = bodies.get(request.url ?? '') ?? Buffer.alloc(0)
-  response.writeHead(200, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': body.length,
-  })
-  response.end(body)
+  const answer = answers.get(request.url ?? '')
+  if (answer === undefined) throw new Error('an answer that is not prepared')
+  response.writeHead(200, answer.headers)
+  response.end(answer.body)
 })
+// It stands in a header: otherwise the bytes would differ.
+server.keepAliveTimeout = listenerTimes.keepAlive
 server.listen(0, '127.0.0.1', () => serveChild({ port: (server.address() as AddressInfo).port }))

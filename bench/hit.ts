@@ -1,69 +1,110 @@
 /**
  * Cached GETs of 1 KB and 30 KB, all work included (key, limits, cache, headers), against bare node:http writing the
- * same bytes on the same core. Candidates in turn, medians of the rounds, CPU per request as the steadiest figure.
+ * same bytes on the same core.
  */
-import { request } from 'undici'
-import { type Child, startChild } from './child.ts'
-import { load, percentile } from './load.ts'
+import { request as httpRequest } from 'node:http'
+import { startChild } from './child.ts'
+import type { Figure } from './figures.ts'
+import { measureLoad } from './load.ts'
+import { type Turns, takeTurns } from './turns.ts'
 
-const rounds = Number(process.env.ROUNDS ?? 5)
-const durationMs = 3000
-const connections = 32
+const rounds = 9
+const durationMs = 1000
+const goal = 0.85
 
-interface Sample {
-  readonly rate: number
-  readonly cpu: number
-  readonly p50: number
-  readonly p99: number
+export interface TributaryFacts {
+  readonly port: number
+  readonly key: string
+  /** Paths whose answers are of about 1 KB and 30 KB. */
+  readonly small: string
+  readonly large: string
 }
 
-const tributary = await startChild<{ port: number; key: string; small: string; large: string }>(
-  './hit-tributary.ts',
-)
-const headers = { authorization: `Bearer ${tributary.facts.key}` }
-
-for (const path of [tributary.facts.small, tributary.facts.large]) {
-  const answer = await request(`http://127.0.0.1:${tributary.facts.port}${path}`, { headers })
-  const size = (await answer.body.bytes()).length
-  const bare = await startChild<{ port: number }>('./hit-bare.ts', [String(size)])
-  const samples: Record<'bare' | 'tributary', Sample[]> = { bare: [], tributary: [] }
-  for (let round = 0; round <= rounds; round += 1) {
-    const one = await measure(bare, bare.facts.port, `/${size}`, {})
-    const other = await measure(tributary, tributary.facts.port, path, headers)
-    if (round === 0) continue
-    samples.bare.push(one)
-    samples.tributary.push(other)
+/** Both sizes, over one and over 32 connections. */
+export async function measureHits(): Promise<Figure[]> {
+  const tributary = await startChild<TributaryFacts>('./hit-tributary.ts')
+  const { port, key, small, large } = tributary.facts
+  const headers = { authorization: `Bearer ${key}` }
+  const answers = [await fetchAnswer(port, small, headers), await fetchAnswer(port, large, headers)]
+  const bare = await startChild<{ port: number }>('./hit-bare.ts', {
+    args: [JSON.stringify(answers)],
+  })
+  const figures: Figure[] = []
+  for (const { path, length } of answers) {
+    for (const connections of [1, 32]) {
+      const target = { path, headers, connections, durationMs }
+      const turns = await takeTurns(
+        {
+          bare: () => measureLoad(bare, { ...target, port: bare.facts.port }),
+          tributary: () => measureLoad(tributary, { ...target, port }),
+        },
+        rounds,
+      )
+      figures.push(...toFigures(turns, `${length} bytes, ${connections} conn.`))
+    }
   }
-  await bare.stop()
-  const of = (name: 'bare' | 'tributary', field: keyof Sample) =>
-    median(samples[name].map((sample) => sample[field]))
-  console.log(
-    `cached GET, ${size} bytes: ${(of('tributary', 'rate') / of('bare', 'rate')).toFixed(2)} of bare by rate, ` +
-      `${(of('bare', 'cpu') / of('tributary', 'cpu')).toFixed(2)} by CPU; ` +
-      `CPU ${of('bare', 'cpu').toFixed(1)} → ${of('tributary', 'cpu').toFixed(1)} µs; ` +
-      `p50 ${of('tributary', 'p50').toFixed(2)} ms (${of('bare', 'p50').toFixed(2)}), p99 ${of('tributary', 'p99').toFixed(1)} (${of('bare', 'p99').toFixed(1)})`,
-  )
-}
-await tributary.stop()
-
-async function measure(
-  child: Child<unknown>,
-  port: number,
-  path: string,
-  own: Record<string, string>,
-): Promise<Sample> {
-  const before = await child.usage()
-  const result = await load({ port, path, headers: own, connections, durationMs })
-  const after = await child.usage()
-  if (result.failures > 0) throw new Error(`${result.failures} answers were not 200`)
-  return {
-    rate: (result.requests / result.elapsedMs) * 1000,
-    cpu: (after.cpuMicros - before.cpuMicros) / result.requests,
-    p50: percentile(result.latencies, 0.5),
-    p99: percentile(result.latencies, 0.99),
-  }
+  await Promise.all([tributary.stop(), bare.stop()])
+  return figures
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN
+function toFigures(turns: Turns<'bare' | 'tributary'>, name: string): Figure[] {
+  const cpu = turns.ratio('bare', 'tributary', 'cpuMicros')
+  const rate = turns.ratio('tributary', 'bare', 'rate')
+  const show = (who: 'bare' | 'tributary', figure: string, digits: number) =>
+    turns.median(who, figure).toFixed(digits)
+  const latency = (who: 'bare' | 'tributary') =>
+    `${show(who, 'p50', 3)} / ${show(who, 'p99', 2)} ms`
+  return [
+    {
+      bench: 'hit',
+      what: `CPU of a cached GET, ${name}`,
+      figure: `${show('tributary', 'cpuMicros', 1)} µs`,
+      anchor: `${show('bare', 'cpuMicros', 1)} µs bare node:http`,
+      ratio: cpu.toFixed(2),
+      goal: `≥ ${goal}`,
+      met: cpu >= goal,
+    },
+    {
+      bench: 'hit',
+      what: `requests per second, ${name}`,
+      figure: show('tributary', 'rate', 0),
+      anchor: `${show('bare', 'rate', 0)} bare node:http`,
+      ratio: rate.toFixed(2),
+      goal: `≥ ${goal}`,
+      met: rate >= goal,
+    },
+    {
+      bench: 'hit',
+      what: `p50 / p99, ${name}`,
+      figure: latency('tributary'),
+      anchor: latency('bare'),
+      ratio: '',
+      goal: '',
+      met: null,
+    },
+  ]
+}
+
+/** What node:http adds by itself. */
+const added = new Set(['date', 'connection', 'keep-alive'])
+
+/** One answer, so that the anchor can write the same. */
+function fetchAnswer(port: number, path: string, headers: Readonly<Record<string, string>>) {
+  return new Promise<{ path: string; headers: string[]; length: number }>((resolve, reject) => {
+    const asked = httpRequest({ port, path, headers }, (response) => {
+      let length = 0
+      response.on('data', (chunk: Uint8Array) => {
+        length += chunk.length
+      })
+      response.on('end', () => {
+        const { rawHeaders } = response
+        const own = rawHeaders.filter((_text, at) => {
+          return !added.has(rawHeaders[at - (at % 2)]?.toLowerCase() ?? '')
+        })
+        resolve({ path, headers: own, length })
+      })
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
 }

@@ -3,6 +3,8 @@
  * answer by Content-Length, and send the next. It knows nothing of what it loads.
  */
 import { connect, type Socket } from 'node:net'
+import type { Child } from './child.ts'
+import type { Sample } from './turns.ts'
 
 export interface LoadOptions {
   readonly port: number
@@ -101,6 +103,20 @@ function drive(
       if (missing === 0) finish()
     })
   })
+}
+
+/** Loads a child and says what it cost: requests per second, CPU per request, latencies in milliseconds. */
+export async function measureLoad(child: Child<unknown>, options: LoadOptions): Promise<Sample> {
+  const before = await child.usage()
+  const result = await load(options)
+  const after = await child.usage()
+  if (result.failures > 0) throw new Error(`${result.failures} answers were not 200`)
+  return {
+    rate: (result.requests / result.elapsedMs) * 1000,
+    cpuMicros: (after.cpuMicros - before.cpuMicros) / result.requests,
+    p50: percentile(result.latencies, 0.5),
+    p99: percentile(result.latencies, 0.99),
+  }
 }
 
 /** The value below which a share of the sorted values lies. */

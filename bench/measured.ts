@@ -8,11 +8,11 @@ import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/port.ts'
 import { openApp } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
+import { loadSecrets } from '#src/settings/secrets.ts'
 import { makeLog } from '#src/telemetry/log.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
-import { loadSecrets } from '#src/settings/secrets.ts'
 
-const uncounted = '1000000000'
+const uncounted = '100000000'
 
 export interface MeasuredOptions {
   readonly access: ProviderAccess

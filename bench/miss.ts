@@ -1,108 +1,118 @@
 /**
- * An unscoped call that scans 5,000 upstream rows and answers 500: CPU against fetching, decoding and parsing the same
- * pages. Providers in a process of their own, candidates in turn, medians of the rounds.
+ * An unscoped call that scans 5,000 upstream rows and answers 500, held against fetching, decoding and parsing the same
+ * pages; and five numbered pages that take their time, held against the first one and four in flight.
  */
 import { request } from 'undici'
-import type { ProviderAccess } from '#providers/adapters.ts'
 import { type Child, startChild } from './child.ts'
+import type { Figure } from './figures.ts'
+import { type MeasuredService, startService } from './service.ts'
+import { type Sample, takeTurns } from './turns.ts'
 
-const rounds = Number(process.env.ROUNDS ?? 7)
+const rounds = 9
 const perRound = 10
+const goal = 1.6
+const delayMs = 100
+/** Page 1, then the other four at once. */
+const idealMs = 2 * delayMs
+const overMs = 25
 
-interface ProviderFacts {
-  readonly access: ProviderAccess
-  readonly people: readonly { readonly provider: string; readonly endUserId?: string }[]
+export async function measureMisses(): Promise<Figure[]> {
+  const service = await startService()
+  const anchor = await startChild<{ port: number }>('./miss-anchor.ts', {
+    args: [JSON.stringify(await findPages(service))],
+  })
+  const figures = [await measureCpu(service, anchor), await measurePages(service)]
+  await anchor.stop()
+  await service.stop()
+  return figures
 }
 
-const provider = await startChild<ProviderFacts>('./provider.ts')
-const access = provider.facts.access.fiskil
-if (access === null) throw new Error('no Fiskil')
-const people = provider.facts.people.filter((person) => person.provider === 'fiskil')
-const tributary = await startChild<{
-  port: number
-  key: string
-  accounts: { id: string; connectionId: string }[]
-}>('./miss-tributary.ts', [JSON.stringify({ ...provider.facts, people })])
-const connectionId = tributary.facts.accounts[0]?.connectionId
-const anchor = await startChild<{ port: number }>('./miss-anchor.ts', [
-  JSON.stringify({ origin: access.baseUrl, ...(await findPages()) }),
-])
+async function measureCpu(
+  service: MeasuredService,
+  anchor: Child<{ port: number }>,
+): Promise<Figure> {
+  const anchorOnce = async () => {
+    await (await request(`http://127.0.0.1:${anchor.facts.port}/`)).body.text()
+  }
+  const missOnce = async () => {
+    const query = `from=${service.freshFrom()}&limit=500`
+    const { data } = await service.window('transactions', query, 'MISS')
+    if (data.length !== 500) throw new Error(`${data.length} rows instead of 500`)
+  }
+  const turns = await takeTurns(
+    {
+      anchor: () => measureChild(anchor, anchorOnce),
+      miss: () => measureChild(service.child, missOnce),
+    },
+    rounds,
+  )
+  const ratio = turns.ratio('miss', 'anchor', 'cpuMs')
+  return {
+    bench: 'miss',
+    what: 'CPU of 5,000 rows scanned, 500 answered',
+    figure: `${turns.median('miss', 'cpuMs').toFixed(1)} ms`,
+    anchor: `${turns.median('anchor', 'cpuMs').toFixed(1)} ms fetch, decode, JSON.parse`,
+    ratio: ratio.toFixed(2),
+    goal: `≤ ${goal}`,
+    met: ratio <= goal,
+  }
+}
 
-/** The first five pages, with a token of their own. */
-async function findPages() {
-  const minted = await request(`${access?.baseUrl}/v1/token`, {
+async function measureChild(child: Child<unknown>, once: () => Promise<void>): Promise<Sample> {
+  const before = await child.usage()
+  for (let turn = 0; turn < perRound; turn += 1) await once()
+  const after = await child.usage()
+  return { cpuMs: (after.cpuMicros - before.cpuMicros) / perRound / 1000 }
+}
+
+async function measurePages(service: MeasuredService): Promise<Figure> {
+  const once = async () => {
+    const started = performance.now()
+    await service.window('trades', `from=${service.freshFrom()}&limit=500`, 'MISS')
+    return { wallMs: performance.now() - started }
+  }
+  await once()
+  await service.reset('trades', delayMs)
+  const turns = await takeTurns({ trades: once }, rounds)
+  const pages = (await service.reset('trades', 0)).length / (rounds + 1)
+  const wallMs = turns.median('trades', 'wallMs')
+  return {
+    bench: 'miss',
+    what: `wall time of ${pages} numbered pages at ${delayMs} ms each`,
+    figure: `${wallMs.toFixed(0)} ms`,
+    anchor: `${idealMs} ms, the first page and four in flight`,
+    ratio: `+${(wallMs - idealMs).toFixed(0)} ms`,
+    goal: `≤ +${overMs} ms`,
+    met: wallMs - idealMs <= overMs,
+  }
+}
+
+/** Where the anchor finds the first five pages of transactions, with a token of its own. */
+async function findPages({ provider }: MeasuredService) {
+  const access = provider.access.fiskil
+  if (access === null) throw new Error('there is no Fiskil')
+  const minted = await request(`${access.baseUrl}/v1/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ client_id: access?.clientId, client_secret: access?.clientSecret }),
+    body: JSON.stringify({ client_id: access.clientId, client_secret: access.clientSecret }),
   })
   const { token } = (await minted.body.json()) as { token: string }
   const headers = { authorization: `Bearer ${token}`, 'x-fiskil-version': 'v3' }
-  const first = new URLSearchParams({
-    end_user_id: people[0]?.endUserId ?? '',
-    from: '2024-01-01T00:00:00Z',
+  const query = new URLSearchParams({
+    end_user_id: provider.people.find((person) => person.provider === 'fiskil')?.endUserId ?? '',
+    from: '2023-01-01T00:00:00Z',
     status: 'POSTED',
     'page[size]': '1000',
   })
   const paths: string[] = []
-  for (
-    let path: string | null = `/v1/banking/transactions?${first}`;
-    path !== null && paths.length < 5;
-  ) {
+  while (paths.length < 5) {
+    const path = `/v1/banking/transactions?${query}`
     paths.push(path)
-    const answer = await request(`${access?.baseUrl}${path}`, { headers })
-    const body = (await answer.body.json()) as { links: { next?: string } }
-    const next: string | undefined = body.links.next
-    const after: string | null =
-      next === undefined ? null : new URL(next, access?.baseUrl).searchParams.get('page[after]')
-    if (after === null) break
-    first.set('page[after]', after)
-    path = `/v1/banking/transactions?${first}`
+    const answer = await request(`${access.baseUrl}${path}`, { headers })
+    const { links } = (await answer.body.json()) as { links: { next?: string } }
+    const next = new URL(links.next ?? '', access.baseUrl).searchParams.get('page[after]')
+    if (next === null) throw new Error('there are fewer than five pages')
+    query.set('page[after]', next)
   }
-  return { paths, headers }
+  return { origin: access.baseUrl, paths, headers }
 }
-
-let counter = 0
-async function missOnce(): Promise<void> {
-  counter += 1
-  const from = new Date(Date.parse('2024-01-01T00:00:00Z') + counter * 1000).toISOString()
-  const answer = await request(
-    `http://127.0.0.1:${tributary.facts.port}/v1/transactions?connectionId=${connectionId}&from=${from}&limit=500`,
-    { headers: { authorization: `Bearer ${tributary.facts.key}` } },
-  )
-  const body = (await answer.body.json()) as { data: unknown[]; pagination: unknown }
-  if (
-    answer.statusCode !== 200 ||
-    body.data.length !== 500 ||
-    answer.headers['x-cache'] !== 'MISS'
-  ) {
-    throw new Error(
-      `not a miss of 500 rows: ${answer.statusCode} ${JSON.stringify(body).slice(0, 200)}`,
-    )
-  }
-}
-
-async function anchorOnce(): Promise<void> {
-  await (await request(`http://127.0.0.1:${anchor.facts.port}/`)).body.text()
-}
-
-async function measure(child: Child<unknown>, once: () => Promise<void>): Promise<number> {
-  const before = await child.usage()
-  for (let turn = 0; turn < perRound; turn += 1) await once()
-  const after = await child.usage()
-  return (after.cpuMicros - before.cpuMicros) / perRound / 1000
-}
-
-const cpu = { tributary: [] as number[], anchor: [] as number[] }
-for (let round = 0; round <= rounds; round += 1) {
-  const anchored = await measure(anchor, anchorOnce)
-  const ours = await measure(tributary, missOnce)
-  if (round === 0) continue
-  cpu.anchor.push(anchored)
-  cpu.tributary.push(ours)
-}
-const median = (values: number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-console.log(
-  `miss, 5,000 rows scanned → 500 answered: ${(median(cpu.tributary) / median(cpu.anchor)).toFixed(2)} × the anchor's CPU (${median(cpu.anchor).toFixed(1)} → ${median(cpu.tributary).toFixed(1)} ms)`,
-)
-await Promise.all([tributary.stop(), anchor.stop(), provider.stop()])

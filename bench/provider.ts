@@ -1,13 +1,22 @@
 /**
- * The three emulators in a process of their own, so that their work is not counted. Fiskil's busy account has 5,400
- * rows on six pages. Arguments: seed, delay of every answer in milliseconds.
+ * Fiskil and SnapTrade in a process of their own, so that their work is not counted: the emulators behind recorders.
+ * The person with a history has 5,400 rows at each, on six pages.
  */
 import { systemClock } from '#kernel/time.ts'
 import { startSandbox } from '#sandbox/start.ts'
+import { startRecorder } from './recorder.ts'
 import { serveChild } from './serve.ts'
 
 const sandbox = await startSandbox({ clock: systemClock })
-const latencyMs = Number(process.argv[2] ?? 0)
-for (const emulator of [sandbox.fiskil, sandbox.akahu, sandbox.snaptrade])
-  emulator.latencyMs = latencyMs
-serveChild({ access: sandbox.access, people: sandbox.person('history') })
+const { access } = sandbox
+if (access.fiskil === null || access.snaptrade === null) throw new Error('the sandbox is not whole')
+const fiskil = await startRecorder(access.fiskil.baseUrl, /\/banking\/transactions$/)
+const snaptrade = await startRecorder(access.snaptrade.baseUrl, /\/activities$/)
+serveChild({
+  access: {
+    ...access,
+    fiskil: { ...access.fiskil, baseUrl: fiskil.url },
+    snaptrade: { ...access.snaptrade, baseUrl: snaptrade.url },
+  },
+  people: sandbox.person('history'),
+})

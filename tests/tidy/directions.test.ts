@@ -148,7 +148,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   kysely: /^src\/store\/sql\//,
   'node:sqlite': /^src\/store\/sql\//,
   ioredis: /^src\/store\/kv\//,
-  'lru-cache': /^src\/(?:store\/kv|gate|resources)\//,
+  'lru-cache': /^src\/(?:store\/kv|gate|resources|doors\/rest)\//,
   'prom-client': /^src\/telemetry\/metrics\.ts$/,
   pino: /^src\/telemetry\/log\.ts$/,
   'pino-pretty': /^src\/telemetry\/log\.ts$/,

@@ -1,0 +1,82 @@
+/**
+ * The service over the provider, each in a process of its own, with what the benchmarks ask of them: windows of
+ * transactions and trades that nobody asked for before.
+ */
+import { request } from 'undici'
+import type { ProviderAccess } from '#providers/adapters.ts'
+import { type Child, startChild } from './child.ts'
+import { controlPath } from './recorder.ts'
+
+export interface ProviderFacts {
+  readonly access: ProviderAccess
+  readonly people: readonly { readonly provider: string; readonly endUserId?: string }[]
+}
+
+interface ServiceFacts {
+  readonly port: number
+  readonly key: string
+  readonly accounts: readonly { id: string; connectionId: string; provider: string }[]
+}
+
+export interface Window {
+  readonly data: readonly { readonly id: string }[]
+  readonly pagination: { readonly hasMore: boolean }
+}
+
+export interface MeasuredService {
+  readonly child: Child<unknown>
+  readonly provider: ProviderFacts
+  /** A window of transactions or trades; fails unless it is a 200 of the expected `X-Cache`. */
+  window(kind: Kind, query: string, expected: 'HIT' | 'MISS'): Promise<Window>
+  /** A `from` that was not used before, so that the answer is a miss of a new walk. */
+  freshFrom(): string
+  /** Sets the delay of every page of rows; resolves with the pages served since the last call. */
+  reset(kind: Kind, delayMs: number): Promise<readonly string[]>
+  stop(): Promise<void>
+}
+
+export type Kind = 'transactions' | 'trades'
+
+/** Starts both; the provider shares the core of the load. `flags` are Node's, for the service. */
+export async function startService(flags: readonly string[] = []): Promise<MeasuredService> {
+  const provider = await startChild<ProviderFacts>('./provider.ts', { core: 1 })
+  const child = await startChild<ServiceFacts>('./service-process.ts', {
+    args: [JSON.stringify(provider.facts)],
+    flags,
+  })
+  const { port, key, accounts } = child.facts
+  const { access } = provider.facts
+  let fresh = 0
+
+  return {
+    child,
+    provider: provider.facts,
+    async window(kind, query, expected) {
+      const name = kind === 'trades' ? 'snaptrade' : 'fiskil'
+      const account = accounts.find((one) => one.provider === name)
+      const answer = await request(
+        `http://127.0.0.1:${port}/v1/${kind}?connectionId=${account?.connectionId}&${query}`,
+        { headers: { authorization: `Bearer ${key}` } },
+      )
+      const text = await answer.body.text()
+      if (answer.statusCode !== 200 || answer.headers['x-cache'] !== expected) {
+        const cache = answer.headers['x-cache']
+        throw new Error(`not a ${expected}: ${answer.statusCode} ${cache} ${text.slice(0, 200)}`)
+      }
+      return JSON.parse(text) as Window
+    },
+    freshFrom() {
+      fresh += 1
+      return new Date(Date.parse('2023-01-01T00:00:00Z') + fresh * 1000).toISOString()
+    },
+    async reset(kind, delayMs) {
+      const origin = (kind === 'trades' ? access.snaptrade : access.fiskil)?.baseUrl
+      const answer = await request(`${origin}${controlPath}?delayMs=${delayMs}`)
+      return ((await answer.body.json()) as { served: string[] }).served
+    },
+    stop: async () => {
+      await child.stop()
+      await provider.stop()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Fair comparison on a machine that is never quiet: candidates take turns, and what counts is the median of the ratios
+ * of neighbours, since whatever disturbs one turn disturbs the one beside it too.
+ */
+
+/** What one turn measured; the lower, the better, or the other way round: the caller knows. */
+export type Sample = Readonly<Record<string, number>>
+
+export interface Turns<Name extends string> {
+  /** The median of one figure of one candidate. */
+  median(name: Name, figure: string): number
+  /** The median, over the rounds, of one candidate's figure divided by another's. */
+  ratio(over: Name, under: Name, figure: string): number
+}
+
+/** Lets every candidate take its turn in every round; the first round warms up and does not count. */
+export async function takeTurns<Name extends string>(
+  candidates: Readonly<Record<Name, () => Promise<Sample>>>,
+  rounds: number,
+): Promise<Turns<Name>> {
+  const names = Object.keys(candidates) as Name[]
+  const samples = new Map<Name, Sample[]>(names.map((name) => [name, []]))
+  for (let round = 0; round <= rounds; round += 1) {
+    // Every other round goes backwards, so that nobody always follows the same neighbour.
+    const order = round % 2 === 0 ? names : names.toReversed()
+    for (const name of order) {
+      const sample = await candidates[name]()
+      if (round > 0) samples.get(name)?.push(sample)
+    }
+  }
+  const values = (name: Name, figure: string) =>
+    (samples.get(name) ?? []).map((sample) => sample[figure] ?? Number.NaN)
+  return {
+    median: (name, figure) => median(values(name, figure)),
+    ratio: (over, under, figure) => {
+      const below = values(under, figure)
+      return median(values(over, figure).map((value, round) => value / (below[round] ?? 0)))
+    },
+  }
+}
+
+/** The middle value; NaN of nothing. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN
+}
