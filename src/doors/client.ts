@@ -26,10 +26,17 @@ export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProx
   return peer
 }
 
-/** IPv4 without its IPv6 clothes, so that one address has one bucket. */
-function plainAddress(address: string): string {
+/** Without the port that some proxies add, and IPv4 without its IPv6 clothes, so that one address has one bucket. */
+function plainAddress(text: string): string {
+  const address =
+    text
+      .match(withPort)
+      ?.slice(1)
+      .find((part) => part !== undefined) ?? text
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
 }
+
+const withPort = /^(?:\[([^\]]*)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/
 
 /**
  * The Authorization header, undefined when there is none. Given twice it is joined, and so no bearer token any more

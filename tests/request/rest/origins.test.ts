@@ -56,5 +56,8 @@ test('R6: behind a trusted proxy each client has its own bucket, whatever it cla
     assert.equal(await ask('203.0.113.9, 198.51.100.1'), 429, 'a made-up address in front')
     assert.equal(await ask('198.51.100.1, 10.1.2.3'), 429, 'a second proxy of ours in between')
     assert.equal(await ask('::ffff:198.51.100.1'), 429, 'the same address in IPv6 clothes')
+    assert.equal(await ask('198.51.100.1:50123'), 429, 'the same address with a port')
+    assert.deepEqual([await ask('2001:db8::1'), await ask('[2001:db8::1]:443')], [401, 401])
+    assert.equal(await ask('[2001:db8::1]'), 429, 'the same address in brackets')
   })
 })
