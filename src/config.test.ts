@@ -185,6 +185,28 @@ test('a configuration that is printed by accident shows no secret', () => {
   assert.equal(config.databaseUrl?.reveal(), 'postgres://u:canary@db/x')
 })
 
+test('what is set is told in the order of the documentation, without secrets and what may be one', () => {
+  const { given } = readConfig(
+    {
+      PORT: '8080',
+      HOST: '127.0.0.1',
+      LOG_LEVEL: ' ',
+      ADMIN_TOKEN: 'an-admin-token-of-the-tests',
+      DATA_DIR: 'user:pass@host',
+      WEBHOOK_RETRY_SCHEDULE: Array(50).fill('60').join(','),
+      UNKNOWN: 'x',
+    },
+    '/srv',
+  )
+  assert.deepEqual(given, [
+    { name: 'HOST', shown: '127.0.0.1' },
+    { name: 'PORT', shown: '8080' },
+    { name: 'ADMIN_TOKEN', shown: '[secret]' },
+    { name: 'DATA_DIR', shown: '[secret]' },
+    { name: 'WEBHOOK_RETRY_SCHEDULE', shown: '[secret]' },
+  ])
+})
+
 test('sandbox mode is the default exactly when neither a provider nor DATABASE_URL is configured', () => {
   const database = { DATABASE_URL: 'postgresql://db/x', ENCRYPTION_KEY: key }
   assert.equal(read().mode, 'sandbox')

@@ -17,7 +17,7 @@ import { checkProvider } from './providers.ts'
 import { checkEncryption, checkStore } from './storage.ts'
 
 export type { Installation } from './configuration.ts'
-export type { Diagnosis, Finding, Verdict } from './finding.ts'
+export type { Diagnosis, Finding } from './finding.ts'
 export { type Machine, realMachine } from './machine.ts'
 
 export interface DoctorDeps {
