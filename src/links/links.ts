@@ -12,7 +12,7 @@ import { makeRemoveConnection, type RemoveConnection } from './remove-connection
 import { makeTurns } from './turns.ts'
 
 export type { LinksDeps, LinksReport } from './deps.ts'
-export { type DeletionSweep, startDeletionSweep } from './finish-deletions.ts'
+export { startDeletionSweep } from './finish-deletions.ts'
 
 export interface Links {
   readonly linkConnections: LinkConnections

@@ -7,7 +7,7 @@ import { type MemoryKvOptions, openMemoryKv } from './memory.ts'
 import { openRedisKv } from './redis.ts'
 import { type KvLog, type KvMetrics, silentLog, silentMetrics } from './report.ts'
 
-export type { KvConcern, KvLog, KvMetrics } from './report.ts'
+export type { KvLog, KvMetrics } from './report.ts'
 
 export interface KvOptions extends MemoryKvOptions {
   /** `redis://` or `rediss://`; null keeps everything in this process. */

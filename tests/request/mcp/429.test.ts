@@ -94,19 +94,24 @@ test('R28: in a batch each call is charged, and one refused is that entry’s er
   ]
   const answer = await post(service, batch, { as: user })
   assert.equal(answer.status, 200)
-  const byId = new Map(answer.body.map((entry: { id: unknown }) => [entry.id, entry]))
-  assert.equal(byId.size, 7)
-  // biome-ignore lint/suspicious/noExplicitAny: the fields that are read below fail when they are absent.
-  const errorOf = (id: unknown) => (byId.get(id) as any).result.structuredContent.error
-  for (const id of [1, 2, 3]) assert.equal(errorOf(id).code, 'connection_not_found')
-  for (const id of [4, 5]) {
-    assert.deepEqual(errorOf(id), { message: 'Too many requests' })
-    // biome-ignore lint/suspicious/noExplicitAny: as above.
-    assert.equal((byId.get(id) as any).result.isError, true)
+  interface Entry {
+    readonly id: unknown
+    readonly result: {
+      readonly isError?: boolean
+      readonly structuredContent: { readonly error?: { message: string; code?: string } }
+    }
   }
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  const six = byId.get('six') as any
-  assert.deepEqual(six.result.structuredContent, { data: [] })
+  const entries: readonly Entry[] = answer.body
+  assert.equal(new Set(entries.map((entry) => entry.id)).size, 7)
+  const resultOf = (id: unknown) => entries.find((entry) => entry.id === id)?.result
+  for (const id of [1, 2, 3]) {
+    assert.equal(resultOf(id)?.structuredContent.error?.code, 'connection_not_found')
+  }
+  for (const id of [4, 5]) {
+    assert.deepEqual(resultOf(id)?.structuredContent.error, { message: 'Too many requests' })
+    assert.equal(resultOf(id)?.isError, true)
+  }
+  assert.deepEqual(resultOf('six')?.structuredContent, { data: [] })
   assert.equal(answer.headers['retry-after'], undefined)
 })
 
