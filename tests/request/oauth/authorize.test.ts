@@ -178,8 +178,11 @@ test('unknown scopes are left out, and the answer says what was granted', async 
 
 test('a scope that was not asked for is never granted, whatever the page sends', async () => {
   const scopes = ['mcp:read', 'brokerage:read', 'admin']
-  const tokens = await connect(world, person, { clientId, over: { scope: 'mcp:read' }, scopes })
+  const someone = await world.addPerson()
+  const tokens = await connect(world, someone, { clientId, over: { scope: 'mcp:read' }, scopes })
   assert.equal(tokens.scope, 'mcp:read')
+  const [agent] = await world.oauth.agents.list(someone)
+  assert.deepEqual(agent?.scopes, ['mcp:read'])
 })
 
 test('a scope that the person leaves out is not granted', async () => {
