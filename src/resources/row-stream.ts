@@ -5,6 +5,7 @@
 import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext, PageCursor, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
+import { makeCopies } from './copies.ts'
 import { makeReadAhead } from './read-ahead.ts'
 import { makeSeenRows } from './seen-rows.ts'
 
@@ -14,7 +15,7 @@ export const pagesInFlight = 4
 export interface StreamSource<Page extends RowPage<unknown>> {
   readonly provider: Provider
   readonly reader: RowReader<Page>
-  /** The bare id whose repetitions are numbered; absent: rows are shown as they are. */
+  /** The bare id whose repetitions are numbered, equal at equal times only; absent: rows are shown as they are. */
   readonly keyOf?: (page: Page, index: number) => string
 }
 
@@ -68,16 +69,21 @@ export function makeRowStream<Page extends RowPage<unknown>>(
   /** Cursors still to be read, next first; empty at the end. */
   let ahead: readonly (PageCursor | null)[] = [null]
   const seenCursors = new Set<PageCursor | null>(ahead)
-  const copies = new Map<string, number>()
   let ownRows = 0
   let bytes = 0
   /** The page that is being taken in. */
   let current: Page | null = null
-  const seenRows = makeSeenRows((place) => {
+  const seenRows = makeSeenRows((place) => pageAt(place).head(place % rowsPerPage)?.id ?? '')
+  const { keyOf } = source
+  const copies =
+    keyOf === undefined ? null : makeCopies((place) => keyOf(pageAt(place), place % rowsPerPage))
+
+  function pageAt(place: number): Page {
     const stored = pages[Math.floor(place / rowsPerPage)]
     const page = stored === undefined ? current : open(stored)
-    return page?.head(place % rowsPerPage)?.id ?? ''
-  })
+    if (page === null) throw new Error('a row has no page')
+    return page
+  }
 
   function open(page: StoredPage<Page>): Page {
     page.parsed ??= source.reader.open(query, page.cursor, page.body)
@@ -88,6 +94,7 @@ export function makeRowStream<Page extends RowPage<unknown>>(
   function append(cursor: PageCursor | null, page: Page): number {
     const found = new Int32Array(page.length)
     const seenAt = new Float64Array(page.length)
+    const numbers = copies === null ? null : new Int32Array(page.length)
     let count = 0
     const from = query.window.from ?? Number.NEGATIVE_INFINITY
     const to = query.window.to ?? Number.POSITIVE_INFINITY
@@ -95,16 +102,22 @@ export function makeRowStream<Page extends RowPage<unknown>>(
     for (let index = 0; index < page.length; index += 1) {
       const head = page.head(index)
       if (head === null || head.time < from || head.time > to) continue
-      if (!seenRows.add(head.id, pages.length * rowsPerPage + index)) continue
+      const place = pages.length * rowsPerPage + index
+      if (!seenRows.add(head.id, place)) continue
       found[count] = index
       seenAt[count] = head.time
+      if (numbers !== null) numbers[count] = copies?.number(head.time, place) ?? 1
       count += 1
     }
     current = null
-    const wanted = found.slice(0, count)
-    const times = seenAt.slice(0, count)
-    const numbers = source.keyOf === undefined ? null : countCopies(source.keyOf, page, wanted)
-    pages.push({ cursor, body: page.body, wanted, times, copies: numbers, parsed: page })
+    pages.push({
+      cursor,
+      body: page.body,
+      wanted: found.slice(0, count),
+      times: seenAt.slice(0, count),
+      copies: numbers?.slice(0, count) ?? null,
+      parsed: page,
+    })
     ownRows += page.ownRows
     bytes += page.body.length + count * bytesPerRow
     ahead = page.next === null ? [] : [page.next, ...page.ahead]
@@ -114,20 +127,6 @@ export function makeRowStream<Page extends RowPage<unknown>>(
     }
     seenCursors.add(page.next)
     return count
-  }
-
-  /** Numbers identical fills, in the provider's order from the first row of the read (reading R24a). */
-  function countCopies(
-    keyOf: (page: Page, index: number) => string,
-    page: Page,
-    wanted: Int32Array,
-  ): Int32Array {
-    return wanted.map((index) => {
-      const key = keyOf(page, index)
-      const copy = (copies.get(key) ?? 0) + 1
-      copies.set(key, copy)
-      return copy
-    })
   }
 
   return {
