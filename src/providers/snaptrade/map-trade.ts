@@ -80,10 +80,7 @@ export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
   return { time: zone.startOfDay(day), shown: day }
 }
 
-/**
- * `parseTradeTime` in one zone; a page remembers what it has parsed, since each date is asked for
- * several times.
- */
+/** `parseTradeTime` in one zone. */
 export type ParseTime = (text: string) => TradeTime | null
 
 /** The row itself; anything but an object is unreadable. */

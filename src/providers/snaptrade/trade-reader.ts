@@ -4,7 +4,7 @@
  * they are asked for.
  */
 import type { Trade } from '#contract/resources.ts'
-import { addDays, microsPerMs, toIso, type Zone } from '#kernel/time.ts'
+import { addDays, microsPerMs, toIso } from '#kernel/time.ts'
 import type {
   AccountRef,
   PageCursor,
@@ -19,7 +19,6 @@ import {
   parseTradeTime,
   readActivity,
   readTradeTime,
-  type TradeTime,
   toTrade,
   toTradeKey,
 } from './map-trade.ts'
@@ -100,7 +99,7 @@ function openPage(
   onOddity: (what: string) => void,
 ): TradePage {
   const account = theAccount(query)
-  const parseTime = rememberTimes(query.zone)
+  const parseTime: ParseTime = (text) => parseTradeTime(text, query.zone)
   const { rows, envelope } = readRows(body, 'data')
   const { next, ahead } = readPaging(envelope, offset, rows.length)
   return {
@@ -119,19 +118,6 @@ function openPage(
       return toTrade(row, { account, parseTime, onOddity })
     },
     tradeKey: (index) => toTradeKey(readActivity(rows, index), parseTime),
-  }
-}
-
-/** Bounded by the page: no row has more than two dates. */
-function rememberTimes(zone: Zone): ParseTime {
-  const known = new Map<string, TradeTime | null>()
-  return (text) => {
-    let time = known.get(text)
-    if (time === undefined) {
-      time = parseTradeTime(text, zone)
-      known.set(text, time)
-    }
-    return time
   }
 }
 
