@@ -10,6 +10,8 @@ export interface Usage {
   /** Microseconds of CPU since the start, user and system. */
   readonly cpuMicros: number
   readonly rssBytes: number
+  /** The most since the last question. */
+  readonly peakRssBytes: number
   readonly heapBytes: number
   /** The longest event-loop stall since the last question, in milliseconds. */
   readonly stallMs: number
@@ -27,8 +29,11 @@ export interface ChildOptions {
   /** For what it reads from `process.argv`. */
   readonly args?: readonly string[]
   readonly flags?: readonly string[]
-  /** What is measured has core 0 for itself (the default); what serves the measuring is on core 1. */
-  readonly core?: 0 | 1
+  /**
+   * What is measured has core 0 for itself (the default), what serves the measuring is on core 1. `any`: both, where the
+   * collector's helpers would otherwise stand in the way of what is measured.
+   */
+  readonly core?: 0 | 1 | 'any'
 }
 
 /** Starts `file` (relative to this folder); resolves when it reported its facts. */
@@ -64,10 +69,13 @@ export async function startChild<Facts>(
  * Children on core 0, the load on core 1: otherwise both fight for the same one. A child has its core from the start,
  * since Node chooses its number of threads by what it sees then.
  */
-function toPinned(core: 0 | 1, flags: readonly string[]) {
+function toPinned(core: 0 | 1 | 'any', flags: readonly string[]) {
   if (!hasTaskset()) return { execPath: process.execPath, execArgv: [...flags] }
   spawnSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)], { stdio: 'ignore' })
-  return { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath, ...flags] }
+  return {
+    execPath: 'taskset',
+    execArgv: ['-c', core === 'any' ? '0,1' : String(core), process.execPath, ...flags],
+  }
 }
 
 function hasTaskset(): boolean {

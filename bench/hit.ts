@@ -3,6 +3,7 @@
  * same bytes on the same core.
  */
 import { request as httpRequest } from 'node:http'
+import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { startChild } from './child.ts'
 import type { Figure } from './figures.ts'
 import { measureLoad } from './load.ts'
@@ -22,7 +23,9 @@ export interface TributaryFacts {
 
 /** Both sizes, over one and over 32 connections. */
 export async function measureHits(): Promise<Figure[]> {
-  const tributary = await startChild<TributaryFacts>('./hit-tributary.ts')
+  const tributary = await startChild<TributaryFacts>('./hit-tributary.ts', {
+    flags: serviceFlags,
+  })
   const { port, key, small, large } = tributary.facts
   const headers = { authorization: `Bearer ${key}` }
   const answers = [await fetchAnswer(port, small, headers), await fetchAnswer(port, large, headers)]

@@ -1,4 +1,5 @@
 /** The measured side of `child.ts`: reports facts once, then answers questions about this process. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Usage } from './child.ts'
 
@@ -16,6 +17,7 @@ export function serveChild(facts: unknown): void {
     const usage: Usage = {
       cpuMicros: user + system,
       rssBytes: memory.rss,
+      peakRssBytes: takePeak(),
       heapBytes: memory.heapUsed,
       stallMs: Number.isFinite(loop.max) ? loop.max / 1e6 : 0,
     }
@@ -25,4 +27,16 @@ export function serveChild(facts: unknown): void {
   // The measuring process ends this one by letting go of it.
   process.on('disconnect', () => process.exit(0))
   process.send?.(facts)
+}
+
+/** The most memory since the last question; where the system does not tell that, since the start. */
+function takePeak(): number {
+  try {
+    const peak = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+    // proc(5): writing 5 starts the peak anew.
+    writeFileSync('/proc/self/clear_refs', '5')
+    return Number(peak) * 1024
+  } catch {
+    return process.resourceUsage().maxRSS * 1024
+  }
 }

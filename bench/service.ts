@@ -4,6 +4,7 @@
  */
 import { request } from 'undici'
 import type { ProviderAccess } from '#providers/adapters.ts'
+import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { type Child, startChild } from './child.ts'
 import { controlPath } from './recorder.ts'
 
@@ -28,6 +29,8 @@ export interface MeasuredService {
   readonly provider: ProviderFacts
   /** A window of transactions or trades; fails unless it is a 200 of the expected `X-Cache`. */
   window(kind: Kind, query: string, expected: 'HIT' | 'MISS'): Promise<Window>
+  /** Any GET; resolves with its status once its body was read. */
+  ask(path: string, key?: string): Promise<number>
   /** A `from` that was not used before, so that the answer is a miss of a new walk. */
   freshFrom(): string
   /** Sets the delay of every page of rows; resolves with the pages served since the last call. */
@@ -37,12 +40,13 @@ export interface MeasuredService {
 
 export type Kind = 'transactions' | 'trades'
 
-/** Starts both; the provider shares the core of the load. `flags` are Node's, for the service. */
-export async function startService(flags: readonly string[] = []): Promise<MeasuredService> {
+/** Starts both; the provider shares the core of the load. */
+export async function startService(core: 0 | 'any' = 0): Promise<MeasuredService> {
   const provider = await startChild<ProviderFacts>('./provider.ts', { core: 1 })
   const child = await startChild<ServiceFacts>('./service-process.ts', {
     args: [JSON.stringify(provider.facts)],
-    flags,
+    flags: serviceFlags,
+    core,
   })
   const { port, key, accounts } = child.facts
   const { access } = provider.facts
@@ -64,6 +68,12 @@ export async function startService(flags: readonly string[] = []): Promise<Measu
         throw new Error(`not a ${expected}: ${answer.statusCode} ${cache} ${text.slice(0, 200)}`)
       }
       return JSON.parse(text) as Window
+    },
+    async ask(path, as = key) {
+      const headers = { authorization: `Bearer ${as}` }
+      const answer = await request(`http://127.0.0.1:${port}${path}`, { headers })
+      await answer.body.dump()
+      return answer.statusCode
     },
     freshFrom() {
       fresh += 1

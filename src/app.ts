@@ -82,7 +82,7 @@ const drainMs = 25_000
 const snaptradePerMinute = 200
 const snaptradeReserve = 50
 /** Provider pages held for walks, next to the cache of answers. */
-const walkBytes = 48 * 1024 * 1024
+const walkBytes = 32 * 1024 * 1024
 
 export async function openApp(given: AppOptions): Promise<App> {
   const options = { ...given, clock: makeTurnClock(given.clock) }

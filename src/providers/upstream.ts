@@ -48,6 +48,8 @@ export interface UpstreamOptions {
 
 const defaultMaxBodyBytes = 16 * 1024 * 1024
 const poolConnections = 64
+/** A body that takes a millisecond or so to parse. */
+const largeBodyBytes = 256 * 1024
 
 /** Opens the pool of one provider. */
 export function makeUpstream(options: UpstreamOptions): Upstream {
@@ -66,6 +68,8 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
 
   const closing = new AbortController()
 
+  const nextTurn = makeTurnstile()
+
   async function once(request: UpstreamRequest, call: CallContext, timeout: AbortSignal) {
     const json = request.json === undefined ? null : JSON.stringify(request.json)
     const response = await pool.request({
@@ -82,6 +86,7 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
     })
     // Bytes, not `body.text()`: decoding once by hand makes the parse after it a third cheaper.
     const body = await readBody(response.body, maxBodyBytes)
+    if (body.length >= largeBodyBytes) await nextTurn()
     return { status: response.statusCode, headers: response.headers, body }
   }
 
@@ -119,6 +124,18 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
       closing.abort(new DOMException('the process is stopping', 'AbortError'))
       return pool.destroy()
     },
+  }
+}
+
+/**
+ * Lets one through per turn of the event loop: pages that arrive together would be parsed one right after the other, and
+ * everybody else would wait for all of them.
+ */
+function makeTurnstile(): () => Promise<void> {
+  let last = Promise.resolve()
+  return () => {
+    last = last.then(() => new Promise((resolve) => setImmediate(resolve)))
+    return last
   }
 }
 
