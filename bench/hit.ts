@@ -91,8 +91,8 @@ function toFigures(turns: Turns<'bare' | 'tributary'>, name: string): Figure[] {
 /** What node:http adds by itself. */
 const added = new Set(['date', 'connection', 'keep-alive'])
 
-/** One answer, so that the anchor can write the same. */
-function fetchAnswer(port: number, path: string, headers: Readonly<Record<string, string>>) {
+/** One answer, so that others can write the same. */
+export function fetchAnswer(port: number, path: string, headers: Readonly<Record<string, string>>) {
   return new Promise<{ path: string; headers: string[]; length: number }>((resolve, reject) => {
     const asked = httpRequest({ port, path, headers }, (response) => {
       let length = 0
