@@ -1,14 +1,8 @@
-/** The service as it runs in production with sandbox data behind it. */
-import { systemClock } from '#kernel/time.ts'
-import { startSandbox } from '#sandbox/start.ts'
+/** The service as it runs in production. Argument: the facts of `hit-provider.ts` as JSON. */
 import { startMeasured } from './measured.ts'
 import { serveChild } from './serve.ts'
 
-const sandbox = await startSandbox({ clock: systemClock })
-const { port, key, app, userId } = await startMeasured({
-  access: sandbox.access,
-  people: sandbox.person('healthy'),
-})
+const { port, key, app, userId } = await startMeasured(JSON.parse(process.argv[2] ?? '{}'))
 const accounts = await app.store.accounts.list(userId)
 const account = accounts.find((row) => row.provider === 'fiskil' && row.type === 'transaction')
 const path = (limit: number) =>

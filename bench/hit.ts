@@ -4,13 +4,15 @@
  */
 import { request as httpRequest } from 'node:http'
 import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
-import { startChild } from './child.ts'
+import { type Child, startChild } from './child.ts'
 import type { Figure } from './figures.ts'
-import { measureLoad } from './load.ts'
+import { load, measureLoad } from './load.ts'
 import { type Turns, takeTurns } from './turns.ts'
 
-const rounds = 9
+const rounds = 11
 const durationMs = 1000
+/** Until the compiler is done with either: the service has more to compile than the anchor. */
+export const warmUpMs = 3000
 const goal = 0.85
 
 export interface TributaryFacts {
@@ -21,11 +23,25 @@ export interface TributaryFacts {
   readonly large: string
 }
 
-/** Both sizes, over one and over 32 connections. */
-export async function measureHits(): Promise<Figure[]> {
-  const tributary = await startChild<TributaryFacts>('./hit-tributary.ts', {
+/** The service, and the emulators in a process of their own. */
+export async function startTributary(): Promise<Child<TributaryFacts>> {
+  const provider = await startChild<unknown>('./hit-provider.ts', { core: 1 })
+  const service = await startChild<TributaryFacts>('./hit-tributary.ts', {
+    args: [JSON.stringify(provider.facts)],
     flags: serviceFlags,
   })
+  return {
+    ...service,
+    stop: async () => {
+      await service.stop()
+      await provider.stop()
+    },
+  }
+}
+
+/** Both sizes, over one and over 32 connections. */
+export async function measureHits(): Promise<Figure[]> {
+  const tributary = await startTributary()
   const { port, key, small, large } = tributary.facts
   const headers = { authorization: `Bearer ${key}` }
   const answers = [await fetchAnswer(port, small, headers), await fetchAnswer(port, large, headers)]
@@ -36,6 +52,8 @@ export async function measureHits(): Promise<Figure[]> {
   for (const { path, length } of answers) {
     for (const connections of [1, 32]) {
       const target = { path, headers, connections, durationMs }
+      await load({ ...target, port, durationMs: warmUpMs })
+      await load({ ...target, port: bare.facts.port, durationMs: warmUpMs })
       const turns = await takeTurns(
         {
           bare: () => measureLoad(bare, { ...target, port: bare.facts.port }),

@@ -3,19 +3,14 @@
  * protocol, the second copy of the JSON and the schemas of the library cost. CPU per request is the figure.
  */
 import { Agent, request } from 'node:http'
-import { type Child, startChild } from './child.ts'
+import type { Child } from './child.ts'
+import type { Figure } from './figures.ts'
+import { startTributary, type TributaryFacts } from './hit.ts'
+import { type Sample, takeTurns } from './turns.ts'
 
 const rounds = 7
 const requestsPerTurn = 800
 const connections = 8
-
-interface Facts {
-  readonly port: number
-  readonly key: string
-  /** Paths of cached answers of about 1 KB and 30 KB. */
-  readonly small: string
-  readonly large: string
-}
 
 interface Ask {
   readonly method: 'GET' | 'POST'
@@ -23,32 +18,36 @@ interface Ask {
   readonly body: string | null
 }
 
-const service = await startChild<Facts>('./hit-tributary.ts')
-const agent = new Agent({ keepAlive: true, maxSockets: connections })
-
-for (const path of [service.facts.small, service.facts.large]) {
-  const rest: Ask = { method: 'GET', path, body: null }
-  const tool: Ask = { method: 'POST', path: '/mcp', body: JSON.stringify(toCall(path)) }
-  const size = await send(rest)
-  await send(tool)
-  const ratios: number[] = []
-  const cpu: Record<'rest' | 'tool', number[]> = { rest: [], tool: [] }
-  // The first round warms up and does not count.
-  for (let round = 0; round <= rounds; round += 1) {
-    const one = await measure(service, rest)
-    const other = await measure(service, tool)
-    if (round === 0) continue
-    cpu.rest.push(one)
-    cpu.tool.push(other)
-    ratios.push(other / one)
+/** Both sizes; there is no goal, since nothing was measured that it could be held to. */
+export async function measureTools(): Promise<Figure[]> {
+  const service = await startTributary()
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const figures: Figure[] = []
+  for (const path of [service.facts.small, service.facts.large]) {
+    const rest: Ask = { method: 'GET', path, body: null }
+    const tool: Ask = { method: 'POST', path: '/mcp', body: JSON.stringify(toCall(path)) }
+    const size = await send(service, agent, rest)
+    const turns = await takeTurns(
+      {
+        rest: () => measure(service, agent, rest),
+        tool: () => measure(service, agent, tool),
+      },
+      rounds,
+    )
+    figures.push({
+      bench: 'mcp',
+      what: `CPU of a cached call of a tool, ${size} bytes on REST, ${connections} conn.`,
+      figure: `${turns.median('tool', 'cpuMicros').toFixed(0)} µs`,
+      anchor: `${turns.median('rest', 'cpuMicros').toFixed(0)} µs, the cached GET`,
+      ratio: `${turns.ratio('tool', 'rest', 'cpuMicros').toFixed(1)} ×`,
+      goal: '',
+      met: null,
+    })
   }
-  console.log(
-    `cached call of a tool, ${size} bytes of REST body: ${median(cpu.tool).toFixed(0)} µs CPU against ` +
-      `${median(cpu.rest).toFixed(0)} µs of the cached GET = ${median(ratios).toFixed(1)} times`,
-  )
+  agent.destroy()
+  await service.stop()
+  return figures
 }
-agent.destroy()
-await service.stop()
 
 /** The call that asks what the path asks. */
 function toCall(path: string) {
@@ -63,22 +62,26 @@ function toCall(path: string) {
 }
 
 /** Microseconds of the service's CPU per request. */
-async function measure(child: Child<Facts>, ask: Ask): Promise<number> {
-  const before = await child.usage()
+async function measure(service: Child<TributaryFacts>, agent: Agent, ask: Ask): Promise<Sample> {
+  const before = await service.usage()
   let left = requestsPerTurn
   const drive = async () => {
     while (left > 0) {
       left -= 1
-      await send(ask)
+      await send(service, agent, ask)
     }
   }
   await Promise.all(Array.from({ length: connections }, drive))
-  const after = await child.usage()
-  return (after.cpuMicros - before.cpuMicros) / requestsPerTurn
+  const after = await service.usage()
+  return { cpuMicros: (after.cpuMicros - before.cpuMicros) / requestsPerTurn }
 }
 
 /** Resolves with the bytes of the answer's body; rejects when it is not 200. */
-function send({ method, path, body }: Ask): Promise<number> {
+function send(
+  service: Child<TributaryFacts>,
+  agent: Agent,
+  { method, path, body }: Ask,
+): Promise<number> {
   const { port, key } = service.facts
   return new Promise((resolve, reject) => {
     const headers = {
@@ -100,8 +103,4 @@ function send({ method, path, body }: Ask): Promise<number> {
     asked.on('error', reject)
     asked.end(body ?? undefined)
   })
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -5,11 +5,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { startChild } from './child.ts'
 import type { Figure } from './figures.ts'
-import { fetchAnswer, type TributaryFacts } from './hit.ts'
-import { measureLoad } from './load.ts'
+import { fetchAnswer, startTributary, warmUpMs } from './hit.ts'
+import { load, measureLoad } from './load.ts'
 import { type Turns, takeTurns } from './turns.ts'
 
 const rounds = 9
@@ -26,7 +25,7 @@ const peers = Object.keys(goals) as Peer[]
 
 export async function measurePeers(): Promise<Figure[]> {
   install()
-  const ours = await startChild<TributaryFacts>('./hit-tributary.ts', { flags: serviceFlags })
+  const ours = await startTributary()
   const { port, key, small, large } = ours.facts
   const headers = { authorization: `Bearer ${key}` }
   const answers = [await fetchAnswer(port, small, headers), await fetchAnswer(port, large, headers)]
@@ -37,6 +36,9 @@ export async function measurePeers(): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const [index, { path, length }] of answers.entries()) {
     const options = { path, headers, connections, durationMs }
+    for (const at of [port, ...theirs.map((child) => child.facts.port)]) {
+      await load({ ...options, port: at, durationMs: warmUpMs })
+    }
     const candidates = {
       ours: () => measureLoad(ours, { ...options, port }),
       ...Object.fromEntries(

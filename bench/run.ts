@@ -7,6 +7,7 @@ import { cpus, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { type Figure, toLine, toTable } from './figures.ts'
 import { measureHits } from './hit.ts'
+import { measureTools } from './mcp.ts'
 import { measureMemory } from './memory.ts'
 import { measureMisses } from './miss.ts'
 import { measurePeers } from './peers.ts'
@@ -17,6 +18,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hit: measureHits,
   miss: measureMisses,
   walk: measureWalk,
+  mcp: measureTools,
   memory: measureMemory,
   start: measureStart,
   peers: measurePeers,

@@ -3,14 +3,7 @@
  * behind the same server, and what no door owns comes back to the lane's `not_found` (reading R4). Every wait of a slow
  * or silent client is bounded here.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeader,
-  type OutgoingHttpHeaders,
-  type Server,
-  ServerResponse,
-} from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import {
@@ -62,14 +55,14 @@ const maxConnections = 10_000
 
 export async function makePublicServer(options: PublicServerOptions): Promise<PublicServer> {
   const { lane, times = listenerTimes } = options
-  const drain = { begun: false }
+  const answers: Answers = { areLast: false, awaited: new Set() }
   let server: Server | null = null
 
   const fastify = Fastify({
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     serverFactory: (handler) => {
-      server = makeServer(times, drain, (request, response) => {
+      server = makeServer(times, answers, (request, response) => {
         if (!hasProperHost(request)) return refuseHost(response)
         request.url = toOriginForm(request.url ?? '/')
         if (isRest(request.url)) lane(request, response)
@@ -98,7 +91,8 @@ export async function makePublicServer(options: PublicServerOptions): Promise<Pu
       return (fastify.server.address() as AddressInfo).port
     },
     async drain(graceMs) {
-      drain.begun = true
+      answers.areLast = true
+      for (const response of answers.awaited) response.shouldKeepAlive = false
       const running = server
       if (running === null || !running.listening) return
       const cut = setTimeout(() => running.closeAllConnections(), graceMs)
@@ -112,9 +106,16 @@ export async function makePublicServer(options: PublicServerOptions): Promise<Pu
   }
 }
 
+/** While draining, every answer is the last one of its connection, and says so: also one that was begun before. */
+interface Answers {
+  areLast: boolean
+  /** Those that were not written in the turn of their request. */
+  readonly awaited: Set<ServerResponse>
+}
+
 function makeServer(
   times: ListenerTimes,
-  drain: { readonly begun: boolean },
+  answers: Answers,
   handler: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const server = createServer(
@@ -125,10 +126,14 @@ function makeServer(
       connectionsCheckingInterval: times.check,
       // Judged by `hasProperHost`, so that the refusal is the envelope.
       requireHostHeader: false,
-      ServerResponse: makeLastResponse(drain),
     },
     (request, response) => {
+      if (answers.areLast) response.shouldKeepAlive = false
       handler(request, response)
+      if (!response.writableEnded) {
+        answers.awaited.add(response)
+        response.once('close', () => answers.awaited.delete(response))
+      }
       // A client that stops reading its answer holds nothing for ever. Node's own timer for this would be set anew with
       // every request; most are answered and sent by now, and need none.
       if (!isSent(response)) request.socket.setTimeout(times.silence)
@@ -145,21 +150,6 @@ function makeServer(
 function isSent(response: ServerResponse): boolean {
   return response.writableEnded && response.socket?.writableLength === 0
 }
-
-/** While draining, every answer is the last one of its connection, and says so: also one that was begun before. */
-function makeLastResponse(drain: { readonly begun: boolean }): typeof ServerResponse {
-  return class LastResponse<
-    Request extends IncomingMessage = IncomingMessage,
-  > extends ServerResponse<Request> {
-    override writeHead(status: number, reason?: string | Head, head?: Head): this {
-      if (drain.begun) this.shouldKeepAlive = false
-      // The two forms of writeHead are told apart by Node itself.
-      return super.writeHead(status, reason as string, head)
-    }
-  }
-}
-
-type Head = OutgoingHttpHeaders | OutgoingHttpHeader[]
 
 /** `/v1` and everything below it. */
 function isRest(url: string): boolean {

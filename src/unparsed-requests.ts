@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { apiError, toEnvelope } from '#contract/errors.ts'
+import { isNamed } from '#doors/client.ts'
 
 /** What the parser of node:http reports; `rawPacket` holds the bytes it stumbled over. */
 export type ParseError = Error & { readonly code?: string; readonly rawPacket?: unknown }
@@ -77,8 +78,7 @@ export function hasProperHost(request: IncomingMessage): boolean {
   const { rawHeaders } = request
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+    if (isNamed(rawHeaders[index] ?? '', 'host')) hosts += 1
   }
   return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')
 }

@@ -46,14 +46,20 @@ export function authorizationOf(request: IncomingMessage): string | undefined {
   const only = request.headers.authorization
   if (only === undefined) return undefined
   const { rawHeaders } = request
-  const values: string[] = []
+  let joined = only
+  let found = 0
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? ''
-    // Most names are ruled out by their length, since this runs on every request.
-    if (name.length !== 13 || name.toLowerCase() !== 'authorization') continue
-    values.push(rawHeaders[index + 1] ?? '')
+    if (!isNamed(name, 'authorization')) continue
+    found += 1
+    if (found > 1) joined += `, ${rawHeaders[index + 1]}`
   }
-  return values.length > 1 ? values.join(', ') : only
+  return joined
+}
+
+/** Whether a header has this name, given in lower case. Most are ruled out by their length: it is asked of every header. */
+export function isNamed(name: string, lower: string): boolean {
+  return name.length === lower.length && (name === lower || name.toLowerCase() === lower)
 }
 
 /** What the requests of one connection have in common. */

@@ -25,15 +25,17 @@ export function rateLimited(window: WindowState): ApiError {
 /** What the headers say where a limit is switched off. */
 const unlimited = String(2 ** 31 - 1)
 
-/** Adds the three `X-RateLimit-*` headers of this window to a flat list (reading R6). */
-export function pushRateHeaders(headers: string[], window: WindowState, now: number): void {
+/** The texts of the `X-RateLimit-*` headers that describe this window (reading R6). */
+export interface RateTexts {
+  readonly limit: string
+  readonly remaining: string
+  /** Epoch seconds, rounded up. */
+  readonly reset: string
+}
+
+export function toRateTexts(window: WindowState, now: number): RateTexts {
   const { limit, remaining, resetMs } = window
-  headers.push(
-    'X-RateLimit-Limit',
-    limit === 0 ? unlimited : String(limit),
-    'X-RateLimit-Remaining',
-    limit === 0 ? unlimited : String(remaining),
-    'X-RateLimit-Reset',
-    String(Math.ceil((now + resetMs) / 1000)),
-  )
+  const reset = `${Math.ceil((now + resetMs) / 1000)}`
+  if (limit === 0) return { limit: unlimited, remaining: unlimited, reset }
+  return { limit: `${limit}`, remaining: `${remaining}`, reset }
 }

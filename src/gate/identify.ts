@@ -26,6 +26,8 @@ interface Known {
   readonly checkedAt: number
   /** When its use is to be written down again. */
   touchAt: number
+  /** Its rows changed, or something newer is known. */
+  dropped: boolean
 }
 
 export interface Identify {
@@ -41,6 +43,7 @@ export interface Identify {
 interface Remembered {
   readonly header: string
   readonly digest: string
+  entry: Known
 }
 
 export interface IdentifyOptions {
@@ -52,7 +55,12 @@ export interface IdentifyOptions {
 
 export function makeIdentify(options: IdentifyOptions): Identify {
   const { store, clock } = options
-  const known = new LRUCache<string, Known>({ max: maxRemembered })
+  const known = new LRUCache<string, Known>({
+    max: maxRemembered,
+    dispose(entry) {
+      entry.dropped = true
+    },
+  })
   const connections = new WeakMap<object, Remembered>()
   const touched = new LRUCache<KeyId, number>({ max: maxRemembered })
   // Counts changes, so that a look-up that began before one is not remembered after it.
@@ -74,8 +82,10 @@ export function makeIdentify(options: IdentifyOptions): Identify {
       expiresAt: row.expiresAt,
       checkedAt: clock.now(),
       touchAt: (touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
+      dropped: false,
     }
     if (changes === before) known.set(digest, entry)
+    else entry.dropped = true
     return entry
   }
 
@@ -91,10 +101,7 @@ export function makeIdentify(options: IdentifyOptions): Identify {
   /** What is known of a digest and may still be trusted; null when it has to be looked up. */
   function trusted(digest: string, now: number): Known | null {
     const entry = known.get(digest)
-    if (entry === undefined) return null
-    const age = now - entry.checkedAt
-    // A clock that was set back makes an age negative: then it is looked up too.
-    return age >= 0 && age < trustMs ? entry : null
+    return entry !== undefined && isTrusted(entry, now) ? entry : null
   }
 
   function accept(entry: Known, now: number): Caller {
@@ -110,9 +117,10 @@ export function makeIdentify(options: IdentifyOptions): Identify {
     const hash = hashKey(bearer.token)
     const digest = Buffer.from(hash).toString('latin1')
     const now = clock.now()
-    const caller = accept(trusted(digest, now) ?? (await look(digest, hash)), now)
+    const entry = trusted(digest, now) ?? (await look(digest, hash))
+    const caller = accept(entry, now)
     if (connection !== null && authorization !== undefined) {
-      connections.set(connection, { header: authorization, digest })
+      connections.set(connection, { header: authorization, digest, entry })
     }
     return caller
   }
@@ -122,13 +130,22 @@ export function makeIdentify(options: IdentifyOptions): Identify {
       const memory = connection === null ? undefined : connections.get(connection)
       if (memory !== undefined && memory.header === authorization) {
         const now = clock.now()
-        const entry = trusted(memory.digest, now)
-        if (entry !== null) return accept(entry, now)
+        const entry = isTrusted(memory.entry, now) ? memory.entry : trusted(memory.digest, now)
+        if (entry !== null) {
+          memory.entry = entry
+          return accept(entry, now)
+        }
       }
       return identify(authorization, connection)
     },
     close: unsubscribe,
   }
+}
+
+/** A clock that was set back makes an age negative: then it is looked up too. */
+function isTrusted(entry: Known, now: number): boolean {
+  const age = now - entry.checkedAt
+  return !entry.dropped && age >= 0 && age < trustMs
 }
 
 function toCaller(row: CallerRow): Caller {

@@ -7,7 +7,7 @@ import { allScopes } from '#auth/scopes.ts'
 import type { ApiError } from '#contract/errors.ts'
 import { toEnvelope } from '#contract/errors.ts'
 import type { Clock } from '#kernel/time.ts'
-import { pushRateHeaders } from '../refusal.ts'
+import { toRateTexts } from '../refusal.ts'
 import type { Exchange } from './exchange.ts'
 import type { RpcError } from './messages.ts'
 
@@ -24,6 +24,7 @@ const json = 'application/json; charset=utf-8'
 
 export function makeMcpWriter(clock: Clock, mcpOrigin: () => string): McpWriter {
   function headersOf(exchange: Exchange, type: string | null, length: number | null): string[] {
+    const rate = toRateTexts(exchange.window, clock.now())
     const headers = [
       'Cache-Control',
       'no-store',
@@ -31,10 +32,15 @@ export function makeMcpWriter(clock: Clock, mcpOrigin: () => string): McpWriter 
       'nosniff',
       'X-Request-Id',
       exchange.requestId,
+      'X-RateLimit-Limit',
+      rate.limit,
+      'X-RateLimit-Remaining',
+      rate.remaining,
+      'X-RateLimit-Reset',
+      rate.reset,
     ]
     if (type !== null) headers.push('Content-Type', type)
     if (length !== null) headers.push('Content-Length', String(length))
-    pushRateHeaders(headers, exchange.window, clock.now())
     return headers
   }
 

@@ -4,6 +4,7 @@
  * reply, with the headers of readings R6, R8 and R9.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { performance } from 'node:perf_hooks'
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Operation, OperationName } from '#contract/operations.ts'

@@ -8,7 +8,7 @@ import { toEnvelope } from '#contract/errors.ts'
 import type { CacheResult } from '#gate/gate.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { WindowState } from '#store/kv-port.ts'
-import { pushRateHeaders } from '../refusal.ts'
+import { toRateTexts } from '../refusal.ts'
 
 export interface ReplyFacts {
   readonly requestId: string
@@ -31,6 +31,7 @@ export interface ReplyWriter {
 
 export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWriter {
   function commonHeaders(facts: ReplyFacts, length: number): string[] {
+    const rate = toRateTexts(facts.window, clock.now())
     const headers = [
       'Content-Type',
       'application/json; charset=utf-8',
@@ -44,8 +45,13 @@ export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWrite
       facts.cache,
       'X-Request-Id',
       facts.requestId,
+      'X-RateLimit-Limit',
+      rate.limit,
+      'X-RateLimit-Remaining',
+      rate.remaining,
+      'X-RateLimit-Reset',
+      rate.reset,
     ]
-    pushRateHeaders(headers, facts.window, clock.now())
     if (facts.deprecated) {
       const link = `<${docsUrl()}>; rel="deprecation"; type="text/html"`
       headers.push('Deprecation', 'true', 'Sunset', sunset, 'Link', link)

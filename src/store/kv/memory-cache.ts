@@ -80,7 +80,11 @@ function isAlive(entry: Entry, now: number): boolean {
   return entry.storedAt <= now && now < entry.expiresAt
 }
 
-/** A body that is a view on a larger buffer would keep all of it alive, uncounted. */
+/**
+ * A body that is a view on a larger buffer would keep all of it alive, uncounted. A Buffer, since Node would make one of
+ * any other bytes at every answer.
+ */
 function detach(body: Uint8Array): Uint8Array {
-  return body.byteLength === body.buffer.byteLength ? body : new Uint8Array(body)
+  const { buffer } = body.byteLength === body.buffer.byteLength ? body : new Uint8Array(body)
+  return Buffer.from(buffer)
 }

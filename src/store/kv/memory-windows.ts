@@ -19,6 +19,9 @@ interface Window {
   endsAt: number
 }
 
+// Whoever counts tells only every eighth time that it is in use, which halves the cost of counting.
+const tellEvery = 8
+
 // Keys hold addresses and token prefixes that strangers choose: beyond this many the longest unused one is forgotten.
 const defaultMaxKeys = 100_000
 
@@ -30,7 +33,7 @@ export function makeMemoryWindows(clock: Clock, maxKeys = defaultMaxKeys): Memor
     take(key, limit, windowMs) {
       if (limit === 0) return noLimit
       const now = clock.now()
-      const window = windows.get(key)
+      const window = windows.peek(key)
       if (window === undefined) {
         windows.set(key, { count: 1, endsAt: now + windowMs })
         return { allowed: true, limit, remaining: limit - 1, resetMs: windowMs }
@@ -40,6 +43,7 @@ export function makeMemoryWindows(clock: Clock, maxKeys = defaultMaxKeys): Memor
         window.endsAt = now + windowMs
         return { allowed: true, limit, remaining: limit - 1, resetMs: windowMs }
       }
+      if (window.count >= limit || window.count % tellEvery === 0) windows.get(key)
       if (window.count >= limit) {
         return { allowed: false, limit, remaining: 0, resetMs: window.endsAt - now }
       }
