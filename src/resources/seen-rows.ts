@@ -71,9 +71,10 @@ export function makeSeenRows(
 
 /** Two FNV-like sums over four characters at a time, stirred at the end as MurmurHash3 does. */
 const mix: Fingerprint = (text, into) => {
-  let first = 0x811c9dc5 ^ text.length
+  const { length } = text
+  let first = 0x811c9dc5 ^ length
   let second = 0x9747b28c
-  for (let at = 0; at < text.length; at += 4) {
+  for (let at = 0; at < length; at += 4) {
     // Beyond the end there is NaN, which counts as 0 here; the length was mixed in first.
     const four =
       text.charCodeAt(at) ^

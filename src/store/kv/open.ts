@@ -4,7 +4,7 @@
  */
 import type { Kv } from '../kv-port.ts'
 import { type MemoryKvOptions, openMemoryKv } from './memory.ts'
-import { openRedisKv } from './redis.ts'
+import { quickenStrings } from './quicken-strings.ts'
 import { type KvLog, type KvMetrics, silentLog, silentMetrics } from './report.ts'
 
 export type { KvLog, KvMetrics } from './report.ts'
@@ -24,6 +24,9 @@ export interface KvOptions extends MemoryKvOptions {
  */
 export async function openKv(options: KvOptions): Promise<Kv> {
   if (options.redisUrl === null) return openMemoryKv(options)
+  // Loaded only where it is used: it costs memory, time, and once what `quickenStrings` mends.
+  const { openRedisKv } = await import('./redis.ts')
+  quickenStrings()
   return openRedisKv({
     url: options.redisUrl,
     clock: options.clock,
