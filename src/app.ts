@@ -28,7 +28,7 @@ import { makeBudget } from '#providers/budget.ts'
 import { type ConsentLoss, makeGuard } from '#providers/guard.ts'
 import type { Adapters } from '#providers/port.ts'
 import { makeRead } from '#resources/read.ts'
-import { makeWalks } from '#resources/walks.ts'
+import { openWalks } from '#resources/walks.ts'
 import { openKv } from '#store/kv/open.ts'
 import type { Kv } from '#store/kv-port.ts'
 import { openStore } from '#store/open-store.ts'
@@ -260,11 +260,12 @@ function makeRiver(parts: RiverParts) {
     onConsentLost: (loss) => writeLossDown(store, loss),
     onBreakerOpen: reports.breakerOpen,
   })
+  const walks = openWalks({ maxBytes: walkBytes, clock })
   const read = makeRead({
     store,
     adapters,
     guard,
-    walks: makeWalks({ maxBytes: walkBytes, clock }),
+    walks,
     clock,
     refreshAccounts: async (connectionId) => {
       await parts.links.refreshConnection(connectionId, 'user')
@@ -304,7 +305,10 @@ function makeRiver(parts: RiverParts) {
   return {
     lane: makeRestLane({ ...entrance, identify, docsUrl, observe: reports.request }),
     agents,
-    close: () => identify.close(),
+    close() {
+      identify.close()
+      walks.close()
+    },
   }
 }
 

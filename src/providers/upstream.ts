@@ -7,6 +7,7 @@ import { Pool } from 'undici'
 import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from './failure.ts'
 import type { CallContext, UpstreamReport } from './port.ts'
+import { releaseBytes } from './release-bytes.ts'
 
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -158,18 +159,8 @@ async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Pr
   }
   if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0]
   const body = Buffer.concat(chunks, size)
-  chunks.forEach(release)
+  chunks.forEach(releaseBytes)
   return body
-}
-
-/**
- * Gives a chunk's memory back at once. Pages come in megabytes, and memory that waits for the collector makes it come
- * often: this saves a fifth of the CPU of a large read. Only for a chunk that is the whole of its memory, which nobody
- * else can be looking at.
- */
-function release(chunk: Uint8Array): void {
-  const { buffer } = chunk
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === chunk.byteLength) buffer.transfer(0)
 }
 
 function errorCode(error: unknown): string {

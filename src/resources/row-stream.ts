@@ -5,6 +5,7 @@
 import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext, PageCursor, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
+import { releaseBytes } from '#providers/release-bytes.ts'
 import { makeCopies } from './copies.ts'
 import { makeReadAhead } from './read-ahead.ts'
 import { makeSeenRows } from './seen-rows.ts'
@@ -47,6 +48,8 @@ export interface RowStream<Page> {
   open(page: StoredPage<Page>): Page
   /** Reads pages until so many rows more are there or the provider has no more; resolves with the number of pages. */
   readOn(rows: number, options: ReadOptions): Promise<number>
+  /** Lets go of its pages; nothing may be asked of it any more. */
+  close(): void
 }
 
 export interface ReadOptions {
@@ -157,6 +160,13 @@ export function makeRowStream<Page extends RowPage<unknown>>(
         flights.close()
       }
       return maxPages - pagesLeft
+    },
+    close() {
+      for (const page of pages) {
+        page.parsed = null
+        releaseBytes(page.body)
+      }
+      pages.length = 0
     },
   }
 }

@@ -248,3 +248,36 @@ test('one stream that ended without a row of the connection is an emptiness to b
   await walk.window({ offset: 0, limit: 10, pageCap: null }, call())
   assert.equal(walk.hasEmptyStream(), true)
 })
+
+test('a walk that is let go of first answers those who wait, then gives its memory back', async () => {
+  const rows = Array.from({ length: 3 }, (_row, index): Row => {
+    return { id: `a${index}`, time: -index, foreign: false }
+  })
+  const { reader, queries } = makeReader([[rows, rows.slice(0, 0)]], false)
+  const bodies: Uint8Array[] = []
+  const watched: typeof reader = {
+    ...reader,
+    async read(query, cursor, context) {
+      const page = await reader.read(query, cursor, context)
+      // A memory of its own, as a page of a provider has: small buffers share one.
+      const body = new Uint8Array(64)
+      bodies.push(body)
+      return { ...page, body }
+    },
+  }
+  const walk = makeWalk({ provider: 'snaptrade', reader: watched, queries })
+  const windows = [0, 2].map((offset) =>
+    walk.window({ offset, limit: 2, pageCap: null }, call()).then(({ rows: shown }) => {
+      return shown.map(({ row }) => row.id)
+    }),
+  )
+  walk.close()
+  assert.deepEqual(await Promise.all(windows), [['a0', 'a1'], ['a2']])
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(
+    bodies.map((body) => body.length),
+    bodies.map(() => 0),
+  )
+  assert(bodies.length > 0)
+  assert.throws(() => walk.window({ offset: 0, limit: 2, pageCap: null }, call()), /closed/)
+})

@@ -64,6 +64,8 @@ export interface Walk<Row> {
   isResumed(): boolean
   /** Bytes held. */
   size(): number
+  /** Nobody will ask for a window any more: gives its memory back as soon as those asked for are answered. */
+  close(): void
 }
 
 /** Starts at the newest row; nothing is read before the first window is asked for. */
@@ -150,6 +152,13 @@ export function makeWalk<Page extends RowPage<unknown>>(
   }
 
   let turn: Promise<unknown> = Promise.resolve()
+  let awaited = 0
+  let closed = false
+
+  function letGo(): void {
+    for (const stream of streams) stream.close()
+    merged.length = 0
+  }
 
   async function window(
     request: WindowRequest,
@@ -165,16 +174,27 @@ export function makeWalk<Page extends RowPage<unknown>>(
 
   return {
     window(request, call) {
+      if (closed) throw new Error('the walk is closed')
+      awaited += 1
       const mine = turn.then(() => {
         call.signal.throwIfAborted()
         return window(request, call)
       })
-      turn = mine.catch(() => undefined)
+      turn = mine
+        .catch(() => undefined)
+        .then(() => {
+          awaited -= 1
+          if (closed && awaited === 0) letGo()
+        })
       return mine
     },
     hasEmptyStream: () => streams.length === 0 || streams.some((stream) => stream.isEmpty()),
     isResumed: () => streams.some((stream) => stream.pages.length > 0),
     size: () => streams.reduce((sum, stream) => sum + stream.size(), 0),
+    close() {
+      closed = true
+      if (awaited === 0) letGo()
+    },
   }
 }
 

@@ -22,18 +22,37 @@ export interface Walks {
   keep(key: string, walk: Walk<unknown>): void
   /** Forgets it, if it is still the one under this key. */
   drop(key: string, walk: Walk<unknown>): void
+  /** Forgets all of them and ends the sweep. */
+  close(): void
 }
 
 /** A walk that holds nothing yet counts as much as its bookkeeping. */
 const emptyBytes = 1024
 const maxWalks = 10_000
+const sweepEveryMs = 30_000
 
-export function makeWalks(options: { readonly maxBytes: number; readonly clock: Clock }): Walks {
+/** Starts with none. Close it to end its sweep: money data is held no longer than a cached answer, asked for or not. */
+export function openWalks(options: { readonly maxBytes: number; readonly clock: Clock }): Walks {
+  /** The one that is stored anew at the moment: it goes on. */
+  let kept: Walk<unknown> | null = null
   const entries = new LRUCache<string, Entry>({
     max: maxWalks,
     maxSize: options.maxBytes,
     sizeCalculation: (entry) => emptyBytes + entry.walk.size(),
+    dispose: ({ walk }) => {
+      if (walk !== kept) walk.close()
+    },
   })
+
+  function sweep(): void {
+    const now = options.clock.now()
+    // Collected first: deleting under the iterator could lead it astray.
+    const dead = [...entries.entries()].filter(([, entry]) => entry.expiresAt <= now)
+    for (const [key] of dead) entries.delete(key)
+  }
+  const sweeper = setInterval(sweep, sweepEveryMs)
+  sweeper.unref()
+
   return {
     open<Row>(key: string, ttlMs: number, make: () => Walk<Row>): HeldWalk<Row> {
       const known = entries.get(key)
@@ -50,10 +69,18 @@ export function makeWalks(options: { readonly maxBytes: number; readonly clock: 
       const entry = entries.peek(key)
       if (entry?.walk !== walk) return
       // Set anew as a fresh object: the cache weighs an entry only when it is stored.
+      kept = walk
       entries.set(key, { ...entry })
+      kept = null
+      // Grown beyond the bound of all of them, it was not stored again.
+      if (entries.peek(key)?.walk !== walk) walk.close()
     },
     drop(key, walk) {
       if (entries.peek(key)?.walk === walk) entries.delete(key)
+    },
+    close() {
+      clearInterval(sweeper)
+      entries.clear()
     },
   }
 }
