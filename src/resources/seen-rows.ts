@@ -13,6 +13,8 @@ export interface SeenRows {
 export type Fingerprint = (text: string, into: { first: number; second: number }) => void
 
 const firstCapacity = 2048
+/** A walk that goes beyond its first page mostly goes on for several. */
+const growth = 8
 
 /**
  * Starts with nothing seen.
@@ -31,7 +33,7 @@ export function makeSeenRows(
 
   function grow(): void {
     const [oldPrints, oldPlaces] = [prints, places]
-    capacity *= 2
+    capacity *= growth
     prints = new Int32Array(capacity * 2)
     places = new Float64Array(capacity)
     for (let slot = 0; slot < oldPlaces.length; slot += 1) {

@@ -27,11 +27,7 @@ type Row = Readonly<Record<string, unknown>>
 /** Reads a page; throws UpstreamError `malformed` when the body is no page of transactions. */
 export function openTransactionPage(source: PageSource): RowPage<Transaction> {
   const { query, body, base } = source
-  let page = readListPage(readJson(body), 'transactions', base)
-  // Amounts are documented as text. Should they come as numbers, the page is read again so that no digit is lost (R24).
-  if (page.rows.some((row) => isRecord(row) && typeof row.amount === 'number')) {
-    page = readListPage(readExactJson(body), 'transactions', base)
-  }
+  const page = readListPage(readJson(body), 'transactions', base)
   if (page.next !== null && page.next === source.cursor) {
     throw malformed('the next page of transactions is this page')
   }
@@ -42,6 +38,13 @@ export function openTransactionPage(source: PageSource): RowPage<Transaction> {
 
   let ownRows = 0
   for (const row of rows) if (row.arrangement_id === arrangement) ownRows += 1
+
+  // Amounts are documented as text. Should they come as numbers, the page is read again so that no digit is lost (R24).
+  let exactRows: readonly Row[] | null = null
+  function exactRow(index: number): Row {
+    exactRows ??= readListPage(readExactJson(body), 'transactions', base).rows.map(toRow)
+    return rowAt(exactRows, index)
+  }
 
   return {
     length: rows.length,
@@ -61,7 +64,8 @@ export function openTransactionPage(source: PageSource): RowPage<Transaction> {
       if (account === null || !isPosted(row, index)) {
         throw new RangeError(`row ${index} is not wanted: ask head first`)
       }
-      return toTransaction(row, index, { account, query, odd: source.odd })
+      const exact = typeof row.amount === 'number' ? exactRow(index) : row
+      return toTransaction(exact, index, { account, query, odd: source.odd })
     },
   }
 }
