@@ -1,19 +1,13 @@
 /**
- * What the house asks of its durable store: users, plans, keys, logins, connections, accounts, grants to agents. One
- * implementation on SQLite and PostgreSQL. It holds the links and the keys to them, never the money data. Instants are
- * milliseconds since the epoch. Whatever is asked for on behalf of a user names that user: what is not theirs is not
- * found.
+ * What the house asks of its durable store: users, plans, keys, logins, connections, accounts; sessions and grants to
+ * agents stand in port files of their own. One implementation on SQLite and PostgreSQL. It holds the links and the keys
+ * to them, never the money data. Instants are milliseconds since the epoch. Whatever is asked for on behalf of a user
+ * names that user: what is not theirs is not found.
  */
 import type { AccountType, ConnectionStatus, Provider } from '#contract/resources.ts'
-import type {
-  AccountId,
-  ConnectionId,
-  KeyId,
-  LoginId,
-  SessionId,
-  UpstreamId,
-  UserId,
-} from '#kernel/ids.ts'
+import type { AccountId, ConnectionId, KeyId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
+import type { OAuthStore } from './oauth-port.ts'
+import type { SessionStore } from './session-port.ts'
 
 export type PlanName = 'developer' | 'professional' | 'none'
 export type PlanStatus = 'active' | 'trialing' | 'past_due' | 'canceled'
@@ -222,111 +216,6 @@ export interface AccountStore {
     connectionId: ConnectionId,
     accounts: readonly NewAccount[],
   ): Promise<readonly AccountRow[]>
-}
-
-/** What the authorization server keeps besides grants. `Client`: an agent that registered itself. */
-export type OAuthModel =
-  | 'Client'
-  | 'Interaction'
-  | 'AuthorizationCode'
-  | 'AccessToken'
-  | 'RefreshToken'
-  | 'Agent'
-
-export interface OAuthRow {
-  /** JSON, sealed at rest. */
-  readonly payload: string
-  readonly createdAt: number
-  readonly expiresAt: number
-  /** A code or refresh token: when it was redeemed. A client: when it was last used. */
-  readonly usedAt: number | null
-}
-
-export interface NewOAuthRow {
-  readonly model: OAuthModel
-  /** SHA-256 of the model's name and what the other side holds: the token itself is never stored. */
-  readonly id: Uint8Array
-  /** The grant that it lives by; null for what has none yet. */
-  readonly grantId: Uint8Array | null
-  /** Keyed fingerprint of the address that a client registered from; null for all others. */
-  readonly origin: Uint8Array | null
-  readonly payload: string
-  readonly createdAt: number
-  readonly expiresAt: number
-}
-
-export interface NewOAuthGrant {
-  readonly id: Uint8Array
-  readonly userId: UserId
-  readonly clientId: string
-  readonly payload: string
-  readonly createdAt: number
-  readonly expiresAt: number
-}
-
-/** An agent that can still do something in a user's name. */
-export interface OAuthAgentRow {
-  readonly grantId: Uint8Array
-  readonly clientId: string
-  readonly payload: string
-  readonly createdAt: number
-}
-
-export interface OAuthStore {
-  /** Makes it or replaces its payload and expiry. False when its grant is gone: then nothing is stored. */
-  save(row: NewOAuthRow): Promise<boolean>
-  /** Also what has expired, until it is swept. */
-  find(model: OAuthModel, id: Uint8Array): Promise<OAuthRow | null>
-  /** True for exactly one caller, however many processes try at once. */
-  consume(model: OAuthModel, id: Uint8Array, at: number): Promise<boolean>
-  delete(model: OAuthModel, id: Uint8Array): Promise<void>
-  /** A client was used: it is kept until `expiresAt` at least. */
-  touchClient(id: Uint8Array, at: number, expiresAt: number): Promise<void>
-  /** Deletes the oldest never used clients of this origin beyond the newest `keep`. */
-  trimClients(origin: Uint8Array, keep: number): Promise<void>
-  /** Makes it or replaces its payload and expiry. False when there is no such user. */
-  saveGrant(grant: NewOAuthGrant): Promise<boolean>
-  findGrant(id: Uint8Array): Promise<(OAuthRow & { readonly userId: UserId }) | null>
-  /** Deletes the grant with everything that lives by it, at once; false when there was none. */
-  deleteGrant(id: Uint8Array): Promise<boolean>
-  /** Ids of the user's grants to one client, newest first. */
-  listGrants(userId: UserId, clientId: string): Promise<readonly Uint8Array[]>
-  /** Newest first, at most 200; only those with a code or token that is good at `at`. */
-  listAgents(userId: UserId, at: number): Promise<readonly OAuthAgentRow[]>
-  /** Deletes at most `limit` rows of each table that expired before `at`; how many it were. */
-  sweep(at: number, limit: number): Promise<number>
-}
-
-export interface SessionRow {
-  readonly id: SessionId
-  readonly userId: UserId
-  readonly createdAt: number
-  /** When the password was last given: fresh enough for what must not be done with a borrowed browser. */
-  readonly signedInAt: number
-  readonly lastSeenAt: number
-}
-
-export interface SessionStore {
-  create(session: {
-    readonly userId: UserId
-    /** SHA-256 of the cookie. */
-    readonly hash: Uint8Array
-    readonly at: number
-  }): Promise<SessionRow>
-  find(hash: Uint8Array): Promise<SessionRow | null>
-  /** Newest first. */
-  list(userId: UserId): Promise<readonly SessionRow[]>
-  /** Only ever forward in time. */
-  touch(id: SessionId, at: number): Promise<void>
-  /** False when it is not this user's. */
-  delete(userId: UserId, id: SessionId): Promise<boolean>
-  deleteAll(userId: UserId): Promise<void>
-  /** Deletes a bounded number of sessions that are older than either bound; tells how many. */
-  sweep(bounds: { readonly seenBefore: number; readonly createdBefore: number }): Promise<number>
-  /** A PHC string, or null to take the password away; false when there is no such user. */
-  setPassword(userId: UserId, hash: string | null): Promise<boolean>
-  /** Null when there is none, or no such user. */
-  findPassword(userId: UserId): Promise<string | null>
 }
 
 export interface AuditEntry {

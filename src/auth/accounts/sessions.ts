@@ -6,7 +6,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { SessionRow, Store } from '#store/port.ts'
+import type { Store } from '#store/port.ts'
+import type { SessionRow } from '#store/session-port.ts'
 
 const day = 86_400_000
 const idleMs = 14 * day

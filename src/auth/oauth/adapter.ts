@@ -7,7 +7,7 @@ import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { OAuthModel, OAuthRow, OAuthStore } from '#store/port.ts'
+import type { OAuthModel, OAuthRow, OAuthStore } from '#store/oauth-port.ts'
 import { lifetimes } from './lifetimes.ts'
 import { toRowId } from './row-id.ts'
 

@@ -1,7 +1,7 @@
 /** The agents that a person has connected: listed from what the consent page showed then, cut off at once. */
 import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/port.ts'
+import type { OAuthStore } from '#store/oauth-port.ts'
 import type { Agents } from './port.ts'
 import { toRowId } from './row-id.ts'
 

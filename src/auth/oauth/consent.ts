@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/port.ts'
+import type { OAuthStore } from '#store/oauth-port.ts'
 import { allScopes, type Scope } from '../scopes.ts'
 import type { AgentFacts } from './agents.ts'
 import { lifetimes } from './lifetimes.ts'

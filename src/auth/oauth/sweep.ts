@@ -1,6 +1,6 @@
 /** The broom: deletes what has expired, in small transactions, now and then. */
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/port.ts'
+import type { OAuthStore } from '#store/oauth-port.ts'
 
 export interface SweepDeps {
   readonly store: OAuthStore

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/port.ts'
+import type { OAuthStore } from '#store/oauth-port.ts'
 import { isScope } from '../scopes.ts'
 import type { TokenReader } from './port.ts'
 import { toRowId } from './row-id.ts'

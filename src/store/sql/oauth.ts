@@ -3,7 +3,13 @@
  * statement, revoking one deletion that the foreign keys carry on. It knows hashes of tokens, never tokens, and nothing
  * of the protocol.
  */
-import type { NewOAuthGrant, NewOAuthRow, OAuthAgentRow, OAuthModel, OAuthStore } from '../port.ts'
+import type {
+  NewOAuthGrant,
+  NewOAuthRow,
+  OAuthAgentRow,
+  OAuthModel,
+  OAuthStore,
+} from '../oauth-port.ts'
 import type { Sealer } from '../seal.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import type { Engine, Write } from './engine.ts'

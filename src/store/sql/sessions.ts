@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { newId, type SessionId } from '#kernel/ids.ts'
-import type { SessionStore } from '../port.ts'
+import type { SessionStore } from '../session-port.ts'
 import { type Db, isBefore, moment } from './tables.ts'
 
 const columns = [

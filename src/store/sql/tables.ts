@@ -13,7 +13,8 @@ import type {
   UpstreamId,
   UserId,
 } from '#kernel/ids.ts'
-import type { OAuthModel, PlanName, PlanStatus, StoredStatus } from '../port.ts'
+import type { OAuthModel } from '../oauth-port.ts'
+import type { PlanName, PlanStatus, StoredStatus } from '../port.ts'
 
 type Moment = ColumnType<number, Date, Date>
 type MomentOrNull = ColumnType<number | null, Date | null, Date | null>

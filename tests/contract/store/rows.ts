@@ -4,6 +4,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type LoginId, type UpstreamId, type UserId, upstreamId } from '#kernel/ids.ts'
+import type { NewOAuthGrant, NewOAuthRow } from '#store/oauth-port.ts'
 import type {
   ConnectionRow,
   KeyRow,
@@ -11,8 +12,6 @@ import type {
   NewAccount,
   NewConnection,
   NewKey,
-  NewOAuthGrant,
-  NewOAuthRow,
   NewUser,
   Store,
   UserRow,
