@@ -151,7 +151,7 @@ test('R23: what cannot be read refuses the row', () => {
   ]
   for (const fields of rows) assert.throws(() => map(fields), isMalformed, JSON.stringify(fields))
   for (const row of [null, 7, 'row', ['row'], undefined]) {
-    assert.throws(() => readActivity([row], 0), isMalformed, JSON.stringify(row))
+    assert.throws(() => readActivity(row), isMalformed, JSON.stringify(row))
   }
 })
 

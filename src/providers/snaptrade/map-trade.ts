@@ -84,8 +84,7 @@ export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
 export type ParseTime = (text: string) => TradeTime | null
 
 /** The row itself; anything but an object is unreadable. */
-export function readActivity(rows: readonly unknown[], index: number): Row {
-  const row = rows[index]
+export function readActivity(row: unknown): Row {
   if (!isRow(row)) throw malformed('an activity is no object')
   return row
 }

@@ -5,6 +5,7 @@
  */
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { makeNumberQuoter, NumberText, parseExactJson } from '#kernel/json.ts'
+import { pairNumbers } from '#kernel/number-pairs.ts'
 import { decode, parseJson } from './body.ts'
 import { malformed } from './failures.ts'
 
@@ -18,6 +19,35 @@ export interface RowList {
   readonly rows: readonly unknown[]
   /** The object around the rows. */
   readonly envelope: Row
+}
+
+/** The numbers of an activity. */
+const tradeKeys = ['price', 'units', 'amount', 'fee'] as const
+
+export interface LazyRowList extends RowList {
+  /** The same row with every number of interest as text; the page is read for that when it is first asked. */
+  exactRow(index: number): unknown
+}
+
+/**
+ * Parses a page of activities. Most of its rows are only counted: their numbers stay as they are until they are asked
+ * for, which saves a third of reading a page.
+ */
+export function readLazyRows(body: Uint8Array, name: string): LazyRowList {
+  const text = decode(body)
+  const list = findRows(parseJson(text), name)
+  let exact: readonly unknown[] | null = null
+  function readExact(): readonly unknown[] {
+    if (list.rows.every(isRow) && pairNumbers(text, list.rows, tradeKeys)) return list.rows
+    return findRows(parseJson(text, parseExactJson), name).rows
+  }
+  return {
+    ...list,
+    exactRow(index) {
+      exact ??= readExact()
+      return exact[index]
+    },
+  }
 }
 
 /** Parses a body of rows under `name`, every number of interest as text. */

@@ -22,7 +22,7 @@ import {
   toTrade,
   toTradeKey,
 } from './map-trade.ts'
-import { type Row, readCount, readPart, readRows, readText } from './numbers.ts'
+import { type Row, readCount, readLazyRows, readPart, readText } from './numbers.ts'
 
 /** Default and maximum of SnapTrade. */
 export const pageSize = 1_000
@@ -100,7 +100,7 @@ function openPage(
 ): TradePage {
   const account = theAccount(query)
   const parseTime: ParseTime = (text) => parseTradeTime(text, query.zone)
-  const { rows, envelope } = readRows(body, 'data')
+  const { rows, envelope, exactRow } = readLazyRows(body, 'data')
   const { next, ahead } = readPaging(envelope, offset, rows.length)
   return {
     length: rows.length,
@@ -109,15 +109,15 @@ function openPage(
     ownRows: rows.length,
     body,
     head(index) {
-      const row = readActivity(rows, index)
+      const row = readActivity(rows[index])
       return { id: readId(row), account, time: readTradeTime(row, parseTime).time }
     },
     map(index): Trade {
-      const row = readActivity(rows, index)
+      const row = readActivity(exactRow(index))
       readId(row)
       return toTrade(row, { account, parseTime, onOddity })
     },
-    tradeKey: (index) => toTradeKey(readActivity(rows, index), parseTime),
+    tradeKey: (index) => toTradeKey(readActivity(exactRow(index)), parseTime),
   }
 }
 
