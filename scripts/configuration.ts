@@ -50,8 +50,8 @@ const rules = `## Rules that join several variables
   a mistake that stops the start.
 - With \`DATABASE_URL\`, \`ENCRYPTION_KEY\` must be set, the same on every process. Keep it apart from backups of the database:
   together they are the credentials of your users.
-- To rotate the key, put the new one in front (\`ENCRYPTION_KEY=new,old\`), restart every process, and take the old one away
-  when the log says that all rows are sealed anew.
+- To change the key, follow [the encryption key](operations.md#the-encryption-key): its steps keep every process able to read
+  what another one seals.
 - The admin listener never shares a port with the public one.
 - \`MCP_URL\` and \`AUTH_URL\` are \`BASE_URL\` unless they are set, and \`BASE_URL\` is the public listener's own origin.
 - In sandbox mode the embedded database lives in \`DATA_DIR/sandbox\`; generated secrets stay in \`DATA_DIR/secrets\` and

@@ -317,7 +317,6 @@ test('what works but deserves a word is a warning, not a refusal', () => {
   assert.match(warnings({ ...fiskil, SANDBOX: 'true' }), /credentials of fiskil are not used/)
   assert.match(warnings(live), /No provider is configured/)
   assert.match(warnings({ AKAHU_BASE_URL: 'http://127.0.0.1:1' }), /AKAHU_BASE_URL is set, but/)
-  assert.match(warnings({ ROLE: 'worker' }), /ROLE is worker on the embedded database/)
   assert.match(warnings({ ADMIN_HOST: '0.0.0.0' }), /ADMIN_HOST is not a loopback/)
   assert.match(warnings({ ADMIN_TOKEN: 'short' }), /ADMIN_TOKEN has fewer/)
   assert.match(warnings({ RATE_LIMIT_CHAEP: '1' }), /RATE_LIMIT_CHAEP is no variable/)

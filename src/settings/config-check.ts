@@ -79,11 +79,6 @@ function findIdleSettings(config: Draft, given: Given): string[] {
       warnings.push(`${url} is set, but the credentials of ${name} are not: it has no effect.`)
     }
   }
-  if (config.role !== 'all' && config.databaseUrl === null) {
-    warnings.push(
-      `ROLE is ${config.role} on the embedded database, which only one process can open: the other half of the work is left undone.`,
-    )
-  }
   return warnings
 }
 

@@ -44,6 +44,9 @@ const fiskilVersion: read.Setting<string> = {
   parse: (text) => (/^v\d{1,3}$/.test(text) ? text : undefined),
 }
 
+/** For variables whose names are settled while their part of the product is not built: read and checked, nothing more. */
+const noEvents = 'No effect yet: events are not in this version.'
+
 const rate = (perMinute: number, of: string) =>
   read.integer(perMinute, anyRate, `Per minute: ${of}. \`0\`: no limit.`)
 
@@ -108,7 +111,8 @@ export const chapters = {
       meaning: 'A trialing Professional keeps brokerage access.',
     }),
     SMTP_URL: read.secretUrl(['smtp', 'smtps'], {
-      meaning: 'Mail server for invitations and notices.',
+      meaning:
+        'Mail server for invitations and notices. No effect yet: this version sends no mail.',
       defaultText: 'none: no mail',
     }),
   },
@@ -116,9 +120,12 @@ export const chapters = {
     FISKIL_BASE_URL: read.webUrl('https://api.fiskil.com', 'Fiskil (AU banking), without `/v1`.'),
     FISKIL_CLIENT_ID: read.text(null, { meaning: 'Fiskil: client id.' }),
     FISKIL_CLIENT_SECRET: read.secret('Fiskil: client secret.'),
-    FISKIL_WEBHOOK_SECRET: read.secret('Fiskil: signing secret of its webhooks. Optional.'),
+    FISKIL_WEBHOOK_SECRET: read.secret(
+      'Fiskil: signing secret of its webhooks. Optional. No effect yet: this version takes no webhooks.',
+    ),
     FISKIL_TEAM_ID: read.text(null, {
-      meaning: 'Fiskil: team id, for its list of institutions.',
+      meaning:
+        'Fiskil: team id, for its list of institutions. No effect yet: this version opens no consent page.',
       defaultText: '`FISKIL_CLIENT_ID`',
     }),
     FISKIL_VERSION: fiskilVersion,
@@ -126,7 +133,10 @@ export const chapters = {
       'https://api.akahu.io/v1',
       'Akahu (NZ banking), including its `/v1`.',
     ),
-    AKAHU_OAUTH_URL: read.webUrl('https://oauth.akahu.nz', 'Akahu: authorisation page.'),
+    AKAHU_OAUTH_URL: read.webUrl(
+      'https://oauth.akahu.nz',
+      'Akahu: authorisation page. No effect yet: this version opens no consent page.',
+    ),
     AKAHU_APP_TOKEN: read.secret('Akahu: app id token (`app_token_…`).'),
     AKAHU_APP_SECRET: read.secret('Akahu: app secret.'),
     SNAPTRADE_BASE_URL: read.webUrl(
@@ -148,7 +158,7 @@ export const chapters = {
     SYNC_INTERVAL_MINUTES: read.integer(
       360,
       { min: 1, max: 525_600 },
-      'Minutes between scheduled syncs of a connection (SnapTrade activities at most once in 24 h). `sync run` and provider webhooks always run.',
+      `Minutes between scheduled syncs of a connection (SnapTrade activities at most once in 24 h). ${noEvents}`,
     ),
   },
   Cache: {
@@ -170,7 +180,10 @@ export const chapters = {
     RATE_LIMIT_PREAUTH: rate(60, 'failed authentication, per address and start of the token'),
     RATE_LIMIT_PREAUTH_IP: rate(6000, 'failed authentication, per address alone'),
     RATE_LIMIT_REGISTER: rate(60, 'OAuth client registrations, per address'),
-    RATE_LIMIT_TOKEN: rate(120, 'OAuth token requests, per address'),
+    RATE_LIMIT_TOKEN: rate(
+      120,
+      'OAuth token, revocation and authorization requests, each counted apart, per address',
+    ),
     RATE_LIMIT_SIGNIN: rate(30, 'sign-in attempts, per address and per account'),
     CONCURRENCY_HEAVY: read.integer(
       4,
@@ -180,18 +193,18 @@ export const chapters = {
   },
   'Events and agents': {
     WEBHOOK_ALLOW_PRIVATE: read.flag(null, {
-      meaning: 'Lets events go to loopback and private addresses, plain http and any port.',
+      meaning: `Lets events go to loopback and private addresses, plain http and any port. ${noEvents}`,
       defaultText: '`false`; `true` in sandbox mode on a loopback `HOST`',
     }),
     WEBHOOK_RETRY_SCHEDULE: read.integers(
       [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
       { min: 0, max: 604_800, count: 50 },
-      'Seconds before each attempt to deliver an event, each jittered by a tenth.',
+      `Seconds before each attempt to deliver an event, each jittered by a tenth. ${noEvents}`,
     ),
     EVENT_RETENTION_HOURS: read.integer(
       72,
       { min: 0, max: 8760 },
-      'Hours for which a payload stays sealed for replay; `0` shreds it on delivery.',
+      `Hours for which a payload stays sealed for replay; \`0\` shreds it on delivery. ${noEvents}`,
     ),
     MCP_MAX_ANSWER_BYTES: read.integer(
       90_000,
@@ -200,7 +213,10 @@ export const chapters = {
     ),
   },
   Process: {
-    ROLE: read.choice(['all', 'api', 'worker'], 'all', { meaning: 'What this process does.' }),
+    ROLE: read.choice(['all', 'api', 'worker'], 'all', {
+      meaning:
+        'What this process does: requests, background work, or both. No effect yet: every process does both.',
+    }),
     LOG_LEVEL: read.choice(logLevels, 'info', {
       meaning: 'Least level that is logged: JSON lines on stdout, pretty on a terminal.',
     }),
