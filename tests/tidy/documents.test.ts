@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { settings } from '#src/settings/settings.ts'
-import { exists, files, readText } from './tree.ts'
+import { codeFiles, exists, files, findLines, isTest, readText } from './tree.ts'
 
 const documents = files.filter((path) => path.endsWith('.md'))
 
@@ -72,6 +72,41 @@ test('every promised environment variable is read, documented and in .env.exampl
   assert.deepEqual(settings.map(([name]) => name).sort(), sorted)
   assert.deepEqual(inExample.sort(), sorted)
   assert.deepEqual(inDocument.sort(), sorted)
+})
+
+/** Where the configuration keeps what a variable says, of those whose part of the product is not built. */
+const idle: Readonly<Record<string, RegExp>> = {
+  SMTP_URL: /\bsmtpUrl\b/,
+  FISKIL_WEBHOOK_SECRET: /\bwebhookSecret\b/,
+  FISKIL_TEAM_ID: /\bteamId\b/,
+  AKAHU_OAUTH_URL: /\boauthUrl\b/,
+  SYNC_INTERVAL_MINUTES: /\bsyncIntervalMinutes\b/,
+  WEBHOOK_ALLOW_PRIVATE: /config\.events\b/,
+  WEBHOOK_RETRY_SCHEDULE: /\bretryScheduleSeconds\b/,
+  EVENT_RETENTION_HOURS: /\bretentionHours\b/,
+  ROLE: /config\.role\b/,
+}
+
+test('a variable is called without effect exactly when nothing beside the configuration reads it', () => {
+  // The doctor shows a role, and does nothing by it.
+  const beside = /^src\/(?:config\.|settings\/|examination\.)|\.test\.ts$/
+  const readers = codeFiles.filter((path) => /^(?:src|sandbox)\//.test(path) && !beside.test(path))
+  const called = settings.filter(([, { meaning }]) => meaning.includes('No effect yet'))
+  assert.deepEqual(called.map(([name]) => name).sort(), Object.keys(idle).sort())
+  const read = Object.entries(idle).filter(([, pattern]) => findLines(readers, pattern).length > 0)
+  assert.deepEqual(read, [])
+})
+
+test('docs/storage.md names the keys of Valkey/Redis that src/store/kv writes, and no other', () => {
+  const drivers = codeFiles.filter(
+    (path) => /^src\/store\/kv\/redis[\w-]*\.ts$/.test(path) && !isTest(path),
+  )
+  const source = drivers.map(readText).join('\n')
+  const written = [...source.matchAll(/seal\.name\('(\w+)'|probeKey: `\$\{prefix\}(\w+)`/g)]
+  const concerns = new Set(written.map(([, sealed, bare]) => sealed ?? bare))
+  const page = [...readText('docs/storage.md').matchAll(/^\| `tributary:(\w+)(?::<hash>)?` \|/gm)]
+  assert.deepEqual(page.map(([, name]) => name).sort(), [...concerns].sort())
+  assert.ok(concerns.size >= 5)
 })
 
 test('decision records are numbered without gaps or twins', () => {
