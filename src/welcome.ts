@@ -37,13 +37,30 @@ export function describeWelcome({
     `  Admin API    ${adminUrl}${adminTokenFile === null ? '' : `  (token in ${adminTokenFile})`}`,
   ]
   if (demo === null) {
-    lines.push(
-      '',
-      'Next: npm run --silent tributary -- users create --email you@example.com --plan professional',
-    )
+    lines.push('', `Next: ${describeNext(config, adminUrl, adminTokenFile)}`)
   } else lines.push(...describeDemo(origins, demo))
   lines.push('')
   return lines
+}
+
+/** What the command looks for by itself is left out; the rest stands before it, since another terminal does not know it. */
+function describeNext(config: Config, adminUrl: string, adminTokenFile: string | null): string {
+  const environment: string[] = []
+  if (adminUrl !== usualAdminUrl) environment.push(`ADMIN_URL=${adminUrl} `)
+  if (adminTokenFile === null) environment.push('ADMIN_TOKEN=… ')
+  else if (config.given.some(({ name }) => name === 'DATA_DIR')) {
+    environment.push(`DATA_DIR=${quote(config.dataDir)} `)
+  }
+  const command = 'npm run --silent tributary -- users create'
+  return `${environment.join('')}${command} --email you@example.com --plan professional`
+}
+
+/** Where `ADMIN_HOST` and `ADMIN_PORT` put it when they are not set. */
+const usualAdminUrl = 'http://127.0.0.1:3001'
+
+/** As one word of a POSIX shell. */
+function quote(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function describeDemo(origins: Origins, demo: Demo): string[] {

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import { request } from 'undici'
 import { makeJar } from '#tests/support/jar.ts'
 import { type Ending, type Started, startProcess } from '#tests/support/process.ts'
+
+const run = promisify(execFile)
 
 let folder: string
 let running: Started
@@ -84,23 +88,55 @@ test('the printed addresses answer; health is on the admin listener and never on
   }
 })
 
-test('off a terminal the log is JSON, a line each, before the welcome', () => {
-  const lines = welcome.slice(0, welcome.indexOf('Tributary is ready')).trim().split('\n')
-  for (const line of lines) if (line !== '') assert.equal(typeof JSON.parse(line).level, 'string')
+test('every file that a start leaves in DATA_DIR is named in docs/storage.md', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../../docs/storage.md'), 'utf8')
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const written = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  assert.ok(written.includes('demo-keys.json') && written.includes('encryption-key'))
+  const files = new Set(written.map((name) => name.replace(/-(?:wal|shm|journal)$/, '')))
+  const isNamed = (name: string) => new RegExp(`\`(?:[\\w-]+/)*${RegExp.escape(name)}\``).test(page)
+  assert.deepEqual(
+    [...files].filter((name) => !isNamed(name)),
+    [],
+  )
 })
 
-test('a second start on the same data, a taken port, a store of the other mode: one line each, exit 1', async () => {
+test('off a terminal the log is JSON, a line each, before the welcome', () => {
+  const lines = welcome.slice(0, welcome.indexOf('Tributary is ready')).trimEnd().split('\n')
+  const messages = lines.map((line) => {
+    const { level, msg } = JSON.parse(line)
+    assert.equal(typeof level, 'string')
+    return msg
+  })
+  assert.ok(messages.includes('the schema was brought up to date'), welcome)
+})
+
+test('a second start on the same data and a taken port: one line each, exit 1', async () => {
   const port = new URL(running.printed('REST API')).port
   const elsewhere = join(folder, 'elsewhere')
-  const [second, taken, otherMode] = await Promise.all([
+  const [second, taken] = await Promise.all([
     startProcess({ DATA_DIR: folder }).ended,
     startProcess({ DATA_DIR: elsewhere, PORT: port }).ended,
-    startProcess({ DATA_DIR: join(folder, 'sandbox'), SANDBOX: 'false' }).ended,
   ])
-  assertOneLine(second, /in use|another process/)
+  assertOneLine(second, /another process has the store in .* open/)
   assertOneLine(taken, new RegExp(`port ${port} is taken`))
-  assertOneLine(otherMode, /in use|another process|sandbox mode/)
   assert.equal((await get(running.printed('OpenAPI'))).status, 200)
+})
+
+test('the printed next step of live mode works in another terminal, wherever the admin listener and the data are', async () => {
+  const live = startProcess({ DATA_DIR: join(folder, 'live data'), SANDBOX: 'false' })
+  try {
+    const [, hint = ''] = /^Next: (.+)$/m.exec(await live.ready()) ?? []
+    assert.match(hint, /^ADMIN_URL=http:\S+ DATA_DIR='.+live data' npm run --silent tributary -- /)
+    const command = hint.replace('npm run --silent tributary --', `"$NODE" "$COMMAND"`)
+    const NODE = process.execPath
+    const COMMAND = join(import.meta.dirname, '../../../cli/main.ts')
+    const { stdout } = await run('sh', ['-c', command], { cwd: folder, env: { NODE, COMMAND } })
+    assert.match(stdout, /you@example\.com/)
+  } finally {
+    live.child.kill('SIGTERM')
+    await live.ended
+  }
 })
 
 test('a host that is none of this machine’s is one line, exit 1', async () => {
