@@ -34,7 +34,10 @@ export class Refusal extends Error {
 const refusal = (message: string, details: readonly string[] = [], cause?: unknown) =>
   new Refusal({ error: { message, ...(details.length === 0 ? {} : { details }) } }, cause)
 
-/** A little longer than the server's own patience with a provider. */
+/**
+ * Three times the server's own patience with a provider (`REQUEST_TIMEOUT_MS`, a minute unless set): an action may wait its
+ * turn behind others on the same person.
+ */
 const timeoutMs = 180_000
 const maxAnswerBytes = 64 * 1024 * 1024
 const clone = fileURLToPath(new URL('..', import.meta.url))
