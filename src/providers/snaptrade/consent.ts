@@ -70,15 +70,22 @@ export async function explainRefusal(error: unknown, question: Question): Promis
   throw loseAccount()
 }
 
-/** Believes that a connection has nothing, or throws why it cannot. */
+/**
+ * Believes that a read of a connection found nothing, or throws why it cannot: the consent is gone,
+ * or no account there has been synced at all. An account that was read empty has answered for
+ * itself already (`checkEmptyAccount`): what another account, or the other kind of data, still
+ * waits for is no reason to doubt it.
+ */
 export async function checkEmptyConnection(question: Question): Promise<void> {
   await checkConnection(question)
+  const accounts = await listAccounts(question)
+  const own = accounts.filter(({ brokerage_authorization: of }) => of === question.connectionId)
   // A closed account may never have been synced, and is not shown anyway.
-  for (const account of (await listAccounts(question)).filter(isListed)) {
-    if (account.brokerage_authorization !== question.connectionId) continue
-    assertSynced(account, 'holdings')
-    assertSynced(account, 'transactions')
+  if (!own.some(isListed)) return
+  if (own.some((account) => isSynced(account, 'holdings') || isSynced(account, 'transactions'))) {
+    return
   }
+  throw fail({ kind: 'preparing', detail: 'the first sync of the connection has not finished' })
 }
 
 /** Believes that one account has no holdings or no activities, or throws why it cannot. */
@@ -107,6 +114,11 @@ async function listAccounts({ client, user, call }: Question): Promise<readonly 
 }
 
 function assertSynced(account: WireAccount, what: 'holdings' | 'transactions'): void {
-  if (account.sync_status?.[what]?.initial_sync_completed !== false) return
+  if (isSynced(account, what)) return
   throw fail({ kind: 'preparing', detail: `the first sync of ${what} has not finished` })
+}
+
+/** What does not tell whether its first sync is over has none. */
+function isSynced(account: WireAccount, what: 'holdings' | 'transactions'): boolean {
+  return account.sync_status?.[what]?.initial_sync_completed !== false
 }

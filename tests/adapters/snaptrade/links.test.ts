@@ -155,25 +155,61 @@ test('a failed revocation is not taken for a done one', async () => {
   assert.ok(emulator.people.healthy.connections.includes(connection))
 })
 
-test('R20b: an emptiness is believed only while the connection lives and is synced', async () => {
+test('R20b: an emptiness is believed only while the connection lives', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
-  const { login, ref, connection, account } = aim(emulator.people.healthy)
+  const { login, ref, connection } = aim(emulator.people.healthy)
   const confirm = () => adapter.confirmEmpty(login, ref, call())
   await confirm()
-  for (const other of connection.accounts) other.holdingsSynced = other.status !== 'closed'
-  await confirm()
-  account.holdingsSynced = false
-  assert.equal((await failureOf(confirm())).kind, 'preparing')
-  account.holdingsSynced = true
-  account.transactionsSynced = false
-  assert.equal((await failureOf(confirm())).kind, 'preparing')
   connection.disabled = true
   const disabled = await failureOf(confirm())
   assert.equal(disabled.kind === 'consent_lost' && disabled.becomes, 'invalidated')
   emulator.people.healthy.connections = []
   const gone = await failureOf(confirm())
   assert.equal(gone.kind === 'consent_lost' && gone.becomes, 'revoked')
+})
+
+test('page §8.11: a connection is doubted only while nothing of it is synced at all', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { login, ref, connection, account } = aim(emulator.people.healthy)
+  const confirm = () => adapter.confirmEmpty(login, ref, call())
+  for (const other of connection.accounts) {
+    other.holdingsSynced = false
+    other.transactionsSynced = false
+  }
+  assert.equal((await failureOf(confirm())).kind, 'preparing')
+  account.holdingsSynced = true
+  await confirm()
+  account.holdingsSynced = false
+  account.transactionsSynced = true
+  await confirm()
+  // One that was closed before its first sync has nothing to wait for.
+  account.transactionsSynced = false
+  connection.accounts = [account]
+  account.status = 'closed'
+  await confirm()
+})
+
+test('R20b: an account answers for its own emptiness, kind by kind', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { connection, account, holdings, query } = aim(emulator.people.healthy)
+  account.positions = []
+  account.activities = []
+  const readHoldings = () => adapter.holdings(holdings, call())
+  const readTrades = () => adapter.trades.read(query, null, call())
+  for (const other of connection.accounts.slice(1)) {
+    other.holdingsSynced = false
+    other.transactionsSynced = false
+  }
+  account.transactionsSynced = false
+  assert.deepEqual(await readHoldings(), [])
+  assert.equal((await failureOf(readTrades())).kind, 'preparing')
+  account.transactionsSynced = true
+  account.holdingsSynced = false
+  assert.equal((await failureOf(readHoldings())).kind, 'preparing')
+  assert.equal((await readTrades()).length, 0)
 })
 
 test('a connection that SnapTrade never knew is revoked, whatever its id looks like', async () => {

@@ -339,3 +339,33 @@ for (const path of ['/v1/holdings', '/v1/trades']) {
     assert.equal(codeOf(await service.get(url, user)), 'account_not_found')
   })
 }
+
+const ready = { holdingsSynced: true, transactionsSynced: true }
+const waiting = { holdingsSynced: false, transactionsSynced: false }
+
+test('R20b: an empty account is shown while another account still waits for its first sync', async () => {
+  const own = await linkBroker(service, user, [ready, { ...waiting, positions: [position()] }])
+  const url = (path: string) => `${path}?connectionId=${own.connection.id}`
+  for (const path of ['/v1/holdings', '/v1/trades']) {
+    const answer = await service.get(`${url(path)}&accountId=${own.accounts[0]?.id}`, user)
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(answer.body.data, [])
+  }
+  const all = await service.get(url('/v1/holdings'), user)
+  assert.equal(all.status, 200, all.text)
+  assert.equal(all.body.data.length, 1)
+})
+
+test('R20b: empty holdings are shown while the trades of the account are prepared, and the reverse', async () => {
+  const own = await linkBroker(service, user, [{ ...ready, transactionsSynced: false }])
+  const read = (path: string) => service.get(`${path}?connectionId=${own.connection.id}`, user)
+  assert.equal((await read('/v1/holdings')).status, 200)
+  assert.equal((await read('/v1/trades')).status, 503)
+  for (const account of own.upstream) {
+    account.holdingsSynced = false
+    account.transactionsSynced = true
+  }
+  service.clock.advance(660_000)
+  assert.equal((await read('/v1/holdings')).status, 503)
+  assert.equal((await read('/v1/trades')).status, 200)
+})
