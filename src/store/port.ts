@@ -136,6 +136,11 @@ export interface NewKey {
 
 export interface KeyStore {
   create(key: NewKey): Promise<KeyRow>
+  /**
+   * As `create`, unless the user has `maxActive` keys already that are neither revoked nor expired when this one is
+   * made: then 'full'. However many are made at once, there are never more. Null when there is no such user.
+   */
+  createWithin(key: NewKey, maxActive: number): Promise<KeyRow | 'full' | null>
   list(userId: UserId): Promise<readonly KeyRow[]>
   /** Revoking twice keeps the first time; null when there is no such key. */
   revoke(id: KeyId, at: number): Promise<KeyRow | null>
@@ -153,8 +158,12 @@ export interface LoginStore {
     readonly upstreamUserId: string
     readonly secret: string | null
   }): Promise<LoginRow>
+  /** @throws SealError when its secret does not open: the row was damaged or moved. */
   get(id: LoginId): Promise<LoginRow | null>
+  /** @throws SealError when one of the secrets does not open. */
   list(userId: UserId): Promise<readonly LoginRow[]>
+  /** In the order of `list`; opens no secret, so that a damaged one hides none of the others. */
+  listIds(userId: UserId): Promise<readonly LoginId[]>
   /** Forgets the login and its secret, and with it every connection that still stands on it. */
   delete(id: LoginId): Promise<void>
 }
@@ -191,6 +200,11 @@ export interface ConnectionStore {
   find(id: ConnectionId): Promise<ConnectionRow | null>
   /** Every connection of a login, `deleting` included. */
   listByLogin(loginId: LoginId): Promise<readonly ConnectionRow[]>
+  /** Whoever's are `deleting`, in the order of their ids; only those behind `after`, at most `limit`. */
+  listDeleting(page: {
+    readonly after: ConnectionId | null
+    readonly limit: number
+  }): Promise<readonly ConnectionRow[]>
   /** Makes it, or updates the one with the same (user, provider, upstream id); a former `deleting` one is kept out. */
   save(connection: NewConnection): Promise<ConnectionRow>
   /** The provider gave the same link a new id (a renewed consent): ours stays. */

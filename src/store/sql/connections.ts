@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
 import type { ConnectionStore, NewConnection } from '../port.ts'
 import type { Write } from './engine.ts'
-import { type Db, isBefore, moment, momentOrNull } from './tables.ts'
+import { type Db, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
 import { bumpEpoch } from './users.ts'
 
 const columns = [
@@ -51,6 +51,14 @@ export function makeConnectionStore({ db, write }: { db: Db; write: Write }): Co
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .execute(),
+    listDeleting({ after, limit }) {
+      const waiting = select()
+        // The words of the partial index, not a parameter: both engines must recognise them.
+        .where(sql<boolean>`status = 'deleting'`)
+        .orderBy('id')
+        .limit(limit)
+      return (after === null ? waiting : waiting.where('id', '>', after)).execute()
+    },
     save: (connection) =>
       write(async (tx, touched) => {
         const row = await upsert(tx, connection)
@@ -101,7 +109,7 @@ function makeChanges(
           .updateTable('connections')
           .set({ last_refreshed_at: moment(at) })
           .where('id', '=', id)
-          .where(isBefore('last_refreshed_at', at))
+          .where(isUnsetOrBefore('last_refreshed_at', at))
           .returning('user_id as userId')
           .executeTakeFirst()
         if (row !== undefined) touched(row.userId)

@@ -4,7 +4,7 @@
  */
 import { StoreOpenError } from '../failure.ts'
 import { SealError, type Sealer } from '../seal.ts'
-import { sealedTables } from './sealed-tables.ts'
+import { listKeys, sealedTables } from './sealed-tables.ts'
 import type { Db } from './tables.ts'
 
 export type StoreMode = 'live' | 'sandbox'
@@ -72,7 +72,7 @@ function checkProof(sealer: Sealer, check: string): void {
 /** The proof stands for the oldest key; rows that were sealed since may need another. */
 async function checkKeysInUse(tx: Db, sealer: Sealer): Promise<void> {
   for (const table of sealedTables)
-    for (const fingerprint of await table.listKeys(tx))
+    for (const fingerprint of await listKeys(tx, table))
       if (!sealer.knows(fingerprint)) throw wrongKey(undefined)
 }
 

@@ -7,7 +7,7 @@ import type { StoreCondition, StoredStatus, StoreInspector, TroubledConnection }
 import type { Sealer } from '../seal.ts'
 import type { Engine } from './engine.ts'
 import { countMigrations } from './migrate.ts'
-import { sealedTables } from './sealed-tables.ts'
+import { listAgedKeys, sealedTables } from './sealed-tables.ts'
 import type { Db } from './tables.ts'
 
 export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
@@ -17,10 +17,13 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
     async countAged(limit) {
       let count = 0
       for (const table of sealedTables) {
-        const keys = await table.listKeys(db)
-        // Only a table with an older key in it is read row by row.
-        if (keys.every((fingerprint) => fingerprint === sealer.current)) continue
-        count += (await table.list(db, sealer, null, limit)).length
+        let room = limit
+        for (const key of await listAgedKeys(db, table, sealer)) {
+          if (room === 0) break
+          const rows = await table.list(db, sealer, { key, after: null, limit: room })
+          count += rows.length
+          room -= rows.length
+        }
       }
       return count
     },

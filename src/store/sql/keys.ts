@@ -4,9 +4,9 @@
  */
 import { sql } from 'kysely'
 import { type KeyId, newId } from '#kernel/ids.ts'
-import type { CallerRow, KeyStore } from '../port.ts'
+import type { CallerRow, KeyRow, KeyStore, NewKey } from '../port.ts'
 import type { Engine, Write } from './engine.ts'
-import { isBefore, moment, momentOrNull } from './tables.ts'
+import { type Db, isAfter, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
 
 const columns = [
   'id',
@@ -27,21 +27,21 @@ export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }
     create: (key) =>
       write((tx, touched) => {
         touched(key.userId)
-        return tx
-          .insertInto('api_keys')
-          .values({
-            id: newId<KeyId>(),
-            user_id: key.userId,
-            name: key.name,
-            prefix: key.prefix,
-            hash: key.hash,
-            created_at: moment(key.createdAt),
-            expires_at: momentOrNull(key.expiresAt),
-            revoked_at: null,
-            last_used_at: null,
-          })
-          .returning(columns)
-          .executeTakeFirstOrThrow()
+        return insertKey(tx, key)
+      }),
+    createWithin: (key, maxActive) =>
+      write(async (tx, touched) => {
+        // Two that count at once must not both see the last free place. SQLite has one writer anyway.
+        const user = await tx
+          .selectFrom('users')
+          .select('id')
+          .where('id', '=', key.userId)
+          .$if(engine.kind === 'postgres', (query) => query.forNoKeyUpdate())
+          .executeTakeFirst()
+        if (user === undefined) return null
+        if ((await countActive(tx, key)) >= maxActive) return 'full'
+        touched(key.userId)
+        return insertKey(tx, key)
       }),
     list: (userId) =>
       db
@@ -71,10 +71,41 @@ export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }
         .updateTable('api_keys')
         .set({ last_used_at: moment(at) })
         .where('id', '=', id)
-        .where(isBefore('last_used_at', at))
+        .where(isUnsetOrBefore('last_used_at', at))
         .execute()
     },
   }
+}
+
+function insertKey(tx: Db, key: NewKey): Promise<KeyRow> {
+  return tx
+    .insertInto('api_keys')
+    .values({
+      id: newId<KeyId>(),
+      user_id: key.userId,
+      name: key.name,
+      prefix: key.prefix,
+      hash: key.hash,
+      created_at: moment(key.createdAt),
+      expires_at: momentOrNull(key.expiresAt),
+      revoked_at: null,
+      last_used_at: null,
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+}
+
+/** How many keys of the same user are good at the moment when this one is made. */
+async function countActive(tx: Db, { userId, createdAt }: NewKey): Promise<number> {
+  const { count } = await tx
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), isAfter('expires_at', createdAt)]))
+    .executeTakeFirstOrThrow()
+  // PostgreSQL counts in int8, which comes as text.
+  return Number(count)
 }
 
 function prepareCaller(engine: Engine) {

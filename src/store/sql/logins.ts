@@ -77,6 +77,15 @@ export function makeLoginStore({
         .execute()
       return rows.map((row) => opened(sealer, row))
     },
+    async listIds(userId) {
+      const rows = await db
+        .selectFrom('logins')
+        .select('id')
+        .where('user_id', '=', userId)
+        .orderBy('id')
+        .execute()
+      return rows.map((row) => row.id)
+    },
     delete: (id) =>
       write(async (tx, touched) => {
         const row = await tx

@@ -5,7 +5,7 @@
 import { SealError, type Sealer } from '../seal.ts'
 import type { StoreLog } from './engine.ts'
 import { stampCurrentKey } from './identity.ts'
-import { sealedTables } from './sealed-tables.ts'
+import { type AgedRow, listAgedKeys, type SealedTable, sealedTables } from './sealed-tables.ts'
 import type { Db } from './tables.ts'
 
 const batchRows = 100
@@ -17,27 +17,6 @@ export interface ResealOptions {
   readonly signal: AbortSignal
 }
 
-/** A row under an older key. */
-export interface AgedRow {
-  /** Orders the walk; of the type of the table's primary key. */
-  readonly id: unknown
-  /** As the log may show it. */
-  readonly name: string
-  /** Seals it again, unless it changed meanwhile. @throws SealError when it does not open. */
-  reseal(): Promise<void>
-}
-
-/** A table with a sealed column, as the walk sees it. */
-export interface SealedTable {
-  readonly name: string
-  /** The message for a row that does not open. */
-  readonly damage: string
-  /** Rows under another key than the current one behind `after`, in the order of their ids. */
-  list(db: Db, sealer: Sealer, after: unknown, limit: number): Promise<readonly AgedRow[]>
-  /** Fingerprints of all keys in use. */
-  listKeys(db: Db): Promise<readonly string[]>
-}
-
 /** Everything here runs outside any transaction: each row is one compare-and-set. */
 export async function reseal(db: Db, options: ResealOptions): Promise<void> {
   const { sealer, log, signal } = options
@@ -45,7 +24,7 @@ export async function reseal(db: Db, options: ResealOptions): Promise<void> {
   for (const table of sealedTables) count += await resealTable(db, table, options)
   if (signal.aborted) return
   for (const table of sealedTables) {
-    if ((await table.list(db, sealer, null, 1)).length === 0) continue
+    if ((await listAgedKeys(db, table, sealer)).length === 0) continue
     // Another process still seals under the older key, or a row is damaged; the next start goes on.
     log({ level: 'warn', message: 'some secrets are still sealed under an older key' })
     return
@@ -55,26 +34,35 @@ export async function reseal(db: Db, options: ResealOptions): Promise<void> {
     log({ level: 'info', message: 'every secret is sealed under the first key', rows: count })
 }
 
-async function resealTable(
+async function resealTable(db: Db, table: SealedTable, options: ResealOptions): Promise<number> {
+  let count = 0
+  for (const key of await listAgedKeys(db, table, options.sealer))
+    for await (const row of walk(db, table, key, options)) {
+      await tryReseal(row, table, options.log)
+      count += 1
+    }
+  return count
+}
+
+/** Every row under `key`, until the work is told to end. */
+async function* walk(
   db: Db,
   table: SealedTable,
-  { sealer, log, signal }: ResealOptions,
-): Promise<number> {
+  key: string,
+  { sealer, signal }: ResealOptions,
+): AsyncGenerator<AgedRow> {
   let after: unknown = null
-  let count = 0
   // Ids only grow from batch to batch, so the walk ends with the table.
   while (!signal.aborted) {
-    const rows = await table.list(db, sealer, after, batchRows)
+    const rows = await table.list(db, sealer, { key, after, limit: batchRows })
     for (const row of rows) {
-      if (signal.aborted) return count
-      await tryReseal(row, table, log)
+      if (signal.aborted) return
+      yield row
     }
-    count += rows.length
     const last = rows.at(-1)
-    if (last === undefined) break
+    if (last === undefined) return
     after = last.id
   }
-  return count
 }
 
 /** One damaged secret must not keep all others under the older key. */

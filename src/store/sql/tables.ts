@@ -131,8 +131,13 @@ export function momentOrNull(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-/** True of rows whose instant in `column` is unknown or before `ms`: times of theirs only go forward. */
+/** True of rows whose instant in `column` is before `ms`: a range over an index of that column. */
 export function isBefore(column: string, ms: number): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(column)} < ${moment(ms)})`
+}
+
+/** As `isBefore`, and true where the instant is unknown. No index serves it: for rows that are found by something else. */
+export function isUnsetOrBefore(column: string, ms: number): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${moment(ms)})`
 }
 

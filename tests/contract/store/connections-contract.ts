@@ -120,6 +120,29 @@ export function testConnections(store: StoreOf): void {
     assert.equal((await store().connections.listByLogin(loginId)).length, 2)
   })
 
+  test('those that are being deleted are listed by id, page by page, whoever they belong to', async () => {
+    const made = [await addLink(store()), await addLink(store()), await addLink(store())]
+    const kept = await addLink(store())
+    for (const { connection } of made)
+      await store().connections.setStatus(connection.id, 'deleting')
+    const all = await store().connections.listDeleting({ after: null, limit: 1000 })
+    const ids = all.map(({ id }) => id)
+    assert.deepEqual(ids, ids.toSorted())
+    assert.ok(all.every(({ status }) => status === 'deleting'))
+    assert.ok(made.every(({ connection }) => ids.includes(connection.id)))
+    assert.ok(!ids.includes(kept.connection.id))
+    const paged: ConnectionId[] = []
+    for (let after: ConnectionId | null = null; ; after = paged.at(-1) ?? null) {
+      const page = await store().connections.listDeleting({ after, limit: 2 })
+      assert.ok(page.length <= 2)
+      if (page.length === 0) break
+      paged.push(...page.map(({ id }) => id))
+    }
+    assert.deepEqual(paged, ids)
+    for (const id of ids) await store().connections.delete(id)
+    assert.deepEqual(await store().connections.listDeleting({ after: null, limit: 2 }), [])
+  })
+
   test('a renewed consent changes the upstream id and keeps ours', async () => {
     const { user, connection } = await addLink(store())
     const upstreamId = someUpstreamId()

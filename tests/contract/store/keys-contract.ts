@@ -83,6 +83,36 @@ export function testKeys(store: StoreOf): void {
     assert.equal(await store().keys.revoke(newId<KeyId>(), now), null)
   })
 
+  test('keys that are made at once never exceed their bound, whatever others have', async () => {
+    const [user, other] = [await addUser(store()), await addUser(store())]
+    await addKey(store(), user.id)
+    await addKey(store(), other.id)
+    const make = () => store().keys.createWithin(newKey(user.id), 5)
+    const made = await Promise.all(Array.from({ length: 12 }, make))
+    assert.equal(made.filter((key) => key === 'full').length, 8)
+    const ids = made.flatMap((key) => (key === 'full' || key === null ? [] : [key.id]))
+    const listed = await store().keys.list(user.id)
+    assert.equal(listed.length, 5)
+    assert.ok(ids.every((id) => listed.some((key) => key.id === id)))
+    assert.notEqual(await store().keys.createWithin(newKey(other.id), 2), 'full')
+  })
+
+  test('revoked and expired keys leave room for a new one, until the instant of their expiry none', async () => {
+    const user = await addUser(store())
+    const make = (over: Parameters<typeof newKey>[1] = {}) =>
+      store().keys.createWithin(newKey(user.id, over), 2)
+    const revoked = await addKey(store(), user.id)
+    await addKey(store(), user.id, { expiresAt: now + 5 })
+    assert.equal(await make(), 'full')
+    assert.equal(await make({ createdAt: now + 4 }), 'full')
+    const third = await make({ createdAt: now + 5 })
+    assert.ok(third !== null && third !== 'full')
+    assert.equal(await make({ createdAt: now + 5 }), 'full')
+    await store().keys.revoke(revoked.id, now + 6)
+    assert.notEqual(await make({ createdAt: now + 6 }), 'full')
+    assert.equal(await store().keys.createWithin(newKey(newId<UserId>()), 2), null)
+  })
+
   test('the last use only goes forward', async () => {
     const user = await addUser(store())
     const key = await addKey(store(), user.id)

@@ -18,6 +18,7 @@ export function testLogins(store: StoreOf): void {
     assert.deepEqual(made, { ...given, id: made.id })
     assert.deepEqual(await store().logins.get(made.id), made)
     assert.deepEqual(await store().logins.list(user.id), [made])
+    assert.deepEqual(await store().logins.listIds(user.id), [made.id])
   })
 
   test('saving again replaces the secret and keeps the id', async () => {
@@ -43,6 +44,8 @@ export function testLogins(store: StoreOf): void {
     assert.equal(new Set(made.map((login) => login.id)).size, 4)
     assert.equal((await store().logins.list(one.id)).length, 3)
     assert.equal((await store().logins.list(two.id)).length, 1)
+    const ids = (await store().logins.list(one.id)).map((login) => login.id)
+    assert.deepEqual(await store().logins.listIds(one.id), ids)
   })
 
   test('a deleted login is forgotten with all that stood on it; deleting it again does nothing', async () => {

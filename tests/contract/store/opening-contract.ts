@@ -165,6 +165,7 @@ export function testOpening(makePlace: () => Promise<Place>): void {
       (select secret from logins where id = '${source.id}') where id = '${target.id}'`)
       const again = await place.open()
       await assert.rejects(again.logins.get(target.id), SealError)
+      assert.deepEqual(await again.logins.listIds(mine.id), [target.id])
       await again.close()
     }),
   )
