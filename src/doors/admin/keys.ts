@@ -3,7 +3,7 @@
  * and its first characters.
  */
 import type { FastifyInstance } from 'fastify'
-import { mintKey } from '#auth/keys.ts'
+import { makeCreateKey } from '#auth/create-key.ts'
 import { apiError } from '#contract/errors.ts'
 import { toIso } from '#kernel/time.ts'
 import type { KeyRow } from '#store/port.ts'
@@ -15,11 +15,10 @@ interface UserPath {
   Params: { user: string }
 }
 
-const maxActiveKeys = 20
-
 /** Adds `/admin/users/U/keys` and `/admin/keys/K`. */
 export function addKeyRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   const { store, clock } = deps
+  const createKey = makeCreateKey(deps)
 
   admin.get<UserPath>('/users/:user/keys', async ({ params }) => {
     const user = await findUser(deps, params.user)
@@ -30,22 +29,10 @@ export function addKeyRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void 
   admin.post<UserPath>('/users/:user/keys', async (request, reply) => {
     const user = await findUser(deps, request.params.user)
     const body = parseBody(NewKeyBody, request.body)
-    const now = clock.now()
-    if (body.expires !== null && body.expires <= now) {
+    if (body.expires !== null && body.expires <= clock.now()) {
       throw apiError('invalid_params', { details: ['expires: must lie in the future'] })
     }
-    const keys = await store.keys.list(user.id)
-    const active = keys.filter((row) => statusOf(row, now) === 'active')
-    if (active.length >= maxActiveKeys) throw apiError('too_many_keys')
-    const { key, prefix, hash } = mintKey()
-    const row = await store.keys.create({
-      userId: user.id,
-      name: body.name,
-      prefix,
-      hash,
-      createdAt: now,
-      expiresAt: body.expires,
-    })
+    const { row, key } = await createKey(user.id, { name: body.name, expiresAt: body.expires })
     await recordAction(deps, 'keys.create', { userId: user.id, subject: row.id })
     const { id, name, createdAt } = row
     return reply.code(201).send({ id, name, key, createdAt: toIso(createdAt) })

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newId, type UserId } from '#kernel/ids.ts'
+import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { addUser, now } from '#tests/contract/store/rows.ts'
+import { makeCreateKey } from './create-key.ts'
+import { hashKey } from './keys.ts'
+
+async function open(t: TestContext) {
+  const place = makeSqlitePlace()
+  const store = await place.open()
+  t.after(async () => {
+    await store.close()
+    await place.remove()
+  })
+  return { store, createKey: makeCreateKey({ store, clock: { now: () => now } }) }
+}
+
+const laptop = { name: 'laptop', expiresAt: null }
+
+test('a key that was made is good at once, and the store knows its hash alone', async (t) => {
+  const { store, createKey } = await open(t)
+  const user = await addUser(store)
+  const { row, key } = await createKey(user.id, { name: 'laptop', expiresAt: now + 5 })
+  assert.deepEqual([row.name, row.createdAt, row.expiresAt], ['laptop', now, now + 5])
+  assert.ok(key.startsWith(row.prefix))
+  assert.equal((await store.keys.findCaller(hashKey(key)))?.keyId, row.id)
+})
+
+test('a user has at most twenty active keys, however many are asked for at once', async (t) => {
+  const { store, createKey } = await open(t)
+  const [user, other] = [await addUser(store), await addUser(store)]
+  const tries = Array.from({ length: 30 }, () => createKey(user.id, laptop))
+  const outcomes = await Promise.allSettled(tries)
+  const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  assert.equal(refused.length, 10)
+  for (const error of refused) assert.equal(error.code, 'too_many_keys')
+  assert.equal((await store.keys.list(user.id)).length, 20)
+  await createKey(other.id, laptop)
+})
+
+test('there is no key for a user who is gone', async (t) => {
+  const { createKey } = await open(t)
+  await assert.rejects(createKey(newId<UserId>(), laptop), { code: 'user_not_found' })
+})
