@@ -1,8 +1,9 @@
 /**
  * Before any look-up: guessing keys must cost the guesser, not the database. One point per request is reserved at once
  * in the bucket of address and token prefix, and given back when the key turns out good (reading R6), so that parallel
- * guesses cannot slip through. A ceiling per address stands behind it.
+ * guesses cannot slip through. Only bad or missing credentials keep it. A ceiling per address stands behind it.
  */
+import { ApiError } from '#contract/errors.ts'
 import type { Maybe, WindowState, WindowStore } from '#store/kv-port.ts'
 
 export const windowMs = 60_000
@@ -36,6 +37,16 @@ export interface Throttle {
   reserve(visitor: Visitor): Maybe<Reservation>
   /** For answers that consume nothing (unknown paths). */
   peek(visitor: Visitor): Maybe<WindowState>
+}
+
+/**
+ * Settles the point of a request that found no caller, by what was thrown instead: a 401 keeps it. Anything else is a
+ * failure of ours (a store that is away), says nothing about the key and must not lock it out: the bucket counts
+ * "unauthenticated or failed-auth requests" (specification, Limits).
+ */
+export function settleUnidentified(reservation: Reservation, thrown: unknown): void {
+  if (thrown instanceof ApiError && thrown.status === 401) return
+  reservation.giveBack()
 }
 
 export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Throttle {

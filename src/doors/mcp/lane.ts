@@ -10,7 +10,7 @@ import { type Bucket, listConnections, type OperationName } from '#contract/oper
 import { toolOperations } from '#contract/tool-descriptions.ts'
 import type { Gate } from '#gate/gate.ts'
 import type { IdentifyAgent } from '#gate/identify-agent.ts'
-import type { Throttle } from '#gate/throttle.ts'
+import { type Reservation, settleUnidentified, type Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import { ClientGone, type IsTrustedProxy, makeClients } from '../client.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
@@ -42,6 +42,13 @@ export interface McpLane {
   close(): Promise<void>
 }
 
+/** What stands at the door: credentials, the point they have reserved, and what could be read of the body. */
+interface Entry {
+  readonly authorization: string | undefined
+  readonly reservation: Reservation
+  readonly body: Uint8Array | Error
+}
+
 const buckets: ReadonlyMap<string, Bucket> = new Map<OperationName, Bucket>(
   toolOperations.map((operation) => [operation.name, operation.bucket]),
 )
@@ -71,24 +78,37 @@ export function makeMcpLane(options: McpLaneOptions): McpLane {
       throw apiError(problem)
     }
 
-    // 3 The pre-auth limit, 4 the size, 5 the caller.
+    // 3 The pre-auth limit, 4 the size, 5 the caller. Who it is is asked even when there is no body to be had: a good
+    // key owes no point for it, a bad one keeps it (reading R6).
     const reservation = await throttle.reserve(visitor)
     exchange.window = reservation.state
     if (!reservation.allowed) throw rateLimited(reservation.state)
-    const bytes = await readBody(request)
-    const caller = await options.identify(authorization, request.socket)
-    reservation.giveBack()
+    const body = await readBody(request)
+    const caller = await identify(request, { authorization, reservation, body })
     exchange.caller = caller
 
     // 6 JSON-RPC; from here on the headers are those of the caller's bucket.
-    const reading = read(request, bytes)
+    const reading = body instanceof Error ? body : read(request, body)
     exchange.window = await gate.peek(caller, bucketOf(reading))
-    if (reading instanceof RpcError) throw reading
+    if (reading instanceof Error) throw reading
     exchange.isBatch = reading.isBatch
 
     // 7 The plan, whatever is asked (reading R28): what the least of the tools needs, all need.
     gate.entitle(caller, listConnections)
     return pass(request, exchange, caller, reading)
+  }
+
+  /** Settles the reservation either way. A body that cannot be read is told to strangers too, before anything else. */
+  async function identify(request: IncomingMessage, entry: Entry): Promise<Caller> {
+    const { authorization, reservation, body } = entry
+    try {
+      const caller = await options.identify(authorization, request.socket)
+      reservation.giveBack()
+      return caller
+    } catch (error) {
+      settleUnidentified(reservation, error)
+      throw body instanceof Error ? body : error
+    }
   }
 
   async function pass(
@@ -165,8 +185,8 @@ function read(request: IncomingMessage, bytes: Uint8Array): Messages | RpcError 
 }
 
 /** A single call shows its operation's bucket, everything else the cheap one (reading R28). */
-function bucketOf(reading: Messages | RpcError): Bucket {
-  if (reading instanceof RpcError || reading.isBatch) return 'cheap'
+function bucketOf(reading: Messages | Error): Bucket {
+  if (reading instanceof Error || reading.isBatch) return 'cheap'
   const [message] = reading.messages
   const { params } = isJSONRPCRequest(message) && message.method === 'tools/call' ? message : {}
   const name = params?.name

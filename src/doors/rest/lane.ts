@@ -10,7 +10,7 @@ import { apiError } from '#contract/errors.ts'
 import type { Operation, OperationName } from '#contract/operations.ts'
 import { type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import type { Identify } from '#gate/identify.ts'
-import type { Throttle } from '#gate/throttle.ts'
+import { settleUnidentified, type Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { WindowState } from '#store/kv-port.ts'
 import { ClientGone, departure, type IsTrustedProxy, makeClients, requestIdOf } from '../client.ts'
@@ -90,8 +90,14 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
       if (!reservation.allowed) throw rateLimited(reservation.state)
 
       // 3 Authentication.
-      const identifying = identify.caller(authorization, request.socket)
-      const caller = identifying instanceof Promise ? await identifying : identifying
+      let caller: Caller
+      try {
+        const identifying = identify.caller(authorization, request.socket)
+        caller = identifying instanceof Promise ? await identifying : identifying
+      } catch (error) {
+        settleUnidentified(reservation, error)
+        throw error
+      }
       reservation.giveBack()
       progress.caller = caller
 

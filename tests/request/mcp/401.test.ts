@@ -1,6 +1,10 @@
 /** Who may come in at `/mcp`, and what a stranger is told (readings R5, R6; RFC 6750 §3, RFC 9728 §5.1). */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { mintKey } from '#auth/keys.ts'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'
 import {
@@ -11,7 +15,7 @@ import {
   specified,
   startService,
 } from '#tests/support/service.ts'
-import { exchange } from '../rest/wire.ts'
+import { exchange, open } from '../rest/wire.ts'
 
 let service: Service
 let user: ServiceUser
@@ -118,6 +122,69 @@ test('R6: a good key gives its pre-auth point back', async () => {
   for (let count = 0; count < 70; count += 1) {
     assert.equal((await post(service, rpc('ping'), { as: user })).status, 200)
   }
+})
+
+test('R6: a body that is too large costs a good key nothing, on either door', async () => {
+  const large = ' '.repeat(16_385)
+  for (let count = 0; count < 70; count += 1) {
+    const answer = await post(service, large, { as: user })
+    assert.equal(answer.status, 413)
+    assert.equal(answer.headers['x-ratelimit-remaining'], '60', 'the key’s own cheap bucket')
+  }
+  assert.equal((await service.get('/v1/categories', user)).status, 200)
+})
+
+/** Begins a body, walks away in the middle of it, and waits until the server has noticed. */
+async function breakOff(authorization: string, id: string): Promise<void> {
+  const socket = open(service.baseUrl, {
+    method: 'POST',
+    target: '/mcp',
+    headers: [
+      ['Authorization', authorization],
+      ['Content-Type', 'application/json'],
+      ['Content-Length', '100'],
+      ['X-Request-Id', id],
+    ],
+  })
+  socket.end('{"jsonrpc":')
+  await once(socket.resume(), 'close')
+  const told = () => service.logLines.some((line) => line.includes(id))
+  for (let wait = 0; wait < 2000 && !told(); wait += 1) await sleep(1)
+  assert.ok(told(), 'the server has noticed')
+}
+
+test('R6: a request that breaks off in its body costs a good key nothing, and a bad one its point', async () => {
+  const guess = `Bearer ${mintKey().key}`
+  for (let count = 0; count < 61; count += 1) await breakOff(`Bearer ${user.key}`, `good-${count}.`)
+  assert.equal((await service.get('/v1/categories', user)).status, 200)
+  for (let count = 0; count < 3; count += 1) await breakOff(guess, `bad-${count}.`)
+  const answer = await service.get('/v1/categories', guess)
+  assert.equal(answer.headers['x-ratelimit-remaining'], '56')
+})
+
+test('R6: a store that fails while keys are looked up locks no key out, on either door', async () => {
+  const db = new DatabaseSync(join(service.dataDir, 'sandbox', 'tributary.db'))
+  db.exec('alter table api_keys rename to lost')
+  try {
+    for (let count = 0; count < 35; count += 1) {
+      assert.equal((await service.get('/v1/categories', user)).status, 500)
+      const answer = await exchange(service.baseUrl, {
+        method: 'POST',
+        target: '/mcp',
+        headers: [
+          ['Authorization', `Bearer ${user.key}`],
+          ['Content-Type', 'application/json'],
+        ],
+        body: JSON.stringify(rpc('ping')),
+      })
+      assert.equal(answer.status, 500)
+    }
+  } finally {
+    db.exec('alter table lost rename to api_keys')
+    db.close()
+  }
+  assert.equal((await service.get('/v1/categories', user)).status, 200)
+  assert.equal((await post(service, rpc('ping'), { as: user })).status, 200)
 })
 
 test('R6: a body that is too large costs a stranger a point', async () => {
