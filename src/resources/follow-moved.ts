@@ -8,16 +8,16 @@ import type { ReadDeps } from './reading.ts'
 import type { Target } from './target.ts'
 
 export interface Followed {
+  readonly deps: Pick<ReadDeps, 'refreshAccounts'>
   readonly target: Target
   /** Finds the target again; throws `account_not_found` when what was asked for is gone. */
   readonly find: () => Promise<Target>
+  readonly call: CallContext
 }
 
 /** Runs `read`, a second time when accounts had moved. The first failure stands when nothing has changed. */
 export async function followMoved<Result>(
-  deps: ReadDeps,
-  { target, find }: Followed,
-  call: CallContext,
+  { deps, target, find, call }: Followed,
   read: (target: Target) => Promise<Result>,
 ): Promise<Result> {
   try {

@@ -33,7 +33,7 @@ export function makeListHoldings(deps: ReadDeps) {
       breaker: false,
     }
     const data = await deps.guard.run(guardTarget, context.signal, (call) =>
-      followMoved(deps, { target, find }, call, (current) => readAll(adapter, current, call)),
+      followMoved({ deps, target, find, call }, (current) => readAll(adapter, current, call)),
     )
     return whole({ data })
   }

@@ -21,8 +21,7 @@ export function makeListTrades(deps: ReadDeps) {
     const window = readDateWindow(query, rules)
     const { connectionId, accountId, accountIds, from, to, limit, offset } = query
     return readRows<Trade>(
-      deps,
-      context,
+      { deps, context },
       {
         operation: 'list_trades',
         cacheSeconds: listTrades.cacheSeconds,

@@ -28,8 +28,7 @@ export function makeListTransactions(deps: ReadDeps) {
     const window = readDateWindow(query, { zone, now: deps.clock.now(), defaultDays, maxYears })
     const { connectionId, accountId, from, to, limit, offset } = query
     return readRows<Transaction>(
-      deps,
-      context,
+      { deps, context },
       {
         operation: 'list_transactions',
         cacheSeconds: listTransactions.cacheSeconds,

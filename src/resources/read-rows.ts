@@ -9,6 +9,7 @@ import { consentGone, UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
 import type { ReadContext, ReadDeps, Reading } from './reading.ts'
+import { PassedPage } from './row-stream.ts'
 import { refuseRevoked, type Target } from './target.ts'
 import type { Walk, WalkWindow } from './walk.ts'
 
@@ -36,11 +37,11 @@ export interface RowsBody<Row> {
 
 /** Reads the window; throws ApiError. `finish` turns a row and its number among identical ones into the public row. */
 export async function readRows<Row>(
-  deps: ReadDeps,
-  context: ReadContext,
+  given: { readonly deps: ReadDeps; readonly context: ReadContext },
   request: RowsRequest<Row>,
   finish: (row: Row, copy: number) => Row,
 ): Promise<Reading<RowsBody<Row>>> {
+  const { deps, context } = given
   const target = await request.find()
   refuseRevoked(target.connection)
   const guardTarget = {
@@ -51,8 +52,8 @@ export async function readRows<Row>(
     breaker: request.breaker,
   }
   const { window, staleAt } = await deps.guard.run(guardTarget, context.signal, (call) =>
-    followMoved(deps, { target, find: request.find }, call, (current) =>
-      readConfirmed(deps, context, request, current, call),
+    followMoved({ deps, target, find: request.find, call }, (current) =>
+      readConfirmed({ deps, context, request, target: current, call }),
     ),
   )
   return { ...toReading(request, window, finish), staleAt }
@@ -64,49 +65,62 @@ interface FoundWindow<Row> {
   readonly staleAt: number
 }
 
-async function readConfirmed<Row>(
-  deps: ReadDeps,
-  context: ReadContext,
-  request: RowsRequest<Row>,
-  target: Target,
-  call: CallContext,
-): Promise<FoundWindow<Row>> {
-  const key = walkKey(context, request, target)
+/** One request on its way to the provider. */
+interface Attempt<Row> {
+  readonly deps: ReadDeps
+  readonly context: ReadContext
+  readonly request: RowsRequest<Row>
+  readonly target: Target
+  readonly call: CallContext
+}
+
+async function readConfirmed<Row>(attempt: Attempt<Row>): Promise<FoundWindow<Row>> {
+  const { deps, request, target } = attempt
+  const key = walkKey(attempt)
   const ttlMs = request.cacheSeconds * 1000
   const start = () => deps.walks.open(key, ttlMs, () => request.startWalk(target))
   let { walk, expiresAt: staleAt } = start()
   const resumed = walk.isResumed()
-  const windowRequest = {
-    offset: request.offset,
-    limit: request.limit,
-    pageCap: request.pageCap(target),
-  }
   try {
-    const window = await walk.window(windowRequest, call)
-    await doubtEmptiness(request, target, walk, call)
-    return { window, staleAt }
+    return { window: await readWindow(attempt, walk), staleAt }
   } catch (error) {
+    if (error instanceof PassedPage) return await readAside(attempt)
     if (!isWorthKeeping(error)) deps.walks.drop(key, walk)
     if (!resumed || !mayBeStaleCursor(error))
       throw error
       // A cursor of an earlier request may have grown too old: read once more from the first page.
     ;({ walk, expiresAt: staleAt } = start())
-    const window = await walk.window(windowRequest, call)
-    await doubtEmptiness(request, target, walk, call)
-    return { window, staleAt }
+    return { window: await readWindow(attempt, walk), staleAt }
   } finally {
     deps.walks.keep(key, walk)
   }
 }
 
+/** A window before the pages that a long walk still holds: read beside it, so that those who follow it are not held up. */
+async function readAside<Row>(attempt: Attempt<Row>): Promise<FoundWindow<Row>> {
+  const { deps, request, target } = attempt
+  const staleAt = deps.clock.now() + request.cacheSeconds * 1000
+  const walk = request.startWalk(target)
+  try {
+    return { window: await readWindow(attempt, walk), staleAt }
+  } finally {
+    walk.close()
+  }
+}
+
+async function readWindow<Row>(attempt: Attempt<Row>, walk: Walk<Row>): Promise<WalkWindow<Row>> {
+  const { request, target, call } = attempt
+  const { offset, limit } = request
+  const window = await walk.window({ offset, limit, pageCap: request.pageCap(target) }, call)
+  if (walk.hasEmptyStream()) {
+    await doubtEmptiness(attempt)
+    walk.believe()
+  }
+  return window
+}
+
 /** Reading R20b: nothing at all is believed only when the consent still stands. */
-async function doubtEmptiness<Row>(
-  request: RowsRequest<Row>,
-  target: Target,
-  walk: Walk<Row>,
-  call: CallContext,
-): Promise<void> {
-  if (!walk.hasEmptyStream()) return
+async function doubtEmptiness<Row>({ request, target, call }: Attempt<Row>): Promise<void> {
   try {
     await request.confirmEmpty(target, call)
   } catch (error) {
@@ -129,7 +143,7 @@ function mayBeStaleCursor(error: unknown): boolean {
   return failure.kind === 'rejected' || (failure.kind === 'unavailable' && failure.status !== null)
 }
 
-function walkKey<Row>(context: ReadContext, request: RowsRequest<Row>, target: Target): string {
+function walkKey<Row>({ context, request, target }: Attempt<Row>): string {
   const parts = [
     request.operation,
     context.caller.userId,

@@ -22,7 +22,8 @@ export interface StreamSource<Page extends RowPage<unknown>> {
 
 export interface StoredPage<Page> {
   readonly cursor: PageCursor | null
-  readonly body: Uint8Array
+  /** Null once the walk has passed it and its memory was needed. */
+  body: Uint8Array | null
   /** Rows of the page that match the query, in its order. */
   readonly wanted: Int32Array
   /** When each of them counts. */
@@ -44,8 +45,10 @@ export interface RowStream<Page> {
   isEmpty(): boolean
   /** Bytes held. */
   size(): number
-  /** The page parsed, again if need be. */
+  /** The page parsed, again if need be; throws PassedPage when its body is gone. */
   open(page: StoredPage<Page>): Page
+  /** Lets go of the bodies of the pages before this one. */
+  forget(before: number): void
   /** Reads pages until so many rows more are there or the provider has no more; resolves with the number of pages. */
   readOn(rows: number, options: ReadOptions): Promise<number>
   /** Lets go of its pages; nothing may be asked of it any more. */
@@ -60,8 +63,15 @@ export interface ReadOptions {
 }
 
 const rowsPerPage = 2 ** 20
-/** What a wanted row costs: its place, its time, its fingerprint. */
-const bytesPerRow = 64
+/** What a wanted row costs: its place and its time, here and in the merged order. */
+const bytesPerRow = 40
+/** What a stream costs that holds nothing. */
+const bytesPerStream = 2048
+
+/** A window wants rows whose page is not held any more: they have to be read again from the first one on. */
+export class PassedPage extends Error {
+  override readonly name = 'PassedPage'
+}
 
 /** Starts before the newest row; nothing is read yet. */
 export function makeRowStream<Page extends RowPage<unknown>>(
@@ -76,21 +86,41 @@ export function makeRowStream<Page extends RowPage<unknown>>(
   let bytes = 0
   /** The page that is being taken in. */
   let current: Page | null = null
-  const seenRows = makeSeenRows((place) => pageAt(place).head(place % rowsPerPage)?.id ?? '')
+  const seenRows = makeSeenRows((place) => {
+    return isPassed(place) ? null : (pageAt(place).head(place % rowsPerPage)?.id ?? '')
+  })
   const { keyOf } = source
   const copies =
     keyOf === undefined ? null : makeCopies((place) => keyOf(pageAt(place), place % rowsPerPage))
 
+  const storedAt = (place: number) => pages[Math.floor(place / rowsPerPage)]
+
+  function isPassed(place: number): boolean {
+    const stored = storedAt(place)
+    return stored !== undefined && stored.body === null && stored.parsed === null
+  }
+
   function pageAt(place: number): Page {
-    const stored = pages[Math.floor(place / rowsPerPage)]
+    const stored = storedAt(place)
     const page = stored === undefined ? current : open(stored)
     if (page === null) throw new Error('a row has no page')
     return page
   }
 
   function open(page: StoredPage<Page>): Page {
-    page.parsed ??= source.reader.open(query, page.cursor, page.body)
+    if (page.parsed === null) {
+      if (page.body === null) throw new PassedPage('the walk has passed this page')
+      page.parsed = source.reader.open(query, page.cursor, page.body)
+    }
     return page.parsed
+  }
+
+  function release(page: StoredPage<Page>): void {
+    page.parsed = null
+    if (page.body === null) return
+    bytes -= page.body.length
+    releaseBytes(page.body)
+    page.body = null
   }
 
   /** Takes a page in: which rows are wanted, and what comes after it. */
@@ -138,8 +168,11 @@ export function makeRowStream<Page extends RowPage<unknown>>(
     row: 0,
     isDone: () => ahead.length === 0,
     isEmpty: () => ahead.length === 0 && ownRows === 0,
-    size: () => bytes,
+    size: () => bytes + seenRows.size() + bytesPerStream,
     open,
+    forget(before) {
+      for (const page of pages.slice(0, before)) release(page)
+    },
     async readOn(rows, { maxPages, call, onPage }) {
       const { pageSize } = source.reader
       const read = (cursor: PageCursor | null, context: CallContext) =>
@@ -162,10 +195,7 @@ export function makeRowStream<Page extends RowPage<unknown>>(
       return maxPages - pagesLeft
     },
     close() {
-      for (const page of pages) {
-        page.parsed = null
-        releaseBytes(page.body)
-      }
+      for (const page of pages) release(page)
       pages.length = 0
     },
   }

@@ -7,21 +7,24 @@
 export interface SeenRows {
   /** Remembers a row; false when one with the same id was added before. `place` is what `idAt` will be asked with. */
   add(id: string, place: number): boolean
+  /** Bytes held. */
+  size(): number
 }
 
 /** Writes down two numbers of 32 bits that tell texts apart. */
 export type Fingerprint = (text: string, into: { first: number; second: number }) => void
 
-const firstCapacity = 2048
-/** A walk that goes beyond its first page mostly goes on for several. */
+const firstCapacity = 64
 const growth = 8
+const bytesPerSlot = 16
 
 /**
  * Starts with nothing seen.
- * @param idAt the id of a row that was added under this place, a whole number from 0 on; asked for hardly ever.
+ * @param idAt the id of a row that was added under this place, a whole number from 0 on; asked for hardly ever. Null where
+ * nobody can tell any more: then equal fingerprints (one chance in 2^64) have to do.
  */
 export function makeSeenRows(
-  idAt: (place: number) => string,
+  idAt: (place: number) => string | null,
   fingerprint: Fingerprint = mix,
 ): SeenRows {
   let capacity = firstCapacity
@@ -61,13 +64,14 @@ export function makeSeenRows(
         const known = places[slot] ?? 0
         if (known === 0) break
         const isAlike = prints[slot * 2] === first && prints[slot * 2 + 1] === second
-        if (isAlike && idAt(known - 1) === id) return false
+        if (isAlike && (idAt(known - 1) ?? id) === id) return false
         slot = (slot + 1) & (capacity - 1)
       }
       put(slot, first, second, place + 1)
       count += 1
       return true
     },
+    size: () => capacity * bytesPerSlot,
   }
 }
 

@@ -281,3 +281,51 @@ test('a walk that is let go of first answers those who wait, then gives its memo
   assert(bodies.length > 0)
   assert.throws(() => walk.window({ offset: 0, limit: 2, pageCap: null }, call()), /closed/)
 })
+
+test('R17: a walk larger than its room gets on, and says so when asked for what it has passed', async () => {
+  const pageCount = 8
+  const pages = Array.from({ length: pageCount }, (_page, page) =>
+    Array.from({ length: 10 }, (_row, row): Row => {
+      return { id: `a${page}-${row}`, time: -(page * 10 + row), foreign: false }
+    }),
+  )
+  const { reader, queries, reads } = makeReader([pages], false)
+  const large: typeof reader = {
+    ...reader,
+    async read(query, cursor, context) {
+      const page = await reader.read(query, cursor, context)
+      return { ...page, body: new Uint8Array(4 * 1024 * 1024) }
+    },
+  }
+  const walk = makeWalk({ provider: 'fiskil', reader: large, queries })
+  const seen: string[] = []
+  for (let offset = 0; offset < 80; offset += 20) {
+    const window = await walk.window({ offset, limit: 20, pageCap: null }, call())
+    seen.push(...window.rows.map(({ row }) => row.id))
+  }
+  assert.deepEqual(
+    seen,
+    pages.flat().map((row) => row.id),
+  )
+  assert.equal(reads.length, pageCount, 'R19: no page is read twice')
+  assert(walk.size() < 12 * 1024 * 1024, `${walk.size()} bytes are held`)
+  await assert.rejects(
+    walk.window({ offset: 0, limit: 20, pageCap: null }, call()),
+    (error: Error) => error.name === 'PassedPage',
+  )
+  const last = await walk.window({ offset: 60, limit: 20, pageCap: null }, call())
+  assert.deepEqual(last.rows.length, 20)
+})
+
+test('R20b: an emptiness that was believed is not doubted again until another page is read', async () => {
+  const row: Row = { id: 'a', time: 0, foreign: false }
+  const { reader, queries } = makeReader([[[row], [row]], [[]]], false)
+  const walk = makeWalk({ provider: 'snaptrade', reader, queries })
+  await walk.window({ offset: 0, limit: 10, pageCap: 2 }, call())
+  assert.equal(walk.hasEmptyStream(), true)
+  walk.believe()
+  await walk.window({ offset: 0, limit: 1, pageCap: 0 }, call())
+  assert.equal(walk.hasEmptyStream(), false)
+  await walk.window({ offset: 0, limit: 10, pageCap: null }, call())
+  assert.equal(walk.hasEmptyStream(), true)
+})

@@ -18,6 +18,8 @@ import {
 const rowCeiling = 5000
 /** A provider that never ends is broken: no request reads more pages than this. */
 const maxPages = 2000
+/** A walk that holds more lets go of the pages that it has passed: it must be kept as a whole, or it would not get on. */
+const roomyBytes = 8 * 1024 * 1024
 
 /**
  * Where a merged row stands: stream, page and row packed into one number. A walk holds thousands of them, and plain
@@ -53,13 +55,18 @@ export interface WalkWindow<Row> {
 }
 
 export interface Walk<Row> {
-  /** Reads on as far as the window needs, then maps its rows. One request at a time. */
+  /**
+   * Reads on as far as the window needs, then maps its rows. One request at a time. Throws PassedPage for a window of rows
+   * that a long walk has let go of.
+   */
   window(request: WindowRequest, call: CallContext): Promise<WalkWindow<Row>>
   /**
    * No stream at all, or one that ended without a single row of the connection: an emptiness to be doubted (reading
-   * R20b).
+   * R20b), until it is believed or another page was read.
    */
   hasEmptyStream(): boolean
+  /** The provider stands by the emptiness. */
+  believe(): void
   /** True once a page was read: then a failure may come from a cursor that has grown too old. */
   isResumed(): boolean
   /** Bytes held. */
@@ -74,6 +81,7 @@ export function makeWalk<Page extends RowPage<unknown>>(
 ): Walk<RowOf<Page>> {
   const streams = source.queries.map((query) => makeRowStream(source, query))
   const merged: Place[] = []
+  let believed = false
 
   const isDone = () => streams.every((stream) => stream.isDone())
 
@@ -132,6 +140,7 @@ export function makeWalk<Page extends RowPage<unknown>>(
       const rows = unfinished.length === 1 ? missing : Math.min(missing, share)
       const read = await allOrFirstFailure(batch.map((stream) => stream.readOn(rows, each)))
       pagesLeft -= read.reduce((sum, pages) => sum + pages, 0)
+      believed = false
     }
   }
 
@@ -143,12 +152,25 @@ export function makeWalk<Page extends RowPage<unknown>>(
     })
   }
 
-  function at(place: Place): { stream: RowStream<Page>; page: StoredPage<Page>; row: number } {
+  function at(place: Place) {
     const above = Math.floor(place / rowsPerPage)
     const stream = streams[Math.floor(above / pagesPerStream)]
-    const page = stream?.pages[above % pagesPerStream]
+    const pageNumber = above % pagesPerStream
+    const page = stream?.pages[pageNumber]
     if (stream === undefined || page === undefined) throw new Error('a merged row has no page')
-    return { stream, page, row: place % rowsPerPage }
+    return { stream, page, pageNumber, row: place % rowsPerPage }
+  }
+
+  const size = () => streams.reduce((sum, stream) => sum + stream.size(), 0)
+
+  /** Keeps the pages from this row of the merged order on. Identical fills are numbered from the first row: never there. */
+  function forgetBefore(offset: number): void {
+    const needed = new Map(streams.map((stream) => [stream, stream.page]))
+    for (let row = merged.length - 1; row >= offset; row -= 1) {
+      const { stream, pageNumber } = at(merged[row] ?? 0)
+      needed.set(stream, pageNumber)
+    }
+    for (const [stream, before] of needed) stream.forget(before)
   }
 
   let turn: Promise<unknown> = Promise.resolve()
@@ -166,7 +188,9 @@ export function makeWalk<Page extends RowPage<unknown>>(
   ): Promise<WalkWindow<RowOf<Page>>> {
     try {
       await readUntil(request, call)
-      return { rows: show(request.offset, request.limit), seen: merged.length, complete: isDone() }
+      const rows = show(request.offset, request.limit)
+      if (source.keyOf === undefined && size() > roomyBytes) forgetBefore(request.offset)
+      return { rows, seen: merged.length, complete: isDone() }
     } finally {
       for (const stream of streams) for (const page of stream.pages) page.parsed = null
     }
@@ -188,9 +212,13 @@ export function makeWalk<Page extends RowPage<unknown>>(
         })
       return mine
     },
-    hasEmptyStream: () => streams.length === 0 || streams.some((stream) => stream.isEmpty()),
+    hasEmptyStream: () =>
+      !believed && (streams.length === 0 || streams.some((stream) => stream.isEmpty())),
+    believe() {
+      believed = true
+    },
     isResumed: () => streams.some((stream) => stream.pages.length > 0),
-    size: () => streams.reduce((sum, stream) => sum + stream.size(), 0),
+    size,
     close() {
       closed = true
       if (awaited === 0) letGo()

@@ -15,6 +15,7 @@ function makeFake(bytes: number): FakeWalk {
     closed: 0,
     window: () => Promise.reject(new Error('not asked for here')),
     hasEmptyStream: () => false,
+    believe() {},
     isResumed: () => true,
     size() {
       return this.bytes
