@@ -29,9 +29,12 @@ export function rejectedStatus(error: unknown): number | null {
  */
 export function toLoginFailure(error: unknown): unknown {
   if (!(error instanceof UpstreamError) || rejectedStatus(error) !== 401) return error
-  const { detail } = error.failure
-  return fail({ kind: 'consent_lost', becomes: 'invalidated', detail })
+  return loseLogin(error.failure.detail)
 }
+
+/** One secret opens every connection of the person, so all of them are hit. */
+export const loseLogin = (detail: string) =>
+  fail({ kind: 'consent_lost', becomes: 'invalidated', wholeLogin: true, detail })
 
 const loseAccount = () =>
   fail({ kind: 'account_gone', detail: 'SnapTrade no longer knows this account' })

@@ -10,6 +10,7 @@ import {
   checkEmptyAccount,
   checkEmptyConnection,
   explainRefusal,
+  loseLogin,
   rejectedStatus,
   toLoginFailure,
 } from './consent.ts'
@@ -78,13 +79,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
 }
 
 function toUser(login: Login): User {
-  if (login.secret === null) {
-    throw fail({
-      kind: 'consent_lost',
-      becomes: 'invalidated',
-      detail: 'the secret of this SnapTrade user is not known',
-    })
-  }
+  if (login.secret === null) throw loseLogin('the secret of this SnapTrade user is not known')
   return { userId: login.upstreamUserId, userSecret: login.secret }
 }
 

@@ -94,11 +94,11 @@ test('a disabled connection is invalidated, a user without connections has none'
   assert.deepEqual(await adapter.discover(loginOf(person), call()), [])
 })
 
-test('R20: a login whose secret works no more is lost consent', async () => {
+test('R20: a secret that works no more, or is not known, loses every connection of the login', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const login = loginOf(emulator.people.healthy)
-  const lost = { kind: 'consent_lost', becomes: 'invalidated' }
+  const lost = { kind: 'consent_lost', becomes: 'invalidated', wholeLogin: true }
   emulator.people.healthy.userSecret = 'rotated'
   const failure = await failureOf(adapter.discover(login, call()))
   assert.deepEqual({ ...failure, detail: '' }, { ...lost, detail: '' })

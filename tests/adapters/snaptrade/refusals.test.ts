@@ -101,6 +101,7 @@ test('R20: a refused read on a disabled, gone or locked connection is lost conse
   for (const status of [401, 403, 404]) {
     for (const failure of await failuresUnder(harness, reply(status, { detail: 'no' }))) {
       assert.equal(failure.kind === 'consent_lost' && failure.becomes, 'invalidated')
+      assert.ok(!('wholeLogin' in failure), 'the other connections of the person live on')
     }
   }
   const target = aim(emulator.people.healthy)
@@ -109,7 +110,8 @@ test('R20: a refused read on a disabled, gone or locked connection is lost conse
   assert.equal(gone.kind === 'consent_lost' && gone.becomes, 'revoked')
   emulator.people.healthy.userSecret = 'rotated'
   const locked = await failureOf(harness.adapter.trades.read(target.query, null, call()))
-  assert.equal(locked.kind === 'consent_lost' && locked.becomes, 'invalidated')
+  assert.ok(locked.kind === 'consent_lost' && locked.becomes === 'invalidated')
+  assert.ok(locked.wholeLogin, 'one secret opens every connection')
 })
 
 test('R22: a caller who leaves ends the provider’s call', async () => {

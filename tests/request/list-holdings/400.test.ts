@@ -125,6 +125,21 @@ test('R20: a user secret that works no more invalidates the connection', async (
   assert.equal((await service.app.store.connections.find(own.connection.id))?.status, 'invalidated')
 })
 
+test('R20: a user secret that works no more invalidates every connection of that person', async () => {
+  const rows = await service.link(user, 'healthy', 'snaptrade')
+  const [asked, other] = rows
+  assert(asked !== undefined && other !== undefined)
+  const { healthy } = service.sandbox.snaptrade.people
+  const secret = healthy.userSecret
+  healthy.userSecret = 'another'
+  const answer = await service.get(`/v1/holdings?connectionId=${asked.id}`, user)
+  healthy.userSecret = secret
+  assert.equal(answer.status, 400)
+  for (const { id } of rows) {
+    assert.equal((await service.app.store.connections.find(id))?.status, 'invalidated')
+  }
+})
+
 for (const path of ['/v1/holdings', '/v1/trades']) {
   test(`R20b: ${path}: a connection without any account is believed only while its consent stands`, async () => {
     const own = await linkBroker(service, user, [])
