@@ -90,7 +90,8 @@ export function makeGate(options: GateOptions): Gate {
 
   async function compute(key: string, asked: Asked, signal: AbortSignal): Promise<Computed> {
     const { caller, operation } = asked
-    const query = new URLSearchParams(asked.rawQuery)
+    // With the "?" in front: URLSearchParams would take one away that belongs to the first name.
+    const query = new URLSearchParams(`?${asked.rawQuery}`)
     const reading = await options.read(operation.name, query, { caller, signal })
     if (options.checkReplies) operation.reply.parse(reading.body)
     const { truncated } = reading

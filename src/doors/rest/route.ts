@@ -49,5 +49,5 @@ export function makeRoutes(): (method: string | undefined, target: string) => Ro
 function namesAccount(rawQuery: string): boolean {
   if (/(?:^|&)accountId=/.test(rawQuery)) return true
   if (!rawQuery.includes('%') && !rawQuery.includes('accountId')) return false
-  return new URLSearchParams(rawQuery).has('accountId')
+  return new URLSearchParams(`?${rawQuery}`).has('accountId')
 }

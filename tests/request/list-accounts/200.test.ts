@@ -168,3 +168,11 @@ test('R10: a renamed account is seen after the next refresh, an account that lef
     [[broker.accounts[0]?.id, 'After']],
   )
 })
+
+test('R11: a second question mark belongs to the name of a parameter, which nobody knows', async () => {
+  const user = await plantNames(['Everyday'])
+  const { body } = await service.get('/v1/accounts??limit=1', user)
+  assert.equal(body.pagination.limit, 50)
+  const { headers } = await service.get('/v1/transactions??accountId=x', user)
+  assert.equal(headers.deprecation, 'true')
+})
