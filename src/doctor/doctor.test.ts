@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { openKv } from '#store/kv/open.ts'
+import { openSetting } from '#tests/adapters/fiskil/setting.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { compareClocks } from './clocks.ts'
 import { type DoctorDeps, type Finding, makeDoctor } from './doctor.ts'
@@ -147,7 +148,19 @@ test('a check that never ends is an error after its time, and the others are tol
   const found = find(diagnosis.checks, 'disk')
   assert.deepEqual([found.status, found.message], ['error', 'no answer within 0.1 s'])
   assert.equal(find(diagnosis.checks, 'store').status, 'ok')
-  assert.deepEqual(failures, [])
+  assert.match(found.action ?? '', /file system of \/srv\/tributary/)
+  assert.deepEqual(failures, ['disk'], 'the log knows of it')
+})
+
+test('a provider that never answers is an error with the advice of one that is away', async (t) => {
+  await using side = await openSetting({ timeoutMs: 20_000 })
+  side.emulator.addFault({ does: { kind: 'hang' } })
+  const adapters = { fiskil: side.adapter }
+  const { diagnosis, failures } = await diagnose(t, { timeoutMs: 100, adapters })
+  const found = find(diagnosis.checks, 'provider:fiskil')
+  assert.deepEqual([found.status, found.message], ['error', 'no answer within 0.1 s'])
+  assert.match(found.action ?? '', /status page, then FISKIL_BASE_URL and this machine’s way out/)
+  assert.deepEqual(failures, ['provider:fiskil'])
 })
 
 test('a check that breaks for a reason of ours is an error without its words, which go to the log', async (t) => {

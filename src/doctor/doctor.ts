@@ -9,12 +9,12 @@ import type { Kv } from '#store/kv-port.ts'
 import type { Store } from '#store/port.ts'
 import { checkConfiguration, type Installation } from './configuration.ts'
 import { checkConnections } from './connections.ts'
-import { checkFastState } from './fast-state.ts'
+import { checkFastState, mendFastState } from './fast-state.ts'
 import { type Check, type Diagnosis, type Finding, fault, worstOf } from './finding.ts'
-import { checkDisk, checkEventLoop, type Machine } from './machine.ts'
-import { checkOrigins, type PublicOrigins } from './origins.ts'
-import { checkProvider } from './providers.ts'
-import { checkEncryption, checkStore } from './storage.ts'
+import { checkDisk, checkEventLoop, freeTheLoop, type Machine } from './machine.ts'
+import { askFromOutside, checkOrigins, type PublicOrigins } from './origins.ts'
+import { checkProvider, mendWayTo } from './providers.ts'
+import { checkEncryption, checkStore, mendStore } from './storage.ts'
 
 export type { Installation } from './configuration.ts'
 export type { Diagnosis, Finding } from './finding.ts'
@@ -29,7 +29,7 @@ export interface DoctorDeps {
   readonly machine: Machine
   /** Those that hold at the moment. */
   readonly origins: () => PublicOrigins
-  /** A check that broke for a reason of ours: for the log. */
+  /** A check that broke for a reason of ours, or took too long: for the log. */
   readonly onFailure: (check: string, error: unknown) => void
   /** Of each check; eight seconds when absent, so that the whole stays below ten. */
   readonly timeoutMs?: number
@@ -45,7 +45,7 @@ export function makeDoctor(deps: DoctorDeps): Examine {
   let running: Promise<Diagnosis> | null = null
 
   async function examine(): Promise<Diagnosis> {
-    const found = await Promise.all(checks.map(([name, check]) => runCheck(deps, name, check)))
+    const found = await Promise.all(checks.map((look) => run(deps, look)))
     const findings = found.flat()
     return { status: worstOf(findings), checks: findings }
   }
@@ -58,26 +58,44 @@ export function makeDoctor(deps: DoctorDeps): Examine {
   }
 }
 
+/** A check, its name among the findings, and what to do when it does not come to an end. */
+interface Look {
+  readonly name: string
+  readonly check: Check
+  readonly whenLate: string
+}
+
 /** In the order of the answer. */
-function listChecks(deps: DoctorDeps): readonly (readonly [string, Check])[] {
+function listChecks(deps: DoctorDeps): readonly Look[] {
   const { installation, machine } = deps
-  const providers = Object.values(deps.adapters).map(
-    (adapter) => [`provider:${adapter.provider}`, checkProvider(adapter, deps.clock)] as const,
+  const look = (name: string, check: Check, whenLate: string): Look => ({ name, check, whenLate })
+  const storeAction = mendStore(installation)
+  const providers = Object.values(deps.adapters).map((adapter) =>
+    look(
+      `provider:${adapter.provider}`,
+      checkProvider(adapter, deps.clock),
+      mendWayTo(adapter.provider),
+    ),
   )
   return [
-    ['configuration', async () => checkConfiguration(installation)],
-    ['store', checkStore(deps)],
-    ['encryption', checkEncryption(deps)],
-    ['fast-state', checkFastState(deps)],
+    look('configuration', async () => checkConfiguration(installation), freeTheLoop),
+    look('store', checkStore(deps), storeAction),
+    look('encryption', checkEncryption(deps), storeAction),
+    look('fast-state', checkFastState(deps), mendFastState),
     ...providers,
-    ['connections', checkConnections(deps.store)],
-    ['disk', checkDisk(machine, installation)],
-    ['event-loop', checkEventLoop(machine)],
-    ['urls', checkOrigins(deps.origins)],
+    look('connections', checkConnections(deps.store), storeAction),
+    look(
+      'disk',
+      checkDisk(machine, installation),
+      `See that the file system of ${installation.storeDir} answers: one on the network that is away hangs like this`,
+    ),
+    look('event-loop', checkEventLoop(machine), freeTheLoop),
+    look('urls', checkOrigins(deps.origins), askFromOutside),
   ]
 }
 
-async function runCheck(deps: DoctorDeps, name: string, check: Check): Promise<readonly Finding[]> {
+async function run(deps: DoctorDeps, look: Look): Promise<readonly Finding[]> {
+  const { name, check, whenLate } = look
   const { timeoutMs = defaultTimeoutMs, onFailure } = deps
   const late = Promise.withResolvers<never>()
   const patience = new AbortController()
@@ -90,7 +108,8 @@ async function runCheck(deps: DoctorDeps, name: string, check: Check): Promise<r
     return await Promise.race([check(patience.signal), late.promise])
   } catch (error) {
     if (patience.signal.aborted) {
-      return [fault(name, `no answer within ${timeoutMs / 1000} s`, 'Look again; see the log')]
+      onFailure(name, error)
+      return [fault(name, `no answer within ${timeoutMs / 1000} s`, whenLate)]
     }
     if (error instanceof StoreUnavailableError) {
       return [fault(name, 'it stands in the store, which does not answer', 'Mend the store first')]

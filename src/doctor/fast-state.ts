@@ -8,6 +8,10 @@ interface Parts {
   readonly installation: Installation
 }
 
+/** What to do when it is away. */
+export const mendFastState =
+  'See that the server of REDIS_URL runs, takes writes and has memory left; it is used again by itself'
+
 export function checkFastState({ kv, installation }: Parts): Check {
   return async () => {
     const { hasRedis, hasDatabase } = installation
@@ -18,7 +22,7 @@ export function checkFastState({ kv, installation }: Parts): Check {
         fault(
           'fast-state',
           'Valkey or Redis is away: limits and breakers are kept per process, nothing is cached',
-          'See that the server of REDIS_URL runs, takes writes and has memory left; it is used again by itself',
+          mendFastState,
         ),
       ]
     }

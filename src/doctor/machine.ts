@@ -52,13 +52,15 @@ export function checkDisk(machine: Machine, installation: Installation): Check {
 
 const noticeableMs = 200
 
+/** What to do when there is no time to run. */
+export const freeTheLoop =
+  'The process or its machine has too much to do: give it a core of its own, or add processes (docs/operations.md)'
+
 export function checkEventLoop(machine: Machine): Check {
   return async (signal) => {
     const delay = Math.round(await machine.loopDelayMs(signal))
     const message = `held up for ${delay} ms at most while it was watched`
     if (delay < noticeableMs) return [ok('event-loop', message)]
-    const action =
-      'The process or its machine has too much to do: give it a core of its own, or add processes (docs/operations.md)'
-    return [warning('event-loop', message, action)]
+    return [warning('event-loop', message, freeTheLoop)]
   }
 }

@@ -20,6 +20,10 @@ interface Question {
 const patienceMs = 5000
 const maxBytes = 65_536
 
+/** What to do when an address cannot be asked from here. */
+export const askFromOutside =
+  'Try it from outside: if it works there, this machine only cannot reach itself; else see DNS, proxy and certificate'
+
 export function checkOrigins(origins: () => PublicOrigins): Check {
   return (signal) => Promise.all(toQuestions(origins()).map((one) => ask(one, signal)))
 }
@@ -59,11 +63,7 @@ async function ask({ variable, url, isOurs }: Question, signal: AbortSignal): Pr
       `See that ${variable} is the origin that clients use, and that the proxy passes every path on unchanged`,
     )
   } catch (error) {
-    return warning(
-      name,
-      `${url} cannot be reached from here (${reasonOf(error)})`,
-      'Try it from outside: if it works there, this machine only cannot reach itself; else see DNS, proxy and certificate',
-    )
+    return warning(name, `${url} cannot be reached from here (${reasonOf(error)})`, askFromOutside)
   }
 }
 

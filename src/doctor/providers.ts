@@ -16,6 +16,11 @@ const credentials: Readonly<Record<Provider, string>> = {
   snaptrade: 'SNAPTRADE_CLIENT_ID and SNAPTRADE_CONSUMER_KEY',
 }
 
+/** What to do when a provider does not answer. */
+export function mendWayTo(provider: Provider): string {
+  return `See the provider’s status page, then ${baseUrlOf(provider)} and this machine’s way out (DNS, firewall)`
+}
+
 export function checkProvider(adapter: Adapter, clock: Clock): Check {
   const { provider } = adapter
   const name = `provider:${provider}`
@@ -33,6 +38,10 @@ export function checkProvider(adapter: Adapter, clock: Clock): Check {
   }
 }
 
+function baseUrlOf(provider: Provider): string {
+  return `${provider.toUpperCase()}_BASE_URL`
+}
+
 function toReply(error: unknown): ProbeReply {
   if (!(error instanceof UpstreamError)) throw error
   return { theirTimeMs: null, failure: error.failure }
@@ -41,7 +50,6 @@ function toReply(error: unknown): ProbeReply {
 function describe(provider: Provider, failure: UpstreamFailure): Finding {
   const name = `provider:${provider}`
   const { detail } = failure
-  const url = `${provider.toUpperCase()}_BASE_URL`
   switch (failure.kind) {
     case 'misconfigured':
       return failure.status === 410
@@ -61,7 +69,7 @@ function describe(provider: Provider, failure: UpstreamFailure): Finding {
       return fault(
         name,
         failure.status === null ? detail : `answers ${failure.status}: ${detail}`,
-        `See the provider’s status page, then ${url} and this machine’s way out (DNS, firewall)`,
+        mendWayTo(provider),
       )
     case 'malformed':
     case 'rejected':
@@ -71,7 +79,7 @@ function describe(provider: Provider, failure: UpstreamFailure): Finding {
       return fault(
         name,
         `does not answer as ${provider} does: ${detail}`,
-        `See that ${url} leads to the provider and that no proxy answers in its place`,
+        `See that ${baseUrlOf(provider)} leads to the provider and that no proxy answers in its place`,
       )
     default:
       return unreachable(failure)

@@ -27,7 +27,7 @@ export function checkStore({ store, clock, installation }: Parts): Check {
       ]
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error
-      return [fault('store', error.message, whatToDo(installation))]
+      return [fault('store', error.message, mendStore(installation))]
     }
   }
 }
@@ -45,7 +45,8 @@ function describe(condition: StoreCondition, { storeDir }: Installation): Findin
   )
 }
 
-function whatToDo({ hasDatabase, storeDir }: Installation): string {
+/** What to do when the store is away. */
+export function mendStore({ hasDatabase, storeDir }: Installation): string {
   return hasDatabase
     ? 'See that the server of DATABASE_URL runs, is no read-only standby, and has disk space and connections left'
     : `See that ${storeDir} is mounted, writable and not full`
