@@ -89,10 +89,13 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     })
   }
 
-  function alertOf(request: ClientRequest, failure: UpstreamFailure): void {
-    if (failure.kind !== 'misconfigured') return
-    const detail = `${request.route}: ${failure.status}: ${failure.detail}`
-    report.alert({ provider: 'snaptrade', detail })
+  /** Reading R20a: what the caller cannot mend is told to the operator, a 425 too. */
+  function alertOf(request: ClientRequest, status: number, failure: UpstreamFailure): void {
+    if (failure.kind !== 'misconfigured' && failure.kind !== 'preparing') return
+    report.alert({
+      provider: 'snaptrade',
+      detail: `${request.route}: ${status}: ${failure.detail}`,
+    })
   }
 
   async function fetch(request: ClientRequest, user: User, call: CallContext) {
@@ -100,7 +103,7 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     // A deletion is documented as 200, and as queued: 202 and 204 would say the same.
     if (response.status >= 200 && response.status <= 299) return response.body
     const failure = toFailure(response, [user.userSecret, user.userId, options.consumerKey])
-    alertOf(request, failure)
+    alertOf(request, response.status, failure)
     throw fail(failure)
   }
 
@@ -113,7 +116,7 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     const response = await ask(partnerRequest, null, call)
     if (response.status === 200) return { theirTimeMs, failure: null }
     const failure = toOurFault(toFailure(response, secrets))
-    alertOf(partnerRequest, failure)
+    alertOf(partnerRequest, response.status, failure)
     return { theirTimeMs, failure }
   }
 

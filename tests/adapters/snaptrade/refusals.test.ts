@@ -70,10 +70,24 @@ for (const [name, does, wanted] of table) {
     for (const failure of await failuresUnder(harness, does)) {
       assert.deepEqual({ ...failure, ...wanted }, failure)
     }
-    const alerted = 'kind' in wanted && wanted.kind === 'misconfigured'
+    const alerted = 'kind' in wanted && ['misconfigured', 'preparing'].includes(`${wanted.kind}`)
     assert.equal(harness.recorded.alerts.length, alerted ? 2 : 0)
   })
 }
+
+test('R20a: a 425 is told to the operator with its route, an unfinished first sync is not', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator, recorded } = harness
+  const { holdings, account } = aim(emulator.people.healthy)
+  account.positions = []
+  account.holdingsSynced = false
+  assert.equal((await failureOf(adapter.holdings(holdings, call()))).kind, 'preparing')
+  assert.deepEqual(recorded.alerts, [])
+  const body = { detail: 'Populating', code: '3012' }
+  emulator.addFault({ when: isData, does: reply(425, body) })
+  assert.equal((await failureOf(adapter.holdings(holdings, call()))).kind, 'preparing')
+  assert.deepEqual(recorded.alerts, ['/accounts/{id}/positions/all: 425: Populating'])
+})
 
 test('an answer that hangs or drips ends with the timeout', async () => {
   await using harness = await startHarness({ timeoutMs: 150 })

@@ -93,6 +93,23 @@ for (const path of ['/v1/holdings', '/v1/trades']) {
   })
 }
 
+test('R20a: a 425 of the broker is an alert in log and metrics, each time', async () => {
+  const alerts = async () => {
+    const shown = /^tributary_provider_alerts_total\{provider="snaptrade"\} (\d+)$/m
+    return Number(shown.exec(await service.metrics.text())?.[1] ?? 0)
+  }
+  const told = () => service.logLines.filter((line) => line.includes('425: Populating')).length
+  const before = { alerts: await alerts(), told: told() }
+  const body = { detail: 'Populating', code: '3012' }
+  service.sandbox.snaptrade.addFault({ when: isRead, times: 2, does: reply(425, body) })
+  for (let count = 1; count <= 2; count += 1) {
+    const url = `/v1/holdings?connectionId=${broker.connection.id}`
+    assert.equal((await service.get(url, user)).status, 503)
+    assert.equal(await alerts(), before.alerts + count)
+    assert.equal(told(), before.told + count)
+  }
+})
+
 const unready: readonly [string, Partial<BrokerAccount>][] = [
   ['is being populated (425)', { refuses: 'populating' }],
   ['is not supported (501)', { refuses: 'unsupported' }],
