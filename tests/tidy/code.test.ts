@@ -100,7 +100,7 @@ test('files are named in kebab-case for the one thing they hold', () => {
 
 test('only the configuration reads the environment', () => {
   const free = product.filter(
-    (path) => !/^(?:scripts|bench)\/|(?:^src|^cli)\/config\.ts$/.test(path),
+    (path) => !/^(?:scripts|bench|examples)\/|(?:^src|^cli)\/config\.ts$/.test(path),
   )
   const asked = new RegExp(String.raw`process\s*\.\s*${'env'}\b|process\[`)
   assert.deepEqual(findLines(free, asked), [])
