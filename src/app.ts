@@ -111,7 +111,12 @@ export async function openApp(given: AppOptions): Promise<App> {
       const document = () => makeOpenApi({ baseUrl: origins.base, version })
       await fastify.register(docsDoor, { document })
       await fastify.register(mcpDoor, river.agents)
-      await fastify.register(oauthDoor, { oauth: authorization })
+      await fastify.register(oauthDoor, {
+        oauth: authorization,
+        origins: () => origins,
+        isLoopback: config.listener.isLoopback,
+        onRefused: reports.oauth.request,
+      })
       await fastify.register(pagesDoor, {
         ...foundation,
         sessions,
@@ -146,10 +151,9 @@ export async function openApp(given: AppOptions): Promise<App> {
     },
     async close() {
       draining = true
-      await server.drain(drainMs)
+      // The sweeps are new work: they end at once, while requests in flight still have their time.
+      await Promise.all([server.drain(drainMs), sweep.stop(), sessionSweep.stop()])
       await admin.close()
-      await sweep.stop()
-      await sessionSweep.stop()
       river.close()
       await authorization.close()
       await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))

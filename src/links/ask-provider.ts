@@ -12,6 +12,8 @@ export interface Patience {
   /** Of the whole conversation, however many calls it has. */
   readonly timeoutMs: number
   readonly priority: CallContext['priority']
+  /** Ends the conversation before its time: the process is stopping. */
+  readonly stop?: AbortSignal
 }
 
 /** The adapter of a provider. @throws ApiError `provider_not_configured`. */
@@ -31,12 +33,14 @@ export async function askProvider<T>(
   patience: Patience,
   work: (call: CallContext) => Promise<T>,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(patience.timeoutMs)
+  const { timeoutMs, priority, stop } = patience
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const signal = stop === undefined ? timeout : AbortSignal.any([timeout, stop])
   try {
-    return await work({ signal, priority: patience.priority })
+    return await work({ signal, priority })
   } catch (error) {
     if (error instanceof UpstreamError || !signal.aborted) throw error
-    const detail = `no answer within ${patience.timeoutMs} ms`
+    const detail = stop?.aborted ? 'this process is stopping' : `no answer within ${timeoutMs} ms`
     throw new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
   }
 }

@@ -1,9 +1,9 @@
 /**
  * Forgets a person: their keys stop at once, their consents are ended at the providers as far as these answer in time,
- * then everything of theirs is purged. A provider that is away does not keep us from forgetting; it is reported.
+ * then everything of theirs is purged. A provider that is away, or a secret that does not open, does not keep us from
+ * forgetting; it is reported.
  */
-import type { UserId } from '#kernel/ids.ts'
-import type { LoginRow } from '#store/port.ts'
+import type { LoginId, UserId } from '#kernel/ids.ts'
 import type { ActionDeps } from './deps.ts'
 import { endConsent } from './end-consent.ts'
 
@@ -18,9 +18,9 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
       if (key.revokedAt === null) await store.keys.revoke(key.id, clock.now())
     }
     return deps.turns.take(id, async () => {
-      const logins = await store.logins.list(id)
+      const logins = await store.logins.listIds(id)
       for (const login of logins) {
-        for (const row of await store.connections.listByLogin(login.id)) {
+        for (const row of await store.connections.listByLogin(login)) {
           await store.connections.setStatus(row.id, 'deleting')
         }
       }
@@ -31,12 +31,12 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
   }
 }
 
-async function endLogin(deps: ActionDeps, login: LoginRow, deadline: number): Promise<void> {
-  const rows = await deps.store.connections.listByLogin(login.id)
+async function endLogin(deps: ActionDeps, login: LoginId, deadline: number): Promise<void> {
+  const rows = await deps.store.connections.listByLogin(login)
   for (const [index, row] of rows.entries()) {
     const last = index === rows.length - 1
     const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
-    const end = await endConsent(deps, { login, row, last }, { timeoutMs, priority: 'user' })
+    const end = await endConsent(deps, { row, last }, { timeoutMs, priority: 'user' })
     deps.report.deletion({
       provider: row.provider,
       connectionId: row.id,

@@ -13,8 +13,8 @@ import type { Turns } from './turns.ts'
 export interface LinksReport {
   /**
    * One attempt to end a consent and purge its connection. `pending`: the provider did not let go of it; the
-   * connection stays `deleting` and is tried again. `abandoned`: its user is forgotten all the same, so a consent may
-   * live on at the provider.
+   * connection stays `deleting` and is tried again. `abandoned`: our rows are purged all the same, because their user
+   * is forgotten or the secret of the login does not open, so a consent may live on at the provider.
    */
   deletion(event: {
     readonly provider: Provider

@@ -1,15 +1,20 @@
 /**
  * The background sweep over connections that wait for their provider to end a consent. It runs at the start and every
- * few minutes, one connection after another, and leaves a provider alone for the rest of a sweep once it is away.
+ * few minutes, one connection after another, and leaves a provider alone for the rest of a sweep once it is away. Each
+ * sweep goes on where the one before it ended, so that many that are stuck do not keep the others waiting.
  */
 import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { ConnectionRow, Store } from '#store/port.ts'
 import type { ActionDeps } from './deps.ts'
 import type { EndOfConsent } from './end-consent.ts'
 import { purgeConnection } from './remove-connection.ts'
 
-export type FinishDeletions = () => Promise<{ readonly done: number; readonly pending: number }>
+/** Aborting `stop` ends the call to a provider that is under way, and no other is begun. `done`: purged here. */
+export type FinishDeletions = (
+  stop?: AbortSignal,
+) => Promise<{ readonly done: number; readonly pending: number }>
 
 /** Per sweep; what is left waits for the next one. */
 const maxPerSweep = 500
@@ -18,27 +23,31 @@ const defaultEveryMs = 5 * 60_000
 /** Makes the sweep; a second one that is begun while one runs joins it. */
 export function makeFinishDeletions(deps: ActionDeps): FinishDeletions {
   let running: ReturnType<FinishDeletions> | null = null
+  /** The last one that was looked at. */
+  let reached: ConnectionId | null = null
 
-  async function sweep() {
+  async function sweep(stop: AbortSignal) {
     const away = new Set<Provider>()
     let done = 0
     let pending = 0
-    for (const row of await listDeleting(deps.store)) {
+    for (const row of await listRound(deps.store, reached)) {
+      if (stop.aborted) break
+      reached = row.id
       if (away.has(row.provider)) {
         pending += 1
         continue
       }
-      const patience = { timeoutMs: deps.timeoutMs, priority: 'background' } as const
+      const patience = { timeoutMs: deps.timeoutMs, priority: 'background', stop } as const
       const end = await purgeConnection(deps, row, patience)
-      if (end.kind === 'ended') done += 1
-      else pending += 1
+      if (end.kind === 'pending') pending += 1
+      else done += 1
       if (isAway(end)) away.add(row.provider)
     }
     return { done, pending }
   }
 
-  return () => {
-    running ??= sweep().finally(() => {
+  return (stop = new AbortController().signal) => {
+    running ??= sweep(stop).finally(() => {
       running = null
     })
     return running
@@ -47,7 +56,7 @@ export function makeFinishDeletions(deps: ActionDeps): FinishDeletions {
 
 /** Whether the next connection of the same provider would fare no better. */
 function isAway(end: EndOfConsent): boolean {
-  if (end.kind === 'ended') return false
+  if (end.kind !== 'pending') return false
   const kind = end.failure
   switch (kind) {
     case null:
@@ -66,20 +75,21 @@ function isAway(end: EndOfConsent): boolean {
   }
 }
 
-async function listDeleting(store: Store): Promise<readonly ConnectionRow[]> {
-  const waiting: ConnectionRow[] = []
-  for (const user of await store.users.list()) {
-    for (const login of await store.logins.list(user.id)) {
-      const rows = await store.connections.listByLogin(login.id)
-      waiting.push(...rows.filter((row) => row.status === 'deleting'))
-      if (waiting.length >= maxPerSweep) return waiting.slice(0, maxPerSweep)
-    }
-  }
-  return waiting
+/** Those behind `reached` first, then from the front up to it: a round that ends where it began. */
+async function listRound(
+  store: Store,
+  reached: ConnectionId | null,
+): Promise<readonly ConnectionRow[]> {
+  const { connections } = store
+  const behind = await connections.listDeleting({ after: reached, limit: maxPerSweep })
+  const room = maxPerSweep - behind.length
+  if (reached === null || room === 0) return behind
+  const front = await connections.listDeleting({ after: null, limit: room })
+  return [...behind, ...front.filter((row) => row.id <= reached)]
 }
 
 export interface DeletionSweep {
-  /** No further sweep; resolves when the one under way has ended. */
+  /** No further sweep; the one under way ends with the call that it is in, which is aborted. */
   stop(): Promise<void>
 }
 
@@ -88,9 +98,12 @@ export function startDeletionSweep(
   finishDeletions: FinishDeletions,
   options: { readonly report: ActionDeps['report']; readonly everyMs?: number },
 ): DeletionSweep {
+  const stopping = new AbortController()
   let current: Promise<unknown> = Promise.resolve()
   const run = () => {
-    current = finishDeletions().catch((error: unknown) => options.report.sweepFailed(error))
+    current = finishDeletions(stopping.signal).catch((error: unknown) =>
+      options.report.sweepFailed(error),
+    )
   }
   run()
   const timer = setInterval(run, options.everyMs ?? defaultEveryMs)
@@ -98,6 +111,7 @@ export function startDeletionSweep(
   return {
     async stop() {
       clearInterval(timer)
+      stopping.abort()
       await current
     },
   }

@@ -26,6 +26,8 @@ export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
   }
 }
 
+const outcomes = { ended: 'done', pending: 'pending', abandoned: 'abandoned' } as const
+
 /** Ends the consent of a `deleting` connection and purges it, its login too when nothing else stands on it. */
 export function purgeConnection(
   deps: ActionDeps,
@@ -34,10 +36,10 @@ export function purgeConnection(
 ): Promise<EndOfConsent> {
   return deps.turns.take(row.userId, async () => {
     const { store, report } = deps
-    const login = await store.logins.get(row.loginId)
+    const all = await store.connections.listByLogin(row.loginId)
+    const others = all.filter(({ id }) => id !== row.id)
     // Somebody else finished it while we waited for our turn.
-    if (login === null) return { kind: 'ended' }
-    const others = (await store.connections.listByLogin(login.id)).filter(({ id }) => id !== row.id)
+    if (others.length === all.length) return { kind: 'ended' }
     // Linked anew since: the consent has a new owner, and only our old row goes.
     const adopted = others.some(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
@@ -45,15 +47,17 @@ export function purgeConnection(
     const last = others.length === 0
     const end: EndOfConsent = adopted
       ? { kind: 'ended' }
-      : await endConsent(deps, { login, row, last }, patience)
-    const { provider, id: connectionId } = row
-    if (end.kind === 'pending') {
-      report.deletion({ provider, connectionId, outcome: 'pending', detail: end.detail })
-      return end
+      : await endConsent(deps, { row, last }, patience)
+    if (end.kind !== 'pending') {
+      await store.connections.delete(row.id)
+      if (last) await store.logins.delete(row.loginId)
     }
-    await store.connections.delete(row.id)
-    if (last) await store.logins.delete(login.id)
-    report.deletion({ provider, connectionId, outcome: 'done', detail: '' })
+    report.deletion({
+      provider: row.provider,
+      connectionId: row.id,
+      outcome: outcomes[end.kind],
+      detail: end.kind === 'ended' ? '' : end.detail,
+    })
     return end
   })
 }

@@ -7,7 +7,7 @@ export interface SessionSweep {
 }
 
 const defaultEveryMs = 60 * 60_000
-/** Batches of 500 in one sweep; what is left waits for the next. */
+/** Batches in one sweep, each bounded by the store; what is left waits for the next. */
 const maxBatches = 100
 
 /** Sweeps now and every `everyMs` (an hour). A sweep that fails is reported, and the next one comes. */

@@ -235,3 +235,101 @@ test('404 and nothing else for the connection of a person who is gone', async (t
   assert.equal(answer.status, 404)
   assert.equal(errorOf(answer).code, 'connection_not_found')
 })
+
+/** The row was moved, or its bytes changed: whatever key is listed, they open no more. */
+const damageSecrets = (world: World, userId: string) =>
+  world.tamper(`update logins set secret = zeroblob(64) where user_id = '${userId}'`)
+
+test('a login secret that does not open stops neither the sweep nor the deletions behind it', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade', 'akahu'] })
+  const damaged = await world.addUser('a@b.example')
+  const sound = await world.addUser('c@d.example')
+  const lost = await link(world, damaged, snaptrade)
+  const rows = [...lost, ...(await link(world, sound, akahu))]
+  for (const row of rows) await world.store.connections.setStatus(row.id, 'deleting')
+  await damageSecrets(world, damaged)
+  assert.deepEqual(await world.links.finishDeletions(), { done: 6, pending: 0 })
+  for (const row of rows) {
+    const isLost = lost.some(({ id }) => id === row.id)
+    const told = only(world.deletions, ({ connectionId }) => connectionId === row.id)
+    assert.equal(told.outcome, isLost ? 'abandoned' : 'done')
+    assert.equal(told.detail, isLost ? 'the secret of its login does not open' : '')
+    assert.equal(await world.store.connections.find(row.id), null)
+  }
+  assert.equal(need(world, 'akahu').people.healthy.userToken, null)
+  assert.deepEqual(await world.store.logins.listIds(damaged as UserId), [])
+})
+
+test('a person whose login secret does not open is forgotten, and the consents given up are reported', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade', 'fiskil'] })
+  const id = await world.addUser('a@b.example')
+  await link(world, id, snaptrade)
+  await link(world, id, fiskil)
+  await damageSecrets(world, id)
+  assert.equal((await world.ask('DELETE', `/admin/users/${id}`)).status, 204)
+  assert.equal((await world.ask('GET', `/admin/users/${id}`)).status, 404)
+  const outcomes = world.deletions.map((one) => `${one.provider} ${one.outcome}`).sort()
+  assert.deepEqual(outcomes, [
+    ...Array(2).fill('fiskil abandoned'),
+    ...Array(2).fill('snaptrade abandoned'),
+  ])
+})
+
+test('204: a connection whose login secret does not open is removed, the other of its login stays', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const id = await world.addUser('a@b.example')
+  const [first, second] = await link(world, id, snaptrade)
+  await damageSecrets(world, id)
+  assert.equal(await remove(world, first?.id ?? ''), 204)
+  assert.equal(world.deletions.at(-1)?.outcome, 'abandoned')
+  const left = await world.store.connections.list(id as UserId)
+  assert.deepEqual(
+    left.map((row) => row.id),
+    [second?.id],
+  )
+})
+
+test('told to stop, the sweep gives up the call it is in and makes no other', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu', 'snaptrade'], timeoutMs: 60_000 })
+  const id = await world.addUser('a@b.example')
+  const rows = [...(await link(world, id, akahu)), ...(await link(world, id, snaptrade))]
+  for (const row of rows) await world.store.connections.setStatus(row.id, 'deleting')
+  const emulators = [need(world, 'akahu'), need(world, 'snaptrade')]
+  for (const emulator of emulators) emulator.addFault({ does: { kind: 'hang' } })
+  const countCalls = () => emulators.reduce((sum, { requests }) => sum + requests.length, 0)
+  const before = countCalls()
+  const sweep = startDeletionSweep(world.links.finishDeletions, {
+    report: { deletion: () => {}, sweepFailed: (error) => assert.fail(String(error)) },
+  })
+  while (countCalls() === before) await new Promise((resolve) => setTimeout(resolve, 5))
+  const from = performance.now()
+  await sweep.stop()
+  assert.ok(performance.now() - from < 1000, 'stopping waits for nobody')
+  assert.equal(countCalls(), before + 1)
+  const told = world.deletions.map(({ outcome, detail }) => `${outcome}: ${detail}`)
+  assert.deepEqual(told, ['pending: this process is stopping'])
+  for (const row of rows)
+    assert.equal((await world.store.connections.find(row.id))?.status, 'deleting')
+})
+
+test('five hundred deletions that are stuck keep no other waiting for more than a sweep', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil', 'snaptrade'] })
+  const id = await world.addUser('a@b.example')
+  const [stuck] = await link(world, id, fiskil)
+  const [waiting] = await link(world, id, snaptrade)
+  assert.ok(stuck !== undefined && waiting !== undefined)
+  // Their ids come before any that is drawn by lot, and the sweep goes by ids.
+  const ids = Array.from(
+    { length: 500 },
+    (_, index) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+  )
+  await world.tamper(`insert into connections select value, user_id, login_id, provider, upstream_id,
+    institution_id, institution_name, institution_logo, 'deleting', last_refreshed_at, created_at
+    from connections, json_each('${JSON.stringify(ids)}') where connections.id = '${stuck.id}'`)
+  await world.store.connections.setStatus(waiting.id, 'deleting')
+  await world.store.connections.setStatus(stuck.id, 'deleting')
+  need(world, 'fiskil').addFault(down)
+  assert.deepEqual(await world.links.finishDeletions(), { done: 0, pending: 500 })
+  assert.deepEqual(await world.links.finishDeletions(), { done: 1, pending: 499 })
+  assert.equal(await world.store.connections.find(waiting.id), null)
+})

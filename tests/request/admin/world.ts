@@ -68,6 +68,8 @@ export interface World extends Emulators {
   readonly logged: string[]
   readonly metrics: Registry
   readonly readiness: { draining: boolean; broken: Map<string, () => Promise<void>> }
+  /** Statements behind the store's back, while it is open and idle. */
+  tamper(sql: string): Promise<void>
   /** Everything that lies on the disk for the store. */
   readDisk(): Promise<Buffer>
   /** The audit, oldest first. Closes the store: the last thing a test does with it. */
@@ -181,6 +183,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     logged,
     metrics,
     readiness,
+    tamper: (sql) => place.tamper(sql),
     readDisk: () => place.readAll(),
     async readAudit() {
       await store.close()
