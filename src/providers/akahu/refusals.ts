@@ -4,6 +4,7 @@
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { defaultRetryAfterSeconds, readRetryAfter } from '../retry-after.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 /** Whose endpoint was asked: the user's, one account of theirs, or the app's own. */
@@ -12,8 +13,6 @@ export type Audience = 'user' | 'account' | 'app'
 const maxDetailLength = 300
 /** Longer error bodies are web pages of something in between, not Akahu's sentence. */
 const maxErrorBytes = 65_536
-/** Reading R20: when the provider names no time. */
-const defaultRetryAfterSeconds = 30
 
 /** The failure that a status stands for. `secrets` are removed from the detail wherever they occur. */
 export function toFailure(
@@ -24,8 +23,8 @@ export function toFailure(
   const { status } = response
   const detail = readDetail(response, context.secrets)
   if (status === 429) {
-    const retryAfterSeconds = readRetryAfter(response.headers['retry-after'], context.nowMs)
-    return { kind: 'throttled', retryAfterSeconds, detail }
+    const wait = readRetryAfter(response.headers, context.nowMs)
+    return { kind: 'throttled', retryAfterSeconds: wait ?? defaultRetryAfterSeconds, detail }
   }
   if (status >= 500) return { kind: 'unavailable', status, detail }
   // Below 400 stand redirects, which are never followed: no answer of this API.
@@ -75,12 +74,4 @@ function readMessage(body: Uint8Array): string | null {
     // An error page that is no JSON has no sentence for us; the status says enough.
     return null
   }
-}
-
-/** Seconds of a `Retry-After` header in either of its forms (RFC 9110 §10.2.3), else 30. */
-export function readRetryAfter(header: string | string[] | undefined, nowMs: number): number {
-  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  const at = /^[A-Za-z]{3},/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(at) ? defaultRetryAfterSeconds : Math.max(0, Math.ceil((at - nowMs) / 1000))
 }

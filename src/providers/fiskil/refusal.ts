@@ -4,14 +4,13 @@
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { defaultRetryAfterSeconds, readRetryAfter } from '../retry-after.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 const maxDetail = 300
 const maxErrorBody = 65_536
 /** Sentences are cut before the patterns run over them, since some of these take quadratic time. */
 const maxCleaned = 2000
-const defaultRetryAfterSeconds = 30
-const maxRetryAfterSeconds = 86_400
 
 /** The cause of an UpstreamError that an error body of Fiskil explains: `code` is its `name`. */
 class FiskilRefusal extends Error {
@@ -70,23 +69,13 @@ export function toRefusal(
 function toFailure(response: UpstreamResponse, detail: string, nowMs: number): UpstreamFailure {
   const { status } = response
   if (status === 429) {
-    const retryAfterSeconds = readRetryAfter(response.headers['retry-after'], nowMs)
+    const retryAfterSeconds = readRetryAfter(response.headers, nowMs) ?? defaultRetryAfterSeconds
     return { kind: 'throttled', retryAfterSeconds, detail }
   }
   // 401 here is the second one, after a fresh token; 410 is a retired endpoint: neither is the caller's (R20a).
   if (status === 401 || status === 410) return { kind: 'misconfigured', status, detail }
   if (status >= 400 && status < 500) return { kind: 'rejected', status, detail }
   return { kind: 'unavailable', status, detail }
-}
-
-/** Seconds to wait by `Retry-After` (a count or an HTTP date, RFC 9110 §10.2.3), at least 1; 30 when unsaid. */
-function readRetryAfter(header: string | string[] | undefined, nowMs: number): number {
-  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
-  const seconds = /^\d{1,9}$/.test(text)
-    ? Number(text)
-    : Math.ceil((Date.parse(text) - nowMs) / 1000)
-  if (Number.isNaN(seconds)) return defaultRetryAfterSeconds
-  return Math.min(Math.max(seconds, 1), maxRetryAfterSeconds)
 }
 
 /** Fiskil's `name` and `message`; empty texts when the body is not theirs (a proxy's HTML page, nothing at all). */

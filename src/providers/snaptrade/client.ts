@@ -102,7 +102,8 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     const response = await ask(request, user, call)
     // A deletion is documented as 200, and as queued: 202 and 204 would say the same.
     if (response.status >= 200 && response.status <= 299) return response.body
-    const failure = toFailure(response, [user.userSecret, user.userId, options.consumerKey])
+    const secrets = [user.userSecret, user.userId, options.consumerKey]
+    const failure = toFailure(response, { nowMs: clock.now(), secrets })
     alertOf(request, response.status, failure)
     throw fail(failure)
   }
@@ -111,11 +112,11 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     await passThrottle(options.throttle, call)
     const status = await upstream.send({ method: 'GET', route: '/', target: '/' }, call)
     const theirTimeMs = readTime(status)
-    const secrets = [options.consumerKey]
-    if (status.status !== 200) return { theirTimeMs, failure: toFailure(status, secrets) }
+    const context = { nowMs: clock.now(), secrets: [options.consumerKey] }
+    if (status.status !== 200) return { theirTimeMs, failure: toFailure(status, context) }
     const response = await ask(partnerRequest, null, call)
     if (response.status === 200) return { theirTimeMs, failure: null }
-    const failure = toOurFault(toFailure(response, secrets))
+    const failure = toOurFault(toFailure(response, context))
     alertOf(partnerRequest, response.status, failure)
     return { theirTimeMs, failure }
   }

@@ -7,9 +7,12 @@ import { test } from 'node:test'
 import type { UpstreamFailure } from '../failure.ts'
 import { cleanDetail, toFailure } from './failures.ts'
 
+const nowMs = Date.parse('2026-11-20T03:00:00Z')
+
 function failureOf(status: number, body: unknown, headers: Record<string, string> = {}) {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  return toFailure({ status, headers, body: bytes }, ['s3cret-of-user', 'user-1'])
+  const secrets = ['s3cret-of-user', 'user-1']
+  return toFailure({ status, headers, body: bytes }, { nowMs, secrets })
 }
 
 const rows: readonly [string, number, unknown, UpstreamFailure['kind']][] = [
@@ -45,6 +48,9 @@ test('R20: a 429 waits as long as the window says, else 30 seconds', () => {
   }
   assert.equal(wait({ 'x-ratelimit-reset': '7' }), 7)
   assert.equal(wait({ 'retry-after': '12', 'x-ratelimit-reset': '7' }), 12)
+  assert.equal(wait({ 'retry-after': '7200', 'x-ratelimit-reset': '7' }), 7200)
+  assert.equal(wait({ 'retry-after': 'Fri, 20 Nov 2026 03:01:30 GMT' }), 90)
+  assert.equal(wait({ 'retry-after': 'soon', 'x-ratelimit-reset': '7' }), 7)
   assert.equal(wait({}), 30)
   assert.equal(wait({ 'x-ratelimit-reset': '0' }), 1)
   assert.equal(wait({ 'x-ratelimit-reset': '1781222400' }), 30)

@@ -5,11 +5,10 @@
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { defaultRetryAfterSeconds, maxRetryAfterSeconds, readRetryAfter } from '../retry-after.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 const maxDetail = 300
-const fallbackRetrySeconds = 30
-const maxRetrySeconds = 3_600
 
 /**
  * The failure that an answer means. `secrets` are cut out of the provider's sentence wherever
@@ -17,14 +16,15 @@ const maxRetrySeconds = 3_600
  * consent is gone.
  */
 export function toFailure(
-  response: Pick<UpstreamResponse, 'status' | 'headers' | 'body'>,
-  secrets: readonly string[],
+  response: UpstreamResponse,
+  { nowMs, secrets }: { readonly nowMs: number; readonly secrets: readonly string[] },
 ): UpstreamFailure {
-  const { status } = response
+  const { status, headers } = response
   const { text, code } = readError(response.body)
   const detail = cleanDetail(text ?? `SnapTrade answered ${status}`, secrets)
   if (status === 429) {
-    return { kind: 'throttled', retryAfterSeconds: retryAfter(response.headers), detail }
+    const wait = readRetryAfter(headers, nowMs) ?? readReset(headers)
+    return { kind: 'throttled', retryAfterSeconds: wait ?? defaultRetryAfterSeconds, detail }
   }
   if (status === 425) return { kind: 'preparing', detail }
   if (status === 410) return { kind: 'misconfigured', status, detail }
@@ -36,7 +36,7 @@ export function toFailure(
   }
   if (status >= 400 && status < 500) return { kind: 'rejected', status, detail }
   if (status >= 500) {
-    return { kind: 'unavailable', status, detail: withRequestId(detail, response.headers) }
+    return { kind: 'unavailable', status, detail: withRequestId(detail, headers) }
   }
   // Redirects are not followed and no other success has a body we could read.
   return { kind: 'malformed', detail: `an answer with status ${status}` }
@@ -97,17 +97,14 @@ export function cleanDetail(text: string, secrets: readonly string[]): string {
 type Headers = UpstreamResponse['headers']
 
 /**
- * `Retry-After` if there ever is one, else SnapTrade's own seconds until the window resets, else
- * 30.
+ * SnapTrade sends no `Retry-After` so far, but the seconds until its window resets (provider page
+ * §4). Null when it tells none; a number beyond any wait would be a moment, which it must not be.
  */
-function retryAfter(headers: Headers): number {
-  for (const name of ['retry-after', 'x-ratelimit-reset']) {
-    const value = headers[name]
-    if (typeof value !== 'string' || !/^\d{1,9}$/.test(value)) continue
-    const seconds = Number(value)
-    if (seconds <= maxRetrySeconds) return Math.max(1, seconds)
-  }
-  return fallbackRetrySeconds
+function readReset(headers: Headers): number | null {
+  const value = headers['x-ratelimit-reset']
+  if (typeof value !== 'string' || !/^\d+$/.test(value)) return null
+  const seconds = Number(value)
+  return seconds > maxRetryAfterSeconds ? null : Math.max(1, seconds)
 }
 
 function withRequestId(detail: string, headers: Headers): string {
