@@ -84,14 +84,15 @@ export function makeEdge(deps: EdgeDeps) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     const [path = ''] = (request.url ?? '').split('?')
     const document = documents().get(path)
-    observeEnd(deps, endpointOf(request, path), response)
+    observeEnd(deps, toEndpoint(request.method, path), response)
     if (request.method === 'OPTIONS') answerPreflight(response, document !== undefined)
     else if (document !== undefined) answerDocument(response, document)
     else answerByEngine(deps, path, request, response)
   }
 }
 
-function endpointOf({ method }: IncomingMessage, path: string): OAuthEvent['endpoint'] {
+/** What a request of one of the routes is called in reports. */
+export function toEndpoint(method: string | undefined, path: string): OAuthEvent['endpoint'] {
   if (method === 'OPTIONS') return 'preflight'
   switch (path) {
     case paths.token:

@@ -13,12 +13,12 @@ import type { IdentifyAgent } from '#gate/identify-agent.ts'
 import { type Reservation, settleUnidentified, type Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import { ClientGone, type IsTrustedProxy, makeClients } from '../client.ts'
+import { makeOwnNames, type PublicOrigins } from '../own-names.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
 import { readBody } from './body.ts'
 import { type McpEvent, makeCallTool } from './call-tool.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 import { type Messages, parseMessages, RpcError } from './messages.ts'
-import { makeNameCheck, type PublicNames } from './names.ts'
 import { makeProtocol } from './protocol.ts'
 import { makeMcpWriter } from './reply.ts'
 
@@ -29,7 +29,7 @@ export interface McpLaneOptions {
   readonly clock: Clock
   readonly isTrustedProxy: IsTrustedProxy
   /** The public origins; asked late, since they are known once the server listens. */
-  readonly origins: () => PublicNames
+  readonly origins: () => PublicOrigins
   readonly isLoopback: boolean
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
@@ -56,7 +56,7 @@ const buckets: ReadonlyMap<string, Bucket> = new Map<OperationName, Bucket>(
 export function makeMcpLane(options: McpLaneOptions): McpLane {
   const { gate, throttle } = options
   const clientOf = makeClients(options.isTrustedProxy)
-  const hasOurName = makeNameCheck(options)
+  const names = makeOwnNames(options)
   const writer = makeMcpWriter(options.clock, () => options.origins().mcp)
   const protocol = makeProtocol({
     version: options.version,
@@ -64,11 +64,17 @@ export function makeMcpLane(options: McpLaneOptions): McpLane {
     url: () => `${options.origins().mcp}/mcp`,
   })
 
+  /** By a name of ours, and from a page of ours where it comes from a page. */
+  function isAskedByName(request: IncomingMessage): boolean {
+    const { origin } = request.headers
+    return names.isOwnHost(request) && (origin === undefined || names.isOwnName(origin))
+  }
+
   async function judge(request: IncomingMessage, exchange: Exchange): Promise<Response> {
     const { authorization, visitor } = clientOf(request)
 
     // 1 The name we are called by, 2 the method: they consume nothing.
-    const problem = !hasOurName(request)
+    const problem = !isAskedByName(request)
       ? 'foreign_host'
       : request.method !== 'POST'
         ? 'method_not_allowed'

@@ -6,8 +6,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formTokenOf, isFormToken, type Session, type Sessions } from '#auth/accounts/sessions.ts'
 import type { Store, UserRow } from '#store/port.ts'
+import type { OwnNames } from '../own-names.ts'
 import type { Cookies } from './cookies.ts'
-import type { OwnNames } from './own-names.ts'
 
 export interface Visit {
   readonly session: Session | null

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Service, startService } from '#tests/support/service.ts'
-import { loopback, makePkce, register, send, sendForm, toParams } from './dance.ts'
+import { loopback, makePkce, type Reply, register, send, sendForm, toParams } from './dance.ts'
 
 const resourcePath = '/.well-known/oauth-protected-resource'
 const aliasPath = `${resourcePath}/mcp`
@@ -112,9 +112,54 @@ test('R4: other methods and paths belong to nobody', async () => {
   }
 })
 
-test('nobody’s Host, Origin or forwarding header comes back in anything', async () => {
+/** Every endpoint and document, asked under this name. */
+async function askAll(host: string): Promise<readonly Reply[]> {
+  const headers = { host }
+  const replies = documents.map((path) => send(listener() + path, { headers }))
+  const preflights = [...documents, '/register', '/token', '/revoke'].map((path) =>
+    send(listener() + path, { method: 'OPTIONS', headers }),
+  )
+  const posts = ['/token', '/revoke'].map((path) => sendForm(listener() + path, {}, headers))
+  return Promise.all([
+    ...replies,
+    ...preflights,
+    ...posts,
+    register(at(), { redirect_uris: [loopback] }, headers),
+    send(`${listener()}/authorize?client_id=x`, { headers }),
+    send(`${listener()}/authorize/some-uid`, { headers }),
+  ])
+}
+
+test('under a foreign name nothing is answered, as on /mcp, and it is told in the log', async () => {
+  for (const host of ['evil.test', 'auth.example.test.evil.test', '10.0.0.7:3000']) {
+    const told = service.logLines.length
+    for (const { status, body, text, headers } of await askAll(host)) {
+      assert.equal(status, 403, text)
+      assert.match(body.error.message, /does not answer to that Host/)
+      assert.equal(headers['cache-control'], 'no-store')
+      assert.ok(!`${text}${JSON.stringify(headers)}`.includes(host))
+    }
+    const lines = service.logLines.slice(told).filter((line) => line.includes('"status":403'))
+    assert.equal(lines.length, 14, 'one line each')
+  }
+})
+
+test('R2: the names of all three origins and the listener’s own on loopback are answered', async () => {
+  const { port } = new URL(listener())
+  for (const host of [
+    'auth.example.test',
+    'AUTH.example.test:443',
+    'mcp.example.test',
+    `localhost:${port}`,
+    `127.0.0.1:${port}`,
+    `[::1]:${port}`,
+  ]) {
+    for (const { status, text } of await askAll(host)) assert.notEqual(status, 403, text)
+  }
+})
+
+test('nobody’s Origin or forwarding header comes back in anything', async () => {
   const spoofed = {
-    host: 'evil.test',
     origin: 'https://evil.test',
     forwarded: 'host=evil.test;proto=gopher',
     'x-forwarded-host': 'evil.test',

@@ -80,7 +80,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
   })
   const app = Fastify({ exposeHeadRoutes: false, forceCloseConnections: true })
-  await app.register(oauthDoor, { oauth })
+  await app.register(oauthDoor, {
+    oauth,
+    origins: () => origins,
+    isLoopback: true,
+    onRefused: (event) => events.push(event),
+  })
   addConsentPage(app, oauth, clock)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   if (options.origins === undefined) origins = { base: url, mcp: url, auth: url }
