@@ -105,7 +105,11 @@ export async function checkEmptyAccount(
     await checkConnection(question)
     throw loseAccount()
   }
-  assertSynced(account, what)
+  if (!isSynced(account, what)) {
+    // A connection that broke before its first sync never gets there: waiting would not mend it.
+    await checkConnection(question)
+    throw fail({ kind: 'preparing', detail: `the first sync of ${what} has not finished` })
+  }
   if (what === 'holdings' && account.sync_status?.holdings?.holdings_unavailable === true) {
     const detail = 'the brokerage does not share the holdings of this account, ask for others'
     throw fail({ kind: 'rejected', status: 422, detail })
@@ -116,12 +120,7 @@ async function listAccounts({ client, user, call }: Question): Promise<readonly 
   return client.fetchParsed(WireAccounts, { route: '/accounts' }, user, call)
 }
 
-function assertSynced(account: WireAccount, what: 'holdings' | 'transactions'): void {
-  if (isSynced(account, what)) return
-  throw fail({ kind: 'preparing', detail: `the first sync of ${what} has not finished` })
-}
-
-/** What does not tell whether its first sync is over has none. */
+/** An account that does not tell of its first sync has nothing to wait for. */
 function isSynced(account: WireAccount, what: 'holdings' | 'transactions'): boolean {
   return account.sync_status?.[what]?.initial_sync_completed !== false
 }

@@ -99,6 +99,20 @@ test('R20b: an empty answer of a disabled connection is not believed', async () 
   assert.equal((await service.app.store.connections.find(own.connection.id))?.status, 'invalidated')
 })
 
+test('R20b: a connection that broke before its first sync is to be reconnected, not waited for', async () => {
+  const own = await linkBroker(service, user, [
+    { holdingsSynced: false, transactionsSynced: false },
+  ])
+  const read = (path: string) => service.get(`${path}?connectionId=${own.connection.id}`, user)
+  assert.equal((await read('/v1/holdings')).status, 503)
+  for (const connection of own.person.connections) connection.disabled = true
+  for (const path of ['/v1/holdings', '/v1/trades']) {
+    const answer = await read(path)
+    assert.equal(answer.status, 400, answer.text)
+    assert.match(answer.body.error.message, /consent withdrawn, reconnect$/)
+  }
+})
+
 test('R20b: invalidated and pending_mfa are asked, the login may be mended', async () => {
   const own = await linkBroker(service, user, [{ positions: [position()] }])
   for (const status of ['invalidated', 'pending_mfa'] as const) {
