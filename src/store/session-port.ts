@@ -21,8 +21,6 @@ export interface SessionStore {
     readonly at: number
   }): Promise<SessionRow>
   find(hash: Uint8Array): Promise<SessionRow | null>
-  /** Newest first. */
-  list(userId: UserId): Promise<readonly SessionRow[]>
   /** Only ever forward in time. */
   touch(id: SessionId, at: number): Promise<void>
   /** False when it is not this user's. */

@@ -31,8 +31,6 @@ export interface Sessions {
   /** The session of a cookie; null when it is unknown or has ended. */
   find(token: string | null): Promise<Session | null>
   end(session: Session): Promise<void>
-  endAll(userId: UserId): Promise<void>
-  list(userId: UserId): Promise<readonly SessionRow[]>
   /** Deletes ended ones, a bounded number at once; tells how many. */
   sweep(): Promise<number>
 }
@@ -69,8 +67,6 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
     async end(session) {
       await store.sessions.delete(session.userId, session.id)
     },
-    endAll: (userId) => store.sessions.deleteAll(userId),
-    list: (userId) => store.sessions.list(userId),
     sweep() {
       const now = clock.now()
       return store.sessions.sweep({ seenBefore: now - idleMs, createdBefore: now - absoluteMs })

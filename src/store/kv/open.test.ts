@@ -24,6 +24,14 @@ test('a URL that is none of Redis is refused without being shown', async () => {
   }
 })
 
+test('without a Redis the log says that everything is kept in this process', async () => {
+  const lines: string[] = []
+  const log = { info: (_fields: object, message: string) => void lines.push(message), warn() {} }
+  const kv = await openKv({ ...options, log })
+  assert.match(lines.join(), /limits, breakers and cached answers are kept in this process alone/)
+  await kv.close()
+})
+
 test('a cache key of another size is refused', async () => {
   const cacheKey = new Uint8Array(31)
   await assert.rejects(openKv({ ...options, redisUrl: 'redis://127.0.0.1', cacheKey }), /32 bytes/)

@@ -23,7 +23,11 @@ export interface KvOptions extends MemoryKvOptions {
  * and uses it as soon as it is there. Rejects for a URL of another scheme and a `cacheKey` that has not 32 bytes.
  */
 export async function openKv(options: KvOptions): Promise<Kv> {
-  if (options.redisUrl === null) return openMemoryKv(options)
+  if (options.redisUrl === null) {
+    const message = 'limits, breakers and cached answers are kept in this process alone'
+    options.log?.info({ redisUrl: null }, message)
+    return openMemoryKv(options)
+  }
   // Loaded only where it is used: it costs memory, time, and once what `quickenStrings` mends.
   const { openRedisKv } = await import('./redis.ts')
   quickenStrings()

@@ -41,14 +41,6 @@ export function makeSessionStore(db: Db): SessionStore {
         .executeTakeFirst()
       return row ?? null
     },
-    list: (userId) =>
-      db
-        .selectFrom('sessions')
-        .select(columns)
-        .where('user_id', '=', userId)
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .execute(),
     async touch(id, at) {
       await db
         .updateTable('sessions')
