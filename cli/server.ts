@@ -103,7 +103,9 @@ export async function callServer(server: Server, call: Call): Promise<unknown> {
   if (response.ok && text === '') return null
   const answer = parse(text)
   if (response.ok && answer !== undefined) return answer
-  if (isEnvelope(answer)) throw new Refusal(withRequestId(answer, response))
+  // The public listener answers unknown paths with the envelope too, but says what its cache did.
+  const isPublic = response.headers.has('x-cache')
+  if (isEnvelope(answer) && !isPublic) throw new Refusal(withRequestId(answer, response))
   throw refusal(`${server.url} answered ${response.status}, but not as the admin API does`, [
     'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one',
   ])

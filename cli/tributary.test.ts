@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { isKeyShaped } from '#auth/keys.ts'
 import { akahu, fiskil, snaptrade } from '#tests/request/admin/credentials.ts'
 import { adminToken, makeWorld, type WorldOptions } from '#tests/request/admin/world.ts'
+import { startService } from '#tests/support/service.ts'
 import { commands } from './commands.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -219,6 +220,20 @@ test('exit 1: a wrong token, no server, a server that is something else: one cle
   })
   assert.match(nonsense.err, /ADMIN_URL should be an http or https URL, not "nonsense"/)
   assert.ok(url.startsWith('http://127.0.0.1:'))
+})
+
+test('exit 1: pointed at the public listener, every command says which one is meant', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const environment = { ADMIN_URL: service.baseUrl, ADMIN_TOKEN: adminToken }
+  for (const args of [
+    ['users', 'list'],
+    ['sandbox', 'reset'],
+  ]) {
+    const { code, err } = await runCommand(args, { environment })
+    assert.equal(code, 1)
+    assert.match(err, /answered 404, but not as the admin API does[^]*must be the admin listener/)
+  }
 })
 
 test('the token is found in DATA_DIR, or in data below the working directory', async (t) => {

@@ -313,6 +313,14 @@ test('what works but deserves a word is a warning, not a refusal', () => {
   const warnings = (environment: Environment) => read(environment).warnings.join('\n')
   assert.match(warnings({ BASE_URL: 'http://bank.example.com' }), /BASE_URL is plain http/)
   assert.equal(warnings({ BASE_URL: 'http://localhost:3000' }), '')
+  const exposed = { HOST: '0.0.0.0', BASE_URL: 'http://localhost:3000' }
+  assert.match(warnings(exposed), /HOST is not a loopback address .* cookies are not Secure/)
+  const many = {
+    DATABASE_URL: 'postgresql://db.example/t',
+    ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+  }
+  assert.match(warnings(many), /REDIS_URL is not set: limits, breakers .* per process/)
+  assert.doesNotMatch(warnings({ ...many, REDIS_URL: 'redis://cache.example' }), /REDIS_URL/)
   assert.equal(warnings({ BASE_URL: 'http://[::1]:3000' }), '')
   assert.match(warnings({ ...fiskil, SANDBOX: 'true' }), /credentials of fiskil are not used/)
   assert.match(warnings(live), /No provider is configured/)

@@ -51,11 +51,17 @@ function findPlainHttp(config: Draft): string[] {
     ['AKAHU_OAUTH_URL', akahu?.oauthUrl ?? null],
     ['SNAPTRADE_BASE_URL', snaptrade?.baseUrl ?? null],
   ]
-  return urls.flatMap(([name, url]) =>
+  const plain = urls.flatMap(([name, url]) =>
     url === null || url.startsWith('https:') || isLoopbackUrl(url)
       ? []
       : [`${name} is plain http on a public host: keys and tokens travel readable by others.`],
   )
+  // A name that means this machine, served to others all the same (interfaces, section 6).
+  const { baseUrl } = config
+  if (!config.listener.isLoopback && baseUrl?.startsWith('http:') && isLoopbackUrl(baseUrl)) {
+    plain.push('HOST is not a loopback address and BASE_URL is plain http: cookies are not Secure.')
+  }
+  return plain
 }
 
 function isLoopbackUrl(url: string): boolean {
@@ -72,6 +78,11 @@ function findIdleSettings(config: Draft, given: Given): string[] {
   }
   if (config.mode === 'live' && configured.length === 0) {
     warnings.push('No provider is configured: nothing can be linked and no live data is served.')
+  }
+  if (given('DATABASE_URL') && !given('REDIS_URL')) {
+    warnings.push(
+      'REDIS_URL is not set: limits, breakers and cached answers are per process. Several processes need it.',
+    )
   }
   for (const name of ['fiskil', 'akahu', 'snaptrade'] as const) {
     const url = `${name.toUpperCase()}_BASE_URL` as SettingName
