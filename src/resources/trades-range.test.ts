@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '#contract/errors.ts'
 import { getZone } from '#kernel/time.ts'
+import { readDateWindow } from './date-window.ts'
 import { readTradesRange } from './trades-range.ts'
 
 const sydney = getZone('Australia/Sydney')
@@ -77,6 +78,22 @@ test('what is no date, or lies the wrong way round, is left for the resource to 
 
 test('the ends of the calendar make no crash', () => {
   assert.deepEqual(range('9999-12-31'), { from: '9999-12-31' })
-  assert.equal(range(undefined, '0000-01-01').to, '0000-01-01')
+  assert.equal(range('0000-01-01', '0000-06-01').from, '0000-01-01')
   assert.equal(range(undefined, '9999-12-31T23:59:59Z').from, '9998-12-30T23:59:59.000Z')
+})
+
+test('to alone near the year 0000 begins where the calendar does: a bound that was not given is never bad', () => {
+  assert.deepEqual(range(undefined, '0000-01-01'), { from: '0000-01-01', to: '0000-01-01' })
+  assert.deepEqual(range(undefined, '0001-01-01'), { from: '0000-01-01', to: '0001-01-01' })
+  assert.deepEqual(range(undefined, '0001-01-02'), { from: '0000-01-02', to: '0001-01-02' })
+  const rules = { zone: sydney, now, defaultDays: null, maxYears: null }
+  for (const to of [
+    '0000-01-01',
+    '0000-06-01T00:00:00Z',
+    '0000-01-01T00:00:00+14:00',
+    '0000-01-01T00:00:00+23:59',
+  ]) {
+    const window = readDateWindow(range(undefined, to), rules)
+    assert.ok(window.from !== null && window.to !== null && window.from <= window.to, to)
+  }
 })

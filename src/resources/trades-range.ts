@@ -8,11 +8,13 @@ import { type DateParameters, type Moment, readMoment } from './date-window.ts'
 
 /** Specification, Limits: trades window (MCP). */
 const maxDays = 366
+/** The earliest bounds that can be written at all (RFC 3339 §5.6: years have four digits, offsets end at 23:59). */
+const earliest = { day: '0000-01-01', instant: '0000-01-01T00:00:00+23:59' } as const
 
 /**
  * Fills in what was left out, as plain days where it can, so that the same question has the same cache entry all day:
  * neither: from 366 days ago; `from` alone: up to 366 days later, or now (left out) when that is nearer; `to` alone: from
- * 366 days before it. Throws `invalid_params` when both lie farther apart. What is no date is left to the resource.
+ * 366 days before it, or where the calendar begins. Throws `invalid_params` when both lie farther apart. What is no date is left to the resource.
  */
 export function readTradesRange(
   given: DateParameters,
@@ -25,7 +27,9 @@ export function readTradesRange(
   const now = nowMs * microsPerMs
   if (from === null) {
     if (to === null) return { from: addDays(zone.dayOf(now), -maxDays) }
-    return toTexts(shift(to, -maxDays, zone).text, given.to)
+    const { text } = shift(to, -maxDays, zone)
+    // A year before 0000 is written with a sign, which nobody reads as a date: least of all as one that was not given.
+    return toTexts(text.startsWith('-') ? earliest[to.kind] : text, given.to)
   }
   const latest = shift(from, maxDays, zone)
   if (to === null) return toTexts(given.from, latest.start < now ? latest.text : undefined)
