@@ -1,6 +1,7 @@
 /**
- * Signing up and signing in: one e-mail address, one password. Attempts are limited per account and per address, every
- * refusal reads the same whether the account exists or not, and each step leaves an audit entry without a secret.
+ * Signing up and signing in: one e-mail address, one password. Attempts are limited per account and per address, and each
+ * step leaves an audit entry without a secret. A refused sign-in reads the same whether the account exists or not; signing
+ * up has to say that an address is taken, and is limited per address alone.
  */
 import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
