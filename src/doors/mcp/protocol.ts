@@ -10,13 +10,14 @@ import {
   type JSONRPCMessage,
   ProtocolError,
   ProtocolErrorCode,
-  Server,
+  type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { Caller } from '#auth/caller.ts'
 import { describeTools, type ToolOperation, toolOperations } from '#contract/tool-descriptions.ts'
 import { toolInstructions } from '#contract/tools.ts'
 import type { CallTool } from './call-tool.ts'
+import { CheckedServer, type Era } from './checked-server.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface ProtocolOptions {
@@ -56,8 +57,8 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
   const info = { name: 'tributary', title: 'Tributary', version: options.version }
   const served = new WeakMap<Request, () => Server>()
 
-  function makeServer(exchange: Exchange, caller: Caller): Server {
-    const server = new Server(info, {
+  function makeServer(era: Era, exchange: Exchange, caller: Caller): Server {
+    const server = new CheckedServer(era, info, {
       capabilities: { tools: { listChanged: false } },
       instructions: toolInstructions,
       cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
@@ -101,13 +102,12 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
   return {
     async answer(exchange, caller, incoming, payload) {
       const request = toRequest(options.url(), incoming, exchange.departure)
-      const make = () => makeServer(exchange, caller)
       const given = { parsedBody: payload }
       if (!(await isLegacyRequest(request, payload))) {
-        served.set(request, make)
+        served.set(request, () => makeServer('2026', exchange, caller))
         return modern.fetch(request, given)
       }
-      const server = make()
+      const server = makeServer('2025', exchange, caller)
       // A closed transport of that era never answers: whoever left is told by the signal.
       return leaving(exchange.departure, answerLegacy(server, request, payload), () =>
         server.close(),

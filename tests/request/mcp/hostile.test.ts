@@ -153,14 +153,72 @@ const badParams: Readonly<Record<string, unknown>> = {
   'arguments that are text': rpc('tools/call', { name: 'list_accounts', arguments: '{}' }),
   'arguments that are null': rpc('tools/call', { name: 'list_accounts', arguments: null }),
   'a cursor that was never given': rpc('tools/list', { cursor: 'page-2' }),
+  'a cursor that is a number': rpc('tools/list', { cursor: 5 }),
+  'an initialization without parameters': rpc('initialize'),
+  'an initialization that says nothing': rpc('initialize', {}),
+  'a protocol version that is a number': rpc('initialize', {
+    protocolVersion: 5,
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  }),
 }
 for (const [name, payload] of Object.entries(badParams)) {
   test(`${name}: invalid params`, async () => {
     const answer = await send(payload)
     assert.equal(answer.status, 200)
     assert.equal(answer.body.error?.code, invalidParams, answer.text)
+    assert.equal(answer.body.id, 1)
+    assert.doesNotMatch(answer.body.error.message, /[\n{[]/, 'one line, and no dump')
   })
 }
+
+test('invalid params are told by name, in either era', async () => {
+  const initialize = await send(rpc('initialize', { protocolVersion: '2025-11-25' }))
+  assert.equal(
+    initialize.body.error.message,
+    'Invalid params: params.capabilities: expected object, received undefined; params.clientInfo: expected object, received undefined',
+  )
+  const args = 'Invalid params: params.arguments: expected record, received array'
+  const call = { name: 'list_accounts', arguments: [1] }
+  assert.equal((await send(rpc('tools/call', call))).body.error.message, args)
+  const later = modern('tools/call', call)
+  const answer = await send(later.payload, later.headers)
+  assert.deepEqual(
+    [answer.status, answer.body.error],
+    [200, { code: invalidParams, message: args }],
+  )
+})
+
+test('in a batch invalid params are the error of their entry, and the others run', async () => {
+  const answer = await send([
+    rpc('initialize', {}, 1),
+    rpc('tools/call', { name: 'list_accounts', arguments: [1] }, 2),
+    toolCall('list_connections', {}, 3),
+  ])
+  assert.equal(answer.status, 200)
+  interface Entry {
+    readonly id: number
+    readonly error?: { readonly code: number }
+    readonly result?: { readonly structuredContent: unknown }
+  }
+  const entries = (answer.body as readonly Entry[]).toSorted((one, other) => one.id - other.id)
+  assert.deepEqual(
+    entries.map(({ id, error }) => [id, error?.code]),
+    [
+      [1, invalidParams],
+      [2, invalidParams],
+      [3, undefined],
+    ],
+  )
+  assert.deepEqual(entries[2]?.result?.structuredContent, { data: [] })
+})
+
+test('invalid params charge no bucket', async () => {
+  const cost = async (payload: unknown) =>
+    Number((await send(payload)).headers['x-ratelimit-remaining'])
+  const malformed = rpc('tools/call', { name: 'list_accounts', arguments: [1] })
+  assert.equal(await cost(malformed), await cost(malformed))
+})
 
 test('of two keys of one name the last counts, once and for all', async () => {
   const answer = await send(
@@ -192,6 +250,14 @@ test('an error never repeats what was sent', async () => {
   for (const payload of [
     rpc('tools/call', { name: canary }),
     rpc('tools/list', { cursor: canary }),
+    rpc('tools/list', { cursor: { [canary]: canary } }),
+    rpc('tools/call', { name: [canary], arguments: canary, [canary]: 1 }),
+    rpc('initialize', { protocolVersion: { canary }, capabilities: { [canary]: canary } }),
+    rpc('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: { experimental: { [canary]: canary } },
+      clientInfo: { name: 'test', version: '1', icons: [{ src: 1, [canary]: canary }] },
+    }),
     `{"${canary}`,
     { jsonrpc: '2.0', id: 1, method: 5, params: canary },
   ]) {
@@ -226,6 +292,9 @@ test('2026-07-28: an unknown method is not found, a future revision is told what
   const unknown = modern('no/such/method')
   const answer = await send(unknown.payload, unknown.headers)
   assert.equal(answer.body.error.code, methodNotFound)
+  const earlier = modern('initialize')
+  const gone = await send(earlier.payload, earlier.headers)
+  assert.deepEqual([gone.status, gone.body.error.code], [404, methodNotFound])
   const text = JSON.stringify(modern('tools/list').payload).replaceAll('2026-07-28', '2099-01-01')
   const future = await send(text, {
     'mcp-protocol-version': '2099-01-01',
