@@ -29,7 +29,9 @@ const secrets = {
 
 let service: Service
 before(async () => {
-  service = await startService({ env: { ...secrets, UPSTREAM_TIMEOUT_MS: '400', ROLE: 'api' } })
+  // The last one is misspelt: what changes nothing in silence is to be told.
+  const settings = { UPSTREAM_TIMEOUT_MS: '400', RATE_LIMIT_HEVY: '5' }
+  service = await startService({ env: { ...secrets, ...settings } })
 })
 after(() => service?.close())
 afterEach(() => {
@@ -90,7 +92,7 @@ test('what is set is told, secrets as [secret] alone, and a doubtful setting is 
   assert.match(message, /UPSTREAM_TIMEOUT_MS=400/)
   assert.match(message, /ADMIN_TOKEN=\[secret\]/)
   assert.match(message, /ENCRYPTION_KEY=\[secret\]/)
-  assert.match(find(diagnosis, 'configuration:1').message, /^ROLE is api on the embedded database/)
+  assert.match(find(diagnosis, 'configuration:1').message, /^RATE_LIMIT_HEVY is no variable/)
   assert.equal(diagnosis.status, 'warning')
   const text = JSON.stringify([diagnosis, service.logLines])
   for (const secret of Object.values(secrets)) assert.ok(!text.includes(secret))
