@@ -1,6 +1,6 @@
 /**
- * Forgets a person: their keys stop at once, their consents are ended at the providers as far as these answer in time,
- * then everything of theirs is purged. A provider that is away, or a secret that does not open, does not keep us from
+ * Forgets a person: from the first moment on nobody acts or reads in their name (keys, sessions, agents, connections);
+ * their consents are ended at the providers as far as these answer in time, then everything of theirs is purged. A provider that is away, or a secret that does not open, does not keep us from
  * forgetting; it is reported.
  */
 import type { LoginId, UserId } from '#kernel/ids.ts'
@@ -14,9 +14,8 @@ export type DeleteUser = (id: UserId) => Promise<boolean>
 export function makeDeleteUser(deps: ActionDeps): DeleteUser {
   const { store, clock } = deps
   return async (id) => {
-    for (const key of await store.keys.list(id)) {
-      if (key.revokedAt === null) await store.keys.revoke(key.id, clock.now())
-    }
+    // Before any turn is waited for, and before any provider is asked.
+    if (!(await store.users.disarm(id, clock.now()))) return false
     return deps.turns.take(id, async () => {
       const logins = await store.logins.listIds(id)
       for (const login of logins) {

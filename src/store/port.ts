@@ -120,6 +120,11 @@ export interface UserStore {
   findAccess(id: UserId): Promise<UserAccessRow | null>
   setPlan(id: UserId, plan: PlanRow): Promise<UserRow | null>
   setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
+  /**
+   * Takes away, in one transaction, everything by which somebody could still act or read in the user's name: keys are
+   * revoked, sessions, agents' grants and the password are gone, connections are `deleting`. False when there is none.
+   */
+  disarm(id: UserId, at: number): Promise<boolean>
   /** Deletes the user with everything of theirs; false when there was none. */
   delete(id: UserId): Promise<boolean>
 }

@@ -46,9 +46,9 @@ export const NewUserBody = z
     plan: plan.optional(),
     status: status.optional(),
   })
-  .refine((body) => body.status === undefined || body.plan !== undefined, {
+  .refine((body) => body.plan !== undefined || (body.status ?? 'active') === 'active', {
     path: ['status'],
-    message: 'needs a plan beside it',
+    message: 'needs a plan beside it, unless it is active',
   })
 
 export const PlanBody = z.strictObject({

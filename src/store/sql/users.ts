@@ -91,6 +91,31 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
         return row
       })
     },
+    disarm: (id, at) =>
+      write(async (tx, touched) => {
+        const row = await tx
+          .updateTable('users')
+          .set((set) => ({ password_hash: null, epoch: set('epoch', '+', 1) }))
+          .where('id', '=', id)
+          .returning('id')
+          .executeTakeFirst()
+        if (row === undefined) return false
+        await tx
+          .updateTable('api_keys')
+          .set({ revoked_at: moment(at) })
+          .where('user_id', '=', id)
+          .where('revoked_at', 'is', null)
+          .execute()
+        await tx.deleteFrom('sessions').where('user_id', '=', id).execute()
+        await tx.deleteFrom('oauth_grants').where('user_id', '=', id).execute()
+        await tx
+          .updateTable('connections')
+          .set({ status: 'deleting' })
+          .where('user_id', '=', id)
+          .execute()
+        touched(id)
+        return true
+      }),
     delete: (id) =>
       write(async (tx, touched) => {
         const { numDeletedRows } = await tx

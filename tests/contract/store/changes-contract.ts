@@ -44,6 +44,7 @@ export function testChanges(store: StoreOf): void {
       () => store().accounts.replace(id, [newAccount(), newAccount(), newAccount()]),
       () => store().connections.delete(id),
       () => store().logins.delete(login.id),
+      () => store().users.disarm(user.id, now),
       () => store().users.delete(user.id),
     ]
     for (const work of works)

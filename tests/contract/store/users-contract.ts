@@ -1,9 +1,19 @@
 /** What the port promises of users and plans. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { newId, type UserId } from '#kernel/ids.ts'
 import type { PlanRow } from '#store/port.ts'
-import { addKey, addLink, addUser, newAccount, newUser, now } from './rows.ts'
+import {
+  addGrant,
+  addKey,
+  addLink,
+  addOAuthRow,
+  addUser,
+  newAccount,
+  newUser,
+  now,
+} from './rows.ts'
 import type { StoreOf } from './store-contract.ts'
 
 const nobody = () => newId<UserId>()
@@ -77,6 +87,43 @@ export function testUsers(store: StoreOf): void {
     assert.equal(set?.timezone, 'Australia/Perth')
     assert.equal((await store().users.setTimezone(user.id, null))?.timezone, null)
     assert.equal(await store().users.setTimezone(nobody(), null), null)
+  })
+
+  test('a disarmed user is there, but nothing acts or reads in their name; others keep all', async () => {
+    const gone = await addLink(store())
+    const stays = await addLink(store())
+    const held = await Promise.all(
+      [gone, stays].map(async ({ user }) => {
+        const key = await addKey(store(), user.id)
+        const grant = await addGrant(store(), user.id)
+        const token = await addOAuthRow(store(), { grantId: grant.id })
+        const cookie = new Uint8Array(randomBytes(32))
+        await store().sessions.create({ userId: user.id, hash: cookie, at: now })
+        await store().sessions.setPassword(user.id, '$argon2id$x')
+        return { user, key, token, cookie }
+      }),
+    )
+    const earlier = await addKey(store(), gone.user.id)
+    await store().keys.revoke(earlier.id, now - 5)
+    assert.equal(await store().users.disarm(gone.user.id, now), true)
+    const left = await Promise.all(
+      held.map(async ({ user, key, token, cookie }) => [
+        (await store().keys.findCaller(key.hash)) !== null,
+        (await store().oauth.find('AccessToken', token.id)) !== null,
+        (await store().sessions.find(cookie)) !== null,
+        (await store().sessions.findPassword(user.id)) !== null,
+        (await store().users.find(user.id)) !== null,
+      ]),
+    )
+    assert.deepEqual(left, [
+      [false, false, false, false, true],
+      [true, true, true, true, true],
+    ])
+    assert.equal((await store().connections.find(gone.connection.id))?.status, 'deleting')
+    assert.equal((await store().connections.find(stays.connection.id))?.status, 'active')
+    const revoked = (await store().keys.list(gone.user.id)).map(({ revokedAt }) => revokedAt)
+    assert.deepEqual(revoked.sort(), [now - 5, now].sort())
+    assert.equal(await store().users.disarm(nobody(), now), false)
   })
 
   test('deleting a user takes everything of theirs and nothing of others', async () => {

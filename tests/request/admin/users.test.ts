@@ -64,7 +64,10 @@ test('400: an absent e-mail address, a wrong type, a status without plan, a bare
     [{}, 'email: is required'],
     [{ email: 7 }, 'email: must be text'],
     [{ email: null }, 'email: must be text'],
-    [{ email: 'a@b.example', status: 'active' }, 'status: needs a plan beside it'],
+    [
+      { email: 'a@b.example', status: 'trialing' },
+      'status: needs a plan beside it, unless it is active',
+    ],
     [
       { email: 'a@b.example', timezone: '+10:00' },
       'timezone: must be an IANA time zone, e.g. Australia/Sydney or Pacific/Auckland',
@@ -75,6 +78,12 @@ test('400: an absent e-mail address, a wrong type, a status without plan, a bare
     assert.equal(answer.status, 400)
     assert.deepEqual(errorOf(answer).details, [detail])
   }
+})
+
+test('201: a status of active needs no plan beside it: it is what holds anyway', async (t) => {
+  const { ask } = await makeWorld(t)
+  const { status } = await ask('POST', '/admin/users', { email: 'a@b.example', status: 'active' })
+  assert.equal(status, 201)
 })
 
 test('201: a user made with a password can sign in with it, and nothing keeps the password itself', async (t) => {
