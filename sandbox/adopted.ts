@@ -88,7 +88,7 @@ async function listAdopted(
 async function refresh(links: Links, [first]: readonly ConnectionRow[]): Promise<boolean> {
   if (first === undefined) return false
   try {
-    await links.refreshConnection(first.id, 'user')
+    await links.refreshConnection(first.id, { priority: 'user' })
     return true
   } catch (error) {
     if (error instanceof ApiError) return false

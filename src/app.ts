@@ -271,8 +271,8 @@ function makeRiver(parts: RiverParts) {
     guard,
     walks,
     clock,
-    refreshAccounts: async (connectionId) => {
-      await parts.links.refreshConnection(connectionId, 'user')
+    refreshAccounts: async (connectionId, { priority, signal }) => {
+      await parts.links.refreshConnection(connectionId, { priority, stop: signal })
     },
     onBalanceFailure: reports.balanceFailure,
   })

@@ -12,7 +12,7 @@ export interface Patience {
   /** Of the whole conversation, however many calls it has. */
   readonly timeoutMs: number
   readonly priority: CallContext['priority']
-  /** Ends the conversation before its time: the process is stopping. */
+  /** Ends the conversation before its time: the process is stopping, or nobody waits any more. */
   readonly stop?: AbortSignal
 }
 
@@ -40,9 +40,13 @@ export async function askProvider<T>(
     return await work({ signal, priority })
   } catch (error) {
     if (error instanceof UpstreamError || !signal.aborted) throw error
-    const detail = stop?.aborted ? 'this process is stopping' : `no answer within ${timeoutMs} ms`
+    const detail = stop?.aborted ? toReason(stop) : `no answer within ${timeoutMs} ms`
     throw new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
   }
+}
+
+function toReason({ reason }: AbortSignal): string {
+  return reason instanceof Error ? reason.message : 'nobody waits any more'
 }
 
 /** The credentials as adapters want them. */

@@ -111,7 +111,7 @@ export function startDeletionSweep(
   return {
     async stop() {
       clearInterval(timer)
-      stopping.abort()
+      stopping.abort(new Error('this process is stopping'))
       await current
     },
   }

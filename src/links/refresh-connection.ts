@@ -18,7 +18,7 @@ import { updateConnection } from './save-discovery.ts'
 
 export type RefreshConnection = (
   id: ConnectionId,
-  priority: Patience['priority'],
+  patience: Pick<Patience, 'priority' | 'stop'>,
 ) => Promise<ConnectionRow>
 
 /**
@@ -27,13 +27,13 @@ export type RefreshConnection = (
  * @throws ApiError `connection_not_found`, `provider_not_configured`, other upstream failures by the one mapping.
  */
 export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
-  return async (id, priority) => {
+  return async (id, patience) => {
     const { userId } = await findLiving(deps, id)
     return deps.turns.take(userId, async () => {
       const row = await findLiving(deps, id)
       const login = await deps.store.logins.get(row.loginId)
       if (login === null) throw new Error(`connection ${id} has no login`)
-      await refreshLogin(deps, login, { timeoutMs: deps.timeoutMs, priority })
+      await refreshLogin(deps, login, { ...patience, timeoutMs: deps.timeoutMs })
       return findLiving(deps, id)
     })
   }

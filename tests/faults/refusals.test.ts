@@ -30,7 +30,7 @@ const levers = (): readonly Levers[] => {
 async function renewAll(): Promise<void> {
   for (const { consent } of levers()) consent.renew('healthy')
   for (const { connection } of patient.readings) {
-    await service.app.links.refreshConnection(connection.id, 'user')
+    await service.app.links.refreshConnection(connection.id, { priority: 'user' })
   }
   assert.deepEqual(new Set(await patient.statuses()), new Set(['active']))
 }

@@ -38,7 +38,7 @@ export function addConnectionRoutes(admin: FastifyInstance, deps: AdminDoorDeps)
   admin.post<ConnectionPath>('/connections/:connection/refresh', async (request) => {
     const id = readConnectionId(request.params.connection)
     parseBody(EmptyBody, request.body)
-    const row = await orNotFound(links.refreshConnection(id, 'user'))
+    const row = await orNotFound(links.refreshConnection(id, { priority: 'user' }))
     const connection = toConnection(row)
     // The action never returns one that is being deleted.
     if (connection === null) throw connectionNotFound()

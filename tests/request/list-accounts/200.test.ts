@@ -160,7 +160,7 @@ test('R10: a renamed account is seen after the next refresh, an account that lef
   assert(first !== undefined)
   first.name = 'After'
   connection.accounts = [first]
-  await service.app.links.refreshConnection(broker.connection.id, 'user')
+  await service.app.links.refreshConnection(broker.connection.id, { priority: 'user' })
   const { body, headers } = await service.get('/v1/accounts', user)
   assert.equal(headers['x-cache'], 'MISS')
   assert.deepEqual(

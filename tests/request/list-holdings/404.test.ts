@@ -61,7 +61,7 @@ for (const path of ['/v1/holdings', '/v1/trades']) {
     const [stays, leaves] = own.accounts
     assert(connection !== undefined && stays !== undefined && leaves !== undefined)
     connection.accounts = connection.accounts.filter(({ id }) => id === stays.upstreamId)
-    await service.app.links.refreshConnection(own.connection.id, 'user')
+    await service.app.links.refreshConnection(own.connection.id, { priority: 'user' })
     const url = `${path}?connectionId=${own.connection.id}`
     assert.equal(
       codeOf(await service.get(`${url}&accountId=${leaves.id}`, user)),

@@ -51,11 +51,11 @@ test('an account that the bank has closed is gone, and is itself again when it c
   const person = service.sandbox.akahu.people.healthy
   const all = person.accounts
   person.accounts = all.filter((one) => one.name !== 'Sharesies Wallet')
-  await service.app.links.refreshConnection(wallet.connectionId, 'user')
+  await service.app.links.refreshConnection(wallet.connectionId, { priority: 'user' })
   const query = `connectionId=${wallet.connectionId}&accountId=${wallet.id}`
   await assertNotFound(query, 'account_not_found')
   person.accounts = all
-  await service.app.links.refreshConnection(wallet.connectionId, 'user')
+  await service.app.links.refreshConnection(wallet.connectionId, { priority: 'user' })
   assert.equal((await service.get(`/v1/transactions?${query}`, user)).status, 200)
 })
 
