@@ -88,8 +88,8 @@ export const errorCatalogue = {
   foreign_host: {
     status: 403,
     code: null,
-    message: 'This server does not answer to that Host or Origin; see BASE_URL and MCP_URL',
-    when: 'The Host or Origin header of a request for agents is none of this server’s names.',
+    message: 'This server does not answer to that Host or Origin; see BASE_URL, MCP_URL and AUTH_URL',
+    when: 'The Host or Origin header of a request of an agent is none of this server’s names.',
   },
   not_found: {
     status: 404,
