@@ -5,6 +5,7 @@
  * never sorts: several streams (accounts) are merged by time, each keeping its own order.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallContext, RowPage, RowsQuery } from '#providers/port.ts'
 import {
   makeRowStream,
@@ -122,9 +123,11 @@ export function makeWalk<Page extends RowPage<unknown>>(
     }
   }
 
-  async function readUntil(request: WindowRequest, call: CallContext): Promise<void> {
+  /** Resolves with the number of pages that were read. */
+  async function readUntil(request: WindowRequest, call: CallContext): Promise<number> {
     const target = request.offset + rowCeiling
-    let pagesLeft = Math.min(request.pageCap ?? maxPages, maxPages)
+    const cap = Math.min(request.pageCap ?? maxPages, maxPages)
+    let pagesLeft = cap
     const shown = new Set<StoredPage<Page>>()
     const onPage = () => merge(shown, request)
     onPage()
@@ -142,6 +145,7 @@ export function makeWalk<Page extends RowPage<unknown>>(
       pagesLeft -= read.reduce((sum, pages) => sum + pages, 0)
       believed = false
     }
+    return cap - pagesLeft
   }
 
   function show(offset: number, limit: number): WalkWindow<RowOf<Page>>['rows'] {
@@ -187,7 +191,8 @@ export function makeWalk<Page extends RowPage<unknown>>(
     call: CallContext,
   ): Promise<WalkWindow<RowOf<Page>>> {
     try {
-      await readUntil(request, call)
+      // The last page was parsed in this turn of the event loop: others come first before its rows are mapped.
+      if ((await readUntil(request, call)) > 0) await nextTurn()
       const rows = show(request.offset, request.limit)
       if (source.keyOf === undefined && size() > roomyBytes) forgetBefore(request.offset)
       return { rows, seen: merged.length, complete: isDone() }
