@@ -151,6 +151,7 @@ export function makeRowStream<Page extends RowPage<unknown>>(
       copies: numbers?.slice(0, count) ?? null,
       parsed: page,
     })
+    for (const part of [found, seenAt, numbers]) if (part !== null) releaseBytes(part)
     ownRows += page.ownRows
     bytes += page.body.length + count * bytesPerRow
     ahead = page.next === null ? [] : [page.next, ...page.ahead]
@@ -195,8 +196,14 @@ export function makeRowStream<Page extends RowPage<unknown>>(
       return maxPages - pagesLeft
     },
     close() {
-      for (const page of pages) release(page)
+      for (const page of pages) {
+        release(page)
+        for (const part of [page.wanted, page.times, page.copies]) {
+          if (part !== null) releaseBytes(part)
+        }
+      }
       pages.length = 0
+      seenRows.close()
     },
   }
 }

@@ -4,18 +4,22 @@
  * fingerprint alone decides nothing: two that are equal are settled by the ids themselves, so no row is lost to chance.
  */
 
+import { releaseBytes } from '#providers/release-bytes.ts'
+
 export interface SeenRows {
   /** Remembers a row; false when one with the same id was added before. `place` is what `idAt` will be asked with. */
   add(id: string, place: number): boolean
   /** Bytes held. */
   size(): number
+  /** Gives its memory back; nothing may be asked of it any more. */
+  close(): void
 }
 
 /** Writes down two numbers of 32 bits that tell texts apart. */
 export type Fingerprint = (text: string, into: { first: number; second: number }) => void
 
 const firstCapacity = 64
-const growth = 8
+const growth = 4
 const bytesPerSlot = 16
 
 /**
@@ -46,6 +50,8 @@ export function makeSeenRows(
       while (places[free] !== 0) free = (free + 1) & (capacity - 1)
       put(free, oldPrints[slot * 2] ?? 0, oldPrints[slot * 2 + 1] ?? 0, place)
     }
+    releaseBytes(oldPrints)
+    releaseBytes(oldPlaces)
   }
 
   function put(slot: number, first: number, second: number, place: number): void {
@@ -72,6 +78,10 @@ export function makeSeenRows(
       return true
     },
     size: () => capacity * bytesPerSlot,
+    close() {
+      releaseBytes(prints)
+      releaseBytes(places)
+    },
   }
 }
 
