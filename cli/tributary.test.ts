@@ -232,7 +232,10 @@ test('exit 1: pointed at the public listener, every command says which one is me
   ]) {
     const { code, err } = await runCommand(args, { environment })
     assert.equal(code, 1)
-    assert.match(err, /answered 404, but not as the admin API does[\s\S]*must be the admin listener/)
+    assert.match(
+      err,
+      /answered 404, but not as the admin API does[\s\S]*must be the admin listener/,
+    )
   }
 })
 

@@ -88,7 +88,8 @@ export const errorCatalogue = {
   foreign_host: {
     status: 403,
     code: null,
-    message: 'This server does not answer to that Host or Origin; see BASE_URL, MCP_URL and AUTH_URL',
+    message:
+      'This server does not answer to that Host or Origin; see BASE_URL, MCP_URL and AUTH_URL',
     when: 'The Host or Origin header of a request of an agent is none of this server’s names.',
   },
   not_found: {
