@@ -10,6 +10,8 @@ if (apiKey === '') throw new Error('set API_KEY to a key, e.g. one that the sand
 
 const maxAttempts = 5
 const maxWaitSeconds = 300
+/** The service itself gives up after a minute. */
+const answerMs = 90_000
 
 /**
  * The parsed body of a 200. Waits and asks again after 429 and 503, the two that say when to come back.
@@ -17,7 +19,10 @@ const maxWaitSeconds = 300
  */
 export async function ask<Body>(path: string): Promise<Body> {
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await fetch(baseUrl + path, { headers: { authorization: `Bearer ${apiKey}` } })
+    const answer = await fetch(baseUrl + path, {
+      headers: { authorization: `Bearer ${apiKey}` },
+      signal: AbortSignal.timeout(answerMs),
+    })
     const text = await answer.text()
     if (answer.ok) return JSON.parse(text) as Body
     const wait = Number(answer.headers.get('retry-after') ?? Number.NaN)
@@ -40,7 +45,12 @@ export interface Account {
 
 interface Page<Row> {
   readonly data: readonly Row[]
-  readonly pagination: { readonly total: number | null; readonly hasMore: boolean }
+  readonly pagination: {
+    readonly total: number | null
+    readonly limit: number
+    readonly offset: number
+    readonly hasMore: boolean
+  }
 }
 
 /** Every row of a paged path, window by window; `total` is the service's own count of them. */
@@ -49,12 +59,15 @@ export async function askAll<Row>(
   limit: number,
 ): Promise<{ readonly rows: readonly Row[]; readonly total: number | null }> {
   const rows: Row[] = []
-  for (let offset = 0; ; offset += limit) {
+  for (let offset = 0; ; ) {
     const joint = path.includes('?') ? '&' : '?'
     const page = await ask<Page<Row>>(`${path}${joint}limit=${limit}&offset=${offset}`)
     rows.push(...page.data)
     // A window may be empty while there is more: `hasMore` alone says when to stop.
-    if (!page.pagination.hasMore) return { rows, total: page.pagination.total }
+    const { pagination } = page
+    if (!pagination.hasMore) return { rows, total: pagination.total }
+    // Its `limit`, not ours: one that was cut short says how many rows it has, and none is skipped.
+    offset = pagination.offset + pagination.limit
   }
 }
 

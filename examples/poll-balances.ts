@@ -18,6 +18,7 @@ interface Balance {
 
 const rounds = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 const pauseSeconds = Number(process.env.POLL_SECONDS ?? 300)
+assert.ok(pauseSeconds >= 0, 'POLL_SECONDS should be a number of seconds')
 /** Specification, Limits: distinct accounts in one request. */
 const maxAccounts = 100
 

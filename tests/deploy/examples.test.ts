@@ -95,18 +95,22 @@ test('every example is in the table of examples/README.md', () => {
 const account = { id: 'a', connectionId: 'c', name: 'Everyday', currency: 'AUD' }
 const oneBank: Readonly<Record<string, unknown>> = {
   '/v1/connections': { data: [{ id: 'c', category: 'banking' }] },
-  '/v1/accounts': { data: [account], pagination: { total: 1, hasMore: false } },
+  '/v1/accounts': {
+    data: [account],
+    pagination: { total: 1, limit: 200, offset: 0, hasMore: false },
+  },
 }
 
 type Row = readonly [id: string, amount: unknown]
 
-const windowOf = (rows: readonly Row[], total: number, hasMore: boolean) => ({
+/** Cut short where there is more: then `limit` says how many rows it has (readings R17, R18). */
+const windowOf = (rows: readonly Row[], total: number, hasMore: boolean, offset = 0) => ({
   data: rows.map(([id, amount]) => ({
     id,
     amount,
     direction: String(amount).startsWith('-') ? 'debit' : 'credit',
   })),
-  pagination: { total, hasMore },
+  pagination: { total, limit: hasMore ? rows.length : 500, offset, hasMore },
 })
 
 /** A service that answers as it is told; `answers` is asked once per request for what `oneBank` does not know. */
@@ -128,9 +132,11 @@ async function pretend(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('a sum over two windows keeps every digit where floats would not', async (t) => {
-  const BASE_URL = await pretend(t, ({ searchParams }) => ({
-    body:
+test('a sum over two windows, the first cut short, keeps every row and every digit', async (t) => {
+  const offsets: (string | null)[] = []
+  const BASE_URL = await pretend(t, ({ searchParams }) => {
+    offsets.push(searchParams.get('offset'))
+    const body =
       searchParams.get('offset') === '0'
         ? windowOf(
             [
@@ -147,10 +153,13 @@ test('a sum over two windows keeps every digit where floats would not', async (t
             ],
             4,
             false,
-          ),
-  }))
+            2,
+          )
+    return { body }
+  })
   const { code, out, err } = await runExample('sum-an-account.ts', { BASE_URL })
   assert.equal(code, 0, err)
+  assert.deepEqual(offsets, ['0', '2'])
   assert.match(out, /in {2}9007199254740993\.30\nout -0\.001\nnet 9007199254740993\.299\n/)
 })
 
