@@ -1,5 +1,5 @@
-# The image of Tributary: the pinned runtime that the lock file names, run directly, without npm or build tools.
-# It runs as nobody in particular, on a read-only root file system if wanted, and writes to /data alone.
+# The image of Tributary: the runtime pinned by the lock file, run directly, without npm or build tools.
+# It runs as an unprivileged user, works on a read-only root file system, and writes only to /data.
 
 FROM node:24-trixie-slim AS install
 WORKDIR /app
@@ -7,7 +7,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit
 
 FROM debian:trixie-slim
-# What the runtime is linked against besides the C library.
+# The library that the runtime needs besides the C library.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends libatomic1 libstdc++6 \
   && rm -rf /var/lib/apt/lists/*
@@ -21,12 +21,12 @@ RUN printf '#!/bin/sh\nexec /app/node_modules/.bin/node --disable-warning=Experi
     > /usr/local/bin/tributary \
   && chmod 0755 /usr/local/bin/tributary \
   && install -d -o 10001 -g 10001 -m 0700 /data
-# Behind a proxy in another container; BASE_URL has to be set with it.
+# For a proxy in another container; this requires BASE_URL.
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 USER 10001:10001
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["/app/node_modules/.bin/node", "-e", "fetch('http://127.0.0.1:' + (process.env.ADMIN_PORT || 3001) + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# The flags are those of scripts/service-flags.json, after the one that the starter gives to every program.
+# The flags of scripts/service-flags.json, after the one that the starter passes to every program.
 ENTRYPOINT ["/app/node_modules/.bin/node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=16", "/app/src/main.ts"]

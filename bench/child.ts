@@ -1,5 +1,5 @@
 /**
- * Runs what is measured in a process of its own, on a core of its own where `taskset` exists, and asks it for its CPU
+ * Runs the measured program in its own process, on its own core where `taskset` exists, and asks it for its CPU
  * time and memory. The measured file reports its port with `serveChild`.
  */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
@@ -10,10 +10,10 @@ export interface Usage {
   /** Microseconds of CPU since the start, user and system. */
   readonly cpuMicros: number
   readonly rssBytes: number
-  /** The most since the last question. */
+  /** The peak since the last query. */
   readonly peakRssBytes: number
   readonly heapBytes: number
-  /** The longest event-loop stall since the last question, in milliseconds. */
+  /** The longest event-loop stall since the last query, in milliseconds. */
   readonly stallMs: number
 }
 
@@ -26,12 +26,12 @@ export interface Child<Facts> {
 }
 
 export interface ChildOptions {
-  /** For what it reads from `process.argv`. */
+  /** Its arguments, as in `process.argv`. */
   readonly args?: readonly string[]
   readonly flags?: readonly string[]
   /**
-   * What is measured has core 0 for itself (the default), what serves the measuring is on core 1. `any`: both, where the
-   * collector's helpers would otherwise stand in the way of what is measured.
+   * The measured process has core 0 for itself (the default), helper processes are on core 1. `any`: both, where the
+   * garbage collector's threads would otherwise disturb the measurement.
    */
   readonly core?: 0 | 1 | 'any'
 }
@@ -66,8 +66,8 @@ export async function startChild<Facts>(
 }
 
 /**
- * Children on core 0, the load on core 1: otherwise both fight for the same one. A child has its core from the start,
- * since Node chooses its number of threads by what it sees then.
+ * Children on core 0, the load generator on core 1: otherwise they compete for one. A child gets its core at the start,
+ * since Node then chooses its number of threads.
  */
 function toPinned(core: 0 | 1 | 'any', flags: readonly string[]) {
   if (!hasTaskset()) return { execPath: process.execPath, execArgv: [...flags] }

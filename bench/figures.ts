@@ -1,5 +1,5 @@
 /**
- * What a benchmark found: one line per figure, printed as it is found and later written into docs/performance.md. It
+ * The results of a benchmark: one line per figure, printed at once and later written into docs/performance.md. It
  * measures nothing.
  */
 
@@ -9,7 +9,7 @@ export interface Figure {
   readonly what: string
   /** Ours, with its unit. */
   readonly figure: string
-  /** What it is held against, with its unit; empty where there is nothing. */
+  /** What it is compared with, with its unit; empty where there is nothing. */
   readonly anchor: string
   /** Ours against the anchor; empty where there is none. */
   readonly ratio: string
@@ -22,7 +22,7 @@ export interface Figure {
 export function toLine(figure: Figure): string {
   const { what, anchor, ratio, goal, met } = figure
   const parts = [
-    `${figure.bench.padEnd(7)}${what}: ${figure.figure}`,
+    `${figure.bench.padEnd(8)}${what}: ${figure.figure}`,
     anchor === '' ? '' : `against ${anchor}`,
     ratio === '' ? '' : `= ${ratio}`,
     goal === '' ? '' : `(goal ${goal}${met === null ? '' : met ? ', met' : ', MISSED'})`,

@@ -1,10 +1,10 @@
 /**
  * Anchor: node:http that writes the same bytes with one `writeHead` and one `end`, and does nothing else. Argument: a
- * list of answers as JSON, each with the path it is asked by, its flat list of headers and the length of its body.
+ * list of answers as JSON, each with its path, its flat list of headers and the length of its body.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { listenerTimes } from '#src/public-server.ts'
+import { listenerTimes } from '#doors/listener.ts'
 import { serveChild } from './serve.ts'
 
 interface Prepared {
@@ -23,6 +23,6 @@ const server = createServer((request, response) => {
   response.writeHead(200, answer.headers)
   response.end(answer.body)
 })
-// It stands in a header: otherwise the bytes would differ.
+// A header contains it: otherwise the bytes would differ.
 server.keepAliveTimeout = listenerTimes.keepAlive
 server.listen(0, '127.0.0.1', () => serveChild({ port: (server.address() as AddressInfo).port }))

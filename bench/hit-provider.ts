@@ -1,4 +1,4 @@
-/** The emulators in a process of their own: in production the providers are elsewhere too. */
+/** The emulators in their own process, as providers are remote in production. */
 import { systemClock } from '#kernel/time.ts'
 import { startSandbox } from '#sandbox/start.ts'
 import { serveChild } from './serve.ts'

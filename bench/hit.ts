@@ -11,7 +11,7 @@ import { type Turns, takeTurns } from './turns.ts'
 
 const rounds = 11
 const durationMs = 1000
-/** Until the compiler is done with either: the service has more to compile than the anchor. */
+/** Long enough to compile both: the service has more to compile than the anchor. */
 export const warmUpMs = 3000
 const goal = 0.85
 

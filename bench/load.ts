@@ -1,6 +1,6 @@
 /**
- * A load generator that costs little itself: keep-alive sockets that send one prepared request, count the bytes of its
- * answer by Content-Length, and send the next. It knows nothing of what it loads.
+ * A load generator that uses little CPU: keep-alive sockets that send one prepared request, count the bytes of its
+ * answer by Content-Length, and send the next. It knows nothing about the server.
  */
 import { connect, type Socket } from 'node:net'
 import type { Child } from './child.ts'
@@ -25,7 +25,7 @@ export interface LoadResult {
 
 const headEnd = Buffer.from('\r\n\r\n')
 
-/** Loads for the given time; rejects when a connection breaks. */
+/** Generates load for the given time; rejects when a connection is lost. */
 export async function load(options: LoadOptions): Promise<LoadResult> {
   const request = Buffer.from(
     [
@@ -60,8 +60,8 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 }
 
 /**
- * Keeps this process from sleeping between two answers. Waking a sleeper costs the one who writes to it several
- * microseconds, most of all the slower candidate, whose answers leave the load more time to fall asleep.
+ * Keeps this process from sleeping between two answers. Waking a sleeping process costs the writer several
+ * microseconds, most for the slower candidate, whose answers leave the load generator more time to sleep.
  */
 function keepAwake() {
   let awake = true
@@ -124,7 +124,7 @@ function drive(
   })
 }
 
-/** Loads a child and says what it cost: requests per second, CPU per request, latencies in milliseconds. */
+/** Puts load on a child and measures: requests per second, CPU per request, latencies in milliseconds. */
 export async function measureLoad(child: Child<unknown>, options: LoadOptions): Promise<Sample> {
   const before = await child.usage()
   const result = await load(options)

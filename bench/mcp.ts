@@ -18,7 +18,7 @@ interface Ask {
   readonly body: string | null
 }
 
-/** Both sizes; there is no goal, since nothing was measured that it could be held to. */
+/** Both sizes; there is no goal, for lack of a comparable measurement. */
 export async function measureTools(): Promise<Figure[]> {
   const service = await startTributary()
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
@@ -49,7 +49,7 @@ export async function measureTools(): Promise<Figure[]> {
   return figures
 }
 
-/** The call that asks what the path asks. */
+/** The tool call equivalent to the path. */
 function toCall(path: string) {
   const query = new URLSearchParams(path.slice(path.indexOf('?')))
   const { limit, ...others } = Object.fromEntries(query)

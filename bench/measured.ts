@@ -2,11 +2,12 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openApp } from '#app/app.ts'
 import { hashKey, mintKey } from '#auth/keys.ts'
+import { byOperator } from '#contract/actor.ts'
 import { systemClock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/port.ts'
-import { openApp } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
 import { loadSecrets } from '#src/settings/secrets.ts'
 import { makeLog } from '#src/telemetry/log.ts'
@@ -28,6 +29,8 @@ export async function startMeasured(options: MeasuredOptions) {
     ADMIN_PORT: '0',
     DATA_DIR: dataDir,
     SANDBOX: 'true',
+    // Background syncs would be measured too.
+    ROLE: 'api',
     RATE_LIMIT_CHEAP: uncounted,
     RATE_LIMIT_MID: uncounted,
     RATE_LIMIT_HEAVY: uncounted,
@@ -62,6 +65,7 @@ export async function startMeasured(options: MeasuredOptions) {
     createdAt: systemClock.now(),
     expiresAt: null,
   })
-  for (const credentials of options.people) await app.links.linkConnections(user.id, credentials)
+  for (const credentials of options.people)
+    await app.connections.linkConnections(byOperator, user.id, credentials)
   return { app, key, userId: user.id, port: Number(new URL(origins.base).port) }
 }

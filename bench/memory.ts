@@ -10,7 +10,7 @@ const batches = 10
 const mixed = 10_000
 const overMb = 150
 const stallMs = 8
-/** What may be left of ten thousand requests: less than a byte of each would be noise. */
+/** The heap growth allowed after ten thousand requests, about 200 bytes each. */
 const growthMb = 2
 
 const toMb = (bytes: number) => bytes / 1024 / 1024
@@ -72,7 +72,7 @@ async function runHeavy(service: MeasuredService) {
   return { stalls, peakBytes }
 }
 
-/** Megabytes of heap that a second ten thousand leave behind: the first ones fill what is bounded. */
+/** Heap growth in megabytes of a second ten thousand: the first fill the bounded caches. */
 async function measureGrowth(service: MeasuredService): Promise<number> {
   await runMixed(service)
   await settle(service)

@@ -1,6 +1,6 @@
 /**
- * An unscoped call that scans 5,000 upstream rows and answers 500, held against fetching, decoding and parsing the same
- * pages; and five numbered pages that take their time, held against the first one and four in flight.
+ * A call without accountId that scans 5,000 upstream rows and answers 500, compared with fetching, decoding and parsing the
+ * same pages; and five slow numbered pages, compared with the first one and four in flight.
  */
 import { request } from 'undici'
 import { type Child, startChild } from './child.ts'
@@ -12,7 +12,7 @@ const rounds = 9
 const perRound = 10
 const goal = 1.6
 const delayMs = 100
-/** As many as the provider's budget of a minute allows beside the rounds that count. */
+/** As many as the provider's budget of a minute allows in addition to the measured rounds. */
 const warmUps = 20
 /** Page 1, then the other four at once. */
 const idealMs = 2 * delayMs
@@ -73,7 +73,7 @@ async function measurePages(service: MeasuredService): Promise<Figure> {
     await service.window('trades', `from=${service.freshFrom()}&limit=500`, 'MISS')
     return { wallMs: performance.now() - started }
   }
-  // Until the compiler is done with it; a service that has just started is not what the goal is about.
+  // Long enough to compile it; the goal is not about a service that has just started.
   for (let turn = 0; turn < warmUps; turn += 1) await once()
   await service.reset('trades', delayMs)
   const turns = await takeTurns({ trades: once }, rounds)

@@ -1,6 +1,6 @@
 /**
- * The same cached GET served by Fastify, Hono and Express with their usual plug-ins, beside ours. Their packages stand
- * in a folder of their own, so that the product's lock file stays small, and are installed on demand.
+ * The same cached GET served by Fastify, Hono and Express with their usual plug-ins, compared with ours. Their packages are
+ * in a separate folder, so that the product's lock file stays small, and are installed on demand.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { type Turns, takeTurns } from './turns.ts'
 const rounds = 9
 const durationMs = 700
 const connections = 32
-/** How many times cheaper ours is to be. */
+/** The goal: how many times less CPU ours uses. */
 const goals = {
   fastify: { small: 1.4, large: 1.4 },
   hono: { small: 1.9, large: 1.9 },

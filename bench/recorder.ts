@@ -1,6 +1,6 @@
 /**
- * Stands in front of an emulator and remembers its pages of rows as bytes, so that a page costs the provider nothing and
- * comes after exactly the delay that was asked for. Everything else it passes on.
+ * A proxy in front of an emulator that caches its pages of rows as bytes, so that a page costs the provider no CPU and
+ * is sent after exactly the configured delay. Other requests are passed on.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ interface Recorded {
   readonly body: Buffer
 }
 
-/** Where the recorder itself is asked: how many pages it served, and to start anew with another delay. */
+/** The recorder's own path: returns how many pages it served, and resets it with another delay. */
 export const controlPath = '/recorder'
 const maxPages = 100
 
@@ -35,7 +35,7 @@ export async function startRecorder(origin: string, rows: RegExp): Promise<Recor
       return
     }
     if (!rows.test(url.pathname)) return write(response, await pass(incoming, url))
-    // Pages are told apart by their cursor alone: the emulator's rows do not change, and no query asks for fewer of them.
+    // Pages are identified by their cursor alone: the emulator's rows do not change, and no query asks for fewer of them.
     const page = url.searchParams.get('page[after]') ?? url.searchParams.get('offset') ?? ''
     served.push(page)
     const [recorded] = await Promise.all([pages.get(page) ?? pass(incoming, url), sleep(delayMs)])

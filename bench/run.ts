@@ -1,12 +1,17 @@
 /**
- * Runs the benchmarks that are named, or all of them, and prints their figures. After a run of all of them the table of
- * docs/performance.md is written anew.
+ * Runs the benchmarks that are named, or all of them, and prints their figures. After a run of all of them at their usual
+ * sizes the table of docs/performance.md is written anew. `--connections`, `--endpoints`, `--minutes` and `--workers` set
+ * the sizes of `fleet`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
+import { cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { measureDeliveries } from './deliver.ts'
 import { type Figure, toLine, toTable } from './figures.ts'
+import { measureFleet, toFleetSizes } from './fleet/fleet.ts'
 import { measureHits } from './hit.ts'
+import { measureLedger } from './ledger.ts'
 import { measureTools } from './mcp.ts'
 import { measureMemory } from './memory.ts'
 import { measureMisses } from './miss.ts'
@@ -14,6 +19,11 @@ import { measurePeers } from './peers.ts'
 import { measureStart } from './start.ts'
 import { measureWalk } from './walk.ts'
 
+const size = { type: 'string' } as const
+const { values: flags, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: { connections: size, endpoints: size, minutes: size, workers: size },
+})
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hit: measureHits,
   miss: measureMisses,
@@ -22,11 +32,13 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   memory: measureMemory,
   start: measureStart,
   peers: measurePeers,
+  ledger: () => measureLedger(),
+  deliver: () => measureDeliveries(),
+  fleet: () => measureFleet(toFleetSizes(flags)),
 }
 const page = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
 const [begin, end] = ['<!-- figures: written by `npm run bench` -->', '<!-- figures end -->']
 
-const asked = process.argv.slice(2)
 const unknown = asked.find((name) => !Object.hasOwn(benches, name))
 if (unknown !== undefined) {
   throw new Error(
@@ -41,7 +53,13 @@ for (const [name, measure] of Object.entries(benches)) {
     console.log(toLine(figure))
   }
 }
-if (asked.length === 0) writeFileSync(page, replaceTable(readFileSync(page, 'utf8')))
+console.log(
+  `load average: ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(', ')}`,
+)
+if (asked.length === 0 && Object.keys(flags).length === 0)
+  writeFileSync(page, replaceTable(readFileSync(page, 'utf8')))
 
 function replaceTable(text: string): string {
   const [before, rest] = text.split(begin)

@@ -24,16 +24,16 @@ export function serveChild(facts: unknown): void {
     loop.reset()
     process.send?.(usage)
   })
-  // The measuring process ends this one by letting go of it.
+  // The measuring process ends this one by disconnecting.
   process.on('disconnect', () => process.exit(0))
   process.send?.(facts)
 }
 
-/** The most memory since the last question; where the system does not tell that, since the start. */
+/** Peak memory since the last query; where the system does not report that, since the start. */
 function takePeak(): number {
   try {
     const peak = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
-    // proc(5): writing 5 starts the peak anew.
+    // proc(5): writing 5 resets the peak.
     writeFileSync('/proc/self/clear_refs', '5')
     return Number(peak) * 1024
   } catch {

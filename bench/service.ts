@@ -1,6 +1,6 @@
 /**
- * The service over the provider, each in a process of its own, with what the benchmarks ask of them: windows of
- * transactions and trades that nobody asked for before.
+ * The service and the provider, each in its own process, with the requests of the benchmarks: windows of
+ * transactions and trades that are not cached.
  */
 import { request } from 'undici'
 import type { ProviderAccess } from '#providers/adapters.ts'

@@ -1,4 +1,4 @@
-/** From the command that `npm start` runs to a green `/readyz`, on a new embedded store. */
+/** Time from the command that `npm start` runs to `/readyz` 200, on a new SQLite store. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -19,7 +19,7 @@ const starter = fileURLToPath(new URL('../scripts/pinned.js', import.meta.url))
 
 export async function measureStart(): Promise<Figure[]> {
   const times: number[] = []
-  // The first start of a fresh checkout also fills the compile cache: it is told apart.
+  // The first start of a fresh checkout also fills the compile cache: it is reported separately.
   for (let round = 0; round <= rounds; round += 1) times.push(await startOnce())
   const bare: number[] = []
   for (let round = 0; round < rounds; round += 1) bare.push(await startBare())
@@ -66,7 +66,7 @@ async function untilReady(url: string, deadline: number): Promise<void> {
         await body.dump()
         return statusCode
       },
-      // Nobody listens yet.
+      // Not listening yet.
       () => 0,
     )
     if (status === 200) return

@@ -1,6 +1,6 @@
 /**
- * Fair comparison on a machine that is never quiet: candidates take turns, and what counts is the median of the ratios
- * of neighbours, since whatever disturbs one turn disturbs the one beside it too.
+ * A fair comparison on a busy machine: candidates take turns, and the result is the median of the ratios
+ * of adjacent turns, since a disturbance affects both.
  */
 
 /** What one turn measured; the lower, the better, or the other way round: the caller knows. */
@@ -13,7 +13,7 @@ export interface Turns<Name extends string> {
   ratio(over: Name, under: Name, figure: string): number
 }
 
-/** Lets every candidate take its turn in every round; the first round warms up and does not count. */
+/** Runs every candidate once per round; the first round warms up and is not counted. */
 export async function takeTurns<Name extends string>(
   candidates: Readonly<Record<Name, () => Promise<Sample>>>,
   rounds: number,
@@ -21,7 +21,7 @@ export async function takeTurns<Name extends string>(
   const names = Object.keys(candidates) as Name[]
   const samples = new Map<Name, Sample[]>(names.map((name) => [name, []]))
   for (let round = 0; round <= rounds; round += 1) {
-    // Every other round goes backwards, so that nobody always follows the same neighbour.
+    // Every other round is reversed, so that no candidate always follows the same one.
     const order = round % 2 === 0 ? names : names.toReversed()
     for (const name of order) {
       const sample = await candidates[name]()

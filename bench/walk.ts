@@ -1,5 +1,6 @@
 /** All windows of a walk over 5,400 rows, 200 at a time: every page of the provider is fetched once (reading R19). */
 import type { Figure } from './figures.ts'
+import { measureLargeWalk } from './large-walk.ts'
 import { type MeasuredService, startService } from './service.ts'
 import { median } from './turns.ts'
 
@@ -22,7 +23,7 @@ export async function measureWalk(): Promise<Figure[]> {
     fetched.push(await service.reset('transactions', 0))
   }
   await service.stop()
-  return toFigures(samples, fetched)
+  return [...toFigures(samples, fetched), ...(await measureLargeWalk())]
 }
 
 /** Walks to the end; resolves with the number of windows. */

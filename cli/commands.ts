@@ -1,68 +1,25 @@
 /**
- * Every command, once: its words, its flags, the call of the admin API that it makes and how its answer is shown. Flags
- * become fields of the body in camelCase; what they mean is decided by the server.
+ * The one table of all commands: words, flags, the call of the admin API, and how its answer is shown. Flags become
+ * fields of the body in camelCase; the server defines what they mean.
  */
 
-import { sandboxCommands } from './sandbox-commands.ts'
+import type { Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
+import type { Command, Flag, LocalCommand } from './command.ts'
+import { providerWords, sandboxCommands } from './sandbox-commands.ts'
+import { syncCommands, webhookCommands } from './webhook-commands.ts'
 
-export interface Flag {
-  /** Without the dashes. */
-  readonly name: string
-  /** What stands for the value in the usage line; null: the flag has none and means `true`. */
-  readonly value: string | null
-  readonly isRequired?: true
-  /** `-` as its value reads standard input. */
-  readonly isSecret?: true
-  /** Digits are sent as a number. */
-  readonly isNumber?: true
-  readonly help: string
-}
-
-/** How an answer is shown to a person; with `--json` it is printed as it came. */
-export type Show =
-  | {
-      readonly kind: 'table'
-      /** The field of the answer that holds the rows. */
-      readonly rows: string
-      readonly columns: readonly string[]
-      readonly empty: string
-    }
-  | { readonly kind: 'record'; readonly note?: string }
-  | { readonly kind: 'done'; readonly text: string }
-  /** What the doctor found; an `error` in it ends the command with 1. */
-  | { readonly kind: 'diagnosis' }
-
-export interface Command extends Words {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** `{}` stands for each positional argument. */
-  readonly path: string
-  /** Fields of the body that take the positional arguments which `path` has no place for; digits become numbers. */
-  readonly placeFields?: readonly string[]
-  readonly show: Show
-}
-
-/** A command that asks no server. */
-export type LocalCommand = Words
-
-/** What stands in the help texts. */
-export interface Words {
-  readonly noun: string
-  /** One word or two; empty: the noun alone. */
-  readonly verb: string
-  readonly summary: string
-  /** Placeholders of the positional arguments, in the order of `path`. */
-  readonly places: readonly string[]
-  readonly flags: readonly Flag[]
-}
-
-/** Replays an agent's handshake; it asks the URL that it is given, and no admin API. */
+/** Replays an agent's handshake; it calls the given URL, not the admin API. */
 export const mcpDoctor: LocalCommand = {
   noun: 'doctor',
   verb: '--mcp',
-  summary: 'replay what an agent does with this URL, and say which step fails',
+  summary: 'replay what an agent does with this URL, and report which step fails',
   places: ['URL'],
   flags: [{ name: 'key', value: 'KEY', isSecret: true, help: 'an API key, to try the tools too' }],
 }
+
+const planWords = 'developer|professional|none'
+const statusWords = 'active|trialing|past_due|canceled'
 
 const connectionColumns = [
   'id',
@@ -81,10 +38,10 @@ const users: readonly Command[] = [
     places: [],
     flags: [
       { name: 'email', value: 'E', isRequired: true, help: 'e-mail address' },
-      { name: 'password', value: 'P', isSecret: true, help: 'what they sign in with; - reads it' },
+      { name: 'password', value: 'P', isSecret: true, help: 'what they sign in with' },
       { name: 'timezone', value: 'Z', help: 'IANA time zone, e.g. Australia/Sydney' },
-      { name: 'plan', value: 'P', help: 'developer, professional or none' },
-      { name: 'status', value: 'S', help: 'active, trialing, past_due or canceled; needs --plan' },
+      { name: 'plan', value: planWords, help: 'what they may use; DEFAULT_PLAN when absent' },
+      { name: 'status', value: statusWords, help: 'active when absent; needs --plan' },
     ],
     method: 'POST',
     path: '/admin/users',
@@ -98,6 +55,7 @@ const users: readonly Command[] = [
     flags: [],
     method: 'GET',
     path: '/admin/users',
+    readsAllPages: true,
     show: {
       kind: 'table',
       rows: 'data',
@@ -126,7 +84,7 @@ const users: readonly Command[] = [
         value: 'P',
         isRequired: true,
         isSecret: true,
-        help: '10 to 256 characters; - reads it',
+        help: '10 to 256 characters',
       },
     ],
     method: 'PUT',
@@ -136,12 +94,12 @@ const users: readonly Command[] = [
   {
     noun: 'users',
     verb: 'delete',
-    summary: 'revoke, forget and purge everything of a user',
+    summary: 'delete a user and all their data, and end their consents',
     places: ['U'],
     flags: [],
     method: 'DELETE',
     path: '/admin/users/{}',
-    show: { kind: 'done', text: 'The user and everything of theirs is deleted.' },
+    show: { kind: 'done', text: 'The user and all their data are deleted.' },
   },
 ]
 
@@ -154,15 +112,15 @@ const plans: readonly Command[] = [
     flags: [
       {
         name: 'plan',
-        value: 'P',
+        value: planWords,
         isRequired: true,
-        help: 'developer, professional or none',
+        help: 'what they may use',
       },
       {
         name: 'status',
-        value: 'S',
+        value: statusWords,
         isRequired: true,
-        help: 'active, trialing, past_due or canceled',
+        help: 'state of the subscription',
       },
       {
         name: 'legacy-until',
@@ -181,7 +139,7 @@ const keys: readonly Command[] = [
   {
     noun: 'keys',
     verb: 'create',
-    summary: 'make an API key; it is shown this once',
+    summary: 'create an API key; it is shown only once',
     places: ['U'],
     flags: [
       { name: 'name', value: 'N', help: 'what the key is for' },
@@ -218,22 +176,32 @@ const keys: readonly Command[] = [
   },
 ]
 
+function listLinkFlags(provider: Provider): Flag[] {
+  return Object.values(factsOf(provider).linkFields).map(({ flag, help, ...rest }) => ({
+    ...rest,
+    name: flag,
+    help: `${provider}: ${help}`,
+  }))
+}
+
 const connections: readonly Command[] = [
   {
     noun: 'connections',
     verb: 'link',
-    summary: 'adopt the consents that a person has given at a provider',
+    summary: 'create connections for consents that exist at a provider',
     places: ['U'],
     flags: [
-      { name: 'provider', value: 'P', isRequired: true, help: 'fiskil, akahu or snaptrade' },
-      { name: 'end-user-id', value: 'X', help: 'fiskil: the end user' },
-      { name: 'user-token', value: 'X', isSecret: true, help: 'akahu: the user token' },
-      { name: 'snaptrade-user-id', value: 'X', help: 'snaptrade: the user id' },
-      { name: 'user-secret', value: 'Y', isSecret: true, help: 'snaptrade: the user secret' },
+      { name: 'provider', value: providerWords, isRequired: true, help: 'where the consent is' },
+      ...providerNames.flatMap(listLinkFlags),
     ],
     method: 'POST',
     path: '/admin/users/{}/connections',
-    show: { kind: 'table', rows: 'connections', columns: connectionColumns, empty: 'Nothing.' },
+    show: {
+      kind: 'table',
+      rows: 'connections',
+      columns: connectionColumns,
+      empty: 'No connection was created.',
+    },
   },
   {
     noun: 'connections',
@@ -253,7 +221,7 @@ const connections: readonly Command[] = [
   {
     noun: 'connections',
     verb: 'refresh',
-    summary: 'ask the provider again what became of a connection',
+    summary: 'refresh the state of a connection from its provider',
     places: ['C'],
     flags: [],
     method: 'POST',
@@ -272,11 +240,32 @@ const connections: readonly Command[] = [
   },
 ]
 
+const audit: readonly Command[] = [
+  {
+    noun: 'audit',
+    verb: 'list',
+    summary: 'list the audit rows, newest first',
+    places: [],
+    flags: [
+      { name: 'user', value: 'U', help: 'only rows about or by this user' },
+      { name: 'limit', value: 'N', help: 'how many, 1 to 1000; 100 when absent' },
+    ],
+    method: 'GET',
+    path: '/admin/audit',
+    show: {
+      kind: 'table',
+      rows: 'data',
+      columns: ['at', 'actor', 'action', 'userId', 'subject'],
+      empty: 'There are no audit rows.',
+    },
+  },
+]
+
 const doctor: readonly Command[] = [
   {
     noun: 'doctor',
     verb: '',
-    summary: 'look at everything the server stands on, and say what to do',
+    summary: 'check everything the server depends on, and say what to do',
     places: [],
     flags: [],
     method: 'GET',
@@ -291,18 +280,23 @@ export const commands: readonly Command[] = [
   ...plans,
   ...keys,
   ...connections,
+  ...syncCommands,
+  ...webhookCommands,
+  ...audit,
   ...doctor,
   ...sandboxCommands,
 ]
 
-/** What the placeholders of positional arguments stand for. */
+/** What the placeholders of positional arguments mean. */
 export const placeMeanings: Readonly<Record<string, string>> = {
   U: 'id or e-mail address of a user',
   K: 'id of a key',
   C: 'id of a connection',
+  W: 'id of a webhook endpoint',
+  D: 'id of a delivery',
   URL: 'as agents are given it, e.g. https://example.com/mcp',
-  PERSON: 'name of somebody in the sandbox, see `sandbox people`',
-  PROVIDER: 'fiskil, akahu or snaptrade',
+  PERSON: 'name of a person in the sandbox, see `sandbox people`',
+  PROVIDER: providerWords,
   MS: 'milliseconds, 0 for none',
   STATUS: 'HTTP status from 400 to 599',
 }

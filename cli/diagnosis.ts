@@ -1,8 +1,8 @@
 /**
- * The doctor's answer for people: a mark, what was looked at, what was found, and beneath it what to do. It judges
- * nothing; the server has.
+ * Formats the doctor's answer for people: a mark, what was checked, what was found, and below it what to do. The
+ * verdicts come from the server.
  */
-import { harmless } from './harmless.ts'
+import { toPrintable } from './printable.ts'
 
 interface Finding {
   readonly name: string
@@ -11,7 +11,7 @@ interface Finding {
   readonly action: string | null
 }
 
-/** One line per finding and one per action, with a closing line that counts. */
+/** One line per finding and one per action; the last line has the counts. */
 export function renderDiagnosis(answer: unknown): string {
   const findings = readFindings(answer)
   const lines = findings.flatMap(({ name, status, message, action }) => [
@@ -21,7 +21,7 @@ export function renderDiagnosis(answer: unknown): string {
   return `${[...lines, '', summarise(findings)].join('\n')}\n`
 }
 
-/** True when something is broken: the command then ends with 1. */
+/** True when a finding is an error: the command then exits with 1. */
 export function isBroken(answer: unknown): boolean {
   return toRecord(answer).status === 'error'
 }
@@ -52,7 +52,7 @@ function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-/** Names of institutions come from providers: they must not command the terminal. */
+/** Names of institutions come from providers and could contain terminal control characters. */
 function toText(value: unknown): string {
-  return harmless(String(value))
+  return toPrintable(String(value))
 }

@@ -1,4 +1,4 @@
-/** The command `doctor`: what a person reads, what a script gets, and how it ends. */
+/** The command `doctor`: its output for people, its output for scripts, and its exit codes. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -24,7 +24,7 @@ async function doctor(url: string, ...args: string[]) {
   return { code, out, err }
 }
 
-/** A server that finds what the test says. */
+/** A server that answers with the given findings. */
 async function makeServer(t: TestContext, answer: unknown): Promise<string> {
   const server = createServer((request, response) => {
     response.statusCode = request.url === '/admin/doctor' && request.method === 'GET' ? 200 : 404
@@ -36,7 +36,7 @@ async function makeServer(t: TestContext, answer: unknown): Promise<string> {
 }
 
 const checks = [
-  { name: 'store', status: 'ok', message: 'takes writes', action: null },
+  { name: 'store', status: 'ok', message: 'accepts writes', action: null },
   { name: 'clock:akahu', status: 'warning', message: '95 s behind ours', action: 'Use NTP' },
   { name: 'provider:fiskil', status: 'error', message: 'refuses\u001b[2J us', action: 'Compare' },
 ]
@@ -47,7 +47,7 @@ test('each finding is a line with its mark, its action beneath, and a count clos
     code: 1,
     err: '',
     out: [
-      '✓ store: takes writes',
+      '✓ store: accepts writes',
       '! clock:akahu: 95 s behind ours',
       '    → Use NTP',
       '✗ provider:fiskil: refuses?[2J us',
@@ -68,7 +68,7 @@ test('warnings end with 0, and where there is nothing to say it is said', async 
   assert.deepEqual(await doctor(sound), {
     code: 0,
     err: '',
-    out: '✓ store: takes writes\n\nAll is well.\n',
+    out: '✓ store: accepts writes\n\nAll is well.\n',
   })
 })
 
@@ -79,7 +79,7 @@ test('with --json the answer is one document as it came, and the exit code is th
   assert.deepEqual(JSON.parse(out), { status: 'error', checks })
 })
 
-test('a real door answers it; no server, surplus words and unknown flags end as everywhere', async (t) => {
+test('the admin API answers it; no server, extra words and unknown flags fail as for other commands', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu'] })
   const url = await world.door.listen({ host: '127.0.0.1', port: 0 })
   const { code, out } = await doctor(url)
@@ -90,6 +90,7 @@ test('a real door answers it; no server, surplus words and unknown flags end as 
   assert.equal((await doctor(url, 'now')).code, 2)
   assert.equal((await doctor(url, '--nothing')).code, 2)
   const help = await doctor(url, '--help')
-  assert.match(help.out, /^tributary doctor: look at everything/)
+  assert.match(help.out, /^usage: tributary doctor\n {2}check everything/)
+  assert.match(help.out, /usage: tributary doctor --mcp URL/)
   assert.equal((await doctor('http://127.0.0.1:1')).code, 1)
 })

@@ -1,19 +1,25 @@
 /**
- * From the words on the command line to a call of the admin API. It knows the table of commands and nothing of HTTP;
- * whatever does not fit is a UsageError with the usage line of the command that was meant.
+ * Converts the command line to a call of the admin API. It knows the table of commands and nothing of HTTP; invalid
+ * input is a UsageError with the usage line of the closest command.
  */
 import { parseArgs } from 'node:util'
-import { type Command, commands, type Flag, mcpDoctor, type Words } from './commands.ts'
+import type { Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
+import type { Command, Flag, LocalCommand, Words } from './command.ts'
+import { commands, mcpDoctor } from './commands.ts'
+import type { ListenStart } from './listen.ts'
 import type { McpDoctorStart } from './mcp-doctor.ts'
 import type { SandboxStart } from './sandbox.ts'
-import { sandboxStart } from './sandbox-commands.ts'
-import { commandHelp, nounHelp, overview, usageLine } from './usage.ts'
+import { portFlag, sandboxStart, webhookFlag } from './sandbox-commands.ts'
+import { findHelp, nounHelp, shortList, usageLine } from './usage.ts'
+import { webhooksListen } from './webhook-commands.ts'
 
 export type Invocation =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' }
   | { readonly kind: 'sandbox'; readonly start: SandboxStart }
   | { readonly kind: 'mcp-doctor'; readonly start: McpDoctorStart }
+  | { readonly kind: 'listen'; readonly start: ListenStart }
   | {
       readonly kind: 'call'
       readonly command: Command
@@ -25,9 +31,10 @@ export type Invocation =
       readonly secretField: string | null
     }
 
-type Body = Readonly<Record<string, string | number | true>>
+type Value = string | number | true | readonly string[]
+type Body = Readonly<Record<string, Value>>
 
-/** Wrong usage: exit code 2. `usage` is the text that helps. */
+/** Wrong usage: exit code 2. `usage` is the text that shows the right one. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly usage: string
@@ -39,42 +46,65 @@ export class UsageError extends Error {
 
 /** @throws UsageError */
 export function parseInvocation(args: readonly string[]): Invocation {
+  if (asksHelp(args)) return parseHelp(args)
   const general = new Set<string>()
   let start = 0
-  while (['--json', '--help', '-h', '--version'].includes(args[start] ?? '')) {
+  while (['--json', '--version'].includes(args[start] ?? '')) {
     general.add(args[start] ?? '')
     start += 1
   }
-  const asksHelp = general.has('--help') || general.has('-h')
   const [noun, ...words] = args.slice(start)
   if (general.has('--version')) return { kind: 'version' }
-  if (noun === undefined) {
-    if (asksHelp) return { kind: 'help', text: overview() }
-    throw new UsageError('what shall be done?', overview())
-  }
+  if (noun === undefined) throw new UsageError('a command is missing', shortList())
   if (noun === mcpDoctor.noun && words.some((word) => /^--mcp(?:=|$)/.test(word))) {
     return parseMcpDoctor(words, general.has('--json'))
   }
   const own = commands.filter((command) => command.noun === noun)
-  if (own.length === 0) throw new UsageError(`there is no "${noun}"`, overview())
-  const command = own.find((candidate) => isVerb(candidate.verb, words))
+  if (own.length === 0) throw new UsageError(`there is no "${noun}"`, shortList())
+  if (noun === webhooksListen.noun && words[0] === webhooksListen.verb) {
+    return parseListen(words.slice(1), general.has('--json'))
+  }
+  const command = own.find((candidate) => isMeant(candidate, words))
   if (command !== undefined) {
-    if (asksHelp) return { kind: 'help', text: commandHelp(command) }
     const rest = words.slice(wordsOf(command.verb).length)
     return parseCommand(command, rest, general.has('--json'))
   }
   const verb = words[0]
-  if (asksHelp || verb === '--help' || verb === '-h') return { kind: 'help', text: nounHelp(noun) }
-  if (noun === sandboxStart.noun && (verb === undefined || verb.startsWith('-'))) {
+  const isAbsent = verb === undefined || verb.startsWith('-')
+  if (noun === sandboxStart.noun && isAbsent) {
     return parseSandboxStart(words, general.has('--json'))
   }
-  const problem = verb === undefined ? `"${noun}" needs a verb` : `there is no "${noun} ${verb}"`
+  const problem = isAbsent ? `"${noun}" needs a verb` : `there is no "${noun} ${verb}"`
   throw new UsageError(problem, nounHelp(noun))
 }
 
-/** None for a noun that is a command by itself. */
+/** At any position: no flag takes one of these two words as its value. */
+function asksHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  const flags = end === -1 ? args : args.slice(0, end)
+  return flags.includes('--help') || flags.includes('-h')
+}
+
+function parseHelp(args: readonly string[]): Invocation {
+  const isMcp = args[0] === mcpDoctor.noun && args.some((word) => /^--mcp(?:=|$)/.test(word))
+  const words = isMcp
+    ? [mcpDoctor.noun, mcpDoctor.verb]
+    : args.filter((word) => !word.startsWith('-'))
+  const text = findHelp(words)
+  if (text === null) throw new UsageError(`there is no "${words[0]}"`, shortList())
+  return { kind: 'help', text }
+}
+
+/** Empty for a noun that is a command by itself. */
 function wordsOf(verb: string): readonly string[] {
   return verb === '' ? [] : verb.split(' ')
+}
+
+/** Two commands may share their words; then the flags tell which one is meant. */
+function isMeant({ verb, onlyWith }: Command, words: readonly string[]): boolean {
+  const isGiven = (flag: string) =>
+    words.some((word) => word === `--${flag}` || word.startsWith(`--${flag}=`))
+  return isVerb(verb, words) && (onlyWith === undefined || onlyWith.some(isGiven))
 }
 
 function isVerb(verb: string, words: readonly string[]): boolean {
@@ -83,7 +113,6 @@ function isVerb(verb: string, words: readonly string[]): boolean {
 
 function parseCommand(command: Command, args: readonly string[], json: boolean): Invocation {
   const { values, positionals } = readFlags(command, args)
-  if (values.help === true) return { kind: 'help', text: commandHelp(command) }
   const missing = command.flags.find(
     (flag) => flag.isRequired === true && values[flag.name] === undefined,
   )
@@ -99,59 +128,95 @@ function parseCommand(command: Command, args: readonly string[], json: boolean):
     if (secretField !== null) throw wrong(command, 'only one value can be read from standard input')
     secretField = field
   }
+  const isJson = json || values.json === true
+  if (command.method === 'GET') {
+    const query = new URLSearchParams(
+      Object.entries(fields).map(([name, value]) => [name, String(value)]),
+    ).toString()
+    const asked = query === '' ? path : `${path}?${query}`
+    return { kind: 'call', command, json: isJson, path: asked, body: null, secretField: null }
+  }
   const hasBody = command.flags.length > 0 || command.placeFields !== undefined
   const body = hasBody ? fields : null
-  return { kind: 'call', command, json: json || values.json === true, path, body, secretField }
+  return { kind: 'call', command, json: isJson, path, body, secretField }
 }
 
 function parseSandboxStart(args: readonly string[], json: boolean): Invocation {
   const { values, positionals } = readFlags(sandboxStart, args)
-  if (values.help === true) return { kind: 'help', text: commandHelp(sandboxStart) }
   const [surplus] = positionals
   if (surplus !== undefined) {
     throw wrong(sandboxStart, `"${surplus}" is one argument too many`)
   }
-  const port = (name: string, fallback: number): number => {
-    const text = values[name]
-    if (text === undefined) return fallback
-    const number = typeof text === 'string' && /^\d{1,5}$/.test(text) ? Number(text) : -1
-    if (number >= 0 && number <= 65_535) return number
-    throw wrong(sandboxStart, `--${name} should be a port from 0 to 65535`)
-  }
-  const ports = {
-    fiskil: port('fiskil-port', 4010),
-    akahu: port('akahu-port', 4020),
-    snaptrade: port('snaptrade-port', 4030),
+  const ports: Partial<Record<Provider, number>> = {}
+  for (const provider of providerNames) {
+    const name = portFlag(provider)
+    ports[provider] = toPort(
+      sandboxStart,
+      { name, text: values[name] },
+      factsOf(provider).sandboxPort,
+    )
   }
   const seed = typeof values.seed === 'string' ? values.seed : null
-  return { kind: 'sandbox', start: { ports, seed, json: json || values.json === true } }
+  const webhooksTo = readWebhooksTo(values[webhookFlag])
+  return { kind: 'sandbox', start: { ports, seed, webhooksTo, json: json || values.json === true } }
+}
+
+function readWebhooksTo(text: string | true | undefined): string | null {
+  if (text === undefined) return null
+  const url = typeof text === 'string' ? URL.parse(text) : null
+  if (url !== null && ['http:', 'https:'].includes(url.protocol)) {
+    return (url.origin + url.pathname).replace(/\/+$/, '')
+  }
+  throw wrong(sandboxStart, `--${webhookFlag} must be an http or https URL`)
+}
+
+function parseListen(args: readonly string[], json: boolean): Invocation {
+  const { values, positionals } = readFlags(webhooksListen, args)
+  const [surplus] = positionals
+  if (surplus !== undefined) throw wrong(webhooksListen, `"${surplus}" is one argument too many`)
+  const { user } = values
+  if (typeof user !== 'string' || ['', '.', '..'].includes(user)) {
+    throw wrong(webhooksListen, '--user is missing')
+  }
+  const port = toPort(webhooksListen, { name: 'port', text: values.port }, 0)
+  return { kind: 'listen', start: { user, port, json: json || values.json === true } }
+}
+
+function toPort(
+  command: LocalCommand,
+  { name, text }: { readonly name: string; readonly text: string | true | undefined },
+  fallback: number,
+): number {
+  if (text === undefined) return fallback
+  const number = typeof text === 'string' && /^\d{1,5}$/.test(text) ? Number(text) : -1
+  if (number >= 0 && number <= 65_535) return number
+  throw wrong(command, `--${name} must be a port from 0 to 65535`)
 }
 
 function parseMcpDoctor(args: readonly string[], json: boolean): Invocation {
-  // Its verb is written like a flag, so that `doctor --key - --mcp URL` and `--mcp=URL` mean the same.
+  // Its verb looks like a flag, so that `doctor --key - --mcp URL` and `--mcp=URL` mean the same.
   const { values, positionals } = readFlags(mcpDoctor, args, ['mcp'])
-  if (values.help === true) return { kind: 'help', text: commandHelp(mcpDoctor) }
   const [surplus] = positionals
   if (surplus !== undefined) throw wrong(mcpDoctor, `"${surplus}" is one argument too many`)
   const { mcp, key } = values
   const url = typeof mcp === 'string' && URL.canParse(mcp) ? new URL(mcp) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw wrong(mcpDoctor, '--mcp should be an http or https URL')
+    throw wrong(mcpDoctor, '--mcp must be an http or https URL')
   }
   const start = { url: url.href, key: typeof key === 'string' ? key : null }
   return { kind: 'mcp-doctor', start: { ...start, json: json || values.json === true } }
 }
 
-/** What the server is told: digits of a number are a number, anything else is for it to refuse. */
-function toValue(flag: Pick<Flag, 'isNumber'>, value: string | true): string | number | true {
+/** The value to send: digits become a number; the server refuses anything else. */
+function toValue(flag: Pick<Flag, 'isNumber' | 'isList'>, value: string | true): Value {
+  if (flag.isList === true && typeof value === 'string') return value.split(',')
   const isNumber = flag.isNumber === true && typeof value === 'string' && /^\d{1,9}$/.test(value)
   return isNumber ? Number(value) : value
 }
 
 function readFlags(command: Words, args: readonly string[], more: readonly string[] = []) {
-  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {
+  const options: Record<string, { type: 'string' | 'boolean' }> = {
     json: { type: 'boolean' },
-    help: { type: 'boolean', short: 'h' },
   }
   for (const flag of command.flags) {
     options[flag.name] = { type: flag.value === null ? 'boolean' : 'string' }
@@ -169,12 +234,12 @@ function readFlags(command: Words, args: readonly string[], more: readonly strin
     return { values, positionals: parsed.positionals }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    // The parser's first sentence names the flag; what follows explains its own syntax at length.
+    // The parser's first sentence names the flag; the rest explains its syntax at length.
     throw wrong(command, error.message.split(/\.\s|\n/)[0] ?? error.message)
   }
 }
 
-/** `--amount -4.50` is meant as one value; the parser wants `--amount=-4.50`. */
+/** `--amount -4.50` is one value to the user; the parser needs `--amount=-4.50`. */
 function joinNegative(args: readonly string[]): string[] {
   const joined: string[] = []
   for (const text of args) {
@@ -195,11 +260,11 @@ function refuseTwice(
   if (twice !== undefined) throw wrong(command, `--${twice} is given more than once`)
 }
 
-/** The path with its places filled, and the fields that take the arguments it has no place for. */
+/** Fills the placeholders of the path; the remaining arguments become fields of the body. */
 function placeArguments(
   command: Command,
   positionals: readonly string[],
-): { readonly path: string; readonly fields: Record<string, string | number | true> } {
+): { readonly path: string; readonly fields: Record<string, Value> } {
   const missing = command.places[positionals.length]
   if (missing !== undefined) throw wrong(command, `${missing} is missing`)
   const surplus = positionals[command.places.length]
@@ -207,11 +272,11 @@ function placeArguments(
   const queue = [...positionals]
   const path = command.path.replaceAll('{}', () => {
     const text = queue.shift() ?? ''
-    // A URL would take the dots for a step up, and an empty name for another path.
-    if (['', '.', '..'].includes(text)) throw wrong(command, `"${text}" names nothing`)
+    // A URL would resolve the dots as path segments, and an empty name would be another path.
+    if (['', '.', '..'].includes(text)) throw wrong(command, `"${text}" is not a valid name`)
     return encodeURIComponent(text)
   })
-  const fields: Record<string, string | number | true> = {}
+  const fields: Record<string, Value> = {}
   for (const field of command.placeFields ?? []) {
     fields[field] = toValue({ isNumber: true }, queue.shift() ?? '')
   }
@@ -220,6 +285,22 @@ function placeArguments(
 
 function wrong(command: Words, message: string): UsageError {
   return new UsageError(message, usageLine(command))
+}
+
+/**
+ * Rewords a line of the server's `details` for the command line: `endUserId: is required` refers to a flag, or to an
+ * argument without a name.
+ */
+export function toFlagWords(command: Words & Pick<Command, 'placeFields'>, line: string): string {
+  const [, field = '', problem = ''] = /^(\w+): (.+)$/s.exec(line) ?? []
+  const flag = command.flags.find(({ name }) => toCamelCase(name) === field)
+  if (flag !== undefined) {
+    const isSurplus = problem === 'is an unknown field'
+    return `--${flag.name}: ${isSurplus ? 'does not go with the other options' : problem}`
+  }
+  const fields = command.placeFields ?? []
+  const place = command.places[command.places.length - fields.length + fields.indexOf(field)]
+  return fields.includes(field) && place !== undefined ? `${place}: ${problem}` : line
 }
 
 function toCamelCase(name: string): string {

@@ -4,6 +4,9 @@
 import { environment } from './config.ts'
 import { run } from './run.ts'
 
+// The reader may stop before the end of the output (`| head`): the rest is lost, the exit code is kept.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
 process.exitCode = await run(process.argv.slice(2), {
   environment,
   workingDirectory: process.cwd(),
@@ -12,7 +15,7 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   untilStopped: () =>
     new Promise((resolve) => {
-      // A terminal and the starter may both send the signal: the second one changes nothing.
+      // A terminal and the starter may both send the signal: the second one has no effect.
       process.on('SIGINT', () => resolve())
       process.on('SIGTERM', () => resolve())
     }),

@@ -1,4 +1,4 @@
-/** `tributary doctor --mcp URL` against the real service, and against what people put in its place by mistake. */
+/** `tributary doctor --mcp URL` against the real service, and against other servers that people give by mistake. */
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -77,7 +77,7 @@ test('another name of the same server says which name to give or to set', async 
   assert.match(found?.action ?? '', /set MCP_URL to http:\/\/localhost:\d+$/)
 })
 
-test('a bad key and a plan without access are told apart', async () => {
+test('a bad key and a plan without access give different findings', async () => {
   const wrong = failing(await examine(`${service.baseUrl}/mcp`, 'nonsense'))
   assert.equal(wrong?.name, 'key')
   assert.match(wrong?.action ?? '', /keys create/)
@@ -87,7 +87,7 @@ test('a bad key and a plan without access are told apart', async () => {
   assert.match(refused?.message ?? '', /403 API access requires/)
 })
 
-/** Something that is not this product, for the length of a test. */
+/** A server that is not this product, for the length of a test. */
 async function listen(t: TestContext, answer: RequestListener): Promise<string> {
   const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -99,13 +99,13 @@ async function listen(t: TestContext, answer: RequestListener): Promise<string> 
 }
 
 const strangers: Readonly<Record<string, readonly [number, RegExp]>> = {
-  'a page': [200, /Something else answers/],
+  'a page': [200, /Another service answers/],
   'an unknown path': [404, /the path is \/mcp/],
-  'a proxy that redirects': [301, /Something else answers/],
+  'a proxy that redirects': [301, /Another service answers/],
   'a name it does not know': [403, /BASE_URL or MCP_URL/],
   'a proxy that strips the challenge': [401, /strip WWW-Authenticate/],
   'a limit': [429, /wait a minute/],
-  'a broken gateway': [502, /Something else answers/],
+  'a broken gateway': [502, /Another service answers/],
 }
 for (const [name, [status, action]] of Object.entries(strangers)) {
   test(`${name} (${status}) is named in the step of the challenge`, async (t) => {
@@ -119,7 +119,7 @@ for (const [name, [status, action]] of Object.entries(strangers)) {
   })
 }
 
-/** A product in front of another: what each document says can be bent. */
+/** A proxy in front of the product that can change each document. */
 function impostor(t: TestContext, bend: (origin: string) => Readonly<Record<string, unknown>>) {
   let own = ''
   return listen(t, ({ url = '/', method }, response) => {
@@ -159,13 +159,21 @@ function impostor(t: TestContext, bend: (origin: string) => Readonly<Record<stri
 
 const server = '/.well-known/oauth-authorization-server'
 const bent: readonly (readonly [string, (own: string) => Record<string, unknown>, RegExp])[] = [
-  ['resource', () => ({ '/.well-known/oauth-protected-resource': {} }), /calls itself nothing/],
+  [
+    'resource',
+    () => ({ '/.well-known/oauth-protected-resource': {} }),
+    /identifies itself as nothing/,
+  ],
   [
     'resource',
     (own) => ({ '/.well-known/oauth-protected-resource': { resource: `${own}/mcp` } }),
     /no authorization server/,
   ],
-  ['authorization server', () => ({ [server]: { issuer: 'https://x.example' } }), /calls itself/],
+  [
+    'authorization server',
+    () => ({ [server]: { issuer: 'https://x.example' } }),
+    /identifies itself as/,
+  ],
   ['authorization server', (own) => ({ [server]: { issuer: own } }), /PKCE with S256/],
   [
     'authorization server',
@@ -185,7 +193,7 @@ for (const [step, bend, message] of bent) {
   })
 }
 
-test('nobody there is told with the reason of the network', async (t) => {
+test('a server that cannot be reached is reported with the network error', async (t) => {
   const origin = await listen(t, (request) => request.socket.destroy())
   const found = failing(await examine(`${origin}/mcp`))
   assert.equal(found?.name, 'challenge')

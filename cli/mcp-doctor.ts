@@ -1,7 +1,7 @@
 /**
- * `tributary doctor --mcp URL`: replays what an agent's client does with a bare URL, step by step, and says which step
- * fails, why, and what to do. It asks only what clients ask; no token of a person is involved, and without a key it ends
- * where a person would have to sign in.
+ * `tributary doctor --mcp URL`: replays what an agent's client does with a bare URL, step by step, and reports which
+ * step fails, why, and what to do. It sends only what clients send; it uses no person's token, and without a key it
+ * ends where a person would have to sign in.
  */
 import { makeChecks, type Step } from './mcp-handshake.ts'
 
@@ -13,13 +13,13 @@ export interface McpDoctorStart {
   readonly json: boolean
 }
 
-/** In the form of the server's own doctor. */
+/** In the format of the server's own doctor. */
 export interface McpDiagnosis {
   readonly status: Step['status']
   readonly checks: readonly Step[]
 }
 
-/** Walks the steps until one fails; those behind it could tell nothing. */
+/** Runs the steps until one fails; the later ones depend on it. */
 export async function examineMcp(start: McpDoctorStart): Promise<McpDiagnosis> {
   const checks: Step[] = []
   for (const check of makeChecks(start)) {

@@ -1,6 +1,6 @@
 /**
- * The steps of a client's handshake with `/mcp` (MCP 2025-11-25 and 2026-07-28, RFC 9728, RFC 8414, RFC 7591, PKCE), one
- * function each. Every wait and every body is bounded; what the server says is shown, never believed.
+ * The steps of a client's handshake with `/mcp` (MCP 2025-11-25 and 2026-07-28, RFC 9728, RFC 8414, RFC 7591, PKCE),
+ * one function each. Every wait and every body is bounded; the server's statements are shown but not trusted.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { type Answer, ask, reasonOf } from './mcp-request.ts'
@@ -9,7 +9,7 @@ export interface Step {
   readonly name: string
   readonly status: 'ok' | 'error'
   readonly message: string
-  /** Null where nothing is to be done. */
+  /** Null when nothing needs to be done. */
   readonly action: string | null
 }
 
@@ -18,7 +18,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const callback = 'http://127.0.0.1:53682/callback'
 
-/** The steps in their order; a later one uses what an earlier one learned. */
+/** The steps in their order; a later one uses the results of an earlier one. */
 export function makeChecks({ url, key }: { readonly url: string; readonly key: string | null }) {
   let metadataUrl = ''
   let server: Fields = {}
@@ -33,14 +33,17 @@ export function makeChecks({ url, key }: { readonly url: string; readonly key: s
       if (answer.status === 401 && metadataUrl !== '') {
         return ok(`401, and the challenge points to ${metadataUrl}`)
       }
-      return fault(`a stranger is answered ${answer.status}`, adviseChallenge(answer))
+      return fault(
+        `a request without credentials is answered ${answer.status}`,
+        adviseChallenge(answer),
+      )
     }),
     named('resource', async () => {
       const document = await readDocument(metadataUrl)
       const { resource, authorization_servers: servers } = document
       if (resource !== url) {
         return fault(
-          `the protected resource calls itself ${shown(resource)}`,
+          `the protected resource identifies itself as ${shown(resource)}`,
           `Give agents exactly that URL, or set MCP_URL to ${new URL(url).origin}`,
         )
       }
@@ -49,7 +52,7 @@ export function makeChecks({ url, key }: { readonly url: string; readonly key: s
         return fault('it names no authorization server', 'See AUTH_URL')
       }
       server = { issuer }
-      return ok(`it is ${url}, and ${issuer} lets agents in`)
+      return ok(`it is ${url}, and ${issuer} authorizes agents`)
     }),
     named('authorization server', async () => {
       const issuer = String(server.issuer)
@@ -60,7 +63,7 @@ export function makeChecks({ url, key }: { readonly url: string; readonly key: s
       const answer = await ask(String(server.registration_endpoint), { body: registration })
       if (answer.status === 201 && typeof answer.body.client_id === 'string') {
         clientId = answer.body.client_id
-        return ok('a client may register itself (this one is forgotten when it stays unused)')
+        return ok('a client may register itself (this one is deleted if it stays unused)')
       }
       const action =
         'Wait a minute if it was asked too often (RATE_LIMIT_REGISTER); else see the log'
@@ -79,7 +82,7 @@ function checksWithKey(url: string, key: string): Check[] {
       const answer = await ask(url, { body: initialize, headers: { authorization } })
       const version = fieldsOf(answer.body.result).protocolVersion
       if (answer.status === 200 && typeof version === 'string')
-        return ok(`accepted; it speaks ${version}`)
+        return ok(`accepted; protocol version ${version}`)
       const action =
         answer.status === 401
           ? 'The key is wrong, revoked or expired: make one with "tributary keys create"'
@@ -140,13 +143,13 @@ type Outcome = Omit<Step, 'name'>
 const ok = (message: string): Outcome => ({ status: 'ok', message, action: null })
 const fault = (message: string, action: string): Outcome => ({ status: 'error', message, action })
 
-/** A step never throws: what cannot be reached is what it found. */
+/** A step never throws: a connection error becomes its finding. */
 function named(name: string, look: () => Promise<Outcome>): Check {
   return async () => {
     try {
       return { name, ...(await look()) }
     } catch (error) {
-      const action = 'See that the server runs, and DNS, proxy and certificate on the way to it'
+      const action = 'Check that the server runs, and check DNS, proxy and certificate'
       return { name, ...fault(reasonOf(error), action) }
     }
   }
@@ -160,28 +163,28 @@ function checkAddress(url: string): Outcome {
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   if (protocol === 'https:') return ok('https')
   if (isLocal) return ok('http on this machine: agents in the cloud cannot reach it')
-  return fault('http', 'Put https in front of it: agents refuse to send tokens over http')
+  return fault('http', 'Serve it by https: agents refuse to send tokens over http')
 }
 
 function adviseChallenge({ status }: Answer): string {
   switch (status) {
     case 403:
-      return 'The server does not know this name: set BASE_URL or MCP_URL to it, and let the proxy pass Host on'
+      return 'The server does not know this name: set BASE_URL or MCP_URL to it, and let the proxy forward Host'
     case 404:
-      return 'Nothing lies here: the path is /mcp, and the proxy must pass it on unchanged'
+      return 'There is no endpoint here: the path is /mcp, and the proxy must forward it unchanged'
     case 429:
       return 'Too many attempts from here: wait a minute'
     case 401:
       return 'The challenge names no resource_metadata: does a proxy strip WWW-Authenticate?'
     default:
-      return 'Something else answers in its place: see the proxy'
+      return 'Another service answers here: check the proxy'
   }
 }
 
-/** What clients need of an authorization server before they begin. */
+/** What clients require of an authorization server before they begin. */
 function judgeServer(server: Fields, issuer: string): Outcome {
   if (server.issuer !== issuer) {
-    return fault(`it calls itself ${shown(server.issuer)}, not ${issuer}`, 'See AUTH_URL')
+    return fault(`it identifies itself as ${shown(server.issuer)}, not ${issuer}`, 'See AUTH_URL')
   }
   const methods = server.code_challenge_methods_supported
   if (!Array.isArray(methods) || !methods.includes('S256')) {

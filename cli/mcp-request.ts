@@ -1,16 +1,16 @@
-/** One bounded HTTP exchange of the doctor for agents: JSON out, JSON in, redirects shown and not followed. */
+/** One bounded HTTP exchange of the MCP doctor: JSON in both directions; redirects are reported, not followed. */
 
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Empty for whatever is no JSON object, or too long. */
+  /** Empty when the body is not a JSON object, or too long. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
-const patienceMs = 15_000
+const deadlineMs = 15_000
 const maxBytes = 1024 * 1024
 
-/** GET without a body, POST with one. Rejects when nobody answers in time. */
+/** GET without a body, POST with one. Rejects when there is no answer in time. */
 export async function ask(
   url: string,
   sent: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
@@ -24,7 +24,7 @@ export async function ask(
     },
     body: sent.body === undefined ? null : JSON.stringify(sent.body),
     redirect: 'manual',
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(deadlineMs),
   })
   const chunks: Uint8Array[] = []
   let size = 0
@@ -42,15 +42,15 @@ function parse(text: string): Answer['body'] {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
   } catch {
-    // Somebody else's page: that it is not ours shows in what it lacks.
+    // The page of another server: the missing fields show that it is not ours.
     return {}
   }
 }
 
-/** The code of the network or of the certificate; the message of `fetch` itself says nothing. */
+/** The code of the network or certificate error; the message of `fetch` itself does not name the cause. */
 export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'it failed for no known reason'
-  if (error.name === 'TimeoutError') return `no answer within ${patienceMs / 1000} s`
+  if (!(error instanceof Error)) return 'unknown error'
+  if (error.name === 'TimeoutError') return `no answer within ${deadlineMs / 1000} s`
   const { cause } = error
   if (!(cause instanceof Error)) return error.message
   return 'code' in cause ? `it cannot be reached (${String(cause.code)})` : cause.message

@@ -1,9 +1,7 @@
-/**
- * Answers for people: aligned tables and records. Texts that come from providers are made harmless for terminals.
- */
-import type { Show } from './commands.ts'
+/** Formats answers for people: aligned tables and records. Text from providers is made safe for terminals. */
+import type { Derive, Show } from './command.ts'
 import { renderDiagnosis } from './diagnosis.ts'
-import { harmless } from './harmless.ts'
+import { toPrintable } from './printable.ts'
 
 /** The text for standard output, its last newline included. */
 export function render(show: Show, answer: unknown): string {
@@ -12,14 +10,15 @@ export function render(show: Show, answer: unknown): string {
       return `${show.text}\n`
     case 'record': {
       const note = show.note === undefined ? '' : `\n${show.note}\n`
-      return `${renderRecord(toRecord(answer))}${note}`
+      return `${renderRecord(derive(toRecord(answer), show.derive))}${note}`
     }
     case 'diagnosis':
       return renderDiagnosis(answer)
     default: {
       const rows = toRecord(answer)[show.rows]
       if (!Array.isArray(rows) || rows.length === 0) return `${show.empty}\n`
-      return renderTable(rows.map(toRecord), show.columns)
+      const records = rows.map((row) => derive(toRecord(row), show.derive))
+      return renderTable(records, show.columns)
     }
   }
 }
@@ -28,6 +27,11 @@ type Fields = Readonly<Record<string, unknown>>
 
 function toRecord(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
+
+function derive(fields: Fields, cells: Readonly<Record<string, Derive>> = {}): Fields {
+  const derived = Object.entries(cells).map(([name, make]) => [name, make(fields)])
+  return { ...fields, ...Object.fromEntries(derived) }
 }
 
 function renderRecord(fields: Fields): string {
@@ -56,5 +60,5 @@ function toCell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return harmless(text)
+  return toPrintable(text)
 }

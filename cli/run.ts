@@ -1,14 +1,24 @@
 /**
- * One run of the command: parse, call, show. Exit codes: 0 done, 1 refused (or found broken), 2 wrong usage. With `--json` standard output
- * holds one JSON document or nothing, and a refusal is an envelope on standard error.
+ * One run of the command: parse, call, show. Exit codes: 0 done, 1 refused (or an error found), 2 wrong usage. With
+ * `--json` standard output is one JSON document or nothing, and a refusal is an envelope on standard error.
  */
 import packageFile from '../package.json' with { type: 'json' }
+import type { Command } from './command.ts'
+import { mcpDoctor } from './commands.ts'
 import { isBroken, renderDiagnosis } from './diagnosis.ts'
-import { harmless } from './harmless.ts'
-import { type Invocation, parseInvocation, UsageError } from './invocation.ts'
+import { type Invocation, parseInvocation, toFlagWords, UsageError } from './invocation.ts'
 import { examineMcp, type McpDoctorStart } from './mcp-doctor.ts'
+import { toPrintable } from './printable.ts'
 import { render } from './render.ts'
-import { callServer, type Environment, type ErrorEnvelope, findServer, Refusal } from './server.ts'
+import {
+  type Call,
+  callServer,
+  type Environment,
+  type ErrorEnvelope,
+  findServer,
+  Refusal,
+  type Server,
+} from './server.ts'
 
 export interface Terminal {
   readonly environment: Environment
@@ -16,11 +26,11 @@ export interface Terminal {
   readonly input: AsyncIterable<Uint8Array | string>
   readonly out: (text: string) => void
   readonly err: (text: string) => void
-  /** Resolves when somebody wants a command in the foreground to end. */
+  /** Resolves when a command in the foreground is asked to end. */
   readonly untilStopped: () => Promise<void>
 }
 
-/** Runs the command with these arguments; gives the exit code. */
+/** Runs the command with these arguments; returns the exit code. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
   const asksJson = args.includes('--json')
   try {
@@ -46,10 +56,14 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 
     return 0
   }
   if (invocation.kind === 'sandbox') {
-    // Loaded here alone: no other command needs the emulators.
+    // Imported here only: no other command needs the emulators.
     const { runSandbox } = await import('./sandbox.ts')
     await runSandbox(invocation.start, terminal)
     return 0
+  }
+  if (invocation.kind === 'listen') {
+    const { listen } = await import('./listen.ts')
+    return listen(invocation.start, terminal)
   }
   if (invocation.kind === 'mcp-doctor') return examineAndShow(invocation.start, terminal)
   return callAndShow(invocation, terminal)
@@ -66,12 +80,33 @@ async function callAndShow(
       ? invocation.body
       : { ...invocation.body, [secretField]: await readSecret(terminal.input) }
   const call = { method: command.method, path, body }
-  const answer = await callServer(server, call).catch((error: unknown) => {
-    throw command.noun === 'sandbox' ? explainMissing(error) : error
+  const answer = await (command.readsAllPages === true
+    ? readPages(server, call)
+    : callServer(server, call)
+  ).catch((error: unknown) => {
+    throw explain(command, error)
   })
-  // A call without an answer (204) still prints a document: scripts parse what they asked for.
+  // A call without an answer (204) still prints a document, because scripts parse the output.
   terminal.out(json ? `${JSON.stringify(answer ?? {})}\n` : render(command.show, answer))
   return command.show.kind === 'diagnosis' && isBroken(answer) ? 1 : 0
+}
+
+/** A page has a thousand rows: no real list is longer than this. */
+const maxPages = 1000
+
+/** All rows in one answer, as if there were no pages. */
+async function readPages(server: Server, call: Call): Promise<unknown> {
+  const data: unknown[] = []
+  let cursor: string | null = null
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const query: string = cursor === null ? '' : `?cursor=${encodeURIComponent(cursor)}`
+    const answer = await callServer(server, { ...call, path: call.path + query })
+    const page = (answer ?? {}) as { readonly data?: unknown; readonly next?: unknown }
+    if (Array.isArray(page.data)) data.push(...page.data)
+    if (typeof page.next !== 'string') break
+    cursor = page.next
+  }
+  return { data }
 }
 
 async function examineAndShow(asked: McpDoctorStart, terminal: Terminal): Promise<0 | 1> {
@@ -81,11 +116,24 @@ async function examineAndShow(asked: McpDoctorStart, terminal: Terminal): Promis
   return isBroken(diagnosis) ? 1 : 0
 }
 
-/** Outside sandbox mode the paths of the sandbox do not exist. */
-function explainMissing(error: unknown): unknown {
-  if (!(error instanceof Refusal) || error.envelope.error.code !== 'not_found') return error
-  const message = 'This server has no sandbox: it is not in sandbox mode'
-  return new Refusal({ error: { message, code: 'not_found' } }, error)
+/** Rewords a refusal of the server for the command line, with advice when the server has a problem. */
+function explain(command: Command, thrown: unknown): unknown {
+  if (!(thrown instanceof Refusal)) return thrown
+  const { error } = thrown.envelope
+  // Outside sandbox mode the paths of the sandbox do not exist.
+  if (command.noun === 'sandbox' && error.code === 'not_found') {
+    const message = 'This server has no sandbox: it is not in sandbox mode'
+    return new Refusal({ error: { message, code: 'not_found' } }, { cause: thrown })
+  }
+  const isDoctor = command.noun === mcpDoctor.noun
+  const details = [
+    ...(error.details ?? []).map((line) => toFlagWords(command, line)),
+    ...(thrown.status === 503 && !isDoctor
+      ? ['`tributary doctor` says what is unavailable or refused, and what to do']
+      : []),
+  ]
+  if (details.length === 0) return thrown
+  return new Refusal({ error: { ...error, details } }, { cause: thrown })
 }
 
 function toSentence({ error }: ErrorEnvelope): string {
@@ -94,7 +142,7 @@ function toSentence({ error }: ErrorEnvelope): string {
     `tributary: ${error.message}${code}`,
     ...(error.details ?? []).map((one) => `  ${one}`),
   ]
-  return `${lines.map(harmless).join('\n')}\n`
+  return `${lines.map(toPrintable).join('\n')}\n`
 }
 
 const maxSecretBytes = 16_384
@@ -108,5 +156,5 @@ async function readSecret(input: Terminal['input']): Promise<string> {
   }
   const secret = text.split(/\r?\n/)[0] ?? ''
   if (secret !== '') return secret
-  throw new Refusal({ error: { message: 'Standard input holds no secret' } })
+  throw new Refusal({ error: { message: 'Standard input is empty; send the secret to it' } })
 }

@@ -1,14 +1,18 @@
 /**
- * The commands on the sandbox of a running server, and the one that starts a sandbox alone. Part of the table of
- * commands; what they do is decided by `sandbox/`.
+ * The commands for the sandbox of a running server, and the one that starts a sandbox alone. Part of the table of
+ * commands; `sandbox/` defines what they do.
  */
-import type { Command, Flag, LocalCommand } from './commands.ts'
+import type { Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
+import type { Command, Flag, LocalCommand } from './command.ts'
 
-const provider: Flag = { name: 'provider', value: 'P', help: 'fiskil, akahu or snaptrade' }
-const everywhere: Flag = { ...provider, help: `${provider.help}; everywhere when absent` }
+export const providerWords = providerNames.join('|')
+/** The flag that sets the port of a provider's emulator. */
+export const portFlag = (provider: Provider) => `${provider}-port`
+const everywhere: Flag = { name: 'provider', value: providerWords, help: 'everywhere when absent' }
+const atOne: Flag = { name: 'provider', value: providerWords, help: 'else the first of them' }
 const account: Flag = { name: 'account', value: 'A', help: 'name of an account; else the first' }
-const uncached =
-  'It is seen by the next uncached read: kept are transactions for 30 minutes, trades for 10. Another from or to asks at once.'
+const atOnce = 'The next answer shows it; a bank row of the future is pending until then.'
 
 const connectionsTable = (empty: string) =>
   ({
@@ -19,7 +23,7 @@ const connectionsTable = (empty: string) =>
   }) as const
 const nobody = connectionsTable('Done. Nobody has linked this person yet.')
 
-/** A change of a login or a consent: the connections that stand on it are asked again. */
+/** Changes a login or a consent; the connections that depend on it are refreshed. */
 const state = (verb: string, summary: string): Command => ({
   noun: 'sandbox',
   verb,
@@ -44,7 +48,7 @@ export const sandboxCommands: readonly Command[] = [
       kind: 'table',
       rows: 'data',
       columns: ['person', 'provider', 'flags', 'shows', 'next'],
-      empty: 'There is nobody.',
+      empty: 'There are no people.',
     },
   },
   {
@@ -54,7 +58,7 @@ export const sandboxCommands: readonly Command[] = [
     places: ['PERSON'],
     flags: [
       { name: 'amount', value: 'D', isRequired: true, help: 'signed decimal; out is negative' },
-      { ...provider, help: `${provider.help}; else the first of them` },
+      atOne,
       account,
       { name: 'description', value: 'T', help: 'text of the row' },
       { name: 'date', value: 'ISO', help: 'else now; at a bank pending until then' },
@@ -65,16 +69,16 @@ export const sandboxCommands: readonly Command[] = [
     ],
     method: 'POST',
     path: '/admin/sandbox/people/{}/rows',
-    show: { kind: 'record', note: uncached },
+    show: { kind: 'record', note: atOnce },
   },
   {
     noun: 'sandbox',
     verb: 'rows change',
-    summary: 'change a row, the newest unless told otherwise',
+    summary: 'change a row; the newest without --row',
     places: ['PERSON'],
     flags: [
-      { name: 'row', value: 'ID', help: 'as `rows add` or a transaction tells it' },
-      { ...provider, help: `${provider.help}; else the first of them` },
+      { name: 'row', value: 'ID', help: 'as shown by `rows add` or in a transaction' },
+      atOne,
       account,
       { name: 'amount', value: 'D', help: 'signed decimal' },
       { name: 'description', value: 'T', help: 'text of the row' },
@@ -82,9 +86,9 @@ export const sandboxCommands: readonly Command[] = [
     ],
     method: 'POST',
     path: '/admin/sandbox/people/{}/rows/change',
-    show: { kind: 'record', note: uncached },
+    show: { kind: 'record', note: atOnce },
   },
-  state('login break', 'the login at the institution works no more'),
+  state('login break', 'the login at the institution stops working'),
   state('login mend', 'the login works again'),
   state('login challenge', 'the login waits for a second factor'),
   state('consent expire', 'the consent has run out'),
@@ -93,7 +97,7 @@ export const sandboxCommands: readonly Command[] = [
   {
     noun: 'sandbox',
     verb: 'latency',
-    summary: 'add so many milliseconds to every answer of a provider',
+    summary: 'delay every answer of a provider by milliseconds',
     places: ['PROVIDER', 'MS'],
     placeFields: ['ms'],
     flags: [],
@@ -108,7 +112,12 @@ export const sandboxCommands: readonly Command[] = [
     places: ['PROVIDER', 'STATUS'],
     placeFields: ['status'],
     flags: [
-      { name: 'times', value: 'N', isNumber: true, help: 'so many calls; until reset when absent' },
+      {
+        name: 'times',
+        value: 'N',
+        isNumber: true,
+        help: 'number of calls; until reset when absent',
+      },
       { name: 'retry-after', value: 'S', isNumber: true, help: 'seconds that the provider names' },
     ],
     method: 'POST',
@@ -117,8 +126,36 @@ export const sandboxCommands: readonly Command[] = [
   },
   {
     noun: 'sandbox',
+    verb: 'webhook',
+    summary: 'send a webhook of a provider about a person',
+    places: ['PERSON', 'EVENT'],
+    placeFields: ['event'],
+    flags: [
+      { name: 'provider', value: providerWords, help: 'else the one that has such an event' },
+      account,
+      { name: 'late', value: 'S', isNumber: true, help: 'seconds until it is sent' },
+      { name: 'twice', value: null, help: 'sent twice' },
+      { name: 'out-of-order', value: null, help: 'sent after the next one' },
+      { name: 'wrong-signature', value: null, help: 'signed for another body' },
+    ],
+    method: 'POST',
+    path: '/admin/sandbox/people/{}/webhooks',
+    show: { kind: 'record', note: 'Only the webhook is sent: nothing changed at the provider.' },
+  },
+  {
+    noun: 'sandbox',
+    verb: 'rotate-key',
+    summary: 'let a provider sign its webhooks with a new key',
+    places: ['PROVIDER'],
+    flags: [],
+    method: 'POST',
+    path: '/admin/sandbox/providers/{}/signing-key',
+    show: { kind: 'record' },
+  },
+  {
+    noun: 'sandbox',
     verb: 'reset',
-    summary: 'everybody and every provider as at the start',
+    summary: 'reset all people and providers to their initial state',
     places: [],
     flags: [],
     method: 'POST',
@@ -127,6 +164,9 @@ export const sandboxCommands: readonly Command[] = [
   },
 ]
 
+/** The flag that names who gets the webhooks of emulators that run alone. */
+export const webhookFlag = 'webhooks-to'
+
 /** `tributary sandbox` without a verb. */
 export const sandboxStart: LocalCommand = {
   noun: 'sandbox',
@@ -134,9 +174,15 @@ export const sandboxStart: LocalCommand = {
   summary: 'start the emulators alone, on fixed ports, until Ctrl-C',
   places: [],
   flags: [
-    { name: 'fiskil-port', value: 'N', isNumber: true, help: '4010 when absent; 0: any free one' },
-    { name: 'akahu-port', value: 'N', isNumber: true, help: '4020 when absent' },
-    { name: 'snaptrade-port', value: 'N', isNumber: true, help: '4030 when absent' },
+    ...providerNames.map(
+      (provider, index): Flag => ({
+        name: portFlag(provider),
+        value: 'N',
+        isNumber: true,
+        help: `${factsOf(provider).sandboxPort} when absent${index === 0 ? '; 0: any free one' : ''}`,
+      }),
+    ),
     { name: 'seed', value: 'T', help: 'the same text and day give the same people and rows' },
+    { name: webhookFlag, value: 'URL', help: 'public address of the Tributary that gets webhooks' },
   ],
 }

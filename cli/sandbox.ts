@@ -1,29 +1,33 @@
 /**
- * `tributary sandbox`: the emulators alone in the foreground, for another Tributary or anybody's client. Prints where
- * they are as environment lines that can be copied, and waits to be stopped.
+ * `tributary sandbox`: runs the emulators alone in the foreground, for another Tributary or any other client. Prints
+ * their addresses as environment lines to copy, and runs until it is stopped.
  */
 import { systemClock } from '#kernel/time.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { listPeople, type SandboxProvider } from '#sandbox/magic-users.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
+import { portFlag } from './sandbox-commands.ts'
 import { Refusal } from './server.ts'
 
 export interface SandboxStart {
-  readonly ports: Readonly<Record<SandboxProvider, number>>
-  /** Null: the sandbox's own. */
+  readonly ports: Readonly<Partial<Record<SandboxProvider, number>>>
+  /** Null: the sandbox's own default. */
   readonly seed: string | null
+  /** The base address of the service that gets webhooks; null: none are sent. */
+  readonly webhooksTo: string | null
   readonly json: boolean
 }
 
 export interface Foreground {
   readonly out: (text: string) => void
-  /** Resolves when somebody wants the process to end. */
+  /** Resolves when the process is asked to end. */
   readonly untilStopped: () => Promise<void>
 }
 
-/** Starts, prints, waits, closes. @throws Refusal when a port cannot be had. */
+/** Starts, prints, waits, closes. @throws Refusal when a port is not available. */
 export async function runSandbox(start: SandboxStart, foreground: Foreground): Promise<void> {
   const { ports, seed, json } = start
-  // Listened for from the beginning: whoever has read the lines may stop it at once.
+  // Registered first: a stop may follow as soon as the lines are printed.
   const stopped = foreground.untilStopped()
   const sandbox = await startSandbox({
     clock: systemClock,
@@ -32,6 +36,7 @@ export async function runSandbox(start: SandboxStart, foreground: Foreground): P
   }).catch((error: unknown) => {
     throw explain(error)
   })
+  sandbox.sendWebhooksTo(start.webhooksTo)
   const environment = toEnvironment(sandbox)
   const people = listPeople()
   foreground.out(
@@ -41,29 +46,18 @@ export async function runSandbox(start: SandboxStart, foreground: Foreground): P
   await sandbox.close()
 }
 
-/** What points a Tributary at these emulators. */
+/** The variables that make a Tributary use these emulators. */
 function toEnvironment({ access }: Sandbox): Readonly<Record<string, string>> {
-  const { fiskil, akahu, snaptrade } = access
-  return {
-    ...(fiskil && {
-      FISKIL_BASE_URL: fiskil.baseUrl,
-      FISKIL_CLIENT_ID: fiskil.clientId,
-      FISKIL_CLIENT_SECRET: fiskil.clientSecret,
-    }),
-    ...(akahu && {
-      AKAHU_BASE_URL: akahu.baseUrl,
-      AKAHU_APP_TOKEN: akahu.appToken,
-      AKAHU_APP_SECRET: akahu.appSecret,
-    }),
-    ...(snaptrade && {
-      SNAPTRADE_BASE_URL: snaptrade.baseUrl,
-      SNAPTRADE_CLIENT_ID: snaptrade.clientId,
-      SNAPTRADE_CONSUMER_KEY: snaptrade.consumerKey,
-    }),
-  }
+  const lines = providerNames.flatMap((provider) => {
+    const own = new Map(Object.entries(access[provider] ?? {}))
+    const { baseUrl, required, optional } = factsOf(provider).settings
+    const names = Object.entries({ baseUrl, ...required, ...optional })
+    return names.map(([field, name]) => [name, own.get(field)])
+  })
+  return Object.fromEntries(lines.filter(([, value]) => value !== undefined))
 }
 
-/** Lines that a shell can read: whatever is no variable is a comment. */
+/** Output that a shell can read: everything that is not a variable is a comment. */
 function describe(
   environment: Readonly<Record<string, string>>,
   people: ReturnType<typeof listPeople>,
@@ -82,9 +76,12 @@ function explain(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   const port = error instanceof Error && 'port' in error ? String(error.port) : ''
   if (code === 'EADDRINUSE') {
-    const message = `port ${port} is taken by another process; choose others with --fiskil-port, --akahu-port, --snaptrade-port`
-    return new Refusal({ error: { message } }, error)
+    const message = `port ${port} is taken by another process; choose others with ${providerNames.map((name) => `--${portFlag(name)}`).join(', ')}`
+    return new Refusal({ error: { message } }, { cause: error })
   }
   if (code !== 'EACCES') return error
-  return new Refusal({ error: { message: `port ${port} needs the right to it` } }, error)
+  return new Refusal(
+    { error: { message: `port ${port} needs a permission to use it` } },
+    { cause: error },
+  )
 }

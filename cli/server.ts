@@ -1,10 +1,15 @@
 /**
- * The admin API as the command sees it: where it is, what opens it, and one bounded call. Every failure is a Refusal
- * with the error envelope that is shown.
+ * The admin API from the command's side: its address, its token, and one bounded call. Every failure is a Refusal with
+ * the error envelope that is shown.
  */
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import {
+  type EnvironmentFile,
+  EnvironmentFileError,
+  readEnvironmentFile,
+} from '#src/settings/environment-file.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -25,28 +30,33 @@ export interface ErrorEnvelope {
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly envelope: ErrorEnvelope
-  constructor(envelope: ErrorEnvelope, cause?: unknown) {
-    super(envelope.error.message, { cause })
+  /** The status of the server's answer; null when the refusal is the command's own. */
+  readonly status: number | null
+  constructor(
+    envelope: ErrorEnvelope,
+    options: { readonly status?: number; readonly cause?: unknown } = {},
+  ) {
+    super(envelope.error.message, { cause: options.cause })
     this.envelope = envelope
+    this.status = options.status ?? null
   }
 }
 
 const refusal = (message: string, details: readonly string[] = [], cause?: unknown) =>
-  new Refusal({ error: { message, ...(details.length === 0 ? {} : { details }) } }, cause)
+  new Refusal({ error: { message, ...(details.length === 0 ? {} : { details }) } }, { cause })
 
 /**
- * Three times the server's own patience with a provider (`REQUEST_TIMEOUT_MS`, a minute unless set): an action may wait its
- * turn behind others on the same person.
+ * Three times the server's own time limit for a provider (`REQUEST_TIMEOUT_MS`, a minute unless set): an action may
+ * wait for others on the same person.
  */
 const timeoutMs = 180_000
 const maxAnswerBytes = 64 * 1024 * 1024
 const clone = fileURLToPath(new URL('..', import.meta.url))
 
 /** Finds the server. @throws Refusal when there is no token. */
-export async function findServer(
-  environment: Environment,
-  workingDirectory: string,
-): Promise<Server> {
+export async function findServer(own: Environment, workingDirectory: string): Promise<Server> {
+  const file = findFile(own, workingDirectory)
+  const environment: Environment = { ...file?.variables, ...own }
   const read = (name: string) => environment[name]?.trim() || undefined
   const url = readUrl(read('ADMIN_URL') ?? localUrl(read('ADMIN_HOST'), read('ADMIN_PORT')))
   const token = read('ADMIN_TOKEN')
@@ -56,7 +66,12 @@ export async function findServer(
   const folders =
     dataDir === undefined
       ? [resolve(workingDirectory, 'data'), join(clone, 'data')]
-      : [resolve(workingDirectory, dataDir)]
+      : [
+          resolve(
+            own.DATA_DIR === undefined && file ? dirname(file.path) : workingDirectory,
+            dataDir,
+          ),
+        ]
   const files = [...new Set(folders)].map((folder) => join(folder, 'admin-token'))
   for (const file of files) {
     const text = await readIfThere(file)
@@ -66,6 +81,20 @@ export async function findServer(
     `looked for ${files.join(' and ')}`,
     'DATA_DIR names the data directory of the server; ADMIN_URL and ADMIN_TOKEN choose another server',
   ])
+}
+
+/**
+ * The `.env` of the server, which reads it in its working directory: usually the clone. Not read when the environment
+ * already has everything needed, nor in tests.
+ */
+function findFile(own: Environment, workingDirectory: string): EnvironmentFile | null {
+  if (own.NODE_ENV === 'test' || (own.ADMIN_URL && own.ADMIN_TOKEN)) return null
+  try {
+    return readEnvironmentFile(workingDirectory) ?? readEnvironmentFile(clone)
+  } catch (error) {
+    if (error instanceof EnvironmentFileError) throw refusal(error.message, [], error)
+    throw error
+  }
 }
 
 function localUrl(host = '127.0.0.1', port = '3001'): string {
@@ -97,15 +126,17 @@ export interface Call {
   readonly body: unknown
 }
 
-/** Makes the call; gives the parsed answer, null when it has none. @throws Refusal */
+/** Makes the call; returns the parsed answer, null when there is none. @throws Refusal */
 export async function callServer(server: Server, call: Call): Promise<unknown> {
   const { response, text } = await exchange(server, call)
   if (response.ok && text === '') return null
   const answer = parse(text)
   if (response.ok && answer !== undefined) return answer
-  // The public listener answers unknown paths with the envelope too, but says what its cache did.
+  // The public listener answers unknown paths with the envelope too, but with an `X-Cache` header.
   const isPublic = response.headers.has('x-cache')
-  if (isEnvelope(answer) && !isPublic) throw new Refusal(withRequestId(answer, response))
+  if (isEnvelope(answer) && !isPublic) {
+    throw new Refusal(withRequestId(answer, response), { status: response.status })
+  }
   throw refusal(`${server.url} answered ${response.status}, but not as the admin API does`, [
     'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one',
   ])
@@ -130,11 +161,7 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
     if (signal.aborted) {
       throw refusal(`${server.url} did not answer within ${timeoutMs / 1000} seconds`, [], error)
     }
-    throw refusal(
-      `No server answers at ${server.url}; start it with "npm start", or set ADMIN_URL`,
-      [],
-      error,
-    )
+    throw refusal(`No server answers at ${server.url}; start it, or set ADMIN_URL`, [], error)
   }
 }
 
@@ -150,7 +177,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined when the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -165,7 +192,7 @@ function isEnvelope(answer: unknown): answer is ErrorEnvelope {
   return typeof error === 'object' && error !== null && 'message' in error
 }
 
-/** A 500 says nothing inside; the log of the server does, under this id. */
+/** A 500 has no details; the server's log has them under this id. */
 function withRequestId(envelope: ErrorEnvelope, response: Response): ErrorEnvelope {
   const id = response.headers.get('x-request-id')
   if (response.status !== 500 || id === null) return envelope

@@ -1,4 +1,4 @@
-/** The command as a process, against a listening admin door: what it prints, where, and how it exits. */
+/** The command as a process, against a listening admin door: what it prints, on which stream, and its exit codes. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,6 @@ import { isKeyShaped } from '#auth/keys.ts'
 import { akahu, fiskil, snaptrade } from '#tests/request/admin/credentials.ts'
 import { adminToken, makeWorld, type WorldOptions } from '#tests/request/admin/world.ts'
 import { startService } from '#tests/support/service.ts'
-import { commands } from './commands.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 const entry = fileURLToPath(new URL('tributary.js', import.meta.url))
@@ -33,7 +32,7 @@ interface RunOptions {
 function runCommand(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const { environment = {}, input = '', script = main } = options
   const child = spawn(process.execPath, [script, ...args], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { PATH: process.env.PATH, NODE_ENV: 'test', ...environment },
     cwd: options.workingDirectory ?? tmpdir(),
   })
   const output = { out: '', err: '' }
@@ -51,7 +50,7 @@ function runCommand(args: readonly string[], options: RunOptions = {}): Promise<
   })
 }
 
-/** A listening door and the command pointed at it. */
+/** A listening door, and a command configured for it. */
 async function start(t: TestContext, options: WorldOptions = {}) {
   const world = await makeWorld(t, options)
   const url = await world.door.listen({ host: '127.0.0.1', port: 0 })
@@ -67,7 +66,7 @@ async function start(t: TestContext, options: WorldOptions = {}) {
   return { world, url, environment, tributary, json }
 }
 
-test('a whole life: user, plan, key, connections, and the end of each, as JSON documents', async (t) => {
+test('users, plans, keys and connections are created, listed and removed, as JSON documents', async (t) => {
   const { json } = await start(t, { providers: ['fiskil'] })
   const user = await json(
     ...['users', 'create', '--email', 'emma@b.example', '--timezone', 'Pacific/Auckland'],
@@ -104,6 +103,25 @@ test('a whole life: user, plan, key, connections, and the end of each, as JSON d
   assert.deepEqual(await json('users', 'list'), { data: [] })
 })
 
+test('the list of users has all of them, however many pages that takes', async (t) => {
+  const { world, json } = await start(t)
+  const emails = Array.from({ length: 1002 }, (_, index) => `user-${index}@b.example`)
+  for (const email of emails) await world.addUser(email)
+  const { data } = await json('users', 'list')
+  assert.deepEqual(data.map(({ email }: { email: string }) => email).sort(), [...emails].sort())
+})
+
+test('audit list shows who did what, for all users or for one', async (t) => {
+  const { json, tributary } = await start(t)
+  const user = await json('users', 'create', '--email', 'emma@b.example')
+  await json('users', 'create', '--email', 'liam@b.example')
+  assert.equal((await json('audit', 'list')).data.length, 2)
+  assert.equal((await json('audit', 'list', '--limit', '1')).data.length, 1)
+  const { data } = await json('audit', 'list', '--user', 'emma@b.example')
+  assert.deepEqual([data.length, data[0].subject], [1, user.id])
+  assert.match((await tributary('audit', 'list')).out, /^at +actor +action.*\n.*users\.create/)
+})
+
 test('a secret given as - is read from standard input, its line end left out', async (t) => {
   const { world, environment } = await start(t, { providers: ['akahu', 'snaptrade'] })
   const id = await world.addUser('a@b.example')
@@ -125,13 +143,16 @@ test('a secret given as - is read from standard input, its line end left out', a
     ['connections', 'link', id, '--provider', 'akahu', '--user-token', '-'],
     { environment },
   )
-  assert.deepEqual([empty.code, empty.err], [1, 'tributary: Standard input holds no secret\n'])
+  assert.deepEqual(
+    [empty.code, empty.err],
+    [1, 'tributary: Standard input is empty; send the secret to it\n'],
+  )
 })
 
 test('a password given as - makes an account that can sign in; set-password changes it', async (t) => {
   const { world, environment } = await start(t)
   const signIn = async (password: string) =>
-    (await world.accounts.signIn({ email: 'a@b.example', password }, '127.0.0.1')).kind
+    (await world.signIns.signIn({ email: 'a@b.example', password }, '127.0.0.1')).kind
   const made = await runCommand(
     ['users', 'create', '--email', 'a@b.example', '--password', '-', '--json'],
     { environment, input: 'the first password\n' },
@@ -160,7 +181,7 @@ test('for people there are aligned tables, and a new key comes with a warning', 
   assert.match(created.out, /never shown again/)
   assert.equal((await tributary('keys', 'list', id)).out.includes('API key'), true)
   const deleted = await tributary('users', 'delete', id)
-  assert.equal(deleted.out, 'The user and everything of theirs is deleted.\n')
+  assert.equal(deleted.out, 'The user and all their data are deleted.\n')
 })
 
 test('names from providers cannot steer the terminal', async () => {
@@ -176,7 +197,7 @@ test('exit 1: a refusal is a sentence with its details, or the envelope with --j
   assert.deepEqual(plain, {
     code: 1,
     out: '',
-    err: 'tributary: Invalid request parameters (invalid_params)\n  email: must be an e-mail address\n',
+    err: 'tributary: Invalid request parameters (invalid_params)\n  --email: must be an e-mail address\n',
   })
   const json = await tributary('users', 'show', 'nobody@b.example', '--json')
   assert.equal(json.code, 1)
@@ -202,7 +223,7 @@ test('exit 1: a wrong token, no server, a server that is something else: one cle
   assert.deepEqual(away, {
     code: 1,
     out: '',
-    err: 'tributary: No server answers at http://127.0.0.1:1; start it with "npm start", or set ADMIN_URL\n',
+    err: 'tributary: No server answers at http://127.0.0.1:1; start it, or set ADMIN_URL\n',
   })
   const other = createServer((_request, response) => response.end('<html>hello</html>'))
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -271,13 +292,16 @@ test('exit 2: wrong usage names the mistake and gives the usage line of the comm
       ['keys', 'create', 'u', '--name', 'x', '--name', 'y'],
       `tributary: --name is given more than once\n${keysCreate}`,
     ],
-    [['keys', 'create', '..'], `tributary: ".." names nothing\n${keysCreate}`],
+    [['keys', 'create', '..'], `tributary: ".." is not a valid name\n${keysCreate}`],
     [
       ['plans', 'set', 'u', '--plan', 'none'],
       'tributary: --status is missing\n' +
-        'usage: tributary plans set U --plan P --status S [--legacy-until ISO] [--grandfathered]\n',
+        'usage: tributary plans set U --plan developer|professional|none --status active|trialing|past_due|canceled [--legacy-until ISO] [--grandfathered]\n',
     ],
   ]
+  const { code, err: audit } = await runCommand(['audit', '--limit', '0'])
+  assert.equal(code, 2)
+  assert.match(audit, /^tributary: "audit" needs a verb\n/)
   for (const [args, err] of cases) {
     assert.deepEqual(await runCommand(args), { code: 2, out: '', err })
   }
@@ -288,26 +312,54 @@ test('exit 2: wrong usage names the mistake and gives the usage line of the comm
   }
 })
 
-test('--help at every level tells what there is, on standard output', async () => {
-  const whole = await runCommand(['--help'])
-  assert.equal(whole.code, 0)
-  for (const { noun, verb } of commands) {
-    assert.ok(whole.out.includes(`  ${noun} ${verb}`), `${noun} ${verb}`)
+test('exit 1: what the server says of fields is said of flags, in words and as JSON', async (t) => {
+  const { world, tributary } = await start(t)
+  const id = await world.addUser('a@b.example')
+  const link = ['connections', 'link', id, '--provider']
+  const refusals: [string[], string[]][] = [
+    [[...link, 'fiskil'], ['--end-user-id: is required']],
+    [
+      [...link, 'akahu', '--end-user-id', 'x'],
+      ['--user-token: is required', '--end-user-id: does not go with the other options'],
+    ],
+    [[...link, 'plaid'], ['--provider: must be one of fiskil, akahu, snaptrade']],
+    [
+      ['plans', 'set', id, '--plan', 'x', '--status', 'active', '--legacy-until', 'soon'],
+      [
+        '--plan: must be one of developer, professional, none',
+        '--legacy-until: must be an ISO 8601 instant with Z or an offset, e.g. 2027-01-31T00:00:00Z',
+      ],
+    ],
+  ]
+  for (const [args, details] of refusals) {
+    const { code, err } = await tributary(...args)
+    assert.equal(code, 1)
+    assert.deepEqual(
+      err.trimEnd().split('\n').slice(1),
+      details.map((line) => `  ${line}`),
+    )
+    const json = await tributary(...args, '--json')
+    assert.deepEqual(JSON.parse(json.err).error.details, details)
   }
-  for (const args of [
-    ['keys', '--help'],
-    ['-h', 'keys'],
-    ['--help', 'keys', 'create'],
-  ]) {
-    const { code, out, err } = await runCommand(args)
-    assert.deepEqual([code, err], [0, ''])
-    assert.match(out, /keys create/)
-  }
-  const link = await runCommand(['connections', 'link', '--help'])
-  assert.match(link.out, /--user-token X {9}akahu: the user token; - reads it from standard input/)
 })
 
-test('the entry that any Node can run hands over to the pinned runtime', async () => {
+test('exit 1: a 503 says to ask the doctor', async (t) => {
+  const { world, tributary } = await start(t, { providers: ['fiskil'], wrongOwnSecrets: true })
+  const id = await world.addUser('a@b.example')
+  const link = ['connections', 'link', id, '--provider', 'fiskil', '--end-user-id', 'eu_x']
+  const { code, err } = await tributary(...link)
+  assert.equal(code, 1)
+  assert.match(
+    err,
+    /^tributary: fiskil refuses this installation’s own credentials; .*FISKIL_CLIENT_SECRET/,
+  )
+  assert.match(
+    err,
+    /\n {2}`tributary doctor` says what is unavailable or refused, and what to do\n$/,
+  )
+})
+
+test('the entry that any Node can run starts the pinned runtime', async () => {
   const { code, out } = await runCommand(['--version'], { script: entry })
   assert.equal(code, 0)
   assert.match(out, /^tributary \d+\.\d+\.\d+\n$/)

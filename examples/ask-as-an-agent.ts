@@ -1,16 +1,22 @@
 /**
- * The same accounts by both doors: a tool of the agent interface (MCP) called with an API key, held against REST. It ends
+ * The same accounts by both interfaces: an MCP tool called with an API key, compared with REST. It exits
  * with 1 when the two differ.
  *
  *   API_KEY=trib_live_… node scripts/pinned.js examples/ask-as-an-agent.ts
  */
 import assert from 'node:assert/strict'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { apiKey, ask, baseUrl } from './ask.ts'
+import { apiKey, ask, baseUrl, readArguments, stop } from './ask.ts'
 
+readArguments(0, 'ask-as-an-agent.ts')
 const client = new Client({ name: 'tributary-example', version: '1' })
 const requestInit = { headers: { authorization: `Bearer ${apiKey}` } }
-await client.connect(new StreamableHTTPClientTransport(new URL(`${baseUrl}/mcp`), { requestInit }))
+const transport = new StreamableHTTPClientTransport(new URL(`${baseUrl}/mcp`), { requestInit })
+// REST first: it reports a wrong address or key in one line.
+await ask('/v1/connections')
+await client.connect(transport).catch((error: unknown) => {
+  stop(`${baseUrl}/mcp refused: ${String(error).split('\n')[0]}`)
+})
 try {
   const { tools } = await client.listTools()
   console.log(`tools: ${tools.map(({ name }) => name).join(', ')}`)

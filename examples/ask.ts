@@ -1,27 +1,86 @@
 /**
- * One question to the REST API, as a patient client asks it: where it is and what opens it come from the environment
- * (`BASE_URL`, `API_KEY`), and it waits as long as `Retry-After` says. It knows nothing of what is asked.
+ * One request to the REST API, with retries: address and key come from the environment (`BASE_URL`, `API_KEY`), and it
+ * waits as long as `Retry-After` says. It contains nothing about single paths.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export const baseUrl = process.env.BASE_URL ?? 'http://127.0.0.1:3000'
 export const apiKey = process.env.API_KEY ?? ''
-if (apiKey === '') throw new Error('set API_KEY to a key, e.g. one that the sandbox printed')
+
+/** Exits the program with one line that says what to do. */
+export function stop(line: string): never {
+  console.error(line)
+  process.exit(1)
+}
+
+if (apiKey === '') stop('set API_KEY to a key, e.g. one that the sandbox printed')
+if (!URL.canParse(baseUrl)) stop(`BASE_URL is no address: ${baseUrl}`)
+
+/** The program's arguments; exits when there are too many. */
+export function readArguments(most: number, usage: string): readonly string[] {
+  const given = process.argv.slice(2)
+  if (given.length > most || given.some((text) => text.startsWith('-'))) stop(`usage: ${usage}`)
+  return given
+}
+
+/** A whole number of at least `least`; exits on anything else. */
+export function readCount(name: string, text: string, least: number): number {
+  if (!/^\d{1,9}$/.test(text) || Number(text) < least) {
+    stop(`${name} must be a whole number of at least ${least}, not ${JSON.stringify(text)}`)
+  }
+  return Number(text)
+}
+
+/**
+ * What each path knows, as /openapi.json tells it: the service ignores what it does not know, so a misspelt name would
+ * pass for an answer to another question.
+ */
+const known: Readonly<Record<string, readonly string[]>> = {
+  '/v1/connections': [],
+  '/v1/accounts': ['limit', 'offset'],
+  '/v1/balances': ['accountIds'],
+  '/v1/transactions': ['connectionId', 'accountId', 'from', 'to', 'limit', 'offset'],
+  '/v1/holdings': ['connectionId', 'accountId', 'accountIds'],
+  '/v1/trades': ['connectionId', 'accountId', 'accountIds', 'from', 'to', 'limit', 'offset'],
+  '/v1/categories': [],
+}
+
+function refuseUnknown(path: string): void {
+  const { pathname, searchParams } = new URL(path, 'http://localhost')
+  const names = known[pathname]
+  if (names === undefined) stop(`the API has no path ${pathname}`)
+  const strange = [...searchParams.keys()].filter((name) => !names.includes(name))
+  if (strange.length > 0) stop(`${pathname} knows no parameter ${strange.join(', ')}`)
+}
+
+/** The message of an error envelope; otherwise the body as it is. */
+function readMessage(text: string): string {
+  try {
+    return String(JSON.parse(text).error.message)
+  } catch {
+    // A proxy answered, not the service.
+    return text.slice(0, 200).replaceAll('\n', ' ')
+  }
+}
 
 const maxAttempts = 5
 const maxWaitSeconds = 300
-/** The service itself gives up after a minute. */
+/** The service's own limit for a request is a minute. */
 const answerMs = 90_000
 
 /**
  * The parsed body of a 200. Waits and asks again after 429 and 503, the two that say when to come back.
- * @throws Error for every other answer, and when it is told to wait for the fifth time or for longer than five minutes.
+ * Every other answer ends the program, and so does being told to wait for the fifth time or for longer than five minutes.
  */
 export async function ask<Body>(path: string): Promise<Body> {
+  refuseUnknown(path)
   for (let attempt = 1; ; attempt += 1) {
     const answer = await fetch(baseUrl + path, {
       headers: { authorization: `Bearer ${apiKey}` },
       signal: AbortSignal.timeout(answerMs),
+    }).catch((error: unknown) => {
+      const cause = error instanceof Error ? (error.cause ?? error) : error
+      return stop(`${baseUrl} does not answer: ${cause instanceof Error ? cause.message : cause}`)
     })
     const text = await answer.text()
     if (answer.ok) return JSON.parse(text) as Body
@@ -29,7 +88,8 @@ export async function ask<Body>(path: string): Promise<Body> {
     const isLater = (answer.status === 429 || answer.status === 503) && wait <= maxWaitSeconds
     if (!isLater || attempt === maxAttempts) {
       const id = answer.headers.get('x-request-id')
-      throw new Error(`${path} answered ${answer.status} (request ${id}): ${text}`)
+      const { pathname } = new URL(path, baseUrl)
+      stop(`${pathname} answered ${answer.status}: ${readMessage(text)} (request ${id})`)
     }
     console.error(`${answer.status}: asking again in ${wait} s`)
     await sleep(wait * 1000)
@@ -63,15 +123,15 @@ export async function askAll<Row>(
     const joint = path.includes('?') ? '&' : '?'
     const page = await ask<Page<Row>>(`${path}${joint}limit=${limit}&offset=${offset}`)
     rows.push(...page.data)
-    // A window may be empty while there is more: `hasMore` alone says when to stop.
+    // A page may be empty while there is more: only `hasMore` says when to stop.
     const { pagination } = page
     if (!pagination.hasMore) return { rows, total: pagination.total }
-    // Its `limit`, not ours: one that was cut short says how many rows it has, and none is skipped.
+    // Use the answer's `limit`, not ours: a shortened page has a lower one, and no row must be skipped.
     offset = pagination.offset + pagination.limit
   }
 }
 
-/** Accounts at banks, those of brokers left out: only they have transactions and balances. */
+/** Bank accounts only: brokerage accounts have no transactions and balances. */
 export async function listBankAccounts(): Promise<readonly Account[]> {
   const { data } = await ask<{ data: readonly { id: string; category: string }[] }>(
     '/v1/connections',

@@ -1,11 +1,11 @@
 /**
- * What came in and what went out on one account within a year: a walk over all its windows, summed exactly with bigint.
- * No amount is ever a float. It ends with 1 when the answers do not agree with themselves.
+ * Income and spending of one account within a year: reads all pages and sums them exactly with bigint.
+ * No amount is ever a float. It exits with 1 when the answers are inconsistent.
  *
  *   API_KEY=trib_live_… node scripts/pinned.js examples/sum-an-account.ts [account id]
  */
 import assert from 'node:assert/strict'
-import { askAll, listBankAccounts } from './ask.ts'
+import { askAll, listBankAccounts, readArguments, stop } from './ask.ts'
 
 interface Transaction {
   readonly id: string
@@ -36,12 +36,13 @@ function toText({ units, scale }: Exact): string {
   return units < 0n ? `-${text}` : text
 }
 
-const [wanted] = process.argv.slice(2)
+const [wanted] = readArguments(1, 'sum-an-account.ts [account id]')
 const accounts = await listBankAccounts()
 const account = wanted === undefined ? accounts[0] : accounts.find(({ id }) => id === wanted)
-assert.ok(account !== undefined, 'there is no such bank account')
+if (account === undefined)
+  stop(`there is no such bank account${wanted === undefined ? '' : `: ${wanted}`}`)
 
-// Both bounds are named, so that every window belongs to the same read.
+// Both bounds are set, so that every page belongs to the same query.
 const now = Temporal.Now.instant().toString({ smallestUnit: 'second' })
 const query = new URLSearchParams({
   connectionId: account.connectionId,

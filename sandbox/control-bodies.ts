@@ -1,5 +1,5 @@
 /**
- * The bodies of the sandbox commands: strict schemas, so that a misspelt field is refused and not forgotten. Amounts are
+ * The bodies of the sandbox commands: strict schemas, so that a misspelt field is refused and not ignored. Amounts are
  * decimal text, instants come with `Z` or an offset.
  */
 import { z } from 'zod'
@@ -7,10 +7,7 @@ import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { parseInstant } from '#kernel/time.ts'
 import { sandboxProviders } from './magic-users.ts'
 
-export const Provider = z.enum(
-  ['fiskil', 'akahu', 'snaptrade'],
-  `must be one of ${sandboxProviders.join(', ')}`,
-)
+export const Provider = z.enum(sandboxProviders, `must be one of ${sandboxProviders.join(', ')}`)
 
 const count = (min: number, max: number) =>
   z
@@ -62,11 +59,25 @@ export const RowChangeBody = z.strictObject({
 })
 export type RowChangeBody = z.output<typeof RowChangeBody>
 
+const flag = z.literal(true, 'must be true or left out').optional()
+
+export const WebhookBody = z.strictObject({
+  /** The provider's name of what it reports. */
+  event: text,
+  provider: Provider.optional(),
+  account: text.optional(),
+  /** Seconds. */
+  late: count(0, 604_800).optional(),
+  twice: flag,
+  outOfOrder: flag,
+  wrongSignature: flag,
+})
+
 export const LatencyBody = z.strictObject({ ms: count(0, 600_000) })
 
 export const FailureBody = z.strictObject({
   status: count(400, 599),
-  /** How many requests meet it; all of them when absent. */
+  /** How many requests fail; all of them when absent. */
   times: count(1, 1_000_000).optional(),
   /** Seconds. */
   retryAfter: count(0, 86_400).optional(),

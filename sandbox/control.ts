@@ -1,32 +1,32 @@
 /**
- * The sandbox commands as paths of the admin API: who lives here, rows, logins, consents, latency, failures, reset. They
- * exist in sandbox mode alone and stand behind the admin token like everything there. Nothing here knows a provider.
+ * The sandbox commands as paths of the admin API: people, rows, logins, consents, latency, failures, reset. They
+ * exist only in sandbox mode and need the admin token. No code here names a provider.
  */
 import type { FastifyInstance } from 'fastify'
-import { EmptyBody, parseBody } from '#doors/admin/bodies.ts'
-import { recordAction } from '#doors/admin/subjects.ts'
+import { EmptyInput, parseInput } from '#contract/input.ts'
 import type { Clock } from '#kernel/time.ts'
+import { FailureBody, LatencyBody, NewRowBody, RowChangeBody, WhereBody } from './control-bodies.ts'
+import type { FaultControls } from './fault-controls.ts'
 import {
-  type Adopted,
   type AdoptedDeps,
-  markAdopted,
+  describeAdopted,
+  noteCommand,
   type Person,
   refreshAdopted,
-} from './adopted.ts'
-import { FailureBody, LatencyBody, NewRowBody, RowChangeBody, WhereBody } from './control-bodies.ts'
-import type { Levers } from './levers.ts'
-import { listPeople, sandboxProviders } from './magic-users.ts'
+} from './linked-connections.ts'
 import {
   canServe,
   findProviders,
-  firstThat,
-  pull,
   readProvider,
-  refuseIdleChange,
+  refuseEmptyChange,
   refuseTrade,
+  runAtFirst,
+  runFaultControl,
   toPerson,
-} from './places.ts'
+} from './locate.ts'
+import { listPeople, sandboxProviders } from './magic-users.ts'
 import type { Sandbox } from './start.ts'
+import { addWebhookRoutes, awaitWebhooks } from './webhook-control.ts'
 
 export interface ControlDeps extends AdoptedDeps {
   readonly sandbox: Sandbox
@@ -46,6 +46,7 @@ export function makeSandboxControl(deps: ControlDeps): (admin: FastifyInstance) 
     addRowRoutes(admin, deps)
     addStateRoutes(admin, deps)
     addProviderRoutes(admin, deps)
+    addWebhookRoutes(admin, deps)
   }
 }
 
@@ -56,11 +57,11 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
 
   admin.post<PersonPath>('/sandbox/people/:person/rows', async (request, reply) => {
     const { person } = request.params
-    const body = parseBody(NewRowBody, request.body)
+    const body = parseInput(NewRowBody, request.body)
     const [provider] = findProviders(sandbox, person, body.provider)
     refuseTrade(body, provider)
-    const row = pull(() =>
-      sandbox[provider].levers.addRow(person, {
+    const row = runFaultControl(() =>
+      sandbox[provider].faultControls.addRow(person, {
         account: body.account ?? null,
         amount: body.amount,
         description: body.description,
@@ -73,14 +74,19 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
         },
       }),
     )
-    await note(deps, 'sandbox.rows.add', `${person} ${provider}`)
+    await awaitWebhooks(sandbox, [provider])
+    await noteCommand(deps, {
+      action: 'sandbox.rows.add',
+      subject: `${person} ${provider}`,
+      people: [toPerson(sandbox, provider, person)],
+    })
     return reply.code(201).send({ person, provider, ...row })
   })
 
   admin.post<PersonPath>('/sandbox/people/:person/rows/change', async (request) => {
     const { person } = request.params
-    const body = parseBody(RowChangeBody, request.body)
-    refuseIdleChange(body)
+    const body = parseInput(RowChangeBody, request.body)
+    refuseEmptyChange(body)
     const all = findProviders(sandbox, person, body.provider)
     const change = {
       row: body.row ?? null,
@@ -89,45 +95,56 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       description: body.description ?? null,
       at: body.date ?? null,
     }
-    // The id of a row says nothing of where it is; without one the first provider is meant.
+    // The id of a row does not name its provider; without one the first provider is used.
     const places = change.row === null ? all.slice(0, 1) : all
-    const { provider, row } = firstThat(
+    const { provider, row } = runAtFirst(
       places,
-      (levers) => levers.changeRow(person, change),
+      (faultControls) => faultControls.changeRow(person, change),
       sandbox,
     )
-    await note(deps, 'sandbox.rows.change', `${person} ${provider}`)
+    await awaitWebhooks(sandbox, [provider])
+    await noteCommand(deps, {
+      action: 'sandbox.rows.change',
+      subject: `${person} ${provider}`,
+      people: [toPerson(sandbox, provider, person)],
+    })
     return { person, provider, ...row }
   })
 }
 
 function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
   const { sandbox } = deps
-  type Act = (levers: Levers, person: string) => void
+  type Act = (faultControls: FaultControls, person: string) => void
 
-  const addVerb = (path: string, act: Act, end: typeof refreshAdopted = refreshAdopted) => {
+  const addVerb = (path: string, act: Act, { challenges = false } = {}) => {
     admin.post<PersonPath>(`/sandbox/people/:person/${path}`, async (request) => {
       const { person } = request.params
-      const { provider } = parseBody(WhereBody, request.body)
+      const { provider } = parseInput(WhereBody, request.body)
       const providers = findProviders(sandbox, person, provider)
       const people = providers.map((one) => toPerson(sandbox, one, person))
       const served = providers.filter((one) => canServe(sandbox, one, path, provider))
-      pull(() => {
-        for (const one of served) act(sandbox[one].levers, person)
+      runFaultControl(() => {
+        for (const one of served) act(sandbox[one].faultControls, person)
       })
+      await awaitWebhooks(sandbox, served)
       const isServed = (one: Person) => served.includes(one.provider)
-      const connections = await end(deps, people.filter(isServed))
-      await note(deps, `sandbox.${path.replace('/', '.')}`, [person, ...served].join(' '))
+      const touched = people.filter(isServed)
+      const refreshed = challenges ? null : await refreshAdopted(deps, touched)
+      await noteCommand(deps, {
+        action: `sandbox.${path.replace('/', '.')}`,
+        subject: [person, ...served].join(' '),
+        people: touched,
+        challenges,
+      })
+      const connections = refreshed ?? (await describeAdopted(deps, touched))
       return { person, providers: served, connections }
     })
   }
-  const challenge = (_deps: AdoptedDeps, people: readonly Person[]): Promise<readonly Adopted[]> =>
-    markAdopted(deps, people, 'pending_mfa')
 
   addVerb('login/break', ({ login }, person) => login?.breakIt(person))
   addVerb('login/mend', ({ login }, person) => login?.mend(person))
-  // No provider tells of a second factor on a link that exists: only our own store can say it (reading R20b).
-  addVerb('login/challenge', () => {}, challenge)
+  // No provider reports a pending second factor for an existing link, so only our own store has it (reading R20b).
+  addVerb('login/challenge', () => {}, { challenges: true })
   addVerb('consent/expire', ({ consent }, person) => consent.expire(person))
   addVerb('consent/revoke', ({ consent }, person) => consent.revoke(person))
   addVerb('consent/renew', ({ consent }, person) => consent.renew(person))
@@ -138,44 +155,49 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
 
   admin.put<ProviderPath>('/sandbox/providers/:provider/latency', async (request) => {
     const provider = readProvider(request.params.provider)
-    const { ms } = parseBody(LatencyBody, request.body)
+    const { ms } = parseInput(LatencyBody, request.body)
     sandbox[provider].latencyMs = ms
-    await note(deps, 'sandbox.latency', `${provider} ${ms}`)
+    await noteCommand(deps, {
+      action: 'sandbox.latency',
+      subject: `${provider} ${ms}`,
+      people: [],
+    })
     return { provider, ms }
   })
 
   admin.post<ProviderPath>('/sandbox/providers/:provider/failures', async (request, reply) => {
     const provider = readProvider(request.params.provider)
-    const { status, times, retryAfter } = parseBody(FailureBody, request.body)
+    const { status, times, retryAfter } = parseInput(FailureBody, request.body)
     const emulator = sandbox[provider]
     emulator.clearFaults()
     emulator.addFault({
-      when: (asked) => emulator.levers.isApiCall(asked),
+      when: (asked) => emulator.faultControls.isApiCall(asked),
       ...(times === undefined ? {} : { times }),
-      does: { kind: 'reply', reply: emulator.levers.refusal(status, retryAfter ?? null) },
+      does: { kind: 'reply', reply: emulator.faultControls.refusal(status, retryAfter ?? null) },
     })
-    await note(deps, 'sandbox.fail', `${provider} ${status}`)
-    const told = { provider, status, times: times ?? null, retryAfter: retryAfter ?? null }
-    return reply.code(201).send(told)
+    await noteCommand(deps, {
+      action: 'sandbox.fail',
+      subject: `${provider} ${status}`,
+      people: [],
+    })
+    const reported = { provider, status, times: times ?? null, retryAfter: retryAfter ?? null }
+    return reply.code(201).send(reported)
   })
 
   admin.post('/sandbox/reset', async (request) => {
-    parseBody(EmptyBody, request.body)
+    parseInput(EmptyInput, request.body)
     for (const provider of sandboxProviders) {
       const emulator = sandbox[provider]
       emulator.latencyMs = 0
       emulator.clearFaults()
-      emulator.levers.reset()
+      emulator.webhooks.reset()
+      emulator.faultControls.reset()
     }
     const people = sandboxProviders.flatMap((provider) =>
       Object.keys(sandbox[provider].people).map((name) => toPerson(sandbox, provider, name)),
     )
     const connections = await refreshAdopted(deps, people)
-    await note(deps, 'sandbox.reset', 'everybody')
+    await noteCommand(deps, { action: 'sandbox.reset', subject: 'everybody', people })
     return { connections }
   })
-}
-
-function note(deps: ControlDeps, action: string, subject: string): Promise<void> {
-  return recordAction(deps, action, { userId: null, subject })
 }

@@ -1,6 +1,6 @@
 /**
- * Data that is made up when somebody first looks at it, so that the sandbox starts at once however many people live in
- * it. It knows nothing of what is made.
+ * Data that is generated at its first use, so that the sandbox starts fast with any number of people.
+ * It knows nothing about the data.
  */
 
 /** Lets `key` of `target` appear at its first reading or writing; afterwards it is a field like any other. */

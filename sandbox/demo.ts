@@ -1,17 +1,19 @@
 /**
  * The demo of sandbox mode: one user per plan, linked to everybody healthy in the emulators, with a key and a password
- * that stay the same over restarts. They open nothing but made-up data, so they may be kept in a file beside the
+ * that stay the same over restarts. They give access to made-up data only, so they may be stored in a file beside the
  * sandbox's store.
  */
 import { randomInt } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { makePasswords } from '#auth/accounts/password.ts'
-import { hashKey, isKeyShaped, mintKey } from '#auth/keys.ts'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { UserActions } from '#auth/actions.ts'
+import { hashKey, isKeyShaped } from '#auth/keys.ts'
+import { makePasswords } from '#auth/sign-in/password.ts'
+import type { Connections } from '#connections/connections.ts'
+import { bySystem } from '#contract/actor.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
-import type { Links } from '#links/links.ts'
-import type { Store, UserRow } from '#store/port.ts'
+import type { StoreReader } from '#store/ports/reader.ts'
+import type { UserRow } from '#store/ports/users.ts'
 import type { Sandbox } from './start.ts'
 
 export interface DemoUser {
@@ -30,10 +32,10 @@ export interface Demo {
 }
 
 export interface DemoDeps {
-  readonly store: Store
-  readonly links: Links
+  readonly store: Pick<StoreReader, 'users' | 'keys' | 'accounts' | 'sessions'>
+  readonly actions: UserActions
+  readonly connections: Connections
   readonly sandbox: Sandbox
-  readonly clock: Clock
   /** Where the keys are remembered. */
   readonly folder: string
 }
@@ -49,7 +51,7 @@ export async function prepareDemo(deps: DemoDeps): Promise<Demo> {
   for (const plan of plans) {
     const user = await findUser(deps, plan)
     for (const credentials of deps.sandbox.person('healthy')) {
-      await deps.links.linkConnections(user.id, credentials)
+      await deps.connections.linkConnections(bySystem, user.id, credentials)
     }
     await givePassword(deps, user.id, password)
     const key = await findKey(deps, user.id, remembered[plan])
@@ -64,29 +66,17 @@ async function findUser(deps: DemoDeps, plan: DemoUser['plan']): Promise<UserRow
   const email = `${plan}@demo.example`
   const known = await deps.store.users.find(email)
   if (known !== null) return known
-  const made = await deps.store.users.create({
-    email,
-    timezone: null,
-    plan,
-    status: 'active',
-    legacyUntil: null,
-    grandfathered: false,
-    createdAt: deps.clock.now(),
-  })
-  if (made === 'taken') throw new Error(`${email} was taken meanwhile`)
-  return made
+  return deps.actions.createUser(bySystem, { email, plan })
 }
 
 /** Sets it where it is not the user's already: setting it ends their sessions. */
-async function givePassword({ store }: DemoDeps, userId: UserId, password: string): Promise<void> {
-  const passwords = makePasswords()
-  const stored = await store.sessions.findPassword(userId)
-  if (stored !== null && (await passwords.check(password, stored))) return
-  await store.sessions.setPassword(userId, await passwords.hash(password))
-  await store.sessions.deleteAll(userId)
+async function givePassword(deps: DemoDeps, userId: UserId, password: string): Promise<void> {
+  const stored = await deps.store.sessions.findPassword(userId)
+  if (stored !== null && (await makePasswords().check(password, stored))) return
+  await deps.actions.setPassword(bySystem, userId, { password })
 }
 
-/** Without letters and digits that look alike: it is typed from a terminal. */
+/** Without letters and digits that look alike, since people type it from a terminal. */
 const passwordLetters = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 /** Twelve characters in three groups, e.g. `k7dm-x2pq-9ntr`. */
@@ -106,16 +96,19 @@ async function findKey(deps: DemoDeps, userId: UserId, remembered: unknown): Pro
     const caller = await deps.store.keys.findCaller(hashKey(remembered))
     if (caller?.userId === userId) return remembered
   }
-  const minted = mintKey()
-  await deps.store.keys.create({
-    userId,
-    name: 'Demo',
-    prefix: minted.prefix,
-    hash: minted.hash,
-    createdAt: deps.clock.now(),
-    expiresAt: null,
-  })
-  return minted.key
+  await makeRoom(deps, userId)
+  return (await deps.actions.createKey(bySystem, userId, { name: keyName })).key
+}
+
+const keyName = 'Demo'
+/** A user has twenty keys at most; those of starts whose file was lost must not use them up. */
+const maxDemoKeys = 10
+
+async function makeRoom({ store, actions }: DemoDeps, userId: UserId): Promise<void> {
+  const all = await store.keys.list(userId)
+  const ours = all.filter(({ name, revokedAt }) => name === keyName && revokedAt === null)
+  // Newest first: the oldest go.
+  for (const { id } of ours.slice(maxDemoKeys - 1)) await actions.revokeKey(bySystem, id)
 }
 
 async function findExample(deps: DemoDeps): Promise<Pick<Demo, 'connectionId' | 'accountId'>> {
@@ -139,6 +132,8 @@ async function readKeys(file: string): Promise<Record<string, unknown>> {
 
 async function writeKeys(file: string, keys: Readonly<Record<string, string>>): Promise<void> {
   const draft = `${file}.new`
+  // With PostgreSQL nothing else creates the folder.
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await writeFile(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 })
   await rename(draft, file)
 }

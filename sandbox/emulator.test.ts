@@ -1,4 +1,4 @@
-/** Promises of the ground that the emulators stand on: how it goes wrong is how it was told to go wrong. */
+/** The base server of the emulators: it fails exactly as configured. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startEmulator } from './emulator.ts'

@@ -1,11 +1,18 @@
 /**
- * The ground the three provider emulators stand on: a loopback HTTP server that records what it was asked, answers
- * JSON, and can be told to be slow or broken. It knows no provider; their rules live in their own folders.
+ * The base server of the three provider emulators: loopback HTTP that records requests, answers
+ * JSON, and can be made slow or faulty. It knows no provider; their rules are in their own folders.
  */
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#kernel/time.ts'
+import type { WebhookSender } from './webhook-sender.ts'
 
 export interface EmulatorRequest {
   readonly method: string
@@ -25,7 +32,7 @@ export interface EmulatorReply {
   readonly body?: unknown
 }
 
-/** How an answer goes wrong: each kind is something a real provider or network has done. */
+/** How an answer fails: each kind has been observed at a real provider or network. */
 export type Misbehaviour =
   | { readonly kind: 'reply'; readonly reply: EmulatorReply }
   | { readonly kind: 'reset' }
@@ -37,9 +44,9 @@ export type Misbehaviour =
   | { readonly kind: 'edit'; readonly edit: (reply: EmulatorReply) => EmulatorReply }
 
 export interface Fault {
-  /** Which requests it meets; every request when absent. */
+  /** Which requests it affects; every request when absent. */
   readonly when?: (request: EmulatorRequest) => boolean
-  /** How many of them; without end when absent. */
+  /** How many of them; unlimited when absent. */
   readonly times?: number
   readonly does: Misbehaviour
 }
@@ -49,13 +56,30 @@ export interface Emulator {
   readonly url: string
   /** Every request so far, newest last (bounded: the oldest are dropped beyond 10,000). */
   readonly requests: EmulatorRequest[]
-  /** Requests that the client gave up before their answer was complete. */
+  /** Requests that the client aborted before their answer was complete. */
   readonly aborted: EmulatorRequest[]
-  /** Adds to the time every answer takes. */
+  /** Delays every answer. */
   latencyMs: number
   addFault(fault: Fault): void
   clearFaults(): void
   close(): Promise<void>
+}
+
+/** An emulator that also sends webhooks. */
+export interface SendingEmulator extends Emulator {
+  readonly webhooks: WebhookSender
+}
+
+/** Closes the sender with the emulator. */
+export function withWebhooks(emulator: Emulator, webhooks: WebhookSender): SendingEmulator {
+  const close = emulator.close.bind(emulator)
+  return Object.assign(emulator, {
+    webhooks,
+    async close() {
+      await webhooks.close()
+      await close()
+    },
+  })
 }
 
 export type Handler = (request: EmulatorRequest) => EmulatorReply | Promise<EmulatorReply>
@@ -66,11 +90,11 @@ const maxRecorded = 10_000
 export interface EmulatorOptions {
   /** 0, or absent: any free one. */
   readonly port?: number
-  /** What the `Date` of its answers tells; the machine's own when absent. */
+  /** The time in the `Date` header; the machine's own when absent. */
   readonly clock?: Clock
 }
 
-/** Listens on loopback and answers with `handler` unless a fault comes first. */
+/** Listens on loopback and answers with `handler` unless a fault applies. */
 export async function startEmulator(
   handler: Handler,
   options: EmulatorOptions = {},
@@ -81,18 +105,11 @@ export async function startEmulator(
   const stopping = new AbortController()
 
   const server: Server = createServer(async (incoming, response) => {
-    const body = await readBody(incoming)
-    const target = incoming.url ?? '/'
-    const cut = target.indexOf('?')
-    const rawQuery = cut === -1 ? '' : target.slice(cut + 1)
-    const request: EmulatorRequest = {
-      method: incoming.method ?? 'GET',
-      path: cut === -1 ? target : target.slice(0, cut),
-      rawQuery,
-      query: new URLSearchParams(rawQuery),
-      headers: incoming.headers,
-      body,
-    }
+    // A client that aborts ends only its own connection.
+    response.on('error', () => {})
+    const body = await readBody(incoming).catch(() => null)
+    if (body === null) return void response.destroy()
+    const request = toRequest(incoming, body)
     if (options.clock !== undefined) {
       response.setHeader('date', new Date(options.clock.now()).toUTCString())
     }
@@ -131,10 +148,7 @@ export async function startEmulator(
   }
 
   server.keepAliveTimeout = 30_000
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, '127.0.0.1', resolve)
-  })
+  await listen(server, options.port ?? 0)
   const emulator: Emulator = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
@@ -150,6 +164,27 @@ export async function startEmulator(
       }),
   }
   return emulator
+}
+
+function toRequest(incoming: IncomingMessage, body: string): EmulatorRequest {
+  const target = incoming.url ?? '/'
+  const cut = target.indexOf('?')
+  const rawQuery = cut === -1 ? '' : target.slice(cut + 1)
+  return {
+    method: incoming.method ?? 'GET',
+    path: cut === -1 ? target : target.slice(0, cut),
+    rawQuery,
+    query: new URLSearchParams(rawQuery),
+    headers: incoming.headers,
+    body,
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
 }
 
 async function readBody(stream: AsyncIterable<Buffer>): Promise<string> {
@@ -201,7 +236,7 @@ async function drip(
 async function endless(response: ServerResponse, signal: AbortSignal): Promise<void> {
   const chunk = Buffer.alloc(65_536, 32)
   let wake = () => {}
-  // One listener each for the whole answer: one per wait would pile up by the thousand.
+  // One listener each for the whole answer: one per wait would accumulate thousands.
   response.on('drain', () => wake()).on('close', () => wake())
   response.writeHead(200, { 'content-type': 'application/json' })
   while (!response.destroyed && !signal.aborted) {

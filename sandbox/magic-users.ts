@@ -1,14 +1,14 @@
 /**
- * The table of magic users: people with the same name at every provider who each show one state. It says what is to be
- * seen; who they are and what they have is decided in the providers' folders. `docs/sandbox.md` holds the same table.
+ * The table of magic users: people with the same name at every provider who each show one state. It says what each
+ * shows; the providers' folders define the people and their data. `docs/sandbox.md` has the same table.
  */
+import type { Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Credentials } from '#providers/port.ts'
-import { toUserToken } from './akahu/emulator.ts'
-import { toEndUserId } from './fiskil/index.ts'
-import { toCredentials } from './snaptrade/index.ts'
+import { emulators } from './emulators.ts'
 
-export type SandboxProvider = Credentials['provider']
-export const sandboxProviders: readonly SandboxProvider[] = ['fiskil', 'akahu', 'snaptrade']
+export type SandboxProvider = Provider
+export const sandboxProviders = providerNames
 
 export interface MagicUser {
   readonly name: string
@@ -16,15 +16,28 @@ export interface MagicUser {
   /** What is to be seen at each provider; null: there is no such person there. */
   readonly at: Readonly<Record<SandboxProvider, string | null>>
   /** What to type once the person is linked to see the state, and where; null: it shows at once everywhere. */
-  readonly then: { readonly command: string; readonly at: readonly SandboxProvider[] } | null
+  readonly after: { readonly command: string; readonly at: readonly SandboxProvider[] } | null
 }
 
+/** How a cell begins that shows its state only once the command was given. */
+const later = 'after the command'
+
+/** What each provider shows, in the order of `sandboxProviders`. */
 const user = (
   name: string,
   shows: string,
-  [fiskil, akahu, snaptrade]: readonly [string | null, string | null, string | null],
-  then: MagicUser['then'] = null,
-) => ({ name, shows, at: { fiskil, akahu, snaptrade }, then }) satisfies MagicUser
+  shown: readonly (string | null)[],
+  command: string | null = null,
+): MagicUser => {
+  const cells = sandboxProviders.map((provider, index) => [provider, shown[index] ?? null] as const)
+  const waiting = cells.filter(([, text]) => text?.startsWith(later))
+  return {
+    name,
+    shows,
+    at: Object.fromEntries(cells) as MagicUser['at'],
+    after: command === null ? null : { command, at: waiting.map(([provider]) => provider) },
+  }
+}
 
 const unavailable = 'linked well; transactions and trades'
 
@@ -49,16 +62,16 @@ export const magicUsers = [
     'the consent is withdrawn: `revoked`, reads are 400 `upstream_bad_request`',
     [
       'at once: a withdrawn consent is still listed there',
-      'after the command: a withdrawn login is not listed, so there is nothing to link',
-      'after the command: a withdrawn connection is not listed, so there is nothing to link',
+      `${later}: a withdrawn login is not listed, so there is nothing to link`,
+      `${later}: a withdrawn connection is not listed, so there is nothing to link`,
     ],
-    { command: 'sandbox consent revoke revoked', at: ['akahu', 'snaptrade'] },
+    'sandbox consent revoke revoked',
   ),
   user(
     'mfa',
     'the login waits for a second factor: `pending_mfa`',
-    ['after the command', 'after the command', 'after the command'],
-    { command: 'sandbox login challenge mfa', at: sandboxProviders },
+    [later, later, later],
+    'sandbox login challenge mfa',
   ),
   user('slow', 'rows come late but right', [
     '1.5 s for each page',
@@ -124,38 +137,24 @@ function findMagicUser(name: string): (MagicUser & { readonly name: MagicName })
 export function credentialsOf(name: MagicName): readonly Credentials[] {
   const person = findMagicUser(name)
   return sandboxProviders.flatMap((provider) =>
-    person === null || person.at[provider] === null ? [] : [credentialsAt(provider, name)],
+    person === null || person.at[provider] === null ? [] : [emulators[provider].link(name)],
   )
-}
-
-function credentialsAt(provider: SandboxProvider, name: MagicName): Credentials {
-  switch (provider) {
-    case 'fiskil':
-      return { provider, endUserId: toEndUserId(name) }
-    case 'akahu':
-      return { provider, userToken: toUserToken(name) }
-    case 'snaptrade': {
-      const { userId, userSecret } = toCredentials(name)
-      return { provider, snaptradeUserId: userId, userSecret }
-    }
-  }
 }
 
 /** The flags of `tributary connections link U` that link with these credentials. */
 function toLinkFlags(credentials: Credentials): string {
-  switch (credentials.provider) {
-    case 'fiskil':
-      return `--provider fiskil --end-user-id ${credentials.endUserId}`
-    case 'akahu':
-      return `--provider akahu --user-token ${credentials.userToken}`
-    case 'snaptrade':
-      return `--provider snaptrade --snaptrade-user-id ${credentials.snaptradeUserId} --user-secret ${credentials.userSecret}`
-  }
+  const { provider, ...fields } = credentials
+  const given = new Map(Object.entries(fields))
+  const flags = Object.entries(factsOf(provider).linkFields)
+  return [
+    `--provider ${provider}`,
+    ...flags.map(([field, { flag }]) => `--${flag} ${given.get(field)}`),
+  ].join(' ')
 }
 
 /** One row for each person at each provider, with what to type. */
 export function listPeople() {
-  return magicUsers.flatMap(({ name, shows, at, then }) =>
+  return magicUsers.flatMap(({ name, shows, at, after }) =>
     credentialsOf(name).map((credentials) => ({
       person: name,
       provider: credentials.provider,
@@ -163,7 +162,7 @@ export function listPeople() {
       here: at[credentials.provider],
       link: credentials,
       flags: toLinkFlags(credentials),
-      next: then?.at.includes(credentials.provider) ? `tributary ${then.command}` : null,
+      next: after?.at.includes(credentials.provider) ? `tributary ${after.command}` : null,
     })),
   )
 }

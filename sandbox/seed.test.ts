@@ -1,5 +1,5 @@
 /**
- * Promises of the sandbox's chance: reproducible, within its bounds, and loud when asked for the impossible.
+ * The sandbox's random numbers: reproducible, within their bounds, and an error for impossible bounds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

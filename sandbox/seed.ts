@@ -1,5 +1,5 @@
 /**
- * The one source of chance for made-up data: the same seed gives the same numbers on every machine. For the sandbox
+ * The only source of random numbers for made-up data: the same seed gives the same numbers on every machine. For the sandbox
  * only; nothing here is fit for secrets, and amounts of money are composed as text from its integers.
  */
 
@@ -13,8 +13,8 @@ export interface Random {
 }
 
 /**
- * Makes a stream of chance from a text: FNV-1a spreads the seed over 32 bits, mulberry32 draws from them. Streams of
- * different seeds have nothing to do with one another, so every person and account may have one of its own.
+ * Makes a random number generator from a text: FNV-1a hashes the seed to 32 bits, mulberry32 draws from them. Streams
+ * of different seeds are independent, so every person and account can have its own.
  */
 export function makeRandom(seed: string): Random {
   let state = hashSeed(seed)

@@ -1,26 +1,24 @@
 /**
  * The whole sandbox: the three emulators on loopback, with the access that points the real adapters at them and the
- * people whose consents can be adopted. The path that runs in the demo is the path that runs in production.
+ * people whose consents can be linked. The demo uses the same adapters as production.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/port.ts'
-import { type AkahuEmulator, demoApp, startAkahuEmulator } from './akahu/emulator.ts'
-import { type FiskilEmulator, fiskilDemoCredentials, startFiskilEmulator } from './fiskil/index.ts'
-import { credentialsOf, type MagicName, type SandboxProvider } from './magic-users.ts'
+import { type Emulators, emulators } from './emulators.ts'
 import {
-  demoCredentials,
-  type SnapTradeEmulator,
-  startSnapTradeEmulator,
-} from './snaptrade/index.ts'
+  credentialsOf,
+  type MagicName,
+  type SandboxProvider,
+  sandboxProviders,
+} from './magic-users.ts'
 
-export interface Sandbox {
-  readonly fiskil: FiskilEmulator
-  readonly akahu: AkahuEmulator
-  readonly snaptrade: SnapTradeEmulator
+export interface Sandbox extends Emulators {
   readonly access: ProviderAccess
   /** What links a person, at every provider where they live. */
   person(name: MagicName): readonly Credentials[]
+  /** The base address of the service that gets the webhooks of every provider; null: none are sent. */
+  sendWebhooksTo(baseUrl: string | null): void
   close(): Promise<void>
 }
 
@@ -32,45 +30,40 @@ export interface SandboxOptions {
   readonly ports?: Partial<Readonly<Record<SandboxProvider, number>>>
 }
 
-/** Starts the emulators. Rejects when a port is taken; none of them goes on listening then. */
+/** Starts the emulators. Rejects when a port is taken; then none of them keeps listening. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { clock, seed = 'tributary', ports = {} } = options
-  const on = (provider: SandboxProvider) => ({ clock, seed, port: ports[provider] ?? 0 })
-  const started = await Promise.allSettled([
-    startFiskilEmulator(on('fiskil')),
-    startAkahuEmulator(on('akahu')),
-    startSnapTradeEmulator(on('snaptrade')),
-  ])
-  const [fiskil, akahu, snaptrade] = started
-  if (
-    fiskil.status === 'rejected' ||
-    akahu.status === 'rejected' ||
-    snaptrade.status === 'rejected'
-  ) {
-    const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    await Promise.all(running.map((emulator) => emulator.close()))
-    throw started.find((one) => one.status === 'rejected')?.reason
+  const started = await Promise.allSettled(
+    sandboxProviders.map(async (name) => {
+      const { emulator, access } = await emulators[name].start({
+        clock,
+        seed,
+        port: ports[name] ?? 0,
+      })
+      return { name, emulator, access }
+    }),
+  )
+  const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const close = async () => {
+    await Promise.all(running.map(({ emulator }) => emulator.close()))
   }
-  return assemble(fiskil.value, akahu.value, snaptrade.value)
-}
-
-function assemble(
-  fiskil: FiskilEmulator,
-  akahu: AkahuEmulator,
-  snaptrade: SnapTradeEmulator,
-): Sandbox {
+  const refused = started.find((one) => one.status === 'rejected')
+  if (refused !== undefined) {
+    await close()
+    throw refused.reason
+  }
+  const byName = Object.fromEntries(running.map(({ name, emulator }) => [name, emulator]))
+  const access = Object.fromEntries(running.map((one) => [one.name, one.access]))
   return {
-    fiskil,
-    akahu,
-    snaptrade,
-    access: {
-      fiskil: { baseUrl: fiskil.url, ...fiskilDemoCredentials, version: 'v3' },
-      akahu: { baseUrl: akahu.baseUrl, ...demoApp },
-      snaptrade: { baseUrl: snaptrade.url, ...demoCredentials },
-    },
+    // All of them run, each under the name of its provider.
+    ...(byName as unknown as Emulators),
+    access: access as unknown as ProviderAccess,
     person: credentialsOf,
-    async close() {
-      await Promise.all([fiskil.close(), akahu.close(), snaptrade.close()])
+    sendWebhooksTo(baseUrl) {
+      for (const { name, emulator } of running) {
+        emulator.webhooks.target = baseUrl && `${baseUrl}/providers/${name}/webhook`
+      }
     },
+    close,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: everything that can be known about the tree in under a minute. One line per step; the output of a
- * step is shown only when it fails. All steps run, so that one look shows everything there is to mend; it writes nothing.
+ * `npm run check`: all checks of the tree that take less than a minute together. One line per step; a step's output is
+ * shown only when it fails. All steps run, so that one run shows every problem; it writes nothing.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** The file behind a package's command; launched by this very runtime, never by whatever `node` is on the path. */
+/** The file behind a package's command; run with this same runtime, not with the `node` on the path. */
 function commandOf(name: string, command: string): string {
   const folder = join(root, 'node_modules', name)
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
@@ -44,7 +44,7 @@ function run(name: string, args: readonly string[]): boolean {
   const ok = result.status === 0
   console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
   if (ok) return true
-  // The rows of dots tell nothing that the list of failures below them does not.
+  // The progress dots add nothing to the list of failures below them.
   console.log(`${result.stdout}${result.stderr}`.replace(/^[.X]+\n/gm, '').trimEnd())
   if (result.error !== undefined) console.log(result.error.message)
   return false

@@ -3,7 +3,7 @@
  * it writes nothing and fails when they differ from it.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Setting } from '#src/settings/setting.ts'
+import type { Setting } from '#settings/setting-kinds.ts'
 import { chapters } from '#src/settings/settings.ts'
 
 type Chapter = Readonly<Record<string, Setting<unknown>>>
@@ -37,26 +37,32 @@ const introduction = `# Configuration
 
 <!-- Written by \`node scripts/pinned.js scripts/configuration.ts\` from src/settings/settings.ts: edit that table, not this page. -->
 
-Tributary is configured by environment variables alone. They are read once, at the start. Everything that is wrong with
-them is reported in one go, one line per variable, and then nothing starts. An empty variable counts as unset. Without
-any variable the product runs in sandbox mode: made-up people at emulated providers, no other service needed.`
+Tributary is configured by environment variables. They are read once, at the start. All errors are
+reported together, one line per variable, and the start fails. An empty variable counts as unset. Without any variable
+Tributary runs in sandbox mode: made-up people at emulated providers, no other service needed.
 
-const rules = `## Rules that join several variables
+A file \`.env\` in the working directory of the start is read too, one \`NAME=value\` per line. The environment takes
+precedence, and the start says that the file was read. The command \`tributary\` reads the file in its own working
+directory, or else the one in the clone. Quote a value that begins or ends with a space or contains a \`#\`; a line that is neither a
+variable nor a comment stops the start. Set mode 0600 on a file with secrets: wider permissions are a warning. Under
+\`NODE_ENV=test\` no file is read.`
+
+const rules = `## Rules for several variables
 
 - On a \`HOST\` that other machines can reach, \`BASE_URL\` must be set. On loopback the names \`localhost\`, \`127.0.0.1\` and
   \`[::1]\` are accepted.
 - A provider is configured when all its credentials are set: \`FISKIL_CLIENT_ID\` and \`FISKIL_CLIENT_SECRET\`;
-  \`AKAHU_APP_TOKEN\` and \`AKAHU_APP_SECRET\`; \`SNAPTRADE_CLIENT_ID\` and \`SNAPTRADE_CONSUMER_KEY\`. Some without the others are
-  a mistake that stops the start.
-- With \`DATABASE_URL\`, \`ENCRYPTION_KEY\` must be set, the same on every process. Keep it apart from backups of the database:
-  together they are the credentials of your users.
-- To change the key, follow [the encryption key](operations.md#the-encryption-key): its steps keep every process able to read
-  what another one seals.
-- The admin listener never shares a port with the public one.
+  \`AKAHU_APP_TOKEN\` and \`AKAHU_APP_SECRET\`; \`SNAPTRADE_CLIENT_ID\` and \`SNAPTRADE_CONSUMER_KEY\`. An incomplete
+  set stops the start.
+- With \`DATABASE_URL\`, \`ENCRYPTION_KEY\` must be set, the same on every process. Store it apart from backups of the database:
+  together they reveal your users' credentials.
+- To change the key, follow [the encryption key](operations.md#the-encryption-key): its steps make sure that every process can
+  decrypt what another one encrypts.
+- The admin listener cannot share a port with the public one.
 - \`MCP_URL\` and \`AUTH_URL\` are \`BASE_URL\` unless they are set, and \`BASE_URL\` is the public listener's own origin.
-- In sandbox mode the embedded database lives in \`DATA_DIR/sandbox\`; generated secrets stay in \`DATA_DIR/secrets\` and
+- In sandbox mode the SQLite database is in \`DATA_DIR/sandbox\`; generated secrets stay in \`DATA_DIR/secrets\` and
   \`DATA_DIR/admin-token\` in both modes.
-- Generated secrets are readable by their owner alone. Files that others can read are tightened at the start, with a
+- Generated secrets are readable only by their owner. Files that others can read get mode 0600 at the start, with a
   warning; existing files are never overwritten, a damaged one stops the start.`
 
 function toExampleLine([name, setting]: [string, Setting<unknown>]): string {
@@ -67,8 +73,8 @@ function toExampleLine([name, setting]: [string, Setting<unknown>]): string {
 
 function makeExample(): string {
   const head = [
-    '# Every environment variable, with its default. Copy to .env, take the # off what you set, and load it, e.g. with',
-    '#   set -a; . ./.env; set +a; npm start',
+    '# Every environment variable, with its default. Copy to .env in the folder that Tributary starts in (the clone), mode',
+    '# 0600, and uncomment what you set: it is read at the start. The environment takes precedence.',
     '# Written from src/settings/settings.ts; details in docs/configuration.md.',
   ].join('\n')
   const parts = chapterList.map(([title, chapter]) =>

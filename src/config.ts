@@ -1,127 +1,62 @@
 /**
- * The environment, parsed once into a deeply frozen object: the only file that reads `process.env`. It refuses to
- * guess: every problem of every variable is reported in one go, without ever showing a secret.
+ * Parses the environment once into a deeply frozen object: the only file that reads `process.env`. It does not guess:
+ * every problem of every variable is reported at once, without ever showing a secret.
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import type { Secret } from '#kernel/secret.ts'
-import { findContradictions, findWarnings } from './settings/config-check.ts'
-import { type Listener, toListener } from './settings/listener.ts'
-import { type SettingName, settings, type Values } from './settings/settings.ts'
-import type { TrustedProxies } from './settings/trusted-proxies.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { findContradictions, findWarnings } from '#settings/config-check.ts'
+import type { Config, Environment, Origins } from '#settings/config-types.ts'
+import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
+import { toListener } from '#settings/listener.ts'
+import { type SettingName, settings, type Values } from '#settings/settings.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
-/** Public origins without a trailing slash. */
-export interface Origins {
-  readonly base: string
-  readonly mcp: string
-  readonly auth: string
-}
-
-export interface FiskilSettings {
-  readonly baseUrl: string
-  readonly clientId: string
-  readonly clientSecret: Secret<string>
-  readonly webhookSecret: Secret<string> | null
-  readonly teamId: string
-  readonly version: string
-}
-
-export interface AkahuSettings {
-  readonly baseUrl: string
-  readonly oauthUrl: string
-  readonly appToken: Secret<string>
-  readonly appSecret: Secret<string>
-}
-
-export interface SnaptradeSettings {
-  readonly baseUrl: string
-  readonly clientId: string
-  readonly consumerKey: Secret<string>
-}
-
-export interface Config {
-  readonly mode: 'live' | 'sandbox'
-  readonly role: Values['ROLE']
-  readonly logLevel: Values['LOG_LEVEL']
-  readonly listener: Listener
-  readonly adminListener: Listener
-  /** As configured; see `toOrigins` for those that hold. */
-  readonly baseUrl: string | null
-  readonly mcpUrl: string | null
-  readonly authUrl: string | null
-  readonly trustedProxies: TrustedProxies
-  /** Absolute; holds the generated secrets. */
-  readonly dataDir: string
-  /** Absolute; holds the embedded database: `dataDir`, or its `sandbox` folder in sandbox mode. */
-  readonly storeDir: string
-  readonly databaseUrl: Secret<string> | null
-  readonly redisUrl: Secret<string> | null
-  /** Null: to be generated or read from `dataDir` (`loadSecrets`). */
-  readonly encryptionKeys: Secret<readonly Uint8Array[]> | null
-  /** Null: to be generated or read from `dataDir` (`loadSecrets`). */
-  readonly adminToken: Secret<string> | null
-  readonly plans: {
-    readonly defaultPlan: 'none' | 'developer' | 'professional'
-    readonly brokerageDuringTrial: boolean
-  }
-  readonly signUp: 'open' | 'invite'
-  readonly smtpUrl: Secret<string> | null
-  /** Null: not configured. In sandbox mode the emulators take their place. */
-  readonly providers: {
-    readonly fiskil: FiskilSettings | null
-    readonly akahu: AkahuSettings | null
-    readonly snaptrade: SnaptradeSettings | null
-  }
-  readonly upstreamTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly syncIntervalMinutes: number
-  readonly cache: { readonly maxEntryBytes: number; readonly maxBytes: number }
-  /** Per minute, but `heavyInFlight`; 0 is no limit. */
-  readonly limits: {
-    readonly cheap: number
-    readonly mid: number
-    readonly heavy: number
-    readonly preauth: number
-    readonly preauthIp: number
-    readonly register: number
-    readonly token: number
-    readonly signin: number
-    readonly heavyInFlight: number
-  }
-  readonly events: {
-    readonly allowPrivate: boolean
-    readonly retryScheduleSeconds: readonly number[]
-    readonly retentionHours: number
-  }
-  readonly mcpMaxAnswerBytes: number
-  /** The variables that are set, in the order of the documentation, as they may be shown: secrets masked. */
-  readonly given: readonly { readonly name: SettingName; readonly shown: string }[]
-  /** What an operator should know although it stops nothing; one sentence each, without secrets. */
-  readonly warnings: readonly string[]
-}
-
-/** Everything that is wrong with the environment; `message` holds one line per problem. */
+/** Every problem of the environment; `message` has one line per problem. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
 
-  constructor(problems: readonly string[]) {
-    super(`The configuration has ${problems.length} problem(s):\n  ${problems.join('\n  ')}`)
+  constructor(problems: readonly string[], file: string | null = null) {
+    const also = file === null ? '' : ` (environment and ${file})`
+    super(`The configuration has ${problems.length} problem(s)${also}:\n  ${problems.join('\n  ')}`)
     this.problems = problems
   }
 }
 
+/** The parts of the environment that are not settings: how this process was started. */
+export interface StartInfo {
+  readonly byNpm: boolean
+  /** The directories in which commands are searched. */
+  readonly path: string
+}
+
+export function readStartInfo(): StartInfo {
+  const { npm_lifecycle_event: event, PATH: path = '' } = process.env
+  return { byNpm: event !== undefined, path }
+}
+
 /**
- * Reads the environment. An empty variable counts as unset.
- * @param workingDirectory what a relative `DATA_DIR` starts from.
+ * The configuration of this process: its environment, with the `.env` of the working directory as fallback. Under
+ * `NODE_ENV=test` no file is read: tests set everything explicitly.
+ * @throws ConfigError, EnvironmentFileError
+ */
+export function readOwnConfig(): Config {
+  const folder = process.cwd()
+  const file = process.env.NODE_ENV === 'test' ? null : readEnvironmentFile(folder)
+  return readConfig(process.env, folder, file)
+}
+
+/**
+ * Reads an environment. An empty variable counts as unset, and the environment overrides the file.
+ * @param workingDirectory base of a relative `DATA_DIR`.
  * @throws ConfigError with one line per problem: the variable, what was given, what it should be.
  */
 export function readConfig(
-  environment: Environment = process.env,
+  own: Environment,
   workingDirectory: string = process.cwd(),
+  file: EnvironmentFile | null = null,
 ): Config {
+  const environment: Environment = { ...file?.variables, ...own }
   const problems: string[] = []
   const values = readValues(environment, problems)
   const given = (name: SettingName) => readText(environment, name) !== ''
@@ -130,15 +65,34 @@ export function readConfig(
   const sandbox = values.SANDBOX ?? (!isConfigured && !given('DATABASE_URL'))
   const config = compose(values, { sandbox, providers, workingDirectory })
   problems.push(...findContradictions(config, given))
-  if (problems.length > 0) throw new ConfigError(problems)
+  if (problems.length > 0) throw new ConfigError(problems, file?.path)
   return deepFreeze({
     ...config,
     given: listGiven(environment),
-    warnings: findWarnings(config, given, environment),
+    environmentFile: file && { path: file.path, names: listFromFile(file, own) },
+    warnings: [...findWarnings(config, given, environment), ...findExposedFile(file)],
   })
 }
 
-/** The public origins that hold once the listener has its port: what is not configured is the listener's own origin. */
+function listFromFile({ variables }: EnvironmentFile, own: Environment): readonly SettingName[] {
+  return settings.flatMap(([name]) =>
+    own[name] === undefined && readText(variables, name) !== '' ? [name] : [],
+  )
+}
+
+function findExposedFile(file: EnvironmentFile | null): string[] {
+  if (file?.isExposed !== true) return []
+  const secrets = settings.flatMap(([name, { isSecret }]) =>
+    isSecret && readText(file.variables, name) !== '' ? [name] : [],
+  )
+  if (secrets.length === 0) return []
+  const sentence = `${file.path} holds ${secrets.join(', ')} and can be read by others (mode ${file.mode}): chmod 600 it.`
+  return [sentence]
+}
+
+/**
+ * The effective public origins once the listener has its port: an origin that is not configured is the listener's own.
+ */
 export function toOrigins(config: Config, port: number = config.listener.port): Origins {
   const { host } = config.listener
   const base = config.baseUrl ?? `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
@@ -165,13 +119,13 @@ function readValues(environment: Environment, problems: string[]): Values {
     if (value === undefined) {
       problems.push(`${name}: got ${show(text, setting.isSecret)}, should be ${setting.expects}`)
     }
-    // A refused variable counts as unset from here on, so that the remaining problems are found as well.
+    // A refused variable counts as unset from here on, so that further problems are found too.
     values[name] = value === undefined ? setting.fallback : value
   }
   return values as Values
 }
 
-/** User-info in a URL and whatever is long may be a secret in the wrong place: it is not shown either. */
+/** User-info in a URL and long text may be a misplaced secret: they are not shown either. */
 function show(text: string, isSecret: boolean): string {
   if (isSecret || mayHideSecret(text)) return 'a value that is not shown here'
   return JSON.stringify(text)
@@ -183,55 +137,26 @@ function mayHideSecret(text: string): boolean {
 
 type Given = (name: SettingName) => boolean
 
-const credentials = {
-  fiskil: {
-    required: ['FISKIL_CLIENT_ID', 'FISKIL_CLIENT_SECRET'],
-    optional: ['FISKIL_WEBHOOK_SECRET', 'FISKIL_TEAM_ID'],
-  },
-  akahu: { required: ['AKAHU_APP_TOKEN', 'AKAHU_APP_SECRET'], optional: [] },
-  snaptrade: { required: ['SNAPTRADE_CLIENT_ID', 'SNAPTRADE_CONSUMER_KEY'], optional: [] },
-} as const satisfies Record<string, { required: SettingName[]; optional: SettingName[] }>
-
 function readProviders(values: Values, given: Given, problems: string[]): Config['providers'] {
-  for (const { required, optional } of Object.values(credentials)) {
-    const set = [...required, ...optional].filter(given)
-    const missing = required.filter((name) => !given(name))
+  const read = (name: string): unknown => values[name as SettingName]
+  const isGiven = (name: string) => given(name as SettingName)
+  const providers: Record<string, unknown> = {}
+  for (const provider of providerNames) {
+    const { baseUrl, required, optional, preset, fallbackFields } = factsOf(provider).settings
+    const needed = Object.values(required)
+    const set = [...needed, ...Object.values(optional)].filter(isGiven)
+    const missing = needed.filter((name) => !isGiven(name))
     if (set.length > 0 && missing.length > 0) {
       problems.push(`${missing.join(', ')}: not set, should be set together with ${set.join(', ')}`)
     }
+    const names = Object.entries({ baseUrl, ...required, ...optional, ...preset })
+    const own = Object.fromEntries(names.map(([field, name]) => [field, read(name)]))
+    for (const [field, other] of Object.entries(fallbackFields)) own[field] ??= own[other]
+    // A required variable that was refused counts as unset.
+    providers[provider] = needed.some((name) => read(name) === null) ? null : own
   }
-  return {
-    fiskil: toFiskil(values),
-    akahu:
-      values.AKAHU_APP_TOKEN === null || values.AKAHU_APP_SECRET === null
-        ? null
-        : {
-            baseUrl: values.AKAHU_BASE_URL,
-            oauthUrl: values.AKAHU_OAUTH_URL,
-            appToken: values.AKAHU_APP_TOKEN,
-            appSecret: values.AKAHU_APP_SECRET,
-          },
-    snaptrade:
-      values.SNAPTRADE_CLIENT_ID === null || values.SNAPTRADE_CONSUMER_KEY === null
-        ? null
-        : {
-            baseUrl: values.SNAPTRADE_BASE_URL,
-            clientId: values.SNAPTRADE_CLIENT_ID,
-            consumerKey: values.SNAPTRADE_CONSUMER_KEY,
-          },
-  }
-}
-
-function toFiskil(values: Values): FiskilSettings | null {
-  if (values.FISKIL_CLIENT_ID === null || values.FISKIL_CLIENT_SECRET === null) return null
-  return {
-    baseUrl: values.FISKIL_BASE_URL,
-    clientId: values.FISKIL_CLIENT_ID,
-    clientSecret: values.FISKIL_CLIENT_SECRET,
-    webhookSecret: values.FISKIL_WEBHOOK_SECRET,
-    teamId: values.FISKIL_TEAM_ID ?? values.FISKIL_CLIENT_ID,
-    version: values.FISKIL_VERSION,
-  }
+  // The type is made from the same facts.
+  return providers as Config['providers']
 }
 
 interface Decided {
@@ -240,7 +165,10 @@ interface Decided {
   readonly workingDirectory: string
 }
 
-function compose(values: Values, decided: Decided): Omit<Config, 'given' | 'warnings'> {
+function compose(
+  values: Values,
+  decided: Decided,
+): Omit<Config, 'given' | 'environmentFile' | 'warnings'> {
   const { sandbox } = decided
   const dataDir = resolve(decided.workingDirectory, values.DATA_DIR)
   const listener = toListener(values.HOST, values.PORT)
@@ -258,6 +186,7 @@ function compose(values: Values, decided: Decided): Omit<Config, 'given' | 'warn
     storeDir: sandbox ? resolve(dataDir, 'sandbox') : dataDir,
     databaseUrl: values.DATABASE_URL,
     redisUrl: values.REDIS_URL,
+    redisCacheUrl: values.REDIS_CACHE_URL ?? values.REDIS_URL,
     encryptionKeys: values.ENCRYPTION_KEY,
     adminToken: values.ADMIN_TOKEN,
     plans: {
@@ -295,7 +224,7 @@ function toLimits(values: Values): Config['limits'] {
   }
 }
 
-/** Functions, secrets and other objects of a class are left alone: they keep nothing that could be written to. */
+/** Functions, secrets and other class instances are skipped: they have no writable state. */
 function deepFreeze<Value>(value: Value): Value {
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value ?? 0) === Object.prototype
   if (!isPlain) return value

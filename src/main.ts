@@ -1,49 +1,55 @@
 /**
- * Starts one process: reads the configuration, builds the app, listens, prints where it is, and drains on SIGTERM.
- * Whatever keeps it from starting is one clear line and exit 1.
+ * Starts one process: reads the configuration, builds the app, listens, prints its addresses, and drains on SIGTERM.
+ * Anything that prevents the start is one clear line and exit code 1.
  */
 
+import { type App, openApp } from '#app/app.ts'
+import { findCommand } from '#app/command.ts'
+import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
+import { describeFailure, printWelcome } from '#app/welcome.ts'
 import { systemClock } from '#kernel/time.ts'
-import type { ProviderAccess } from '#providers/adapters.ts'
 import { makeSandboxControl } from '#sandbox/control.ts'
 import { type Demo, prepareDemo } from '#sandbox/demo.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
-import { type App, openApp } from './app.ts'
-import { type Config, readConfig } from './config.ts'
-import { listSecretTexts } from './settings/secret-texts.ts'
-import { loadSecrets } from './settings/secrets.ts'
-import { type Log, makeLog } from './telemetry/log.ts'
-import { makeMetrics } from './telemetry/metrics.ts'
-import { describeFailure, printWelcome } from './welcome.ts'
+import type { Config } from '#settings/config-types.ts'
+import { openAccess } from '#settings/open-access.ts'
+import { listSecretTexts } from '#settings/secret-texts.ts'
+import { loadSecrets } from '#settings/secrets.ts'
+import { readOwnConfig, readStartInfo } from '#src/config.ts'
+import { type Log, makeLog } from '#telemetry/log.ts'
+import { type Metrics, makeMetrics } from '#telemetry/metrics.ts'
 
-/** What there is to be stopped so far. */
+/** What has been started and must be stopped. */
 interface Running {
   app: App | null
   sandbox: Sandbox | null
   log: Log | null
+  readonly metrics: Metrics
   stopping: boolean
+  /** The exit code of the process. */
+  exitCode: 0 | 1
 }
 
 async function start(running: Running): Promise<void> {
-  const config = readConfig()
+  const config = readOwnConfig()
   const secrets = await loadSecrets(config)
   const log = makeLog({
     level: config.logLevel,
     pretty: process.stdout.isTTY === true,
     secrets: listSecretTexts(config, secrets),
+    onFailure: () => running.metrics.backgroundFailed('log'),
   })
   running.log = log
   for (const warning of [...config.warnings, ...secrets.warnings]) log.warn(warning)
   const clock = systemClock
   const sandbox = config.mode === 'sandbox' ? await startSandbox({ clock }) : null
-  const metrics = makeMetrics()
   const app = await openApp({
     config,
     secrets,
-    access: sandbox?.access ?? configuredAccess(config),
+    access: sandbox?.access ?? openAccess(config),
     clock,
     log,
-    metrics,
+    metrics: running.metrics,
     checkReplies: false,
     ...(sandbox === null
       ? {}
@@ -51,70 +57,75 @@ async function start(running: Running): Promise<void> {
   })
   running.app = app
   running.sandbox = sandbox
-  const { origins, adminUrl } = await app.listen()
-  const demo = sandbox === null ? null : await makeDemo(app, sandbox, config)
-  printWelcome({ config, origins, adminUrl, adminTokenFile: secrets.adminTokenFile, demo })
+  const { origins, adminUrl, localUrl } = await app.listen()
+  sandbox?.sendWebhooksTo(localUrl)
+  const hasDemo = sandbox !== null && config.role !== 'worker'
+  const demo = hasDemo ? await makeDemo(app, sandbox, config) : null
+  const command = findCommand(readStartInfo())
+  const { adminTokenFile } = secrets
+  printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo })
 }
 
 function makeDemo(app: App, sandbox: Sandbox, config: Config): Promise<Demo> {
-  const { store, links } = app
-  return prepareDemo({ store, links, sandbox, clock: systemClock, folder: config.storeDir })
+  const { store, actions, connections } = app
+  return prepareDemo({ store, actions, connections, sandbox, folder: config.storeDir })
 }
 
-/** The providers' access with its secrets opened, for the adapters alone. */
-function configuredAccess(config: Config): ProviderAccess {
-  const { fiskil, akahu, snaptrade } = config.providers
-  return {
-    fiskil: fiskil && {
-      baseUrl: fiskil.baseUrl,
-      clientId: fiskil.clientId,
-      clientSecret: fiskil.clientSecret.reveal(),
-      version: fiskil.version,
-    },
-    akahu: akahu && {
-      baseUrl: akahu.baseUrl,
-      appToken: akahu.appToken.reveal(),
-      appSecret: akahu.appSecret.reveal(),
-    },
-    snaptrade: snaptrade && {
-      baseUrl: snaptrade.baseUrl,
-      clientId: snaptrade.clientId,
-      consumerKey: snaptrade.consumerKey.reveal(),
-    },
-  }
+/** Drains, closes everything and ends the process. The store stays consistent whenever the process ends. */
+function stop(running: Running): void {
+  const { app, sandbox, log } = running
+  if (running.stopping) return
+  running.stopping = true
+  // Nothing is served yet.
+  if (app === null) process.exit(running.exitCode)
+  app
+    .close()
+    .then(() => sandbox?.close())
+    .then(
+      () => process.exit(running.exitCode),
+      (error: unknown) => {
+        log?.fatal({ err: error }, 'the stop failed')
+        process.exit(1)
+      },
+    )
 }
 
 /**
- * The first signal drains, a second one ends the process at once. It is heard from the first moment on: as the first
- * process of a container nothing else would end this one.
+ * The first signal drains, a second one ends the process at once. The handlers are installed first: as process 1 of a
+ * container, the process would otherwise ignore the signal.
  */
 function stopOnSignal(running: Running): void {
-  const stop = (signal: NodeJS.Signals) => {
-    const { app, sandbox, log } = running
+  const onSignal = (signal: NodeJS.Signals) => {
     if (running.stopping) process.exit(1)
-    running.stopping = true
-    // Nothing is served yet, and the store survives an end at any moment.
-    if (app === null) process.exit(0)
-    log?.info({ signal }, 'stopping: requests in flight may finish')
-    app
-      .close()
-      .then(() => sandbox?.close())
-      .then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log?.fatal({ err: error }, 'the stop failed')
-          process.exit(1)
-        },
-      )
+    running.log?.info({ signal }, 'stopping: requests in flight may finish')
+    stop(running)
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
 }
 
-const running: Running = { app: null, sandbox: null, log: null, stopping: false }
+function stopOnFailure(running: Running): void {
+  running.exitCode = 1
+  stop(running)
+}
+
+const running: Running = {
+  app: null,
+  sandbox: null,
+  log: null,
+  metrics: makeMetrics(),
+  stopping: false,
+  exitCode: 0,
+}
+handleUncaughtErrors({
+  log: () => running.log,
+  metrics: running.metrics,
+  stop: () => stopOnFailure(running),
+})
 stopOnSignal(running)
 start(running).catch((error: unknown) => {
-  // A stop in the middle of the start takes away what was still being prepared: the stop goes on and ends the process.
+  // A stop during the start closes what is being opened, so opening fails: not a failed start, the stop continues and
+  // ends the process.
   if (running.stopping) return
   process.stderr.write(`tributary: ${describeFailure(error)}\n`)
   process.exit(1)

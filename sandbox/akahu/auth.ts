@@ -1,9 +1,10 @@
 /**
- * Who may ask the Akahu emulator for what: user endpoints want the user's bearer token and the app's id, app endpoints
- * want HTTP Basic. It only recognises; what is answered stands in `routes.ts`.
+ * Authentication of the Akahu emulator: user endpoints need the user's bearer token and the app's id, app endpoints
+ * HTTP Basic. It only checks credentials; `routes.ts` has the answers.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
-import type { AkahuPeople, AkahuPerson } from './people.ts'
+import type { AkahuPeople } from './demo.ts'
+import type { AkahuPerson } from './people.ts'
 import { refusal } from './wire.ts'
 
 export interface AkahuApp {
@@ -11,7 +12,7 @@ export interface AkahuApp {
   readonly appSecret: string
 }
 
-/** The person whose token was sent, or the refusal: 403 without the app's id, 401 for a token that is not good. */
+/** The person whose token was sent, or the refusal: 403 without the app's id, 401 for an invalid token. */
 export function authenticateUser(
   request: EmulatorRequest,
   app: AkahuApp,
@@ -28,7 +29,7 @@ export function authenticateUser(
   return { person }
 }
 
-/** Null when the app proved itself by HTTP Basic, else the refusal. */
+/** Null when the HTTP Basic credentials are valid, else the refusal. */
 export function authenticateApp(request: EmulatorRequest, app: AkahuApp): EmulatorReply | null {
   const expected = Buffer.from(`${app.appToken}:${app.appSecret}`).toString('base64')
   if (request.headers.authorization === `Basic ${expected}`) return null

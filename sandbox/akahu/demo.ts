@@ -1,10 +1,10 @@
 /**
- * Who lives in the Akahu emulator with a plain life: one file of data. A new person is an entry here (or one added to
- * `people` at run time): accounts made with `account`, and switches. Those who show one state are in `states.ts`.
+ * The ordinary people of the Akahu emulator, as data. A new person is an entry here (or one added to
+ * `people` at run time): accounts made with `account`, and switches. People who show one state are in `states.ts`.
  */
 import { addDays, type Clock } from '#kernel/time.ts'
-import { account, type Grow, institutions, noisyToken, person, toUserToken } from './making.ts'
-import type { AkahuAccount, AkahuPeople } from './people.ts'
+import { account, type Grow, institutions, noisyToken, person, toUserToken } from './factories.ts'
+import type { AkahuAccount, AkahuPerson } from './people.ts'
 import { todayIn } from './people.ts'
 import { busy, creditCard, everyday, foreign, homeLoan, savings, wallet } from './recipes.ts'
 import { digest, type GrowthOptions, makeGrowth } from './rows.ts'
@@ -16,10 +16,13 @@ export const demoApp = {
   appSecret: 'demo-app-secret-of-the-akahu-emulator',
 } as const
 
-/** The user token of every person that ships. */
+/** The user token of every predefined person. */
 export const demoUserTokens: Readonly<Record<PersonName, string>> = makeTokens()
 
 export type PersonName = 'healthy' | 'history' | (typeof stateNames)[number]
+
+/** The predefined people, and those added at run time. */
+export type AkahuPeople = Record<PersonName, AkahuPerson> & Record<string, AkahuPerson>
 
 function makeTokens(): Record<PersonName, string> {
   const names = ['healthy', 'history', ...stateNames] as const
@@ -32,7 +35,7 @@ const historyDays = 675
 /** 675 days of 8 rows are 5,400 rows, all within two years. */
 const historyRowsPerDay = 8
 
-/** The people that ship; what they have is made when it is first looked at, as it stands by then. */
+/** The predefined people; their data is generated at its first use, up to that time. */
 export function makeDemoPeople(seed: string, clock: Clock): AkahuPeople {
   const today = todayIn(clock)
   const growth = (days: number, options: Omit<GrowthOptions, 'seed' | 'since'>) => ({
@@ -72,7 +75,7 @@ function healthyAccounts(grow: Grow): AkahuAccount[] {
   return [...bankAccounts(grow), ...otherAccounts(grow)]
 }
 
-/** Nothing ever happens here, but Akahu refreshes the balance all the same. */
+/** An account without rows, whose balance Akahu still refreshes. */
 function quiet(token: string): Parameters<Grow>[0] {
   return {
     style: 'nz-midnight',
@@ -180,6 +183,6 @@ function otherAccounts(grow: Grow): AkahuAccount[] {
 }
 
 function pendingPurchase(description: string, amount: string): AkahuAccount['pending'][number] {
-  // The stamps are set at each refresh.
+  // The timestamps are set at each refresh.
   return { created_at: '', updated_at: '', date: '', description, amount, type: 'EFTPOS' }
 }

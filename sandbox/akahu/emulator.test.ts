@@ -1,10 +1,10 @@
 /**
- * Promises of the Akahu emulator itself: it is as strict as the documentation of the real one, and reproducible.
+ * Tests of the Akahu emulator itself: it is as strict as the documentation of the real one, and reproducible.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type AkahuEmulator, demoApp, demoUserTokens, startAkahuEmulator } from './emulator.ts'
-import { institutions } from './making.ts'
+import { institutions } from './factories.ts'
 import { migrateAccount } from './people.ts'
 
 const now = Date.parse('2026-11-20T21:15:00.000Z')

@@ -3,8 +3,7 @@
  * INACTIVE, revoke a token or move an account by changing it. Who is in it is decided in `demo.ts`.
  */
 import { type Clock, getZone } from '#kernel/time.ts'
-import type { Mood } from '../mood.ts'
-import type { PersonName } from './demo.ts'
+import type { RowFaults } from '../row-faults.ts'
 
 export interface AkahuInstitution {
   readonly _id: string
@@ -34,7 +33,7 @@ export interface AkahuRow {
   meta?: Record<string, unknown>
   /** Pending from then on, until `date`; absent: seen when it is posted. */
   seenFrom?: string
-  /** Laid over the row as it is sent, so that it can be broken in any way; `undefined` removes a field. */
+  /** Overrides fields of the row as it is sent, to make it invalid in any way; `undefined` removes a field. */
   overrides?: Record<string, unknown>
 }
 
@@ -43,7 +42,7 @@ export interface AkahuAccount {
   /** The id it had before it was moved to an official connection. */
   _migrated?: string
   _authorisation?: string
-  /** Older data name the login so, and have no `_authorisation`. */
+  /** The login in older data, which has no `_authorisation`. */
   _credentials?: string
   connection: AkahuInstitution
   name: string
@@ -56,7 +55,7 @@ export interface AkahuAccount {
   /** In no particular order; sent newest first. */
   rows: AkahuRow[]
   pending: Omit<AkahuRow, '_id'>[]
-  /** Days that have come since are added from here; absent: nothing ever happens on this account. */
+  /** Generates the rows of new days; absent: the account gets no rows. */
   readonly growth?: AccountGrowth
 }
 
@@ -66,7 +65,7 @@ export interface AccountGrowth {
   grow(account: AkahuAccount, day: string): void
 }
 
-export interface AkahuPerson extends Mood {
+export interface AkahuPerson extends RowFaults {
   readonly user: { _id: string; email?: string; preferred_name?: string; access_granted_at: string }
   /** Null once the whole token was revoked: every user endpoint answers 401. */
   userToken: string | null
@@ -77,11 +76,9 @@ export interface AkahuPerson extends Mood {
   emptyPageEvery: number | null
 }
 
-export type AkahuPeople = Record<PersonName, AkahuPerson> & Record<string, AkahuPerson>
-
 export const newZealand = getZone('Pacific/Auckland')
 const msPerDay = 86_400_000
-/** An emulator that was asleep for longer than this catches up with the last days only. */
+/** After a longer pause only the last days are generated. */
 const maxDaysAtOnce = 4_000
 
 /** The day in New Zealand at this moment. */
@@ -100,7 +97,7 @@ function daysAfter(after: string, until: string): string[] {
   return days
 }
 
-/** Lets the rows of the days that have come since the last look appear, as Akahu's daily refresh would. */
+/** Adds the rows of the days since the last call, as Akahu's daily refresh would. */
 export function bringUpToDate(accounts: readonly AkahuAccount[], clock: Clock): void {
   const today = todayIn(clock)
   for (const account of accounts) {
@@ -108,7 +105,7 @@ export function bringUpToDate(accounts: readonly AkahuAccount[], clock: Clock): 
     if (growth === undefined || account.status === 'INACTIVE' || growth.through >= today) continue
     for (const day of daysAfter(growth.through, today)) growth.grow(account, day)
     growth.through = today
-    // Akahu refreshes shortly after the day begins; the stamps stand still for a login that no longer works.
+    // Akahu refreshes shortly after the day begins; for a broken login the timestamps do not change.
     const refreshed = new Date(newZealand.startOfDay(today) / 1000).toISOString()
     account.refreshed = { balance: refreshed, meta: refreshed, transactions: refreshed }
     for (const row of account.pending) row.date = row.updated_at = row.created_at = refreshed

@@ -1,6 +1,6 @@
 /**
- * What the days of each kind of account bring: salary, rent, shopping, interest, fees, card bills, foreign currency,
- * corrections of nothing. Together they show every transaction type that Akahu documents.
+ * The daily rows of each kind of account: salary, rent, shopping, interest, fees, card bills, foreign currency,
+ * corrections of zero. Together they show every transaction type that Akahu documents.
  */
 import type { Day, Happening, Recipe } from './rows.ts'
 import { purchase } from './rows.ts'
@@ -49,7 +49,7 @@ export const everyday: Recipe = (day, random) => [
     type: 'CREDIT',
   })),
   ...everyDays(day, 30, 17, () => ({ cents: -1_750, description: 'SPLIT BILL', type: 'DEBIT' })),
-  // A correction of nothing: the bank sends a negative zero.
+  // A correction of zero: the bank sends a negative zero.
   ...everyDays(day, 30, 23, () => ({
     cents: 0,
     amount: '-0',
@@ -102,7 +102,7 @@ export const creditCard: Recipe = (day, random) => [
   ...onDay(day, 20, () => ({ cents: 90_000, description: 'PAYMENT RECEIVED', type: 'PAYMENT' })),
 ]
 
-/** Dollars of another country: money comes and goes with fractions of a cent in its conversion. */
+/** Foreign dollars: conversions with fractions of a cent. */
 export const foreign: Recipe = (day, random) => [
   ...everyDays(day, 16, 7, () => ({
     cents: random.int(15_000, 90_000),
@@ -116,7 +116,7 @@ export const foreign: Recipe = (day, random) => [
   })),
 ]
 
-/** A wallet that knows the time of day. */
+/** A wallet whose rows have a time of day. */
 export const wallet: Recipe = (day, random) => [
   ...everyDays(day, 5, 0, () => ({ cents: 5_000, description: 'TOP UP', type: 'CREDIT' })),
   ...everyDays(day, 6, 2, () => ({

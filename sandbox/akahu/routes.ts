@@ -4,25 +4,22 @@
  */
 import nzfcc from '#providers/akahu/nzfcc.data.json' with { type: 'json' }
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
-import { heedMood } from '../mood.ts'
+import { applyRowFaults } from '../row-faults.ts'
 import { type AkahuApp, authenticateApp, authenticateUser } from './auth.ts'
-import { institutions } from './making.ts'
-import {
-  type AkahuAccount,
-  type AkahuPeople,
-  type AkahuPerson,
-  bringUpToDate,
-  loginOf,
-} from './people.ts'
-import type { TokenDesk } from './tokens.ts'
+import type { AkahuPeople } from './demo.ts'
+import { institutions } from './factories.ts'
+import { type AkahuAccount, type AkahuPerson, bringUpToDate, loginOf } from './people.ts'
+import type { TokenExchange } from './tokens.ts'
 import { toPendingWire, toWire, transactionsPage } from './transactions.ts'
+import { type AkahuWebhooks, tellAccount } from './webhooks.ts'
 import { itemReply, itemsReply, numberToken, refusal } from './wire.ts'
 
 export interface Site {
   readonly app: AkahuApp
   readonly people: AkahuPeople
-  readonly tokens: TokenDesk
+  readonly tokens: TokenExchange
   readonly clock: { now(): number }
+  readonly webhooks: AkahuWebhooks
 }
 
 const notFound = () => refusal(404, 'Not found')
@@ -37,12 +34,16 @@ export async function answer(request: EmulatorRequest, site: Site): Promise<Emul
   if (what === 'GET connections' || what === 'GET categories') {
     return authenticateApp(request, site.app) ?? answerApp(parts)
   }
+  if (what === 'GET keys' || what === 'GET webhook-events') {
+    const refused = authenticateApp(request, site.app)
+    return refused ?? site.webhooks.answerApp(request, parts) ?? notFound()
+  }
   const known = userRoutes[what]
   if (known === undefined) return notFound()
   const caller = authenticateUser(request, site.app, site.people)
   if ('refused' in caller) return caller.refused
   if (parts.includes('transactions')) {
-    const failure = await heedMood(caller.person)
+    const failure = await applyRowFaults(caller.person)
     if (failure !== null) return failure
   }
   bringUpToDate(caller.person.accounts, site.clock)
@@ -65,6 +66,9 @@ const userRoutes: Readonly<Record<string, (call: UserCall) => EmulatorReply>> = 
   'POST transactions': lookUpTransactions,
   'DELETE authorisations': deleteAuthorisation,
   'DELETE token': deleteToken,
+  'GET webhooks': answerWebhooks,
+  'POST webhooks': answerWebhooks,
+  'DELETE webhooks': answerWebhooks,
   'POST refresh': ({ person, path }) => {
     const [id] = path
     const known = person.accounts.some((one) => one._id === id || one.connection._id === id)
@@ -116,10 +120,10 @@ function pendingReply(
   const now = new Date(site.clock.now()).toISOString()
   return itemsReply(
     accounts.flatMap((account) => {
-      const ripening = account.rows.filter(
+      const notBooked = account.rows.filter(
         ({ seenFrom, date }) => seenFrom !== undefined && seenFrom <= now && date > now,
       )
-      return [...account.pending, ...ripening].map((row) => toPendingWire(row, account, person))
+      return [...account.pending, ...notBooked].map((row) => toPendingWire(row, account, person))
     }),
   )
 }
@@ -144,7 +148,7 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // No JSON is as wrong as the wrong JSON; the caller refuses both.
+    // Invalid JSON is treated like a wrong value; the caller refuses both.
     return undefined
   }
 }
@@ -160,18 +164,27 @@ function deleteAccount({ person, path }: UserCall): EmulatorReply {
   return { status: 200, body: { success: true } }
 }
 
-function deleteAuthorisation({ person, path }: UserCall): EmulatorReply {
+function answerWebhooks({ request, site, person, path }: UserCall): EmulatorReply {
+  return site.webhooks.answerPerson(request, person, path)
+}
+
+function deleteAuthorisation({ site, person, path }: UserCall): EmulatorReply {
   const left = person.accounts.filter((account) => loginOf(account) !== path[0])
+  const gone = person.accounts.filter((account) => loginOf(account) === path[0])
   if (path.length !== 1 || left.length === person.accounts.length) {
     return refusal(404, 'Authorisation not found')
   }
   person.accounts = left
+  for (const { _id } of gone) tellAccount(site.webhooks, person, 'DELETE', { item_id: _id })
   return { status: 200, body: { success: true } }
 }
 
-function deleteToken({ person, path }: UserCall): EmulatorReply {
+function deleteToken({ site, person, path }: UserCall): EmulatorReply {
   if (path.length > 0) return notFound()
+  const fields = { item_id: person.userToken }
   person.userToken = null
+  site.webhooks.send(person, { type: 'TOKEN', code: 'DELETE', fields })
+  site.webhooks.cancel(person)
   return { status: 200, body: { success: true } }
 }
 

@@ -1,13 +1,13 @@
 /**
- * The made-up life of New Zealand bank accounts, day by day: what a day brings depends on the seed, the account and the
- * day alone, so that a later start shows the same rows with the same ids, plus those of the days since.
+ * Generates the rows of New Zealand bank accounts, day by day: a day's rows depend only on the seed, the account and the
+ * day, so that a later start gives the same rows with the same ids, plus those of the days since.
  */
 import { hash } from 'node:crypto'
 import nzfcc from '#providers/akahu/nzfcc.data.json' with { type: 'json' }
 import { makeRandom, type Random } from '../seed.ts'
 import { type AccountGrowth, type AkahuAccount, type AkahuRow, newZealand } from './people.ts'
 
-/** What happens on one day of one account, before it has an id and a time. */
+/** A row of one day of one account, before it has an id and a time. */
 export interface Happening {
   /** Signed, in hundredths; negative is money out. */
   readonly cents: number
@@ -61,10 +61,10 @@ function shop(
   name: string,
   text: string,
   category: string,
-  range: readonly [number, number],
-  website?: string,
+  facts: { readonly cents: readonly [number, number]; readonly website?: string },
 ): Shop {
-  const [minCents, maxCents] = range
+  const { cents, website } = facts
+  const [minCents, maxCents] = cents
   return {
     id: `merchant_${digest(name)}`,
     name,
@@ -78,25 +78,33 @@ function shop(
 
 const groceries = 'Supermarkets and grocery stores'
 const shops: readonly Shop[] = [
-  shop('Countdown', 'COUNTDOWN PONSONBY', groceries, [1240, 18400], 'https://www.woolworths.co.nz'),
-  shop('New World', 'NEW WORLD METRO', groceries, [800, 15200], 'https://www.newworld.co.nz'),
-  shop("Pak'nSave", 'PAKNSAVE ALBANY', groceries, [2200, 24600]),
-  shop('Z Energy', 'Z QUAY STREET', 'Fuel stations', [4000, 12600], 'https://www.z.co.nz'),
-  shop('Mojo Coffee', 'MOJO COFFEE', 'Cafes and restaurants', [520, 2600]),
-  shop('Burger Fuel', 'BURGERFUEL K RD', 'Fast food stores', [1490, 4250]),
-  shop('Mitre 10', 'MITRE 10 MEGA', 'Hardware equipment and supplies', [699, 21900]),
-  shop('Unichem', 'UNICHEM PHARMACY', 'Pharmacies', [500, 6400]),
-  shop('The Warehouse', 'THE WAREHOUSE 142', 'Variety stores', [400, 9900]),
-  shop('AT HOP', 'AT HOP AUTO TOPUP', 'Bus and shuttle transport services', [2000, 5000]),
-  shop('Event Cinemas', 'EVENT CINEMAS QUEEN ST', 'Cinemas', [1850, 5400]),
-  shop('Farmers', 'FARMERS NEWMARKET', 'Clothing stores', [1999, 24900]),
-  shop(
-    'Les Mills',
-    'LES MILLS AUCKLAND',
-    'Gyms, fitness, aquatic facilities, yoga, pilates',
-    [2995, 2995],
-  ),
-  shop('Paper Plus', 'PAPER PLUS', 'Book stores', [899, 5999]),
+  shop('Countdown', 'COUNTDOWN PONSONBY', groceries, {
+    cents: [1240, 18400],
+    website: 'https://www.woolworths.co.nz',
+  }),
+  shop('New World', 'NEW WORLD METRO', groceries, {
+    cents: [800, 15200],
+    website: 'https://www.newworld.co.nz',
+  }),
+  shop("Pak'nSave", 'PAKNSAVE ALBANY', groceries, { cents: [2200, 24600] }),
+  shop('Z Energy', 'Z QUAY STREET', 'Fuel stations', {
+    cents: [4000, 12600],
+    website: 'https://www.z.co.nz',
+  }),
+  shop('Mojo Coffee', 'MOJO COFFEE', 'Cafes and restaurants', { cents: [520, 2600] }),
+  shop('Burger Fuel', 'BURGERFUEL K RD', 'Fast food stores', { cents: [1490, 4250] }),
+  shop('Mitre 10', 'MITRE 10 MEGA', 'Hardware equipment and supplies', { cents: [699, 21900] }),
+  shop('Unichem', 'UNICHEM PHARMACY', 'Pharmacies', { cents: [500, 6400] }),
+  shop('The Warehouse', 'THE WAREHOUSE 142', 'Variety stores', { cents: [400, 9900] }),
+  shop('AT HOP', 'AT HOP AUTO TOPUP', 'Bus and shuttle transport services', {
+    cents: [2000, 5000],
+  }),
+  shop('Event Cinemas', 'EVENT CINEMAS QUEEN ST', 'Cinemas', { cents: [1850, 5400] }),
+  shop('Farmers', 'FARMERS NEWMARKET', 'Clothing stores', { cents: [1999, 24900] }),
+  shop('Les Mills', 'LES MILLS AUCKLAND', 'Gyms, fitness, aquatic facilities, yoga, pilates', {
+    cents: [2995, 2995],
+  }),
+  shop('Paper Plus', 'PAPER PLUS', 'Book stores', { cents: [899, 5999] }),
 ]
 
 /** A purchase at a random shop. */

@@ -1,6 +1,6 @@
 /**
- * Days out of the ordinary, for the people who show one state: amounts in coins of other countries, purchases that stay
- * pending for hours, twins, and rows that cannot be read. Balances are counted in hundredths, near enough for a sandbox.
+ * Rows for the people who show one state: amounts in foreign currencies, purchases that stay
+ * pending for hours, duplicates, and invalid rows. Balances are counted in hundredths, precise enough for a sandbox.
  */
 import { purchase, type Recipe } from './rows.ts'
 
@@ -41,7 +41,7 @@ export const mills: Recipe = (_day, random) => [
 ]
 
 /** A purchase every other hour that is posted three hours after it was made. */
-export const ripening: Recipe = (_day, random) =>
+export const pendingThenBooked: Recipe = (_day, random) =>
   Array.from({ length: 12 }, (_, index) => ({
     ...purchase(random),
     minute: index * 120 + 60,

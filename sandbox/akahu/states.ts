@@ -1,31 +1,39 @@
 /**
- * The people of the Akahu emulator who each show one state: a login that needs its user, a bank that is slow or broken,
- * rows and accounts out of the ordinary. What a name promises stands in `magic-users.ts` of the sandbox.
+ * The people of the Akahu emulator who each show one state: a login that needs its user, a slow or failing bank,
+ * unusual rows and accounts. `magic-users.ts` of the sandbox says what each name shows.
  */
 import type { Clock } from '#kernel/time.ts'
-import type { Mood } from '../mood.ts'
-import { account, type Grow, institutions, person } from './making.ts'
+import type { RowFaults } from '../row-faults.ts'
+import { account, type Grow, institutions, person } from './factories.ts'
 import { type AkahuAccount, type AkahuPerson, bringUpToDate } from './people.ts'
 import { everyday, savings } from './recipes.ts'
 import type { Recipe } from './rows.ts'
-import { broken, conversions, fils, identical, mills, ripening, yen } from './states-recipes.ts'
+import {
+  broken,
+  conversions,
+  fils,
+  identical,
+  mills,
+  pendingThenBooked,
+  yen,
+} from './states-recipes.ts'
 
-export interface Surroundings {
+export interface StateParts {
   readonly clock: Clock
   readonly grow: Grow
 }
 
-type Make = (key: string, around: Surroundings) => AkahuAccount[]
+type Make = (key: string, parts: StateParts) => AkahuAccount[]
 
 const plain: Make = (key, { grow }) => oneBank(key, grow, everyday)
 const msPerDay = 86_400_000
 const daysAsleep = 12
 
 const lives = {
-  expired(key, around) {
-    const accounts = plain(key, around)
-    // What came before the login broke is still served; the days since are missing.
-    bringUpToDate(accounts, { now: () => around.clock.now() - daysAsleep * msPerDay })
+  expired(key, parts) {
+    const accounts = plain(key, parts)
+    // Rows from before the login broke are still served; later days are missing.
+    bringUpToDate(accounts, { now: () => parts.clock.now() - daysAsleep * msPerDay })
     for (const one of accounts) one.status = 'INACTIVE'
     return accounts
   },
@@ -35,7 +43,7 @@ const lives = {
   throttled: plain,
   outage: plain,
   malformed: (key, { grow }) => oneBank(key, grow, broken),
-  pending: (key, { grow }) => oneBank(key, grow, ripening),
+  pending: (key, { grow }) => oneBank(key, grow, pendingThenBooked),
   foreign: (key, { grow }) =>
     purses(key, grow, [
       { name: 'US Dollar Account', currency: 'USD', recipe: conversions },
@@ -56,7 +64,7 @@ const lives = {
 type StateName = keyof typeof lives
 export const stateNames = Object.keys(lives) as StateName[]
 
-const moods: Partial<Record<StateName, Mood>> = {
+const rowFaults: Partial<Record<StateName, RowFaults>> = {
   slow: { rowsLatencyMs: 1_500 },
   throttled: {
     rowsFailure: {
@@ -71,11 +79,11 @@ const moods: Partial<Record<StateName, Mood>> = {
 }
 
 /** Makes everyone of this file. */
-export function makeStates(around: Surroundings): Record<StateName, AkahuPerson> {
+export function makeStates(parts: StateParts): Record<StateName, AkahuPerson> {
   const people = stateNames.map((name) => {
-    const makeAccounts = () => lives[name](name, around)
-    const made = person(name, `${name} (sandbox)`, { clock: around.clock, makeAccounts })
-    return [name, Object.assign(made, moods[name])] as const
+    const makeAccounts = () => lives[name](name, parts)
+    const made = person(name, `${name} (sandbox)`, { clock: parts.clock, makeAccounts })
+    return [name, Object.assign(made, rowFaults[name])] as const
   })
   return Object.fromEntries(people) as Record<StateName, AkahuPerson>
 }
@@ -131,7 +139,7 @@ const shapes: readonly (readonly [string, string | undefined])[] = [
   ['Savings 38-9000-0123456-07', '38-9000-0123456-07'],
 ]
 
-function makeNumbers(key: string, { grow }: Surroundings): AkahuAccount[] {
+function makeNumbers(key: string, { grow }: StateParts): AkahuAccount[] {
   return shapes.map(([name, number]) =>
     account(`${key}.${name}`, {
       connection: institutions.kiwibank,

@@ -1,6 +1,6 @@
 /**
  * `POST /token` of the Akahu emulator: a short-lived, single-use code for the redirect it was issued to becomes the
- * person's user token. The page on which a person would agree is not here; `issue` stands for their click.
+ * person's user token. There is no consent page; `issue` stands for the person's agreement.
  */
 import type { EmulatorReply } from '../emulator.ts'
 import type { AkahuApp } from './auth.ts'
@@ -8,7 +8,7 @@ import type { AkahuPerson } from './people.ts'
 
 const codeLifeMs = 60_000
 
-export interface TokenDesk {
+export interface TokenExchange {
   /** The code that Akahu would put into the redirect once the person agreed. */
   issue(person: AkahuPerson, redirectUri: string): string
   exchange(body: string): EmulatorReply
@@ -20,7 +20,7 @@ interface Issued {
   readonly until: number
 }
 
-export function makeTokenDesk(app: AkahuApp, clock: { now(): number }): TokenDesk {
+export function makeTokenExchange(app: AkahuApp, clock: { now(): number }): TokenExchange {
   const codes = new Map<string, Issued>()
   let count = 0
 

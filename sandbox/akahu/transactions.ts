@@ -1,6 +1,6 @@
 /**
  * The paged transaction lists of the Akahu emulator: 100 rows a page, `start` exclusive, `end` inclusive, opaque
- * cursors that are good for their own query only, and (when told so) empty pages in the middle.
+ * cursors that are valid for their own query only, and (if configured) empty pages in the middle.
  */
 import { type Micros, parseInstant, toIso } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
@@ -11,11 +11,11 @@ const pageSize = 100
 const defaultDays = 30
 const msPerDay = 86_400_000
 
-/** What a cursor says, sealed as base64url: where to go on, and of which query. */
+/** The content of a cursor, encoded as base64url: where to continue, and its query. */
 interface Position {
   readonly of: string
   readonly page: number
-  /** The row after which to go on; null: from the beginning. */
+  /** The row after which to continue; null: from the beginning. */
   readonly after: { readonly date: string; readonly id: string } | null
 }
 
@@ -105,7 +105,7 @@ function readCursor(text: string | null, of: string): Position | null {
     const position: Position = JSON.parse(Buffer.from(text, 'base64url').toString())
     return position.of === of ? position : null
   } catch {
-    // Whatever is no cursor of ours is answered like one of another query.
+    // An invalid cursor is answered like one of another query.
     return null
   }
 }

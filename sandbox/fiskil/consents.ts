@@ -6,6 +6,7 @@ import type { Clock } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { serviceError } from './answers.ts'
 import type { FiskilApiVersion } from './auth.ts'
+import type { FiskilWebhooks } from './webhooks.ts'
 import {
   institutions,
   isLive,
@@ -69,13 +70,16 @@ export function listConsents(
 export function revokeConsent(
   people: readonly SandboxPerson[],
   arrangementId: string,
+  webhooks: FiskilWebhooks,
 ): EmulatorReply {
-  const consent = people
-    .flatMap((person) => person.consents)
-    .find((other) => other.arrangementId === arrangementId)
-  if (consent !== undefined) {
+  for (const person of people) {
+    const consent = person.consents.find((other) => other.arrangementId === arrangementId)
+    if (consent === undefined) continue
+    const wasActive = consent.active
     consent.active = false
     consent.terminationReason = 'Expired or Revoked'
+    if (wasActive) webhooks.send('consent.revoked', { person, consents: [consent] })
+    break
   }
   return { status: 204 }
 }

@@ -1,5 +1,5 @@
 /**
- * Promises of the Fiskil emulator: it is as strict as the provider's own page says, its data is the same for the same
+ * Tests of the Fiskil emulator: it is as strict as the provider's documentation, its data is the same for the same
  * seed and clock, and it shows every feature that the adapter maps.
  */
 import assert from 'node:assert/strict'

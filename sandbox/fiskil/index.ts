@@ -1,17 +1,18 @@
 /**
- * The Fiskil emulator: the provider's own paths, strictness and habits over made-up people, so that the real adapter
- * runs against it unchanged. It owns the table of paths; what they answer lives in the files beside it.
+ * The Fiskil emulator: the provider's own paths, checks and peculiarities with made-up people, so that the real adapter
+ * runs against it unchanged. It owns the table of paths; the other files have the answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#kernel/time.ts'
 import {
-  type Emulator,
   type EmulatorReply,
   type EmulatorRequest,
+  type SendingEmulator,
   startEmulator,
+  withWebhooks,
 } from '../emulator.ts'
-import type { Levers } from '../levers.ts'
-import { heedMood } from '../mood.ts'
+import type { FaultControls } from '../fault-controls.ts'
+import { applyRowFaults } from '../row-faults.ts'
 import { dataError, serviceError } from './answers.ts'
 import {
   type FiskilApiVersion,
@@ -30,26 +31,28 @@ import {
   showEndUser,
   showInstitution,
 } from './consents.ts'
-import { makeLevers } from './levers.ts'
+import { makeFaultControls } from './fault-controls.ts'
 import { type Linking, makeLinking } from './linking.ts'
 import { makePeople, type People } from './people.ts'
+import { type FiskilWebhooks, makeWebhooks } from './webhooks.ts'
 import type { SandboxPerson } from './world.ts'
 
 export { type FiskilCredentials, fiskilDemoCredentials } from './auth.ts'
-export { toEndUserId } from './making.ts'
+export { toEndUserId } from './factories.ts'
+export { fiskilDemoWebhookSecret } from './webhooks.ts'
 export {
   addRow,
   type SandboxAccount as FiskilSandboxAccount,
   type SandboxRow as FiskilSandboxRow,
 } from './world.ts'
 
-export interface FiskilEmulator extends Emulator {
-  /** Everybody there is, by name; change anything of them at any time. */
+export interface FiskilEmulator extends SendingEmulator {
+  /** All people, by name; tests may change them at any time. */
   readonly people: People
   /** Every token given out so far is refused from now on. */
   forgetTokens(): void
-  /** What the sandbox commands do here. */
-  readonly levers: Levers
+  /** The sandbox commands of this provider. */
+  readonly faultControls: FaultControls
 }
 
 export interface FiskilEmulatorOptions {
@@ -67,11 +70,13 @@ export async function startFiskilEmulator(options: FiskilEmulatorOptions): Promi
   const people = makePeople({ seed, nowMs: clock.now() })
   const auth = makeAuth({ clock, credentials })
   const { clientId } = credentials
-  const linking = makeLinking({ clock, people, seed, clientId })
-  const answer = makeRoutes({ clock, people, auth, linking, clientId })
-  const emulator = await startEmulator(answer, { port: options.port ?? 0, clock })
-  const levers = makeLevers({ people, clock, seed })
-  return Object.assign(emulator, { people, forgetTokens: auth.forgetTokens, levers })
+  const webhooks = makeWebhooks({ clock, clientId })
+  const linking = makeLinking({ clock, people, seed, clientId, webhooks })
+  const answer = makeRoutes({ clock, people, auth, linking, webhooks, clientId })
+  const plain = await startEmulator(answer, { port: options.port ?? 0, clock })
+  const emulator = withWebhooks(plain, webhooks.sender)
+  const faultControls = makeFaultControls({ people, clock, seed, webhooks })
+  return Object.assign(emulator, { people, forgetTokens: auth.forgetTokens, faultControls })
 }
 
 interface Routes {
@@ -79,6 +84,7 @@ interface Routes {
   readonly people: People
   readonly auth: FiskilAuth
   readonly linking: Linking
+  readonly webhooks: FiskilWebhooks
   readonly clientId: string
 }
 
@@ -115,7 +121,7 @@ async function answerData(routes: Routes, request: EmulatorRequest): Promise<Emu
     await sleep(person.latencyMs, undefined, { ref: false })
   if (person?.failure != null) return person.failure
   if (person !== null && request.path === '/v1/banking/transactions') {
-    const failure = await heedMood(person)
+    const failure = await applyRowFaults(person)
     if (failure !== null) return failure
   }
   return route({ request, person, clock: routes.clock })
@@ -152,7 +158,7 @@ function answerService(
       return listConsents({ person, clock: routes.clock }, request, version)
     }
     case 'DELETE consent/id':
-      return revokeConsent(everybody, id ?? '')
+      return revokeConsent(everybody, id ?? '', routes.webhooks)
     case 'GET institutions':
       return listInstitutions(request, routes.clientId)
     case 'GET institutions/id':

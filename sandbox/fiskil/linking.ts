@@ -1,13 +1,14 @@
 /**
- * Linking a person to a bank at the emulator: end users are made, an auth session is opened, and a page stands in for
+ * Linking a person to a bank at the emulator: end users are created, an auth session is opened, and a page replaces
  * the bank's own sign-in. Allowing makes a consent (or renews the one named), refusing leads to the cancel address.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { serviceError } from './answers.ts'
 import { endUserBody, showEndUser } from './consents.ts'
-import { makeFreshConsent, makePerson } from './making.ts'
+import { makeFreshConsent, makePerson } from './factories.ts'
 import type { People } from './people.ts'
+import type { FiskilWebhooks } from './webhooks.ts'
 import { institutions, type SandboxPerson } from './world.ts'
 
 interface Session {
@@ -36,11 +37,12 @@ const consentMs = 365 * 86_400_000
 const maxSessions = 1_000
 const sandboxBank = '88888'
 
-interface Desk {
+interface LinkingState {
   readonly clock: Clock
   readonly people: People
   readonly seed: string
   readonly clientId: string
+  readonly webhooks: FiskilWebhooks
   readonly sessions: Map<string, Session>
   /** How many ids were given out so far. */
   made: number
@@ -51,30 +53,31 @@ export interface LinkingOptions {
   readonly people: People
   readonly seed: string
   readonly clientId: string
+  readonly webhooks: FiskilWebhooks
 }
 
 export function makeLinking(options: LinkingOptions): Linking {
-  const desk: Desk = { ...options, sessions: new Map(), made: 0 }
+  const state: LinkingState = { ...options, sessions: new Map(), made: 0 }
   return {
-    createEndUser: (request) => createEndUser(desk, request),
+    createEndUser: (request) => createEndUser(state, request),
     updateEndUser,
-    openSession: (request) => openSession(desk, request),
-    showPage: (request) => showPage(desk, request),
+    openSession: (request) => openSession(state, request),
+    showPage: (request) => showPage(state, request),
   }
 }
 
-function nextId(desk: Desk, prefix: string): string {
-  desk.made += 1
-  return `${prefix}_${desk.made}`
+function nextId(state: LinkingState, prefix: string): string {
+  state.made += 1
+  return `${prefix}_${state.made}`
 }
 
-function createEndUser(desk: Desk, request: EmulatorRequest): EmulatorReply {
+function createEndUser(state: LinkingState, request: EmulatorRequest): EmulatorReply {
   const { email, name } = readFields(request.body)
   if (typeof email !== 'string' || !email.includes('@')) return refuse('"email" is required')
-  const key = nextId(desk, 'linked')
+  const key = nextId(state, 'linked')
   const person = makePerson(key, typeof name === 'string' ? name : '', () => [])
   person.email = email
-  desk.people[key] = person
+  state.people[key] = person
   return { status: 201, body: { end_user_id: person.endUserId } }
 }
 
@@ -86,10 +89,10 @@ function updateEndUser(person: SandboxPerson | null, request: EmulatorRequest): 
   return { status: 200, body: endUserBody(person) }
 }
 
-function openSession(desk: Desk, request: EmulatorRequest): EmulatorReply {
+function openSession(state: LinkingState, request: EmulatorRequest): EmulatorReply {
   const fields = readFields(request.body)
   if (typeof fields.end_user_id !== 'string') return refuse('"end_user_id" is required')
-  const person = Object.values(desk.people).find((one) => one.endUserId === fields.end_user_id)
+  const person = Object.values(state.people).find((one) => one.endUserId === fields.end_user_id)
   if (person === undefined || person.deleted) return showEndUser(null)
   const arrangementId = text(fields.arrangement_id)
   const renewed = person.consents.find((one) => one.arrangementId === arrangementId)
@@ -97,53 +100,64 @@ function openSession(desk: Desk, request: EmulatorRequest): EmulatorReply {
   const institutionId = renewed?.institutionId ?? text(fields.institution_id) ?? sandboxBank
   if (!institutions.some((one) => one.id === institutionId)) return refuse('unknown institution_id')
   const session: Session = {
-    id: nextId(desk, 'sess'),
+    id: nextId(state, 'sess'),
     person,
     institutionId,
     arrangementId,
     redirectUri: text(fields.redirect_uri),
     cancelUri: text(fields.cancel_uri),
-    expiresAtMs: desk.clock.now() + sessionMs,
+    expiresAtMs: state.clock.now() + sessionMs,
   }
-  if (desk.sessions.size >= maxSessions) desk.sessions.clear()
-  desk.sessions.set(session.id, session)
+  if (state.sessions.size >= maxSessions) state.sessions.clear()
+  state.sessions.set(session.id, session)
   return {
     status: 200,
     body: {
       session_id: session.id,
       auth_url: `http://${request.headers.host ?? 'localhost'}/auth?sess_id=${session.id}`,
       expires_at: Math.floor(session.expiresAtMs / 1000),
-      id: desk.clientId,
+      id: state.clientId,
     },
   }
 }
 
-function showPage(desk: Desk, request: EmulatorRequest): EmulatorReply {
-  const session = desk.sessions.get(request.query.get('sess_id') ?? '')
-  if (session === undefined || session.expiresAtMs <= desk.clock.now()) {
+function showPage(state: LinkingState, request: EmulatorRequest): EmulatorReply {
+  const session = state.sessions.get(request.query.get('sess_id') ?? '')
+  if (session === undefined || session.expiresAtMs <= state.clock.now()) {
     return html(400, '<h1>This link cannot be used any more</h1>')
   }
   const decision = request.query.get('decision')
   if (decision !== 'allow' && decision !== 'deny') return html(200, consentPage(session))
   // A session can be used once.
-  desk.sessions.delete(session.id)
+  state.sessions.delete(session.id)
   if (decision === 'deny') return leave(session.cancelUri, denial)
-  grant(desk, session)
+  grant(state, session)
   return leave(session.redirectUri, { session_id: session.id })
 }
 
+/** What is reported of a new consent: the sandbox's banks have their data at once. */
+const arrivals = [
+  'consent.received',
+  'banking.accounts.sync.completed',
+  'banking.balances.sync.completed',
+  'banking.transactions.sync.completed',
+]
+
 /** Renews the consent that the session names, or makes a new one. */
-function grant(desk: Desk, { id, person, arrangementId, institutionId }: Session): void {
-  const nowMs = desk.clock.now()
+function grant(state: LinkingState, { id, person, arrangementId, institutionId }: Session): void {
+  const nowMs = state.clock.now()
   const known = person.consents.find((one) => one.arrangementId === arrangementId)
   if (known === undefined) {
-    const seed = `${desk.seed}:${person.endUserId}:${id}`
-    person.consents.push(makeFreshConsent({ seed, nowMs }, institutionId))
+    const seed = `${state.seed}:${person.endUserId}:${id}`
+    const made = makeFreshConsent({ seed, nowMs }, institutionId)
+    person.consents.push(made)
+    for (const kind of arrivals) state.webhooks.send(kind, { person, consents: [made] })
     return
   }
   known.active = true
   known.terminationReason = ''
   known.expiresAtMs = nowMs + consentMs
+  state.webhooks.send('consent.updated', { person, consents: [known] })
 }
 
 const denial = {
@@ -192,7 +206,7 @@ function readFields(body: string): Readonly<Record<string, unknown>> {
     const parsed: unknown = JSON.parse(body)
     return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
   } catch {
-    // Not JSON: every required field is missing, and that is what is said.
+    // Not JSON: answered as if every required field were missing.
     return {}
   }
 }

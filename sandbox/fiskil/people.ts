@@ -1,13 +1,13 @@
 /**
- * The people of the Fiskil sandbox. A person is data plus switches: every state that one can be in is a field of
- * `world.ts`. Here are the two with plain lives; those who show one state each are in `states.ts`.
+ * The people of the Fiskil sandbox. A person is data plus switches: every possible state is a field of
+ * `world.ts`. Here are the two ordinary ones; those who show one state each are in `states.ts`.
  */
-import { type Birth, makeAccount, makeConsent, makePerson } from './making.ts'
-import { habits } from './rows.ts'
+import { makeAccount, makeConsent, makePerson, type PersonBase } from './factories.ts'
+import { recipes } from './rows.ts'
 import { makeStates, type StateName } from './states.ts'
 import type { SandboxConsent, SandboxPerson } from './world.ts'
 
-export type { Birth } from './making.ts'
+export type { PersonBase } from './factories.ts'
 
 export type PersonName = 'healthy' | 'history' | StateName
 export type People = Record<PersonName, SandboxPerson> & Record<string, SandboxPerson>
@@ -16,9 +16,9 @@ export type People = Record<PersonName, SandboxPerson> & Record<string, SandboxP
 const busyDays = 675
 
 /** Makes everybody, as they stand at `nowMs`. */
-export function makePeople(birth: Birth): People {
-  // Everybody draws from a seed of their own: a new person changes nobody else's rows.
-  const of = (key: string): Birth => ({ seed: `${birth.seed}:${key}`, nowMs: birth.nowMs })
+export function makePeople(base: PersonBase): People {
+  // Each person has their own seed, so that a new person does not change other people's rows.
+  const of = (key: string): PersonBase => ({ seed: `${base.seed}:${key}`, nowMs: base.nowMs })
   return {
     healthy: makePerson('healthy', 'Emma Hartley', () => makeHealthy(of('healthy'))),
     history: makePerson('history', 'Jack Okafor', () => makeHistory(of('history'))),
@@ -27,11 +27,11 @@ export function makePeople(birth: Birth): People {
 }
 
 /** Two banks, every kind of account, eighteen months of everything that is mapped. */
-function makeHealthy(birth: Birth): SandboxConsent[] {
-  const wattle = makeConsent(birth, { institutionId: '22', ageDays: 80 })
+function makeHealthy(base: PersonBase): SandboxConsent[] {
+  const wattle = makeConsent(base, { institutionId: '22', ageDays: 80 })
   wattle.accounts = [
-    makeAccount(birth, wattle, {
-      habit: habits.everyday,
+    makeAccount(base, wattle, {
+      recipe: recipes.everyday,
       category: 'TRANS_AND_SAVINGS_ACCOUNTS',
       display: 'Everyday Account',
       nickname: 'Everyday',
@@ -39,16 +39,16 @@ function makeHealthy(birth: Birth): SandboxConsent[] {
       number: '10348821',
       balance: ['4821.37', '4771.37'],
     }),
-    makeAccount(birth, wattle, {
-      habit: habits.saver,
+    makeAccount(base, wattle, {
+      recipe: recipes.saver,
       category: 'TRANS_AND_SAVINGS_ACCOUNTS',
       display: 'Bonus Saver',
       product: 'Wattle Bonus Saver',
       number: '10348848',
       balance: ['18250.00', '18250.00'],
     }),
-    makeAccount(birth, wattle, {
-      habit: habits.card,
+    makeAccount(base, wattle, {
+      recipe: recipes.card,
       category: 'CRED_AND_CHRG_CARDS',
       display: 'Low Rate Card',
       product: 'Wattle Low Rate',
@@ -56,16 +56,16 @@ function makeHealthy(birth: Birth): SandboxConsent[] {
       balance: ['-1284.60', '4715.40'],
       limit: '6000.00',
     }),
-    makeAccount(birth, wattle, {
-      habit: habits.loan,
+    makeAccount(base, wattle, {
+      recipe: recipes.loan,
       category: 'RESIDENTIAL_MORTGAGES',
       display: 'Home Loan',
       product: 'Wattle Variable Home Loan',
       number: '70011934',
       balance: ['-431902.18', null],
     }),
-    makeAccount(birth, wattle, {
-      habit: habits.travel,
+    makeAccount(base, wattle, {
+      recipe: recipes.travel,
       category: 'TRAVEL_CARDS',
       display: 'Travel Card USD',
       product: 'Wattle Abroad',
@@ -74,18 +74,18 @@ function makeHealthy(birth: Birth): SandboxConsent[] {
       balance: ['612.40', '612.40'],
     }),
   ]
-  const southern = makeConsent(birth, { institutionId: '41', ageDays: 20 })
+  const southern = makeConsent(base, { institutionId: '41', ageDays: 20 })
   southern.accounts = [
-    makeAccount(birth, southern, {
-      habit: habits.everyday,
+    makeAccount(base, southern, {
+      recipe: recipes.everyday,
       category: 'TRANS_AND_SAVINGS_ACCOUNTS',
       display: 'Joint Account',
       product: 'Mutual Access',
       number: '556018',
       balance: ['935.02', '935.02'],
     }),
-    makeAccount(birth, southern, {
-      habit: habits.deposit,
+    makeAccount(base, southern, {
+      recipe: recipes.deposit,
       category: 'TERM_DEPOSITS',
       display: '12 Month Term Deposit',
       product: 'Mutual Term Deposit',
@@ -97,11 +97,11 @@ function makeHealthy(birth: Birth): SandboxConsent[] {
 }
 
 /** One account with more rows than one request may collect. */
-function makeHistory(birth: Birth): SandboxConsent[] {
-  const consent = makeConsent(birth, { institutionId: '73', ageDays: 200 })
+function makeHistory(base: PersonBase): SandboxConsent[] {
+  const consent = makeConsent(base, { institutionId: '73', ageDays: 200 })
   consent.accounts = [
-    makeAccount(birth, consent, {
-      habit: habits.busy,
+    makeAccount(base, consent, {
+      recipe: recipes.busy,
       category: 'TRANS_AND_SAVINGS_ACCOUNTS',
       display: 'Café Trading Account',
       product: 'Coolamon Business',

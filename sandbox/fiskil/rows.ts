@@ -1,13 +1,13 @@
 /**
- * Invents bank rows, day by day: the rows of a day depend on the seed, the account and that day alone, so a sandbox
- * started tomorrow tells the same history with one more day. Amounts are composed as text from whole cents.
+ * Generates bank rows, day by day: the rows of a day depend only on the seed, the account and that day, so a sandbox
+ * started tomorrow has the same history and one more day. Amounts are composed as text from whole cents.
  */
 import { makeRandom, type Random } from '../seed.ts'
 import { type Merchant, merchants, travelMerchants } from './merchants.ts'
 import type { SandboxRow } from './world.ts'
 
-/** What one day brings to an account. */
-export type Habit = (day: Day) => SandboxRow[]
+/** The rows of one day of an account. */
+export type Recipe = (day: Day) => SandboxRow[]
 
 export interface RowSource {
   readonly seed: string
@@ -15,17 +15,17 @@ export interface RowSource {
   readonly arrangementId: string
   readonly institutionId: string
   readonly currency: string
-  readonly habit: Habit
+  readonly recipe: Recipe
 }
 
 const msPerDay = 86_400_000
 const busyRowsPerDay = 8
 
-/** A function that invents the rows of a day for one account. */
+/** A function that generates the rows of a day for one account. */
 export function makeGrowth(source: RowSource): (day: number) => SandboxRow[] {
   return (day) => {
     const random = makeRandom(`${source.seed}:${source.accountId}:${day}`)
-    return source.habit({ source, day, random })
+    return source.recipe({ source, day, random })
   }
 }
 
@@ -36,8 +36,8 @@ export interface Day {
   readonly random: Random
 }
 
-/** The habits of ordinary accounts. */
-export const habits = {
+/** The recipes of ordinary accounts. */
+export const recipes = {
   everyday: (day) => [...everydayDuties(day), ...purchases(day, day.random.int(0, 3), merchants)],
   saver: (day) => [...interest(day, 'INTEREST_PAID', [120, 4800]), ...savings(day)],
   card: (day) => [...cardDuties(day), ...purchases(day, day.random.int(0, 2), merchants)],
@@ -45,7 +45,7 @@ export const habits = {
   deposit: (day) => interest(day, 'INTEREST_PAID', [9000, 9900]),
   travel: (day) => (day.day % 90 < 12 ? purchases(day, 2, travelMerchants) : []),
   busy: (day) => purchases(day, busyRowsPerDay, merchants),
-} as const satisfies Readonly<Record<string, Habit>>
+} as const satisfies Readonly<Record<string, Recipe>>
 
 /** Card purchases: pending when made, posted the day after. */
 export function purchases(day: Day, count: number, list: readonly Merchant[]): SandboxRow[] {
@@ -57,7 +57,7 @@ export function purchases(day: Day, count: number, list: readonly Merchant[]): S
     const fields = {
       amount: money(refund ? cents : -cents),
       description: refund ? `REFUND ${shop.statement}` : shop.statement,
-      // A fifth of the rows come poor: what the contract calls optional is really absent now and then.
+      // A fifth of the rows lack optional fields, so that tests meet their absence.
       ...(random.int(1, 5) === 1
         ? { type: 'OTHER' }
         : {
@@ -72,7 +72,7 @@ export function purchases(day: Day, count: number, list: readonly Merchant[]): S
   })
 }
 
-/** Salary, rent, bills and the odd ends of an everyday account, each on its day. */
+/** Salary, rent, bills and other rows of an everyday account, each on its day. */
 function everydayDuties(day: Day): SandboxRow[] {
   const rows: SandboxRow[] = []
   const once = (fields: Record<string, unknown>) => rows.push(instantRow(day, fields))
@@ -98,7 +98,7 @@ function everydayDuties(day: Day): SandboxRow[] {
   }
   if (day.day % 30 === 12) once(bpay(day.random))
   if (day.day % 30 === 0) {
-    // A waived fee: an amount of exactly nothing, which counts as a credit.
+    // A waived fee: an amount of exactly zero, which counts as a credit.
     once({
       amount: '0.00',
       type: 'FEE',
@@ -226,7 +226,7 @@ export function instantRow(day: Day, fields: Record<string, unknown>): SandboxRo
   return makeRow(day, { executedMs: ms, postedMs: ms, fields })
 }
 
-/** A row that is seen from `executedMs` on, pending until `postedMs`, then posted; `fields` are laid over. */
+/** A row that is seen from `executedMs` on, pending until `postedMs`, then posted; `fields` override its own. */
 export function makeRow(
   { source, random }: Day,
   made: { executedMs: number; postedMs: number; fields: Record<string, unknown> },

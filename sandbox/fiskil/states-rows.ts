@@ -1,18 +1,18 @@
 /**
- * Rows out of the ordinary, for the people who show one state: amounts in coins of other countries, purchases that stay
- * pending for hours, twins, and rows that cannot be read.
+ * Rows for the people who show one state: amounts in foreign currencies, purchases that stay
+ * pending for hours, duplicates, and invalid rows.
  */
 import { merchants, travelMerchants } from './merchants.ts'
-import { type Habit, instantRow, makeRow, money, purchases } from './rows.ts'
+import { instantRow, makeRow, money, purchases, type Recipe } from './rows.ts'
 
 const msPerDay = 86_400_000
 const msPerHour = 3_600_000
 
 /** A purchase abroad a day, in the account's currency. */
-export const coins: Habit = (day) => purchases(day, 1, travelMerchants)
+export const coins: Recipe = (day) => purchases(day, 1, travelMerchants)
 
 /** Yen have no smaller unit: whole numbers. */
-export const yen: Habit = (day) => [
+export const yen: Recipe = (day) => [
   instantRow(day, {
     amount: String(-day.random.int(120, 98_000)),
     type: 'PAYMENT',
@@ -21,14 +21,14 @@ export const yen: Habit = (day) => [
 ]
 
 /** Dinars have a thousand fils: three digits. */
-export const fils: Habit = (day) => {
+export const fils: Recipe = (day) => {
   const digits = String(day.random.int(1, 99_999)).padStart(4, '0')
   const amount = `-${digits.slice(0, -3)}.${digits.slice(-3)}`
   return [instantRow(day, { amount, type: 'PAYMENT', description: 'SOUQ AL MUBARAKIYA KWT' })]
 }
 
 /** Finer than a cent, as interest and fuel are counted: every digit matters. */
-export const mills: Habit = (day) => [
+export const mills: Recipe = (day) => [
   instantRow(day, {
     amount: `0.${String(day.random.int(1, 9_999)).padStart(4, '0')}`,
     type: 'INTEREST_PAID',
@@ -39,7 +39,7 @@ export const mills: Habit = (day) => [
 const hoursUntilPosted = 3
 
 /** A purchase every other hour that is posted three hours later: one or two are pending at any time. */
-export const ripening: Habit = (day) =>
+export const pendingThenBooked: Recipe = (day) =>
   Array.from({ length: 12 }, (_, index) => {
     const shop = day.random.pick(merchants)
     const executedMs = day.day * msPerDay + index * 2 * msPerHour
@@ -56,7 +56,7 @@ export const ripening: Habit = (day) =>
   })
 
 /** Two purchases that differ by their id alone, every third day. */
-export const identical: Habit = (day) => {
+export const identical: Recipe = (day) => {
   if (day.day % 3 !== 0) return []
   const executedMs = day.day * msPerDay + 8 * msPerHour
   const fields = { amount: '-4.50', type: 'PAYMENT', description: 'SECOND CRACK COFFEE' }
@@ -65,7 +65,7 @@ export const identical: Habit = (day) => {
 }
 
 /** A row a day; every fourth has an amount that is no number. */
-export const broken: Habit = (day) => [
+export const broken: Recipe = (day) => [
   instantRow(day, {
     amount: day.day % 4 === 0 ? '12,50' : money(-day.random.int(200, 9_000)),
     type: 'OTHER',

@@ -1,48 +1,56 @@
 /**
- * The people of the Fiskil sandbox who each show one state: an ended consent, a bank that is slow or broken, rows and
- * accounts out of the ordinary. What a name promises stands in `magic-users.ts` of the sandbox.
+ * The people of the Fiskil sandbox who each show one state: an ended consent, a slow or failing bank, unusual rows and
+ * accounts. `magic-users.ts` of the sandbox says what each name shows.
  */
-import { type AccountPlan, type Birth, makeAccount, makeConsent, makePerson } from './making.ts'
-import { type Habit, habits } from './rows.ts'
-import { broken, coins, fils, identical, mills, ripening, yen } from './states-rows.ts'
+import {
+  type AccountPlan,
+  makeAccount,
+  makeConsent,
+  makePerson,
+  type PersonBase,
+} from './factories.ts'
+import { type Recipe, recipes } from './rows.ts'
+import { broken, coins, fils, identical, mills, pendingThenBooked, yen } from './states-rows.ts'
 import type { SandboxConsent, SandboxPerson } from './world.ts'
 
-type Of = (name: StateName) => Birth
-type Make = (birth: Birth) => SandboxConsent[]
+type Of = (name: StateName) => PersonBase
+type Make = (base: PersonBase) => SandboxConsent[]
 
-/** Everyone with one bank; what is wrong is laid over by `moods`. */
+/** Ordinary people with one bank; `rowFaults` adds the fault. */
 const lives = {
-  expired: (birth) => [oneBank(birth, { institutionId: '22', ageDays: 400 })],
-  revoked: (birth) => {
-    const consent = oneBank(birth, { institutionId: '41', ageDays: 30 })
+  expired: (base) => [oneBank(base, { institutionId: '22', ageDays: 400 })],
+  revoked: (base) => {
+    const consent = oneBank(base, { institutionId: '41', ageDays: 30 })
     return [{ ...consent, active: false, terminationReason: 'Expired or Revoked' }]
   },
-  mfa: (birth) => [oneBank(birth, { institutionId: '22', ageDays: 60 })],
-  slow: (birth) => [oneBank(birth, { institutionId: '41', ageDays: 60 })],
-  throttled: (birth) => [oneBank(birth, { institutionId: '73', ageDays: 60 })],
-  outage: (birth) => [oneBank(birth, { institutionId: '73', ageDays: 60 })],
-  malformed: (birth) => [oneBank(birth, { institutionId: '22', ageDays: 60, habit: broken })],
-  pending: (birth) => [oneBank(birth, { institutionId: '22', ageDays: 60, habit: ripening })],
-  foreign: (birth) =>
-    purses(birth, [
+  mfa: (base) => [oneBank(base, { institutionId: '22', ageDays: 60 })],
+  slow: (base) => [oneBank(base, { institutionId: '41', ageDays: 60 })],
+  throttled: (base) => [oneBank(base, { institutionId: '73', ageDays: 60 })],
+  outage: (base) => [oneBank(base, { institutionId: '73', ageDays: 60 })],
+  malformed: (base) => [oneBank(base, { institutionId: '22', ageDays: 60, recipe: broken })],
+  pending: (base) => [
+    oneBank(base, { institutionId: '22', ageDays: 60, recipe: pendingThenBooked }),
+  ],
+  foreign: (base) =>
+    purses(base, [
       ['Travel Card USD', 'USD', '612.40', coins],
       ['Euro Account', 'EUR', '1044.95', coins],
       ['Sterling Account', 'GBP', '-20.00', coins],
     ]),
-  decimals: (birth) =>
-    purses(birth, [
+  decimals: (base) =>
+    purses(base, [
       ['Yen Account', 'JPY', '184200', yen],
       ['Dinar Account', 'KWD', '1250.375', fils],
       ['Bahrain Account', 'BHD', '-0.005', fils],
       ['Fine Account', 'AUD', '10.0000', mills],
     ]),
-  twins: (birth) => [oneBank(birth, { institutionId: '41', ageDays: 60, habit: identical })],
+  twins: (base) => [oneBank(base, { institutionId: '41', ageDays: 60, recipe: identical })],
   numbers: makeNumbers,
 } as const satisfies Readonly<Record<string, Make>>
 
 export type StateName = keyof typeof lives
 
-const moods: Partial<Record<StateName, Partial<SandboxPerson>>> = {
+const rowFaults: Partial<Record<StateName, Partial<SandboxPerson>>> = {
   slow: { rowsLatencyMs: 1_500 },
   throttled: {
     rowsFailure: {
@@ -64,19 +72,19 @@ export function makeStates(of: Of): Record<StateName, SandboxPerson> {
   const names = Object.keys(lives) as StateName[]
   const people = names.map((name) => {
     const person = makePerson(name, `${name} (sandbox)`, () => lives[name](of(name)))
-    return [name, Object.assign(person, moods[name])] as const
+    return [name, Object.assign(person, rowFaults[name])] as const
   })
   return Object.fromEntries(people) as Record<StateName, SandboxPerson>
 }
 
 function oneBank(
-  birth: Birth,
-  bank: { readonly institutionId: string; readonly ageDays: number; readonly habit?: Habit },
+  base: PersonBase,
+  bank: { readonly institutionId: string; readonly ageDays: number; readonly recipe?: Recipe },
 ): SandboxConsent {
-  const consent = makeConsent(birth, bank)
+  const consent = makeConsent(base, bank)
   consent.accounts = [
-    makeAccount(birth, consent, {
-      habit: bank.habit ?? habits.everyday,
+    makeAccount(base, consent, {
+      recipe: bank.recipe ?? recipes.everyday,
       category: 'TRANS_AND_SAVINGS_ACCOUNTS',
       display: 'Everyday Account',
       product: 'Everyday',
@@ -87,13 +95,13 @@ function oneBank(
   return consent
 }
 
-type Purse = readonly [display: string, currency: string, balance: string, habit: Habit]
+type Purse = readonly [display: string, currency: string, balance: string, recipe: Recipe]
 
-function purses(birth: Birth, plans: readonly Purse[]): SandboxConsent[] {
-  const consent = makeConsent(birth, { institutionId: '22', ageDays: 60 })
-  consent.accounts = plans.map(([display, currency, balance, habit], index) =>
-    makeAccount(birth, consent, {
-      habit,
+function purses(base: PersonBase, plans: readonly Purse[]): SandboxConsent[] {
+  const consent = makeConsent(base, { institutionId: '22', ageDays: 60 })
+  consent.accounts = plans.map(([display, currency, balance, recipe], index) =>
+    makeAccount(base, consent, {
+      recipe,
       category: 'TRAVEL_CARDS',
       display,
       product: 'Wattle Abroad',
@@ -118,11 +126,11 @@ const shapes: readonly (readonly [string, Pick<AccountPlan, 'number' | 'masked'>
   ['No number', { masked: '' }],
 ]
 
-function makeNumbers(birth: Birth): SandboxConsent[] {
-  const consent = makeConsent(birth, { institutionId: '41', ageDays: 60 })
+function makeNumbers(base: PersonBase): SandboxConsent[] {
+  const consent = makeConsent(base, { institutionId: '41', ageDays: 60 })
   consent.accounts = shapes.map(([display, number]) =>
-    makeAccount(birth, consent, {
-      habit: habits.deposit,
+    makeAccount(base, consent, {
+      recipe: recipes.deposit,
       category: 'TERM_DEPOSITS',
       display,
       product: 'Mutual Term Deposit',

@@ -1,9 +1,9 @@
 /**
- * What exists behind the Fiskil emulator: end users, their consents, accounts and rows, all of it plain data that tests
- * and sandbox commands may change at any time. It knows neither HTTP nor how made-up rows are invented.
+ * The data behind the Fiskil emulator: end users, their consents, accounts and rows, as plain data that tests
+ * and sandbox commands may change at any time. It knows neither HTTP nor how rows are generated.
  */
 import type { EmulatorReply } from '../emulator.ts'
-import type { Mood } from '../mood.ts'
+import type { RowFaults } from '../row-faults.ts'
 
 /**
  * One transaction. It is invisible before `seenFromMs`, pending until `postsAtMs`, posted afterwards. `body` is the
@@ -22,9 +22,9 @@ export interface SandboxAccount {
   balance: Record<string, unknown> | null
   /** Newest first; rows of equal time keep their order. */
   rows: SandboxRow[]
-  /** Invents the rows of one UTC day (days since the epoch); absent: the account never grows by itself. */
+  /** Generates the rows of one UTC day (days since the epoch); absent: no new rows are generated. */
   readonly grow?: (day: number) => SandboxRow[]
-  /** The last day that has been invented. */
+  /** The last generated day. */
   grownThrough: number
 }
 
@@ -41,7 +41,7 @@ export interface SandboxConsent {
   accounts: SandboxAccount[]
 }
 
-export interface SandboxPerson extends Mood {
+export interface SandboxPerson extends RowFaults {
   endUserId: string
   email: string
   name: string
@@ -87,7 +87,7 @@ export function dayNumber(ms: number): number {
   return Math.floor(ms / msPerDay)
 }
 
-/** Invents the days that have passed since the account was looked at last. */
+/** Generates the days that have passed since the last use of the account. */
 export function growAccount(account: SandboxAccount, nowMs: number): void {
   if (account.grow === undefined) return
   const today = dayNumber(nowMs)
@@ -99,7 +99,7 @@ export function growAccount(account: SandboxAccount, nowMs: number): void {
   account.grownThrough = today
 }
 
-/** True while data flows under this consent. */
+/** True while this consent gives access to data. */
 export function isLive(consent: SandboxConsent, nowMs: number): boolean {
   return consent.active && consent.expiresAtMs > nowMs
 }

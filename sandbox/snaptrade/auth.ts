@@ -1,11 +1,12 @@
 /**
- * Who may ask the SnapTrade emulator: signature, timestamp, rate and user, as strict as the real
- * one is known to be. The signature is checked by code of its own, not by the adapter's: a shared
- * mistake would prove itself right.
+ * Request checks of the SnapTrade emulator: signature, timestamp, rate and user, as strict as the real
+ * one is known to be. The signature has its own code, not the adapter's, so that a mistake
+ * cannot hide on both sides.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
-import type { SnapTradePerson, SnapTradeState } from './state.ts'
+import type { SnapTradePerson } from './shapes.ts'
+import type { SnapTradeState } from './state.ts'
 
 export interface AppCredentials {
   readonly clientId: string

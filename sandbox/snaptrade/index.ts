@@ -1,27 +1,29 @@
 /**
  * The SnapTrade emulator: the provider's own HTTP on loopback, as strict as the real one, with
- * made-up people. It owns the order in which a request is judged; rules, routes and people have
- * files of their own.
+ * made-up people. It owns the order of the checks; rules, routes and people have
+ * their own files.
  */
 import type { Clock } from '#kernel/time.ts'
 import {
-  type Emulator,
   type EmulatorReply,
   type EmulatorRequest,
+  type SendingEmulator,
   startEmulator,
+  withWebhooks,
 } from '../emulator.ts'
-import type { Levers } from '../levers.ts'
-import { heedMood } from '../mood.ts'
+import type { FaultControls } from '../fault-controls.ts'
+import { applyRowFaults } from '../row-faults.ts'
 import { type AppCredentials, makeRateWindow, refuse, refuseApp } from './auth.ts'
-import { makeLevers } from './levers.ts'
-import { makePeople } from './people.ts'
+import { makeFaultControls } from './fault-controls.ts'
+import { makePeople, type People } from './people.ts'
 import { answerPortal } from './portal.ts'
 import { answer } from './routes.ts'
 import { makeUuid } from './securities.ts'
-import type { People, SnapTradeState } from './state.ts'
+import type { SnapTradeState } from './state.ts'
+import { makeWebhooks } from './webhooks.ts'
 
 export { demoPeople, makeAccount, toCredentials } from './people.ts'
-export type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './state.ts'
+export type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './shapes.ts'
 
 /** The application credentials of the sandbox; they open nothing else. */
 export const demoCredentials: AppCredentials = {
@@ -29,12 +31,12 @@ export const demoCredentials: AppCredentials = {
   consumerKey: 'sandbox-consumer-key',
 }
 
-export interface SnapTradeEmulator extends Emulator {
-  /** Mutable: add rows, disable a connection, remove an account while it runs. */
+export interface SnapTradeEmulator extends SendingEmulator {
+  /** Mutable: tests may add rows, disable a connection or remove an account while it runs. */
   readonly people: People
   readonly credentials: AppCredentials
-  /** What the sandbox commands do here. */
-  readonly levers: Levers
+  /** The sandbox commands of this provider. */
+  readonly faultControls: FaultControls
 }
 
 export interface SnapTradeEmulatorOptions {
@@ -57,7 +59,8 @@ export async function startSnapTradeEmulator(
 ): Promise<SnapTradeEmulator> {
   const { clock, seed = 'tributary', credentials = demoCredentials } = options
   const people = makePeople({ seed, nowMs: clock.now() })
-  const state: SnapTradeState = { people, sessions: new Map() }
+  const webhooks = makeWebhooks({ clock, credentials })
+  const state: SnapTradeState = { people, sessions: new Map(), webhooks }
   const rate = makeRateWindow(
     options.rateLimitPerMinute === undefined ? 250 : options.rateLimitPerMinute,
   )
@@ -83,7 +86,7 @@ export async function startSnapTradeEmulator(
     return { ...reply, headers: { ...headers, ...deprecation, ...reply.headers } }
   }
 
-  const emulator = await startEmulator(
+  const plain = await startEmulator(
     async (request) => {
       count += 1
       const reply = await safely(() => handle(request))
@@ -92,16 +95,16 @@ export async function startSnapTradeEmulator(
     },
     { port: options.port ?? 0, clock },
   )
-  return Object.assign(emulator, {
+  return Object.assign(withWebhooks(plain, webhooks.sender), {
     people,
     credentials,
-    levers: makeLevers({ people, clock, seed }),
+    faultControls: makeFaultControls({ people, clock, seed, webhooks }),
   })
 }
 
 const rowsPath = /^\/accounts\/[^/]+\/(?:positions\/all|activities)$/
 
-/** Rows of a person come late or not at all when their mood is so. */
+/** Applies the row faults of a person: rows come late or fail. */
 async function heedOwner(
   path: string,
   request: EmulatorRequest,
@@ -110,10 +113,10 @@ async function heedOwner(
   if (!rowsPath.test(path)) return null
   const userId = request.query.get('userId')
   const owner = Object.values(people).find((person) => person.userId === userId)
-  return owner === undefined ? null : heedMood(owner)
+  return owner === undefined ? null : applyRowFaults(owner)
 }
 
-/** A path that cannot be decoded is nobody's. */
+/** A path that cannot be decoded matches no route. */
 async function safely(handle: () => Promise<EmulatorReply>): Promise<EmulatorReply> {
   try {
     return await handle()

@@ -1,17 +1,20 @@
 /**
- * The people of the SnapTrade sandbox. A person is data plus the switches of `state.ts`. Here are
+ * The people of the SnapTrade sandbox. A person is data plus the switches of `shapes.ts`. Here are
  * the two with plain lives; those who show one state each are in `states.ts`.
  */
-import { makeAccount, makeConnection, makePerson, planRows, type World } from './making.ts'
+import { makeAccount, makeConnection, makePerson, planRows, type World } from './factories.ts'
 import { makePositions } from './positions.ts'
 import { allSpecials, cryptoSpecials, makeActivities } from './rows.ts'
 import { makeUuid, securities } from './securities.ts'
-import type { People, SnapTradeConnection } from './state.ts'
+import type { SnapTradeConnection, SnapTradePerson } from './shapes.ts'
 import { makeStates, stateNames } from './states.ts'
 
-export { makeAccount, makeConnection } from './making.ts'
+export { makeAccount, makeConnection } from './factories.ts'
 
 export type PersonName = 'healthy' | 'history' | (typeof stateNames)[number]
+
+/** The people of the demo and whoever is registered or added later, by a name of our own. */
+export type People = Record<PersonName, SnapTradePerson> & Record<string, SnapTradePerson>
 
 interface Credentials {
   readonly userId: string

@@ -5,10 +5,11 @@
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { refuse } from './auth.ts'
-import { makeAccount, makeConnection } from './making.ts'
+import { makeAccount, makeConnection } from './factories.ts'
 import { readObject } from './request-body.ts'
 import { brokerages, makeUuid } from './securities.ts'
-import type { PortalSession, SnapTradePerson, SnapTradeState } from './state.ts'
+import type { SnapTradePerson } from './shapes.ts'
+import type { PortalSession, SnapTradeState } from './state.ts'
 
 const lifeMs = 5 * 60_000
 const maxSessions = 1_000
@@ -20,7 +21,7 @@ interface Opening {
   readonly person: SnapTradePerson
 }
 
-/** `POST /snapTrade/login`: a link that lives five minutes. */
+/** `POST /snapTrade/login`: a link that is valid for five minutes. */
 export function openPortal({ request, state, nowMs, person }: Opening): EmulatorReply {
   const body = readObject(request.body)
   if (body === null) return refuse(400, '1012', 'Unable to read the body')
@@ -92,8 +93,8 @@ function choose(session: PortalSession): EmulatorReply {
 }
 
 /**
- * Mends the connection named by `reconnect`, else makes a new one; its id, or null when the user
- * is gone.
+ * Repairs the connection named by `reconnect`, else creates a new one; its id, or null when the user
+ * does not exist.
  */
 function connect(
   session: PortalSession,
@@ -107,6 +108,7 @@ function connect(
   if (existing !== undefined) {
     existing.disabled = false
     existing.disabledDate = null
+    state.webhooks.send('CONNECTION_FIXED', { userId: person.userId, connection: existing })
     return existing.id
   }
   const key = `portal:${session.id}`
@@ -117,6 +119,7 @@ function connect(
   })
   connection.accounts = [makeAccount(key, world, { name: 'New Account', number: 'NEW00012345' })]
   person.connections.push(connection)
+  state.webhooks.send('CONNECTION_ADDED', { userId: person.userId, connection })
   return connection.id
 }
 

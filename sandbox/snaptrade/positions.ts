@@ -3,7 +3,7 @@
  * out: no price, no cost, no currency, short, fractional, the same instrument twice.
  */
 import { makeUuid, options, securities } from './securities.ts'
-import type { Position, Security } from './state.ts'
+import type { Position, Security } from './shapes.ts'
 
 export type Numbers = readonly [units: string, price: string | null, costBasis: string | null]
 

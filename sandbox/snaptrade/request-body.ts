@@ -1,6 +1,6 @@
 /**
- * Reads the JSON bodies that are sent to the emulator. It judges no field: every route knows its
- * own.
+ * Reads the JSON bodies that are sent to the emulator. It validates no field: every route
+ * validates its own.
  */
 
 /** The body as an object with text fields, or null. */

@@ -7,12 +7,8 @@ import { findPerson, refuse } from './auth.ts'
 import { openPortal } from './portal.ts'
 import { readObject } from './request-body.ts'
 import { brokerages, makeUuid } from './securities.ts'
-import type {
-  SnapTradeAccount,
-  SnapTradeConnection,
-  SnapTradePerson,
-  SnapTradeState,
-} from './state.ts'
+import type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './shapes.ts'
+import type { SnapTradeState } from './state.ts'
 import {
   toAccount,
   toActivity,
@@ -171,6 +167,7 @@ function registerUser({ request, state, nowMs }: Exchange): EmulatorReply {
   }
   const userSecret = makeUuid(`secret:${userId}:${nowMs}`)
   state.people[`registered:${userId}`] = { userId, userSecret, connections: [] }
+  state.webhooks.send('USER_REGISTERED', { userId })
   return ok({ userId, userSecret })
 }
 
@@ -179,6 +176,7 @@ function deleteUser({ request, state }: Exchange): EmulatorReply {
   const name = Object.keys(state.people).find((key) => state.people[key]?.userId === userId)
   if (userId === null || name === undefined) return missing()
   Reflect.deleteProperty(state.people, name)
+  state.webhooks.send('USER_DELETED', { userId })
   const detail = 'User queued for deletion; please wait for webhook for confirmation.'
   return ok({ status: 'deleted', detail, userId })
 }
@@ -198,10 +196,11 @@ const refuseDisabled = () =>
 
 type ConnectionExchange = UserExchange & { readonly connection: SnapTradeConnection }
 
-function disable({ connection, nowMs }: ConnectionExchange): EmulatorReply {
+function disable({ state, person, connection, nowMs }: ConnectionExchange): EmulatorReply {
   if (connection.disabled) return refuse(402, '3011', 'This connection is already disabled.')
   connection.disabled = true
   connection.disabledDate = new Date(nowMs).toISOString()
+  state.webhooks.send('CONNECTION_BROKEN', { userId: person.userId, connection })
   return ok({ detail: `Connection ${connection.id} has been disabled` })
 }
 
@@ -218,8 +217,9 @@ function refresh({ connection, nowMs }: ConnectionExchange): EmulatorReply {
 }
 
 /** The real one queues the deletion; the sandbox has done it by the time it answers. */
-function deleteConnection({ person, connection }: ConnectionExchange): EmulatorReply {
+function deleteConnection({ state, person, connection }: ConnectionExchange): EmulatorReply {
   person.connections = person.connections.filter(({ id }) => id !== connection.id)
+  state.webhooks.send('CONNECTION_DELETED', { userId: person.userId, connection })
   const detail = 'Connection queued for deletion; please wait for webhook for confirmation.'
   return ok({ detail, connection_id: connection.id })
 }

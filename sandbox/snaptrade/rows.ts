@@ -1,13 +1,13 @@
 /**
- * Made-up activities. Each calendar day has its own stream of chance, so a day's rows stay what
- * they were when the sandbox is started again tomorrow. Amounts are composed of whole numbers as
+ * Generated activities. Each calendar day has its own random numbers, so a day's rows are the same
+ * when the sandbox is started again tomorrow. Amounts are composed from whole numbers as
  * exact text.
  */
 import { type Decimal, fromScaled, multiply, negate, roundHalfEven } from '#kernel/decimal.ts'
 import { addDays } from '#kernel/time.ts'
 import { makeRandom, type Random } from '../seed.ts'
 import { makeUuid, options, securities } from './securities.ts'
-import type { Activity, Security } from './state.ts'
+import type { Activity, Security } from './shapes.ts'
 
 export interface RowsPlan {
   readonly seed: string
@@ -66,7 +66,7 @@ function makeDay(plan: RowsPlan, day: string, dayNumber: number): Activity[] {
     const about = { day, random, security: random.pick(plan.securities), currency: plan.currency }
     const base = makeBlank(plan, day, random, 'special')
     rows.push({ ...base, ...special(about) })
-    // Two identical fills on one day: the twin differs by its id alone.
+    // Two identical fills on one day, which differ only by their id.
     if (Math.floor(dayNumber / 3) % 5 === 0 && rows[0] !== undefined) {
       rows.push({ ...rows[0], id: makeUuid(`${plan.seed}:${plan.account}:${day}:twin`) })
     }
@@ -145,7 +145,7 @@ const cash =
     return { type, amount: sign === 1 ? amount : negate(amount), description: text }
   }
 
-/** Shares come or go and no money moves: SnapTrade sends a null amount. */
+/** A transfer of shares without money: SnapTrade sends a null amount. */
 const shares =
   (type: string, units: string, text: string): Special =>
   (day) => ({ type, security: day.security, units, amount: null, description: text })
@@ -168,7 +168,7 @@ const optionRow =
     }
   }
 
-/** Every type of §6 of the provider page, and rows with missing or odd parts. */
+/** Every type of docs/providers/snaptrade.md, Mapping, and rows with missing or odd parts. */
 export const allSpecials: readonly Special[] = [
   income('DIVIDEND', 'CASH DIV ON'),
   (day) => ({

@@ -3,7 +3,7 @@
  * enough to look at, ids are derived from them, so that they never change.
  */
 import { hash } from 'node:crypto'
-import type { OptionContract, Security } from './state.ts'
+import type { OptionContract, Security } from './shapes.ts'
 
 /** A UUID that depends on the text alone. */
 export function makeUuid(text: string): string {
@@ -19,8 +19,7 @@ export function makeUuid(text: string): string {
 
 function security(
   kind: Security['kind'],
-  symbol: string,
-  name: string | null,
+  [symbol, name]: readonly [symbol: string, name: string | null],
   market: { currency: string; exchange: string | null },
   priceCents: number,
 ): Security {
@@ -38,25 +37,25 @@ const kuwait = { currency: 'KWD', exchange: 'KSE' }
 const coins = { currency: 'USD', exchange: null }
 
 export const securities = {
-  bhp: security('stock', 'BHP.AX', 'BHP Group Limited', asx, 4215),
-  cba: security('stock', 'CBA.AX', 'Commonwealth Bank of Australia', asx, 15190),
-  csl: security('stock', 'CSL.AX', 'CSL Limited', asx, 28110),
-  vas: security('etf', 'VAS.AX', 'Vanguard Australian Shares Index ETF', asx, 10344),
-  vgs: security('etf', 'VGS.AX', 'Vanguard MSCI Index International Shares ETF', asx, 14277),
-  afi: security('cef', 'AFI.AX', 'Australian Foundation Investment Company', asx, 728),
-  air: security('stock', 'AIR.NZ', 'Air New Zealand Limited', nzx, 61),
-  fph: security('stock', 'FPH.NZ', 'Fisher & Paykel Healthcare', nzx, 3605),
-  aapl: security('stock', 'AAPL', 'Apple Inc.', nasdaq, 23145),
-  msft: security('stock', 'MSFT', 'Microsoft Corporation', nasdaq, 41790),
-  spy: security('etf', 'SPY', 'SPDR S&P 500 ETF Trust', nyse, 58820),
-  baba: security('adr', 'BABA', 'Alibaba Group Holding Ltd ADR', nyse, 8912),
-  vmfxx: security('mutualfund', 'VMFXX', 'Vanguard Federal Money Market Fund', nyse, 100),
-  toyota: security('stock', '7203.T', 'Toyota Motor Corporation', tokyo, 261_500),
-  nbk: security('stock', 'NBK.KW', 'National Bank of Kuwait', kuwait, 103),
-  warrant: security('other', 'GXYWT', null, nasdaq, 41),
-  btc: security('crypto', 'BTC', 'Bitcoin', coins, 9_123_456),
-  eth: security('crypto', 'ETH', 'Ethereum', coins, 312_233),
-  usdt: security('crypto', 'USDT', 'Tether', coins, 100),
+  bhp: security('stock', ['BHP.AX', 'BHP Group Limited'], asx, 4215),
+  cba: security('stock', ['CBA.AX', 'Commonwealth Bank of Australia'], asx, 15190),
+  csl: security('stock', ['CSL.AX', 'CSL Limited'], asx, 28110),
+  vas: security('etf', ['VAS.AX', 'Vanguard Australian Shares Index ETF'], asx, 10344),
+  vgs: security('etf', ['VGS.AX', 'Vanguard MSCI Index International Shares ETF'], asx, 14277),
+  afi: security('cef', ['AFI.AX', 'Australian Foundation Investment Company'], asx, 728),
+  air: security('stock', ['AIR.NZ', 'Air New Zealand Limited'], nzx, 61),
+  fph: security('stock', ['FPH.NZ', 'Fisher & Paykel Healthcare'], nzx, 3605),
+  aapl: security('stock', ['AAPL', 'Apple Inc.'], nasdaq, 23145),
+  msft: security('stock', ['MSFT', 'Microsoft Corporation'], nasdaq, 41790),
+  spy: security('etf', ['SPY', 'SPDR S&P 500 ETF Trust'], nyse, 58820),
+  baba: security('adr', ['BABA', 'Alibaba Group Holding Ltd ADR'], nyse, 8912),
+  vmfxx: security('mutualfund', ['VMFXX', 'Vanguard Federal Money Market Fund'], nyse, 100),
+  toyota: security('stock', ['7203.T', 'Toyota Motor Corporation'], tokyo, 261_500),
+  nbk: security('stock', ['NBK.KW', 'National Bank of Kuwait'], kuwait, 103),
+  warrant: security('other', ['GXYWT', null], nasdaq, 41),
+  btc: security('crypto', ['BTC', 'Bitcoin'], coins, 9_123_456),
+  eth: security('crypto', ['ETH', 'Ethereum'], coins, 312_233),
+  usdt: security('crypto', ['USDT', 'Tether'], coins, 100),
 } as const
 
 function option(

@@ -1,6 +1,6 @@
 /**
- * Activities out of the ordinary, for the people who show one state: prices in coins of other
- * countries, slices of a share, and rows that cannot be read.
+ * Activities for the people who show one state: prices in foreign
+ * currencies, fractions of a share, and invalid rows.
  */
 import type { Special } from './rows.ts'
 import { securities } from './securities.ts'
@@ -35,7 +35,7 @@ export const dinars: Special = (day) => {
   }
 }
 
-/** A slice of a share, with more digits than any float keeps. */
+/** A fraction of a share, with more digits than a float can represent. */
 export const slices: Special = (day) => ({
   type: 'BUY',
   security: securities.aapl,

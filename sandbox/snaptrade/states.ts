@@ -1,10 +1,10 @@
 /**
  * The people of the SnapTrade sandbox who each show one state: a connection that is disabled, a
- * broker that is slow or broken, rows, positions and accounts out of the ordinary. What a name
- * promises stands in `magic-users.ts` of the sandbox.
+ * broker that is slow or broken, unusual rows, positions and accounts. `magic-users.ts` of the sandbox
+ * says what each name shows.
  */
-import type { Mood } from '../mood.ts'
-import { makeAccount, makeConnection, makePerson, planRows, type World } from './making.ts'
+import type { RowFaults } from '../row-faults.ts'
+import { makeAccount, makeConnection, makePerson, planRows, type World } from './factories.ts'
 import { hold, makePositions } from './positions.ts'
 import { cryptoSpecials, makeActivities, type RowsPlan } from './rows.ts'
 import { makeUuid, securities } from './securities.ts'
@@ -14,7 +14,7 @@ import type {
   SnapTradeAccount,
   SnapTradeConnection,
   SnapTradePerson,
-} from './state.ts'
+} from './shapes.ts'
 import { broken, dinars, slices, yen } from './states-rows.ts'
 
 type Make = (key: string, world: World) => SnapTradeConnection[]
@@ -83,7 +83,7 @@ const lives = {
 type StateName = keyof typeof lives
 export const stateNames = Object.keys(lives) as StateName[]
 
-const moods: Partial<Record<StateName, Mood>> = {
+const rowFaults: Partial<Record<StateName, RowFaults>> = {
   slow: { rowsLatencyMs: 1_500 },
   throttled: {
     rowsFailure: {
@@ -110,7 +110,7 @@ export function makeStates(
 ): Record<StateName, SnapTradePerson> {
   const people = stateNames.map((name) => {
     const person = makePerson(credentials[name], () => lives[name](name, world))
-    return [name, Object.assign(person, moods[name])] as const
+    return [name, Object.assign(person, rowFaults[name])] as const
   })
   return Object.fromEntries(people) as Record<StateName, SnapTradePerson>
 }
@@ -137,7 +137,7 @@ function noUnits(): Position {
   return { ...hold(securities.bhp, ['0', '42.15', '39.88']), units: null }
 }
 
-/** Every row has a twin that differs by SnapTrade's id alone. */
+/** Every row has a duplicate that differs only by SnapTrade's id. */
 function repeat(rows: Activity[]): Activity[] {
   return rows.flatMap((row) => [row, { ...row, id: makeUuid(`twin:${row.id}`) }])
 }

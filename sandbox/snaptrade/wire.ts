@@ -12,7 +12,7 @@ import type {
   Security,
   SnapTradeAccount,
   SnapTradeConnection,
-} from './state.ts'
+} from './shapes.ts'
 
 // Raw JSON text (ECMAScript 2026) is not in the compiler's library yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }

@@ -1,13 +1,13 @@
 /**
- * The mutants of one file: every small mistake that somebody could make in it, one at a time. Boundaries, operators,
- * constants, conditions, patterns and left-out statements; what is no valid program is left out.
+ * The mutants of one file: every small mistake that a developer could make in it, one at a time. Boundaries, operators,
+ * constants, conditions, patterns and omitted statements; invalid programs are dropped.
  */
 import { stripTypeScriptTypes } from 'node:module'
 import { readTokens, type Token } from './tokens.ts'
 
 export interface Mutant {
   readonly line: number
-  /** What it changes, for the reader. */
+  /** A readable description of the change. */
   readonly change: string
   readonly source: string
 }
@@ -79,7 +79,7 @@ function changesOf(token: Token, before: Token | undefined): readonly Change[] {
     case 'number':
       return to([oneMore(token.text)])
     case 'string':
-      // The name of a module is no value.
+      // A module's name is not a value.
       return before?.text === 'from' ? [] : to([token.text === "''" ? "'mutant'" : "''"])
     case 'template':
       return to(['``'])
@@ -107,7 +107,7 @@ function patternMutants(text: string): readonly string[] {
   return [...new Set(changed)].filter((one) => one !== text && !one.startsWith('//'))
 }
 
-/** The whole condition of an `if` or `while` that stands on one line. */
+/** The whole condition of an `if` or `while` on one line. */
 function conditionChanges(tokens: readonly Token[]): readonly Change[] {
   return tokens.flatMap((token, index) => {
     if (token.text !== 'if' && token.text !== 'while') return []
@@ -127,7 +127,7 @@ function conditionChanges(tokens: readonly Token[]): readonly Change[] {
 const statement =
   /^ +(?:[\w.]+(?:\([^)]*\))?(?:\.\w+)*(?:\(.*\)| [-+*/?&|]*= .+)|(?:break|continue|return))$/
 
-/** Statements of one line that do something, left out: assignments and calls. */
+/** Omits one-line statements that have an effect: assignments and calls. */
 function leftOut(source: string, tokens: readonly Token[]): readonly Change[] {
   const starts = new Set(tokens.map((token) => token.at))
   const lines = source.split('\n')

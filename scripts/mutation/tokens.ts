@@ -1,13 +1,13 @@
 /**
- * Splits a TypeScript file of ours into tokens with their places, types left out. Enough for mutation testing of plain
- * modules; it is no parser, and relies on the formatter's style.
+ * Splits one of our TypeScript files into tokens with their positions, types left out. Enough for mutation testing of
+ * plain modules; it is not a parser, and relies on the formatter's style.
  */
 import { stripTypeScriptTypes } from 'node:module'
 
 export interface Token {
   readonly kind: 'name' | 'number' | 'string' | 'template' | 'regexp' | 'sign'
   readonly text: string
-  /** Where it starts in the source. */
+  /** Its offset in the source. */
   readonly at: number
 }
 
@@ -20,10 +20,10 @@ const patterns: readonly (readonly [Token['kind'] | 'space', RegExp])[] = [
   ['regexp', /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y],
   ['sign', /=>|===|!==|<=|>=|&&|\|\||\?\?=?|\?\.|\*\*|\.\.\.|[-+*/%]=|[^\s\w]/y],
 ]
-/** Behind these a slash begins a pattern; behind anything else it divides. */
+/** After these a slash begins a pattern; after anything else it divides. */
 const beforePattern = /^(?:[(,=:[!&|?{};]|=>|&&|\|\||\?\?|return)$/
 
-/** The tokens of a file in order; throws where it meets a character that it does not know. */
+/** The tokens of a file in order; throws at a character that it does not know. */
 export function readTokens(source: string): readonly Token[] {
   const code = stripTypeScriptTypes(source)
   if (code.length !== source.length) throw new Error('types were not replaced by blanks')

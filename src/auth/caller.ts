@@ -1,23 +1,23 @@
 /**
- * Whoever makes a request, once identified: the one value that all later steps and resources get. It is the same for
- * REST and for agents.
+ * The caller: who makes a request, once identified. All later steps and resources get this one value, for REST and for
+ * agents alike.
  */
 import type { UserId } from '#kernel/ids.ts'
-import type { PlanRow } from '#store/port.ts'
+import type { PlanRow } from '#store/ports/users.ts'
 import type { Scope } from './scopes.ts'
 
 export interface Caller {
   readonly userId: UserId
-  /** Whose windows and places are counted: the key, or the grant of a user to an agent. */
+  /** What limits and in-flight places are counted under: the API key, or the grant of a user to an agent. */
   readonly bucketId: string
-  /** IANA zone of the user, or the contract's default. */
+  /** IANA time zone of the user, or the contract's default. */
   readonly timezone: string
   readonly plan: PlanRow
-  /** What was granted; an API key has every scope. */
+  /** Granted scopes; an API key has every scope. */
   readonly scopes: readonly Scope[]
-  /** Part of every cache key: grows when cached answers of this user become worthless (reading R10). */
+  /** Part of every cache key. Incrementing it invalidates the cached replies of this user (reading R10). */
   readonly epoch: number
 }
 
-/** Specification, Transaction.date: the zone of a user who has none set. */
+/** Used when a user has set no time zone (contract, Transaction). */
 export const defaultTimezone = 'Australia/Sydney'

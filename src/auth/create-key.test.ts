@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
+import { toIso } from '#kernel/time.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { addUser, now } from '#tests/contract/store/rows.ts'
 import { makeCreateKey } from './create-key.ts'
@@ -16,12 +18,15 @@ async function open(t: TestContext) {
   return { store, createKey: makeCreateKey({ store, clock: { now: () => now } }) }
 }
 
-const laptop = { name: 'laptop', expiresAt: null }
+const laptop = { name: 'laptop' }
 
 test('a key that was made is good at once, and the store knows its hash alone', async (t) => {
   const { store, createKey } = await open(t)
   const user = await addUser(store)
-  const { row, key } = await createKey(user.id, { name: 'laptop', expiresAt: now + 5 })
+  const { row, key } = await createKey(byOperator, user.id, {
+    name: 'laptop',
+    expires: toIso(now + 5),
+  })
   assert.deepEqual([row.name, row.createdAt, row.expiresAt], ['laptop', now, now + 5])
   assert.ok(key.startsWith(row.prefix))
   assert.equal((await store.keys.findCaller(hashKey(key)))?.keyId, row.id)
@@ -30,16 +35,16 @@ test('a key that was made is good at once, and the store knows its hash alone', 
 test('a user has at most twenty active keys, however many are asked for at once', async (t) => {
   const { store, createKey } = await open(t)
   const [user, other] = [await addUser(store), await addUser(store)]
-  const tries = Array.from({ length: 30 }, () => createKey(user.id, laptop))
+  const tries = Array.from({ length: 30 }, () => createKey(byOperator, user.id, laptop))
   const outcomes = await Promise.allSettled(tries)
   const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
   assert.equal(refused.length, 10)
   for (const error of refused) assert.equal(error.code, 'too_many_keys')
   assert.equal((await store.keys.list(user.id)).length, 20)
-  await createKey(other.id, laptop)
+  await createKey(byOperator, other.id, laptop)
 })
 
-test('there is no key for a user who is gone', async (t) => {
+test('a deleted user cannot get a key', async (t) => {
   const { createKey } = await open(t)
-  await assert.rejects(createKey(newId<UserId>(), laptop), { code: 'user_not_found' })
+  await assert.rejects(createKey(byOperator, newId<UserId>(), laptop), { code: 'user_not_found' })
 })

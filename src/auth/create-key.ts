@@ -1,43 +1,63 @@
 /**
- * Making an API key for somebody, whichever door they came through: a user has at most twenty that are good at once.
+ * Creates an API key for a user, the same for every door. A user has at most twenty active keys. The key itself appears
+ * only in the reply that creates it.
  */
+import { z } from 'zod'
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
+import { instant, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { KeyRow, KeyStore } from '#store/port.ts'
-import { mintKey } from './keys.ts'
+import type { KeyRow } from '#store/ports/keys.ts'
+import type { Store } from '#store/ports/store.ts'
+import { hasKeyExpired, mintKey } from './keys.ts'
 
-/** Revoked and expired ones do not count. */
+/** Revoked and expired keys do not count. */
 const maxActiveKeys = 20
 
-export interface NewKeyOptions {
-  readonly name: string
-  /** Milliseconds since the epoch; null: never. */
-  readonly expiresAt: number | null
-}
+const NewKeyInput = z.strictObject({
+  name: z
+    .string('must be text')
+    .trim()
+    .regex(/^[^\p{Cc}\p{Cs}]{1,100}$/u, 'must have 1 to 100 characters, no control characters')
+    .default('API key'),
+  expires: instant.nullable().default(null),
+})
 
 /**
- * The row, and the key itself: it is shown once and can never be shown again.
- * @throws ApiError `too_many_keys`, `user_not_found`.
+ * The stored row and the key itself.
+ * @throws ApiError `invalid_params`, `too_many_keys`, `user_not_found`.
  */
 export type CreateKey = (
+  by: By,
   userId: UserId,
-  options: NewKeyOptions,
+  input: unknown,
 ) => Promise<{ readonly row: KeyRow; readonly key: string }>
 
-/** Makes the action. Counting and inserting are one transaction of the store. */
+/** Counting, inserting and the audit row are one transaction, so that parallel requests cannot exceed the maximum. */
 export function makeCreateKey(deps: {
-  readonly store: { readonly keys: Pick<KeyStore, 'createWithin'> }
+  readonly store: Pick<Store, 'transact'>
   readonly clock: Clock
 }): CreateKey {
-  return async (userId, options) => {
+  return async (by, userId, raw) => {
+    const { name, expires } = parseInput(NewKeyInput, raw)
+    const at = deps.clock.now()
+    if (hasKeyExpired(expires, at)) {
+      throw apiError('invalid_params', { details: ['expires: must lie in the future'] })
+    }
+    if (!mayActFor(by, userId)) throw apiError('user_not_found')
     const { key, prefix, hash } = mintKey()
-    const row = await deps.store.keys.createWithin(
-      { userId, ...options, prefix, hash, createdAt: deps.clock.now() },
-      maxActiveKeys,
-    )
-    if (row === null) throw apiError('user_not_found')
-    if (row === 'full') throw apiError('too_many_keys')
+    const row = await deps.store.transact(async (tx) => {
+      const made = await tx.keys.createWithin(
+        { userId, name, expiresAt: expires, prefix, hash, createdAt: at },
+        maxActiveKeys,
+      )
+      if (made === null) throw apiError('user_not_found')
+      if (made === 'full') throw apiError('too_many_keys')
+      const actor = nameActor(by.actor)
+      await tx.audit({ at, actor, action: 'keys.create', userId, subject: made.id })
+      return made
+    })
     return { row, key }
   }
 }

@@ -1,9 +1,9 @@
-/** What a key looks like, and what its checksum catches before anything is looked up. */
+/** The format of a key, and which errors its checksum detects before any lookup. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hashKey, isKeyShaped, mintKey } from './keys.ts'
+import { hashKey, isKeyShaped, mintKey, toKeyStatus } from './keys.ts'
 
 const base62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 
@@ -54,4 +54,12 @@ test('shorter, longer and arbitrary texts are no keys', () => {
     assert.equal(isKeyShaped(text), false, JSON.stringify(text))
   }
   fc.assert(fc.property(fc.string(), (text) => !isKeyShaped(text)))
+})
+
+test('a key is active until its instant of expiry, and a revoked one stays revoked', () => {
+  const at = 1_000
+  const status = (expiresAt: number | null, revokedAt: number | null = null) =>
+    toKeyStatus({ expiresAt, revokedAt }, at)
+  assert.deepEqual([status(null), status(at + 1), status(at)], ['active', 'active', 'expired'])
+  assert.deepEqual([status(null, at), status(at, at)], ['revoked', 'revoked'])
 })

@@ -1,7 +1,8 @@
 /**
  * API keys: `trib_live_` + 33 base62 characters (192 random bits) + 6 base62 characters of CRC-32 over everything
- * before. Only the SHA-256 is stored; a key that fails its checksum is refused before any look-up. The brand prefix has
- * ten characters so that six random ones fall into the pre-auth bucket (specification, Limits: first 16 characters).
+ * before. Only the SHA-256 is stored; a key whose checksum is wrong is refused before any lookup. The brand prefix has
+ * ten characters, so that the pre-auth bucket, which counts the first 16 characters, includes six random ones
+ * (contract, Limits).
  */
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -20,7 +21,7 @@ export interface MintedKey {
   readonly hash: Uint8Array
 }
 
-/** Makes a new key from the system's randomness. */
+/** Makes a new key with the operating system's random generator. */
 export function mintKey(): MintedKey {
   const secret = base62(BigInt(`0x${randomBytes(24).toString('hex')}`), secretLength)
   const body = prefix + secret
@@ -28,12 +29,12 @@ export function mintKey(): MintedKey {
   return { key, prefix: key.slice(0, prefix.length + 6), hash: hashKey(key) }
 }
 
-/** True when the text was meant as a key, good or bad: it is looked for in no other table. */
+/** True when the text has the key prefix, valid or not. Such a text is never looked up as another kind of token. */
 export function isMeantAsKey(text: string): boolean {
   return text.startsWith('trib_')
 }
 
-/** True when the text has the form of a key and its checksum fits; says nothing about whether it exists. */
+/** True when the text has the format of a key and a correct checksum; does not tell whether the key exists. */
 export function isKeyShaped(text: string): boolean {
   if (!keyPattern.test(text)) return false
   const body = text.slice(0, -checksumLength)
@@ -43,6 +44,23 @@ export function isKeyShaped(text: string): boolean {
 /** SHA-256 of the whole key: 192 random bits need no slow hash. */
 export function hashKey(key: string): Uint8Array {
   return hash('sha256', key, 'buffer')
+}
+
+/** An instant of expiry belongs to the time after it. `null`: never. Milliseconds since the epoch. */
+export function hasKeyExpired(expiresAt: number | null, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now
+}
+
+/** What a key is worth at `now`; only an active one is accepted, and only active ones count towards the maximum. */
+export function toKeyStatus(
+  {
+    revokedAt,
+    expiresAt,
+  }: { readonly revokedAt: number | null; readonly expiresAt: number | null },
+  now: number,
+): 'active' | 'expired' | 'revoked' {
+  if (revokedAt !== null) return 'revoked'
+  return hasKeyExpired(expiresAt, now) ? 'expired' : 'active'
 }
 
 function checksum(body: string): string {

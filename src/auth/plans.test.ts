@@ -1,7 +1,7 @@
 /** Readings R25 and R26 as tables: every plan and status, and the two exceptions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PlanName, PlanRow, PlanStatus } from '#store/port.ts'
+import type { PlanName, PlanRow, PlanStatus } from '#store/ports/users.ts'
 import { effectivePlan, hasApiAccess, hasBrokerageAccess, type PlanSettings } from './plans.ts'
 
 const now = Date.UTC(2026, 10, 20)

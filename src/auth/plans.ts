@@ -1,8 +1,9 @@
 /**
- * Who may use what: the plan rules of the specification ("Authentication" 2 and 3) as readings R25 and R26 settle them.
- * Pure: the clock and the settings come in, a yes or no comes out.
+ * Who may use what: the contract's plan rules (contract, Authentication) as readings R25 and R26 settle them. Pure: the
+ * clock and the settings are passed in.
  */
-import type { PlanName, PlanRow, PlanStatus } from '#store/port.ts'
+import type { PlanName, PlanRow, PlanStatus } from '#store/ports/users.ts'
+import type { Scope } from './scopes.ts'
 
 export interface PlanSettings {
   /** The plan of a user who has none set (`DEFAULT_PLAN`). */
@@ -11,10 +12,10 @@ export interface PlanSettings {
   readonly brokerageDuringTrial: boolean
 }
 
-/** Legacy accounts keep access this long after their cut-off (reading R25). */
+/** How long legacy accounts keep access after their cut-off (reading R25). */
 const legacyGraceMs = 14 * 86_400_000
 
-/** The plan that counts: the one that was set, else the default one, which is always active. */
+/** The effective plan: the user's own, else the default one, which is always active. */
 export function effectivePlan(
   row: PlanRow,
   settings: PlanSettings,
@@ -23,7 +24,10 @@ export function effectivePlan(
   return { plan: settings.defaultPlan, status: 'active' }
 }
 
-/** Reading R25: a paid plan that is active, trialing or past due; a legacy account in its grace; a grandfathered one. */
+/**
+ * Reading R25: a paid plan that is active, trialing or past due; a legacy account in its grace period; a grandfathered
+ * one.
+ */
 export function hasApiAccess(row: PlanRow, settings: PlanSettings, now: number): boolean {
   if (row.grandfathered) return true
   if (row.legacyUntil !== null && now < row.legacyUntil + legacyGraceMs) return true
@@ -37,4 +41,14 @@ export function hasBrokerageAccess(row: PlanRow, settings: PlanSettings): boolea
   if (plan !== 'professional') return false
   if (status === 'trialing') return settings.brokerageDuringTrial
   return status === 'active' || status === 'past_due'
+}
+
+/** Which of these scopes a person with this plan may give to an agent: brokerage needs the plan for it (reading R26). */
+export function grantableScopes(
+  scopes: readonly Scope[],
+  row: PlanRow,
+  settings: PlanSettings,
+): readonly Scope[] {
+  const mayReadBrokerage = hasBrokerageAccess(row, settings)
+  return scopes.filter((scope) => scope !== 'brokerage:read' || mayReadBrokerage)
 }

@@ -1,6 +1,6 @@
 /**
- * The one catalogue of errors (specification, "Errors"): name → status, public code or none, message. An ApiError takes
- * a name from it; public text and private cause never mix.
+ * The one catalogue of errors (contract, Errors): name → status, public code or none, message. An ApiError takes a
+ * name from it; public text and private cause never mix.
  */
 import type { ErrorEnvelope } from './resources.ts'
 
@@ -8,7 +8,7 @@ interface ErrorEntry {
   readonly status: number
   readonly code: string | null
   readonly message: string
-  /** When it happens: for the OpenAPI description. */
+  /** When the error occurs, for the OpenAPI description. */
   readonly when: string
 }
 
@@ -66,6 +66,12 @@ export const errorCatalogue = {
     code: 'invalid_token',
     message: 'The API key or access token is invalid, expired or revoked',
     when: 'The bearer token is not accepted.',
+  },
+  invalid_signature: {
+    status: 401,
+    code: 'invalid_signature',
+    message: 'The signature of the webhook is missing or wrong',
+    when: 'A webhook of a provider is not signed with the configured secret.',
   },
   plan_required: {
     status: 403,
@@ -129,11 +135,29 @@ export const errorCatalogue = {
     message: 'Key not found; list them with `tributary keys list`',
     when: 'There is no such key.',
   },
+  webhook_not_found: {
+    status: 404,
+    code: 'webhook_not_found',
+    message: 'Webhook endpoint not found; list them with `tributary webhooks list`',
+    when: 'There is no such webhook endpoint.',
+  },
+  delivery_not_found: {
+    status: 404,
+    code: 'delivery_not_found',
+    message: 'Delivery not found; list them with `tributary webhooks deliveries`',
+    when: 'There is no such delivery.',
+  },
   method_not_allowed: {
     status: 405,
     code: null,
     message: 'Method not allowed; use POST',
     when: 'The method is not allowed on this path.',
+  },
+  request_timeout: {
+    status: 408,
+    code: null,
+    message: 'The request arrived too slowly',
+    when: 'The body of a webhook of a provider took longer than five seconds.',
   },
   email_taken: {
     status: 409,
@@ -153,6 +177,24 @@ export const errorCatalogue = {
     message: 'At most 20 active keys per user; revoke one first',
     when: 'The user has 20 active keys.',
   },
+  too_many_webhooks: {
+    status: 409,
+    code: 'too_many_webhooks',
+    message: 'At most 20 webhook endpoints per user; remove one first',
+    when: 'The user has 20 webhook endpoints.',
+  },
+  webhook_disabled: {
+    status: 409,
+    code: 'webhook_disabled',
+    message: 'The webhook endpoint is disabled; enable it first',
+    when: 'The endpoint is disabled, so nothing is sent to it.',
+  },
+  payload_shredded: {
+    status: 409,
+    code: 'payload_shredded',
+    message: 'The payload was destroyed when its retention ended (EVENT_RETENTION_HOURS)',
+    when: 'A replay was asked of events whose payloads no longer exist.',
+  },
   body_too_large: {
     status: 413,
     code: 'body_too_large',
@@ -163,7 +205,7 @@ export const errorCatalogue = {
     status: 429,
     code: null,
     message: 'Too many requests',
-    when: 'The rate limit is exceeded; Retry-After tells when to come back.',
+    when: 'The rate limit is exceeded; Retry-After says when to try again.',
   },
   too_many_concurrent: {
     status: 429,
@@ -181,7 +223,7 @@ export const errorCatalogue = {
     status: 500,
     code: null,
     message: 'Internal error; quote the X-Request-Id when you report it',
-    when: 'A mistake of ours.',
+    when: 'A bug in this service.',
   },
   balances_not_available: {
     status: 501,
@@ -199,7 +241,7 @@ export const errorCatalogue = {
     status: 503,
     code: 'upstream_breaker_open',
     message: 'The provider keeps failing for this connection; retry after the cooldown',
-    when: 'Three failures within a minute; Retry-After tells the remaining cooldown.',
+    when: 'Three failures within a minute; Retry-After gives the remaining cooldown.',
   },
   service_unavailable: {
     status: 503,
@@ -213,21 +255,33 @@ export const errorCatalogue = {
     message: 'This provider is not configured on this server',
     when: 'The operator has not set the credentials of the provider.',
   },
+  sync_failed: {
+    status: 503,
+    code: 'sync_failed',
+    message: 'The sync failed',
+    when: 'Operators alone: a sync that they asked for ended without a result; the message says why.',
+  },
+  provider_refuses_us: {
+    status: 503,
+    code: 'provider_refuses_us',
+    message: 'The provider refuses this installation’s own credentials',
+    when: 'Operators alone: the credentials of the installation are wrong at the provider.',
+  },
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorName = keyof typeof errorCatalogue
 
 export interface ErrorOptions {
-  /** Replaces the catalogue's message; must be fit for the public. */
+  /** Replaces the catalogue's message; must be safe to show to callers. */
   readonly message?: string
-  /** One line per problem; an empty list is left out. */
+  /** One line per problem; an empty list is omitted. */
   readonly details?: readonly string[]
   readonly retryAfterSeconds?: number
-  /** For the log alone. */
+  /** For the log only. */
   readonly cause?: unknown
 }
 
-/** An error with a public face: everything but `cause` may be shown. */
+/** An error for callers: everything except `cause` may be shown. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly entry: ErrorName
@@ -247,12 +301,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Makes the error of this name; throw it. */
+/** Makes the error of this name, for the caller to throw. */
 export function apiError(entry: ErrorName, options: ErrorOptions = {}): ApiError {
   return new ApiError(entry, options)
 }
 
-/** The public body: `code` and `details` are left out when unset, never null (specification, "Error envelope"). */
+/** The public body: unset `code` and `details` are omitted, never null (contract, Error envelope). */
 export function toEnvelope(error: ApiError): ErrorEnvelope {
   return {
     error: {

@@ -1,6 +1,6 @@
 /**
- * Examples of the OpenAPI description: made-up people, real shapes. A test checks each one against its schema, and the
- * schemas are those that the running service is checked with.
+ * Examples of the OpenAPI description, with made-up people and realistic shapes. A test checks each one against its
+ * schema; the running service uses the same schemas.
  */
 import { categories } from './categories.ts'
 import {
@@ -150,7 +150,7 @@ const lastPage = (data: Json, limit: number, total: number): Json => ({
   pagination: { total, limit, offset: 0, hasMore: false },
 })
 
-/** The examples of each 200, at least one per operation. */
+/** Examples of the 200 answers, at least one per operation. */
 export const replyExamples: Readonly<Record<OperationName, JsonObject>> = {
   list_connections: {
     connections: example('A bank and a broker', { data: connections }),
@@ -159,7 +159,7 @@ export const replyExamples: Readonly<Record<OperationName, JsonObject>> = {
   list_accounts: { page: example('The only page', lastPage(accounts, 50, 2)) },
   list_balances: {
     balances: example('Every balance is known', { data: [everydayBalance] }),
-    partly: example('The provider could not tell one of them', {
+    partly: example('The provider does not return one of them', {
       data: [everydayBalance, untoldBalance],
     }),
   },
@@ -221,7 +221,7 @@ export function makeErrorExamples(): JsonObject {
   return Object.fromEntries(names.map((name) => [name, envelope(name, texts[name] ?? {})]))
 }
 
-/** The example that an operation has of its own, or null where the one of the components will do. */
+/** The example specific to this operation, or null where the shared one applies. */
 export function errorExample(name: ErrorName, operation: OperationName | null): JsonObject | null {
   const own = operation === null ? undefined : textsOf[operation]?.[name]
   return own === undefined ? null : envelope(name, own)

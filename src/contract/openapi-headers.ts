@@ -1,6 +1,6 @@
 /**
- * Response headers of the OpenAPI description (specification, "Common response headers"; readings R2, R5 to R9).
- * `required` means: on every response that lists the header.
+ * Response headers of the OpenAPI description (contract, Common response headers; readings R2, R5 to R9).
+ * `required` means present on every response that lists the header.
  */
 import type { Json, JsonObject } from './openapi-schemas.ts'
 
@@ -76,7 +76,7 @@ const headers = {
 
 export type HeaderName = keyof typeof headers
 
-/** On every response of every operation. */
+/** Present on every response of every operation. */
 export const everywhere: readonly HeaderName[] = [
   'X-Request-Id',
   'X-Cache',
@@ -85,13 +85,13 @@ export const everywhere: readonly HeaderName[] = [
   'X-RateLimit-Reset',
 ]
 
-/** On answers to calls that use something deprecated. */
+/** Present on answers to calls that use something deprecated. */
 export const deprecation: readonly HeaderName[] = ['Deprecation', 'Sunset', 'Link']
 
 /** Component names have no hyphens: `XCache`, `RetryAfter`. */
 const componentName = (name: HeaderName) => name.replaceAll('-', '')
 
-/** On a 503 it may be missing: nobody knows when a provider will be configured. */
+/** Optional on a 503: it is unknown when an operator will configure a provider. */
 export const retryAfterIfKnown: JsonObject = {
   'Retry-After': { $ref: '#/components/headers/RetryAfterIfKnown' },
 }

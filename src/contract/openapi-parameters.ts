@@ -1,6 +1,6 @@
 /**
- * Query parameters of the OpenAPI description, made from the meta data of each operation's query fields. What is
- * published is the parameter as it stands in the URL, not the value that it is read into.
+ * Query parameters of the OpenAPI description, made from the metadata of each operation's query fields. It
+ * publishes the parameter as written in the URL, not the value that it is parsed into.
  */
 import { z } from 'zod'
 import type { Json, JsonObject } from './openapi-schemas.ts'
@@ -19,7 +19,7 @@ export interface Parameters {
   readonly byOperation: ReadonlyMap<string, readonly JsonObject[]>
 }
 
-/** Parameters that read the same wherever they occur share a component; others are named after their operation. */
+/** Identical parameters share a component; the others are named after their operation. */
 export function makeParameters(): Parameters {
   const all = operations.flatMap((operation) => parametersOf(operation))
   const components: Record<string, Json> = {}
@@ -64,7 +64,7 @@ const ParameterMeta = z.object({
   example: z.json(),
 })
 
-/** @throws Error when a query field lacks its meta data: a parameter nobody can read about is a mistake of ours. */
+/** @throws Error when a query field lacks its metadata, because the published parameter would have no description. */
 function readMeta(place: string, field: z.ZodType): JsonObject {
   const inner = field instanceof z.ZodOptional ? (field.unwrap() as z.ZodType) : field
   const meta = ParameterMeta.safeParse(inner.meta())

@@ -1,6 +1,6 @@
 /**
- * Responses of the OpenAPI description: per operation its 200, and each error that it can answer, grouped by status with
- * one example per error of the catalogue. Answers that read the same for every operation share a component.
+ * Responses of the OpenAPI description: per operation its 200 and each error that it can return, grouped by status,
+ * with one example per error of the catalogue. Responses that are the same for every operation share a component.
  */
 import { type ErrorName, errorCatalogue } from './errors.ts'
 import { errorExample, makeErrorExamples, replyExamples } from './openapi-examples.ts'
@@ -35,7 +35,7 @@ export interface Responses {
   readonly byOperation: ReadonlyMap<string, JsonObject>
 }
 
-/** Makes the responses of every operation and their shared components. */
+/** Makes the responses of every operation and the components that they share. */
 export function makeResponses(): Responses {
   const components: Record<string, Json> = {}
   const byOperation = new Map<string, JsonObject>()
@@ -55,7 +55,7 @@ export function makeResponses(): Responses {
   return { components, examples: Object.fromEntries(examples), byOperation }
 }
 
-/** The plain name where the answer is what any operation would give, else one that names the operation. */
+/** The plain name for the shared response, otherwise a name with the operation in it. */
 function componentName(operation: Operation, status: number, response: JsonObject): string {
   const name = statusNames[status]
   if (name === undefined) throw new Error(`status ${status} has no component name`)
@@ -68,7 +68,7 @@ function componentName(operation: Operation, status: number, response: JsonObjec
 
 function* responsesOf(operation: Operation): Generator<[number, JsonObject]> {
   yield [200, okResponse(operation)]
-  // Any other method on the path is answered `not_found` (specification, "Endpoints").
+  // Any other method on the path gets `not_found` (contract, Errors).
   const names = new Set<ErrorName>([...commonErrors, ...operation.errors, 'not_found'])
   const groups = [...groupByStatus([...names])].sort(([left], [right]) => left - right)
   for (const [status, group] of groups) yield [status, errorResponse(operation, status, group)]
@@ -89,7 +89,7 @@ function okResponse(operation: Operation): JsonObject {
   }
 }
 
-/** `operation` is null for the form that is common to all. */
+/** `operation` is null for the response that all operations share. */
 function errorResponse(
   operation: Operation | null,
   status: number,

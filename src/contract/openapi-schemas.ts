@@ -1,7 +1,7 @@
 /**
- * Component schemas of the OpenAPI description, made from the zod schemas of the contract. OpenAPI 3.1 speaks JSON Schema
- * 2020-12, so nothing is lost; what only zod needs (patterns behind a format, closed objects) is left out: a client must
- * tolerate a field that is added later.
+ * Component schemas of the OpenAPI description, made from the zod schemas of the contract. OpenAPI 3.1 uses JSON
+ * Schema 2020-12, so nothing is lost. Patterns behind a format and closed objects are left out, because a client
+ * must accept fields that are added later.
  */
 import { z } from 'zod'
 import { operations } from './operations.ts'
@@ -12,7 +12,7 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/** Every named schema of the replies and of the error envelope, by component name, in the order of the operations. */
+/** Every named schema of the replies and the error envelope, by component name, in the order of the operations. */
 export function makeSchemas(): JsonObject {
   const schemas: Record<string, Json> = {}
   for (const schema of [...operations.map((operation) => operation.reply), ErrorEnvelope]) {
@@ -24,14 +24,14 @@ export function makeSchemas(): JsonObject {
   return schemas
 }
 
-/** The reference to a reply's component; a reply without an id is a mistake of ours. */
+/** The reference to a reply's component. @throws Error for a schema without an id. */
 export function schemaReference(schema: z.ZodType): JsonObject {
   const id = schema.meta()?.id
   if (id === undefined) throw new Error('a reply schema has no id in its meta data')
   return { $ref: `#/components/schemas/${id}` }
 }
 
-/** Rewrites one JSON Schema, all depths of it, into the form that is published; definitions stand under `home`. */
+/** Rewrites one JSON Schema at every depth into its published form; definitions move to `home`. */
 export function tidySchema(node: Json, home: string): Json {
   if (Array.isArray(node)) return node.map((item) => tidySchema(item, home))
   if (node === null || typeof node !== 'object') return node
@@ -45,7 +45,7 @@ export function tidySchema(node: Json, home: string): Json {
   return mergeNullable(result)
 }
 
-/** A property may be called like a keyword, so that property names are never looked at. */
+/** A property may have the name of a keyword, so property names are never interpreted. */
 function tidyEach(properties: JsonObject, home: string): JsonObject {
   return Object.fromEntries(
     Object.entries(properties).map(([name, value]) => [name, tidySchema(value, home)]),
@@ -59,7 +59,10 @@ function isNoise(key: string, value: Json, schema: JsonObject): boolean {
   return key === 'maximum' && value === Number.MAX_SAFE_INTEGER
 }
 
-/** `anyOf: [{type: T}, {type: null}]` says the same as `type: [T, null]`, which readers and generators like better. */
+/**
+ * `anyOf: [{type: T}, {type: null}]` becomes the equivalent `type: [T, null]`, which is easier for readers and
+ * generators.
+ */
 function mergeNullable(schema: Record<string, Json>): JsonObject {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema

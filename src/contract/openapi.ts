@@ -1,6 +1,7 @@
 /**
- * The OpenAPI 3.1 description of the REST API, derived from the table of operations: nothing about an operation is
- * written twice. It is served at /openapi.json, checked in as docs/openapi.json, and what tests hold answers against.
+ * The OpenAPI 3.1 description of the REST API, derived from the table of operations, so that nothing about an
+ * operation is written twice. It is served at /openapi.json and checked in as docs/openapi.json; tests validate
+ * answers against it.
  */
 import { makeHeaders } from './openapi-headers.ts'
 import { makeParameters } from './openapi-parameters.ts'
@@ -9,13 +10,13 @@ import { type Json, type JsonObject, makeSchemas } from './openapi-schemas.ts'
 import { type Operation, type OperationName, operations } from './operations.ts'
 
 export interface OpenApiOptions {
-  /** Public origin of the REST API, without a slash at its end. */
+  /** Public origin of the REST API, without a trailing slash. */
   readonly baseUrl: string
   /** Version of this software, e.g. `0.1.0`. */
   readonly version: string
 }
 
-/** Makes the whole document; the same options give the same document, key for key. */
+/** Makes the whole document; equal options give an identical document, including the order of keys. */
 export function makeOpenApi(options: OpenApiOptions): JsonObject {
   const parameters = makeParameters()
   const responses = makeResponses()
@@ -54,7 +55,7 @@ const securityScheme: JsonObject = {
   type: 'http',
   scheme: 'bearer',
   description:
-    'An API key of the dashboard, sent as `Authorization: Bearer <API key>`. A key is shown only once, when it is made.',
+    'An API key, sent as `Authorization: Bearer <API key>`. The operator of this server makes it; it is shown only once.',
 }
 
 const tags = [
@@ -89,9 +90,9 @@ provider; none of it is stored.
   asked for, and \`pagination.limit\` then says how far it reached.
 - **Errors** have one envelope: \`{ "error": { "message", "code"?, "details"? } }\`. Branch on \`code\`. A failure never
   looks like an empty list.
-- **Limits.** \`X-RateLimit-*\` tells where you stand; after 429 and 503 wait for \`Retry-After\` seconds.
+- **Limits.** \`X-RateLimit-*\` shows what is left; after 429 and 503 wait for \`Retry-After\` seconds.
 
-The same operations are offered to AI agents as MCP tools.`
+AI agents have the same operations as MCP tools, all but the fixed list of categories.`
 
 function makeInfo(options: OpenApiOptions): JsonObject {
   return {
@@ -104,7 +105,7 @@ function makeInfo(options: OpenApiOptions): JsonObject {
   }
 }
 
-/** `list_accounts` → `listAccounts`: the names that generated clients give their methods, hence stable. */
+/** `list_accounts` → `listAccounts`. Generated clients name their methods after it, so it must not change. */
 function operationId(name: OperationName): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -1,6 +1,6 @@
 /**
- * The one table of operations: every read is one descriptor, from which the REST route, the OpenAPI operation, the
- * agent tool, limits, cache life and documentation derive. Nothing about an operation is written twice.
+ * The one table of operations: each read is one descriptor, and the REST route, the OpenAPI operation, the agent
+ * tool, limits, cache life and documentation derive from it. Nothing about an operation is written twice.
  */
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
@@ -29,15 +29,15 @@ export interface Operation<
   readonly description: string
   readonly query: Query
   readonly reply: Reply
-  /** The rate bucket; heavy ones also have the cap on requests in flight. */
+  /** The rate bucket; `heavy` also limits the requests in flight. */
   readonly bucket: Bucket
   readonly cacheSeconds: number
-  /** `brokerage` needs the Professional plan on top of API access. */
+  /** `brokerage` needs the Professional plan in addition to API access. */
   readonly access: 'api' | 'brokerage'
   readonly scope: 'mcp:read' | 'brokerage:read'
-  /** Beyond those that every operation may answer. */
+  /** In addition to `commonErrors`. */
   readonly errors: readonly ErrorName[]
-  /** Null: REST alone has it. */
+  /** Null: available through REST only. */
   readonly tool: tools.ToolFacts | null
 }
 
@@ -50,7 +50,7 @@ export type OperationName =
   | 'list_trades'
   | 'list_categories'
 
-/** Errors that any operation may answer, before its own rules are asked. */
+/** Errors that any operation may return before its own rules are checked. */
 export const commonErrors: readonly ErrorName[] = [
   'missing_authorization',
   'invalid_token',
@@ -106,7 +106,7 @@ export const listBalances = define({
   path: '/v1/balances',
   title: 'List balances',
   description:
-    'Live balances of banking accounts. An account that the provider could not tell is returned with nulls, never left out.',
+    'Live balances of banking accounts. An account whose balance the provider does not return has nulls; it is never left out.',
   query: z.object({
     accountIds: uuidList('Comma-separated ids of banking accounts, at most 100 distinct ones.'),
   }),
@@ -144,10 +144,13 @@ export const listTransactions = define({
     connectionId: idText('Id of a banking connection.'),
     accountId: idText('Id of one account of the connection; strongly advised.').optional(),
     from: dateText(
-      `${fromRule} Default: 30 days ago. At most 7 years back.`,
+      `${fromRule} Default: the whole day 30 days before today, or before the day of an earlier to. At most 7 years back.`,
       '2026-10-01',
     ).optional(),
-    to: dateText(`${fromRule} Default: now.`, '2026-10-31').optional(),
+    to: dateText(
+      `${fromRule} Default: now; a row that tells only its day then counts once that day has begun where it was written.`,
+      '2026-10-31',
+    ).optional(),
     limit: pageLimit(200, 500),
     offset: pageOffset,
   }),
@@ -174,7 +177,8 @@ export const listHoldings = define({
   name: 'list_holdings',
   path: '/v1/holdings',
   title: 'List holdings',
-  description: 'Positions of brokerage accounts, fetched live.',
+  description:
+    'Positions of brokerage accounts, fetched live. An account without any adds nothing; asked for alone, one that cannot share them is 400 and one in its first sync is 503, each named in the message.',
   query: z.object({
     connectionId: idText('Id of a brokerage connection.'),
     accountId: idText('Id of one account of the connection. Default: all of them.').optional(),

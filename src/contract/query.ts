@@ -1,6 +1,6 @@
 /**
- * How parameters in a query string are read (readings R11, R12, R14): one schema per kind of parameter, from raw text
- * to a typed value. The output side of each schema is what the OpenAPI description shows.
+ * How query parameters are read (readings R11, R12, R14): one schema per kind of parameter, from raw text to a
+ * typed value. The OpenAPI description shows the output side of each schema.
  */
 import { z } from 'zod'
 import { parseUuid } from '#kernel/ids.ts'
@@ -12,7 +12,7 @@ const wholeNumber = (message: string) =>
     .regex(/^\d{1,10}$/, message)
     .transform(Number)
 
-/** Page size: above its bound it is clamped (reading R11), and the page says so in `pagination.limit`. */
+/** Page size: a larger value is clamped (reading R11), and `pagination.limit` reports the clamped value. */
 export function pageLimit(fallback: number, max: number) {
   const message = `must be a whole number from 1 to ${max}`
   return z
@@ -38,7 +38,7 @@ export const pageOffset = wholeNumber('must be a whole number from 0 to 21474836
     example: 0,
   })
 
-/** An id that is looked up as given: one that is no UUID is simply not found (reading R12). */
+/** An id that is looked up as given: text that is not a UUID is not found (reading R12). */
 export const idText = (description: string) =>
   z
     .string()
@@ -51,7 +51,7 @@ export const idText = (description: string) =>
 
 const items = (text: string) => text.split(',').filter((item) => item !== '')
 
-/** Comma-separated ids; empty items are ignored, nothing left is an error (reading R12). */
+/** Comma-separated ids; empty items are ignored, an empty list is an error (reading R12). */
 export const idList = (description: string, maxCharacters: number) =>
   z
     .string()
@@ -64,7 +64,7 @@ export const idList = (description: string, maxCharacters: number) =>
       example: '1b4e28ba-2fa1-41d2-883f-0016d3cca427',
     })
 
-/** One UUID; one that is none is an error that names it (reading R12). */
+/** One UUID; any other text is an error that names it (reading R12). */
 export const uuidItem = z.string().refine((item) => parseUuid(item) !== null, {
   error: (issue) => `not a UUID: ${shown(String(issue.input))}`,
 })
@@ -81,14 +81,14 @@ export const uuidList = (description: string) =>
       example: '1b4e28ba-2fa1-41d2-883f-0016d3cca427',
     })
 
-/** A day or an instant; read by the resource, since a plain day needs the user's zone (reading R14). */
+/** A day or an instant. The resource parses it, because a plain day needs the user's time zone (reading R14). */
 export const dateText = (description: string, example: string) =>
   z
     .string()
     .min(1, 'must not be empty')
     .meta({ description, schema: { type: 'string', minLength: 1 }, example })
 
-/** A caller's value inside our message: short, and without control characters. */
+/** A caller's value for our message: shortened, and without control characters. */
 function shown(text: string): string {
   const clean = text.replace(/[^\x20-\x7e]/g, '?')
   return clean.length > 60 ? `${clean.slice(0, 60)}…` : clean
@@ -99,8 +99,9 @@ export type QueryReading<T> =
   | { readonly ok: false; readonly details: readonly string[] }
 
 /**
- * Reads the parameters that a schema knows out of a parsed query string. Unknown parameters are ignored, a repeated
- * scalar is an error, an empty value is not "absent" (reading R11). All problems are told at once.
+ * Reads the parameters that a schema knows from a parsed query string. Unknown parameters are ignored, a repeated
+ * scalar is an error, and an empty value does not count as absent (reading R11). All problems are reported
+ * together.
  */
 export function readQuery<Schema extends z.ZodObject>(
   schema: Schema,
@@ -116,7 +117,9 @@ export function readQuery<Schema extends z.ZodObject>(
   return readFields(schema, raw, details)
 }
 
-/** Holds named values against a schema; `details` are the problems known already. All of them are told at once. */
+/**
+ * Validates named values against a schema; `details` are problems found before. All problems are reported together.
+ */
 export function readFields<Schema extends z.ZodObject>(
   schema: Schema,
   raw: Readonly<Record<string, unknown>>,
@@ -127,7 +130,7 @@ export function readFields<Schema extends z.ZodObject>(
   for (const issue of result.error?.issues ?? []) {
     const name = String(issue.path[0] ?? 'query')
     const place = issue.path.join('.')
-    // One problem per place: what is of the wrong type is not also too long.
+    // One problem per field: a value of the wrong type is not reported as too long as well.
     if (places.has(place) || details.some((line) => line.startsWith(`${name}: must be given`))) {
       continue
     }

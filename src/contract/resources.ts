@@ -1,13 +1,13 @@
 /**
- * The resources of the public contract (specification, "Resources and their fields"): one schema each, from which the
- * types, the OpenAPI description and the checks in tests come. Money is decimal text, never a number.
+ * The resources of the public contract (contract, Resources): one schema each, the source of the types, the OpenAPI
+ * description and the checks in tests. Money is decimal text, never a number.
  */
 import { z } from 'zod'
 import type { Decimal } from '#kernel/decimal.ts'
 import type { AccountId, ConnectionId } from '#kernel/ids.ts'
 import { categoryKeys } from './categories.ts'
 
-/** The schema checks text; the type is the branded one, which only the kernel's parsers make. */
+/** The schema validates text; the branded type is made only by the kernel's parsers. */
 const branded = <Branded extends string>(schema: z.ZodType<string>) =>
   schema as unknown as z.ZodType<Branded, Branded>
 
@@ -80,7 +80,9 @@ export const Connection = z
     institutionName: text('Display name of the institution.'),
     institutionLogo: z.string().nullable().meta({ description: 'URL of a logo.' }),
     status: ConnectionStatus,
-    lastRefreshedAt: timestamp('Last successful refresh.').nullable(),
+    lastRefreshedAt: timestamp(
+      'Last successful refresh as the provider reports it; where it reports none, our last successful read. Null when nothing is known.',
+    ).nullable(),
     createdAt: timestamp('When the connection was made.'),
   })
   .meta({ id: 'Connection', description: 'A link to one institution through one provider.' })
@@ -119,7 +121,7 @@ export const Balance = z
   })
   .meta({
     id: 'Balance',
-    description: 'Balances of one account; all three null when the provider could not tell them.',
+    description: 'Balances of one account; all three null when the provider does not return them.',
   })
 export type Balance = z.infer<typeof Balance>
 

@@ -1,6 +1,7 @@
 /**
- * The tools as `tools/list` shows them, made from the operation table: JSON Schema 2020-12 without what only zod needs.
- * The list is the same for every caller and in the order of the table (reading R29; MCP 2026-07-28, tools/list).
+ * The tools as `tools/list` returns them, made from the operation table: JSON Schema 2020-12 without what only zod
+ * needs. The list is the same for every caller and in the order of the table (reading R29; MCP 2026-07-28,
+ * tools/list).
  */
 import { z } from 'zod'
 import { type Json, type JsonObject, tidySchema } from './openapi-schemas.ts'
@@ -8,7 +9,7 @@ import { type Operation, operations } from './operations.ts'
 import { ErrorEnvelope } from './resources.ts'
 import type { ToolFacts } from './tools.ts'
 
-/** An operation that agents have too. */
+/** An operation that is also a tool for agents. */
 export type ToolOperation = Operation & { readonly tool: ToolFacts }
 
 export interface ToolDescription {
@@ -24,14 +25,18 @@ export const toolOperations: readonly ToolOperation[] = operations.filter(
   (operation): operation is ToolOperation => operation.tool !== null,
 )
 
-/** Every tool, for any caller: what a call needs is said in its description and judged when it is made. */
+/**
+ * All tools, for any caller: each description says what a call needs, and the call itself is checked when it is
+ * made.
+ */
 export function describeTools(): readonly ToolDescription[] {
   return toolOperations.map((operation) => ({
     name: operation.name,
     title: operation.title,
     description: operation.tool.description,
     inputSchema: toObjectSchema(z.toJSONSchema(operation.tool.input, { io: 'input' })),
-    // Clients of the 1.x line hold error results against it too, so that it admits both (reading R28).
+    // Clients of the 1.x line validate error results against this schema too, so it allows both shapes (reading
+    // R28).
     outputSchema: toObjectSchema(z.toJSONSchema(z.union([operation.reply, ErrorEnvelope]))),
     annotations: {
       title: operation.title,
@@ -43,7 +48,7 @@ export function describeTools(): readonly ToolDescription[] {
   }))
 }
 
-/** Without `$schema`: validators of draft 7 refuse a dialect they do not know, and nothing here needs a newer one. */
+/** Omits `$schema`: draft 7 validators refuse an unknown dialect, and nothing here needs a newer one. */
 function toObjectSchema(schema: unknown): JsonObject & { readonly type: 'object' } {
   const tidied = tidySchema(schema as Json, '#/$defs/')
   return { ...(tidied as JsonObject), type: 'object' }

@@ -1,15 +1,15 @@
 /**
- * Whether somebody else's clock agrees with ours. Signatures, tokens and dates depend on it; a clock that is off is
- * otherwise found out from its strange consequences.
+ * Whether the clock of another system agrees with ours. Signatures, tokens and dates depend on it, and a wrong clock is
+ * otherwise hard to recognise from its effects.
  */
 import { type Finding, ok, warning } from './finding.ts'
 
 const toleranceMs = 30_000
-/** A `Date` header is cut to the second. */
+/** A `Date` header has whole seconds. */
 const grainMs = 1000
 
 /**
- * Compares the time that an answer told with the span in which it was asked for; nothing when it told none.
+ * Compares the time in an answer with the interval between request and answer; no finding when the answer has no time.
  * @param span in milliseconds since the epoch, by our clock.
  */
 export function compareClocks(
@@ -22,7 +22,7 @@ export function compareClocks(
   const ahead = Math.max(0, theirTimeMs - span.answered)
   const behind = Math.max(0, span.asked - grainMs - theirTimeMs)
   if (ahead <= toleranceMs && behind <= toleranceMs) {
-    return [ok(name, `ours and that of ${whose} agree`)]
+    return [ok(name, `our clock and that of ${whose} agree`)]
   }
   const difference = ahead > 0 ? `${toSeconds(ahead)} s ahead of` : `${toSeconds(behind)} s behind`
   return [

@@ -1,12 +1,13 @@
 /**
- * Connections that their person or the provider must do something about: which, whose, and what. When a consent will
- * expire is known to the provider alone; it is told here once it has.
+ * Connections that need an action by their person or by the provider: which, whose, and what to do. Only the provider
+ * knows when a consent will expire; it is reported here after it has.
  */
 import { unreachable } from '#kernel/unreachable.ts'
-import type { Store, TroubledConnection } from '#store/port.ts'
+import type { TroubledConnection } from '#store/ports/inspector.ts'
+import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, ok, warning } from './finding.ts'
 
-/** Named one by one; more are only counted. */
+/** Listed individually; further ones are only counted. */
 const maxNamed = 50
 
 export function checkConnections({ inspector }: Pick<Store, 'inspector'>): Check {
@@ -22,13 +23,13 @@ export function checkConnections({ inspector }: Pick<Store, 'inspector'>): Check
     return [
       broken === 0
         ? ok('connections', message)
-        : warning('connections', message, 'What each of them needs is told below'),
+        : warning('connections', message, 'The findings below say what each of them needs'),
       deleting === 0
         ? ok('deletions', 'none is pending')
         : warning(
             'deletions',
-            `${deleting} pending: the provider has not let go of the consent`,
-            'They are tried again every five minutes; the log line "connection removal" says why they wait',
+            `${deleting} pending: the consent is not yet deleted at the provider`,
+            'They are retried every five minutes; the log line "connection removal" has the reason',
           ),
       ...troubled.map(describe),
       ...mentionRest(broken + deleting - troubled.length),
@@ -38,7 +39,7 @@ export function checkConnections({ inspector }: Pick<Store, 'inspector'>): Check
 
 function mentionRest(count: number): readonly Finding[] {
   if (count <= 0) return []
-  const action = 'Mend these first, or list a user’s with `tributary connections list U`'
+  const action = 'Resolve these first, or list a user’s with `tributary connections list U`'
   return [warning('connections:more', `${count} more are not active`, action)]
 }
 
@@ -68,7 +69,7 @@ function describe({ id, email, provider, institutionName, status }: TroubledConn
     case 'deleting':
       return warning(
         name,
-        `${whose}: waits to be deleted`,
+        `${whose}: deletion is pending`,
         `\`tributary connections remove ${id}\` tries at once`,
       )
     default:

@@ -1,4 +1,4 @@
-/** What the doctor finds where things are not as they should be, and how long it takes at most. */
+/** What the doctor reports about faulty installations, and how long it takes at most. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { openKv } from '#store/kv/open.ts'
-import { openSetting } from '#tests/adapters/fiskil/setting.ts'
+import { openSetting } from '#tests/adapters/fiskil/harness.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { compareClocks } from './clocks.ts'
 import { type DoctorDeps, type Finding, makeDoctor } from './doctor.ts'
@@ -21,6 +21,7 @@ const installation: DoctorDeps['installation'] = {
   mode: 'live',
   role: 'api',
   given: [],
+  environmentFile: null,
   warnings: [],
   storeDir: '/srv/tributary',
   hasDatabase: false,
@@ -33,7 +34,7 @@ const machine: DoctorDeps['machine'] = {
   loopDelayMs: async () => 1,
 }
 
-/** A healthy embedded installation but for what `over` says. */
+/** A healthy embedded installation, except for the given overrides. */
 async function diagnose(t: TestContext, over: Partial<DoctorDeps> = {}) {
   const place = makeSqlitePlace()
   const store = await place.open()
@@ -96,7 +97,7 @@ test('a disk that is nearly full is a warning, a full one an error, and with Pos
   }
 })
 
-test('the real machine tells the room on a disk that is there, and notices a loop that is held up', async () => {
+test('the real machine measures the free space of a disk and the delay of a blocked event loop', async () => {
   assert.ok((await realMachine.freeBytes(import.meta.dirname)) > 0)
   const watched = realMachine.loopDelayMs(new AbortController().signal)
   await sleep(30)
@@ -122,7 +123,7 @@ test('fast state in memory is fine on the embedded store, and a warning with Pos
   assert.match(found.action ?? '', /REDIS_URL/)
 })
 
-test('a Redis that cannot be reached is an error that says what holds meanwhile', async (t) => {
+test('an unreachable Redis is an error that says what still works', async (t) => {
   const kv = await openKv({
     redisUrl: 'redis://127.0.0.1:1',
     clock,
@@ -138,7 +139,7 @@ test('a Redis that cannot be reached is an error that says what holds meanwhile'
   assert.match(found.message, /per process/)
 })
 
-test('a check that never ends is an error after its time, and the others are told all the same', async (t) => {
+test('a check that never ends is an error after its time limit, and the other findings are still reported', async (t) => {
   const started = performance.now()
   const { diagnosis, failures } = await diagnose(t, {
     timeoutMs: 100,
@@ -152,14 +153,17 @@ test('a check that never ends is an error after its time, and the others are tol
   assert.deepEqual(failures, ['disk'], 'the log knows of it')
 })
 
-test('a provider that never answers is an error with the advice of one that is away', async (t) => {
+test('a provider that never answers gets the same error and advice as one that is unavailable', async (t) => {
   await using side = await openSetting({ timeoutMs: 20_000 })
   side.emulator.addFault({ does: { kind: 'hang' } })
   const adapters = { fiskil: side.adapter }
   const { diagnosis, failures } = await diagnose(t, { timeoutMs: 100, adapters })
   const found = find(diagnosis.checks, 'provider:fiskil')
   assert.deepEqual([found.status, found.message], ['error', 'no answer within 0.1 s'])
-  assert.match(found.action ?? '', /status page, then FISKIL_BASE_URL and this machine’s way out/)
+  assert.match(
+    found.action ?? '',
+    /status page, then FISKIL_BASE_URL and this machine’s outbound connection/,
+  )
   assert.deepEqual(failures, ['provider:fiskil'])
 })
 
@@ -185,16 +189,16 @@ test('two who ask at the same time share one look, and a later one is a new look
   assert.equal(looks, 3)
 })
 
-test('several keys and nothing under the older ones: the finding is fine and says that they may go', async (t) => {
+test('several keys and no row under the older ones: ok, and the advice is to remove those', async (t) => {
   const { diagnosis } = await diagnose(t, {
     installation: { ...installation, encryptionKeyCount: 2 },
   })
   const found = find(diagnosis.checks, 'encryption')
   assert.equal(found.status, 'ok')
-  assert.match(found.action ?? '', /can be taken off/)
+  assert.match(found.action ?? '', /can be removed from ENCRYPTION_KEY/)
 })
 
-test('a clock within thirty seconds agrees, one beyond is a warning that says which way', () => {
+test('a clock that differs by at most thirty seconds is ok, a larger difference is a warning with its direction', () => {
   const asked = clock.now()
   const span = { asked, answered: asked + 500 }
   const compare = (theirs: number | null) => compareClocks('clock:x', 'x', theirs, span)
@@ -214,11 +218,11 @@ test('a clock within thirty seconds agrees, one beyond is a warning that says wh
   )
 })
 
-test('a public address that nobody answers is a warning, one that a stranger answers an error', async (t) => {
+test('a public address without an answer is a warning, one with the answer of another service an error', async (t) => {
   const stranger = createServer((request, response) => {
     if (request.url?.startsWith('/v1'))
       response.writeHead(302, { location: 'https://x.test' }).end()
-    // Longer than anything of ours: it is not read to its end.
+    // Longer than any answer of ours, so the doctor must not read it to the end.
     else response.end('x'.repeat(1_000_000))
   }).listen(0, '127.0.0.1')
   t.after(() => stranger.close())
@@ -227,7 +231,10 @@ test('a public address that nobody answers is a warning, one that a stranger ans
   const { diagnosis } = await diagnose(t, {
     origins: () => ({ base: origin, mcp: origin, auth: nowhere }),
   })
-  assert.match(find(diagnosis.checks, 'url:BASE_URL').message, /answers 302, but not as this/)
+  assert.match(
+    find(diagnosis.checks, 'url:BASE_URL').message,
+    /answers 302, and the answer is not from this service/,
+  )
   assert.equal(find(diagnosis.checks, 'url:MCP_URL').status, 'error')
   const silent = find(diagnosis.checks, 'url:AUTH_URL')
   assert.equal(silent.status, 'warning')

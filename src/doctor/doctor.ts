@@ -1,37 +1,40 @@
 /**
- * The doctor: looks at everything this process stands on, all at once and within ten seconds, and says what is wrong
- * and what to do. It mends nothing and keeps nothing; two who ask at the same time share one look.
+ * The doctor: checks everything that this process depends on, in parallel and within ten seconds, and reports what is
+ * wrong and what to do. It changes nothing and stores nothing; concurrent requests share one examination.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { Kv } from '#store/kv-port.ts'
-import type { Store } from '#store/port.ts'
+import type { Kv } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
 import { checkConfiguration, type Installation } from './configuration.ts'
 import { checkConnections } from './connections.ts'
-import { checkFastState, mendFastState } from './fast-state.ts'
+import { checkEndpoints, checkEventKeys, checkLedgers } from './events.ts'
+import { checkFastState, fastStateRemedy } from './fast-state.ts'
 import { type Check, type Diagnosis, type Finding, fault, worstOf } from './finding.ts'
-import { checkDisk, checkEventLoop, freeTheLoop, type Machine } from './machine.ts'
-import { askFromOutside, checkOrigins, type PublicOrigins } from './origins.ts'
-import { checkProvider, mendWayTo } from './providers.ts'
-import { checkEncryption, checkStore, mendStore } from './storage.ts'
+import { checkDisk, checkEventLoop, eventLoopRemedy, type Machine } from './machine.ts'
+import { checkOrigins, originsRemedy, type PublicOrigins } from './origins.ts'
+import { checkProviderWebhooks } from './provider-webhooks.ts'
+import { checkProvider, remedyForProvider } from './providers.ts'
+import { checkEncryption, checkStore, remedyForStore } from './storage.ts'
+import { checkDeliveries, checkLeases, checkSyncs } from './work.ts'
 
 export type { Installation } from './configuration.ts'
 export type { Diagnosis, Finding } from './finding.ts'
 export { type Machine, realMachine } from './machine.ts'
 
 export interface DoctorDeps {
-  readonly store: Pick<Store, 'inspector'>
-  readonly kv: Pick<Kv, 'ping' | 'isShared'>
+  readonly store: Pick<Store, 'inspector' | 'syncs' | 'endpoints' | 'deliveries'>
+  readonly kv: Pick<Kv, 'ping' | 'connections'>
   readonly adapters: Adapters
   readonly clock: Clock
   readonly installation: Installation
   readonly machine: Machine
-  /** Those that hold at the moment. */
+  /** The origins that currently apply. */
   readonly origins: () => PublicOrigins
-  /** A check that broke for a reason of ours, or took too long: for the log. */
+  /** A check that failed because of a mistake of ours, or timed out: for the log. */
   readonly onFailure: (check: string, error: unknown) => void
-  /** Of each check; eight seconds when absent, so that the whole stays below ten. */
+  /** Limit per check; 8000 when absent, so that the whole stays below ten seconds. */
   readonly timeoutMs?: number
 }
 
@@ -39,7 +42,6 @@ export type Examine = () => Promise<Diagnosis>
 
 const defaultTimeoutMs = 8000
 
-/** Makes the doctor's one act. */
 export function makeDoctor(deps: DoctorDeps): Examine {
   const checks = listChecks(deps)
   let running: Promise<Diagnosis> | null = null
@@ -58,39 +60,46 @@ export function makeDoctor(deps: DoctorDeps): Examine {
   }
 }
 
-/** A check, its name among the findings, and what to do when it does not come to an end. */
+/** A check, its name among the findings, and the advice when it times out. */
 interface Look {
   readonly name: string
   readonly check: Check
   readonly whenLate: string
 }
 
-/** In the order of the answer. */
+/** In the order of the report. */
 function listChecks(deps: DoctorDeps): readonly Look[] {
   const { installation, machine } = deps
   const look = (name: string, check: Check, whenLate: string): Look => ({ name, check, whenLate })
-  const storeAction = mendStore(installation)
+  const storeAction = remedyForStore(installation)
   const providers = Object.values(deps.adapters).map((adapter) =>
     look(
       `provider:${adapter.provider}`,
       checkProvider(adapter, deps.clock),
-      mendWayTo(adapter.provider),
+      remedyForProvider(adapter.provider),
     ),
   )
   return [
-    look('configuration', async () => checkConfiguration(installation), freeTheLoop),
+    look('configuration', async () => checkConfiguration(installation), eventLoopRemedy),
     look('store', checkStore(deps), storeAction),
     look('encryption', checkEncryption(deps), storeAction),
-    look('fast-state', checkFastState(deps), mendFastState),
+    look('fast-state', checkFastState(deps), fastStateRemedy),
     ...providers,
     look('connections', checkConnections(deps.store), storeAction),
+    look('syncs', checkSyncs(deps), storeAction),
+    look('deliveries', checkDeliveries(deps), storeAction),
+    look('leases', checkLeases(deps), storeAction),
+    look('endpoints', checkEndpoints(deps.store), storeAction),
+    look('ledgers', checkLedgers(deps.store), storeAction),
+    look('event-keys', checkEventKeys(deps.store), storeAction),
+    look('webhooks', checkProviderWebhooks(deps), storeAction),
     look(
       'disk',
       checkDisk(machine, installation),
       `See that the file system of ${installation.storeDir} answers: one on the network that is away hangs like this`,
     ),
-    look('event-loop', checkEventLoop(machine), freeTheLoop),
-    look('urls', checkOrigins(deps.origins), askFromOutside),
+    look('event-loop', checkEventLoop(machine), eventLoopRemedy),
+    look('urls', checkOrigins(deps.origins), originsRemedy),
   ]
 }
 
@@ -98,16 +107,16 @@ async function run(deps: DoctorDeps, look: Look): Promise<readonly Finding[]> {
   const { name, check, whenLate } = look
   const { timeoutMs = defaultTimeoutMs, onFailure } = deps
   const late = Promise.withResolvers<never>()
-  const patience = new AbortController()
+  const deadline = new AbortController()
   const timer = setTimeout(() => {
     const reason = new DOMException('the check took too long', 'TimeoutError')
-    patience.abort(reason)
+    deadline.abort(reason)
     late.reject(reason)
   }, timeoutMs)
   try {
-    return await Promise.race([check(patience.signal), late.promise])
+    return await Promise.race([check(deadline.signal), late.promise])
   } catch (error) {
-    if (patience.signal.aborted) {
+    if (deadline.signal.aborted) {
       onFailure(name, error)
       return [fault(name, `no answer within ${timeoutMs / 1000} s`, whenLate)]
     }

@@ -1,32 +1,30 @@
-/** Fast state: whether limits, breakers and the cache are shared between processes, or each has its own. */
-import type { Kv } from '#store/kv-port.ts'
+/** Whether limits, breakers and the cache are shared between processes, or each process has its own. */
+import type { Kv, KvConnection } from '#store/ports/kv.ts'
 import type { Installation } from './configuration.ts'
-import { type Check, fault, ok, warning } from './finding.ts'
+import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
 interface Parts {
-  readonly kv: Pick<Kv, 'ping' | 'isShared'>
+  readonly kv: Pick<Kv, 'ping' | 'connections'>
   readonly installation: Installation
 }
 
-/** What to do when it is away. */
-export const mendFastState =
-  'See that the server of REDIS_URL runs, takes writes and has memory left; it is used again by itself'
+/** The advice when it is unavailable. */
+export const fastStateRemedy =
+  'Check that the server of REDIS_URL runs, accepts writes and has free memory; this process reconnects by itself'
+
+const whileUnavailable = {
+  limits: 'limits and breakers are kept per process',
+  cache: 'nothing is cached',
+} as const
 
 export function checkFastState({ kv, installation }: Parts): Check {
   return async () => {
     const { hasRedis, hasDatabase } = installation
     if (hasRedis) {
       await kv.ping()
-      if (kv.isShared()) return [ok('fast-state', 'Valkey or Redis answers and takes writes')]
-      return [
-        fault(
-          'fast-state',
-          'Valkey or Redis is away: limits and breakers are kept per process, nothing is cached',
-          mendFastState,
-        ),
-      ]
+      return [examineServers(kv.connections())]
     }
-    if (!hasDatabase) return [ok('fast-state', 'in memory, as befits one process')]
+    if (!hasDatabase) return [ok('fast-state', 'in memory, which is enough for one process')]
     return [
       warning(
         'fast-state',
@@ -35,4 +33,24 @@ export function checkFastState({ kv, installation }: Parts): Check {
       ),
     ]
   }
+}
+
+function examineServers(connections: readonly KvConnection[]): Finding {
+  const unavailable = connections.filter(({ isUp }) => !isUp)
+  const variables = [...new Set(unavailable.map(({ variable }) => variable))].join(' and ')
+  if (unavailable.length > 0) {
+    const lost = unavailable.map(({ name }) => whileUnavailable[name]).join(', ')
+    return fault(
+      'fast-state',
+      `Valkey or Redis is unavailable (${unavailable[0]?.trouble}): ${lost}`,
+      `Check that the server of ${variables} runs, accepts writes, has free memory and permits its user the commands needed; this process reconnects by itself`,
+    )
+  }
+  const evicts = connections.find(({ name }) => name === 'limits')?.evicts ?? null
+  if (evicts === null) return ok('fast-state', 'Valkey or Redis answers and accepts writes')
+  return warning(
+    'fast-state',
+    `the server of REDIS_URL drops keys by ${evicts} when its memory is full: used-up limits may start again too early`,
+    'Set its maxmemory-policy to noeviction, and use a separate server for cached answers with REDIS_CACHE_URL',
+  )
 }

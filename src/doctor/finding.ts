@@ -1,26 +1,26 @@
 /**
- * What the doctor says: one finding per thing it looked at, with what to do about it. The words are for an operator;
- * they name people by address and never hold a secret or money data.
+ * The doctor's findings: one per thing that was checked, with advice. The text is for an operator; it names people by
+ * e-mail address and never contains a secret or money data.
  */
 
 export type Verdict = 'ok' | 'warning' | 'error'
 
 export interface Finding {
-  /** What was looked at, e.g. `store`, `provider:fiskil`, `connection:<id>`; unique within a diagnosis. */
+  /** What was checked, e.g. `store`, `provider:fiskil`, `connection:<id>`; unique within a diagnosis. */
   readonly name: string
   readonly status: Verdict
   readonly message: string
-  /** Null where nothing is to be done. */
+  /** Null when nothing needs to be done. */
   readonly action: string | null
 }
 
 export interface Diagnosis {
-  /** The worst of the checks. */
+  /** The worst verdict of the findings. */
   readonly status: Verdict
   readonly checks: readonly Finding[]
 }
 
-/** One look; ends when `signal` is aborted at the latest. Whatever it throws becomes an `error` under its name. */
+/** One check; must end when `signal` is aborted. An exception becomes an `error` finding under the check's name. */
 export type Check = (signal: AbortSignal) => Promise<readonly Finding[]>
 
 export function ok(name: string, message: string, action: string | null = null): Finding {
@@ -37,7 +37,7 @@ export function fault(name: string, message: string, action: string): Finding {
 
 const order: readonly Verdict[] = ['ok', 'warning', 'error']
 
-/** `ok` when there is nothing. */
+/** `ok` when the list is empty. */
 export function worstOf(findings: readonly Finding[]): Verdict {
   return order.findLast((verdict) => findings.some(({ status }) => status === verdict)) ?? 'ok'
 }

@@ -1,6 +1,7 @@
 /**
- * The public addresses, asked from here as anybody would: whether they lead to this service. Many networks do not let
- * a machine reach its own public address, so silence is a warning; a stranger's answer is an error.
+ * Requests the public addresses from here, like a client elsewhere, to see whether they lead to this service. Many networks
+ * do not let a machine reach its own public address, so no answer is a warning; an answer of another service is an
+ * error.
  */
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
@@ -10,19 +11,19 @@ export interface PublicOrigins {
   readonly auth: string
 }
 
-/** A path below an origin, and what only this service says there. */
+/** A path below an origin, and a value that only this service answers there. */
 interface Question {
   readonly variable: 'BASE_URL' | 'MCP_URL' | 'AUTH_URL'
   readonly url: string
   isOurs(status: number, body: Readonly<Record<string, unknown>>): boolean
 }
 
-const patienceMs = 5000
+const deadlineMs = 5000
 const maxBytes = 65_536
 
-/** What to do when an address cannot be asked from here. */
-export const askFromOutside =
-  'Try it from outside: if it works there, this machine only cannot reach itself; else see DNS, proxy and certificate'
+/** The advice when an address cannot be reached from here. */
+export const originsRemedy =
+  'Try it from outside: if it works there, only this machine cannot reach its own public address; else check DNS, proxy and certificate'
 
 export function checkOrigins(origins: () => PublicOrigins): Check {
   return (signal) => Promise.all(toQuestions(origins()).map((one) => ask(one, signal)))
@@ -32,7 +33,7 @@ function toQuestions({ base, mcp, auth }: PublicOrigins): readonly Question[] {
   return [
     {
       variable: 'BASE_URL',
-      // Readings R3, R6: unknown paths answer the envelope without a key and are charged to nobody.
+      // Unknown paths answer the error envelope without a key and count against nobody's limit (readings R3, R6).
       url: `${base}/v1/doctor`,
       isOurs: (status, { error }) =>
         status === 404 && isRecord(error) && error.code === 'not_found',
@@ -52,22 +53,23 @@ function toQuestions({ base, mcp, auth }: PublicOrigins): readonly Question[] {
 
 async function ask({ variable, url, isOurs }: Question, signal: AbortSignal): Promise<Finding> {
   const name = `url:${variable}`
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: patience })
+    const response = await fetch(url, { redirect: 'manual', signal: deadline })
     const body = await readRecord(response)
-    if (isOurs(response.status, body)) return ok(name, `${new URL(url).origin} leads here`)
+    if (isOurs(response.status, body))
+      return ok(name, `${new URL(url).origin} leads to this service`)
     return fault(
       name,
-      `${url} answers ${response.status}, but not as this service does`,
-      `See that ${variable} is the origin that clients use, and that the proxy passes every path on unchanged`,
+      `${url} answers ${response.status}, and the answer is not from this service`,
+      `Check that ${variable} is the origin that clients use, and that the proxy forwards every path unchanged`,
     )
   } catch (error) {
-    return warning(name, `${url} cannot be reached from here (${reasonOf(error)})`, askFromOutside)
+    return warning(name, `${url} cannot be reached from here (${reasonOf(error)})`, originsRemedy)
   }
 }
 
-/** Empty for whatever is no JSON object, or too long to be ours. */
+/** Empty when the body is not a JSON object, or too long to be ours. */
 async function readRecord(response: Response): Promise<Readonly<Record<string, unknown>>> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -80,7 +82,7 @@ async function readRecord(response: Response): Promise<Readonly<Record<string, u
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
     return isRecord(value) ? value : {}
   } catch {
-    // Somebody else's page: that it is not ours is all there is to know.
+    // The answer of another service: its content does not matter.
     return {}
   }
 }
@@ -89,10 +91,10 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The code of the network or of the certificate; the message of `fetch` itself says nothing. */
+/** The code of the network or certificate error; the message of `fetch` itself does not name the cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
-  if (error.name === 'TimeoutError') return `no answer within ${patienceMs / 1000} s`
+  if (error.name === 'TimeoutError') return `no answer within ${deadlineMs / 1000} s`
   const { cause } = error
   if (!(cause instanceof Error)) return error.message
   return 'code' in cause ? String(cause.code) : cause.message

@@ -1,10 +1,11 @@
 /**
- * The durable store: whether it answers and takes a write, whether its schema is this code's, whether its server's
- * clock agrees with ours, and how far a rotation of the encryption key has come.
+ * The durable store: whether it answers and accepts a write, whether its schema matches this code, whether its server's
+ * clock agrees with ours, and how far a rotation of the encryption key has progressed.
  */
 import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { Store, StoreCondition } from '#store/port.ts'
+import type { StoreCondition } from '#store/ports/inspector.ts'
+import type { Store } from '#store/ports/store.ts'
 import { compareClocks } from './clocks.ts'
 import type { Installation } from './configuration.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
@@ -27,7 +28,7 @@ export function checkStore({ store, clock, installation }: Parts): Check {
       ]
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error
-      return [fault('store', error.message, mendStore(installation))]
+      return [fault('store', error.message, error.remedy ?? remedyForStore(installation))]
     }
   }
 }
@@ -36,7 +37,7 @@ function describe(condition: StoreCondition, { storeDir }: Installation): Findin
   const { engine, version, migrations, unknownMigrations } = condition
   const name = engine === 'sqlite' ? `SQLite ${version} in ${storeDir}` : `PostgreSQL ${version}`
   const newest = migrations.at(-1) ?? 'none'
-  const message = `${name} takes writes; ${migrations.length} migrations, the last is ${newest}`
+  const message = `${name} accepts writes; ${migrations.length} migrations, the last is ${newest}`
   if (unknownMigrations === 0) return ok('store', message)
   return warning(
     'store',
@@ -45,14 +46,14 @@ function describe(condition: StoreCondition, { storeDir }: Installation): Findin
   )
 }
 
-/** What to do when the store is away. */
-export function mendStore({ hasDatabase, storeDir }: Installation): string {
+/** The advice when the store is unavailable. */
+export function remedyForStore({ hasDatabase, storeDir }: Installation): string {
   return hasDatabase
-    ? 'See that the server of DATABASE_URL runs, is no read-only standby, and has disk space and connections left'
-    : `See that ${storeDir} is mounted, writable and not full`
+    ? 'Check that the server of DATABASE_URL runs, is not a read-only standby, and has free disk space and connections'
+    : `Check that ${storeDir} is mounted, writable and not full`
 }
 
-/** Counting further tells nothing more. */
+/** An exact count above this adds no information. */
 const enough = 1000
 
 export function checkEncryption({ store, installation }: Omit<Parts, 'clock'>): Check {
@@ -65,14 +66,14 @@ export function checkEncryption({ store, installation }: Omit<Parts, 'clock'>): 
         warning(
           'encryption',
           `${count} sealed rows need an older key`,
-          'Keep every key in ENCRYPTION_KEY: the work goes on in the background; look at the log if the number stays',
+          'Keep every key in ENCRYPTION_KEY: rows are re-encrypted in the background; check the log if the number does not fall',
         ),
       ]
     }
-    const rest = 'every sealed row is under the first key'
+    const rest = 'every sealed row is encrypted with the first key'
     if (keys === 1) return [ok('encryption', rest)]
     const action =
-      'Once every process has the new key first, the older ones can be taken off ENCRYPTION_KEY'
+      'Once every process has the new key first, the older ones can be removed from ENCRYPTION_KEY'
     return [ok('encryption', `${rest} of ${keys}`, action)]
   }
 }

@@ -1,10 +1,12 @@
 /**
- * What is known of a client before it is identified: its address behind trusted proxies, the name of its request, and
- * whether it is still there.
+ * What is known of a client before it is identified: its address behind trusted proxies, the request's id, and whether
+ * it is still connected.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Applicant } from '#gate/admit.ts'
 import { tokenPrefix } from '#gate/bearer.ts'
-import { toVisitor, type Visitor } from '#gate/throttle.ts'
+import { toCredential } from '#gate/credential.ts'
+import { toVisitor } from '#gate/throttle.ts'
 import { makeRequestIds } from './request-id.ts'
 
 /** True for the address of a proxy whose `X-Forwarded-For` counts (`TRUST_PROXY`). */
@@ -12,7 +14,9 @@ export type IsTrustedProxy = (address: string) => boolean
 
 const maxForwarded = 32
 
-/** The nearest address that is no trusted proxy, read from the right; the peer's own where none is trusted. */
+/**
+ * The nearest address that is not a trusted proxy, read from the right; the peer's own when it is not trusted itself.
+ */
 export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProxy): string {
   const peer = plainAddress(request.socket.remoteAddress ?? 'unknown')
   if (!isTrusted(peer)) return peer
@@ -26,7 +30,10 @@ export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProx
   return peer
 }
 
-/** Without the port that some proxies add, and IPv4 without its IPv6 clothes, so that one address has one bucket. */
+/**
+ * Removes the port that some proxies add and the prefix of IPv4-mapped IPv6 addresses, so that one address has one
+ * bucket.
+ */
 function plainAddress(text: string): string {
   const address =
     text
@@ -39,8 +46,8 @@ function plainAddress(text: string): string {
 const withPort = /^(?:\[([^\]]*)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/
 
 /**
- * The Authorization header, undefined when there is none. Given twice it is joined, and so no bearer token any more
- * (reading R5): Node's own `headers` would show the first and hide the second.
+ * The Authorization header, undefined when there is none. Two headers are joined, which makes them an invalid bearer
+ * token (reading R5): Node's own `headers` would return the first and hide the second.
  */
 export function authorizationOf(request: IncomingMessage): string | undefined {
   const only = request.headers.authorization
@@ -57,32 +64,32 @@ export function authorizationOf(request: IncomingMessage): string | undefined {
   return joined
 }
 
-/** Whether a header has this name, given in lower case. Most are ruled out by their length: it is asked of every header. */
+/**
+ * Whether a header has this name, given in lower case. The length is compared first, because this runs for every
+ * header.
+ */
 export function isNamed(name: string, lower: string): boolean {
   return name.length === lower.length && (name === lower || name.toLowerCase() === lower)
 }
 
-/** What the requests of one connection have in common. */
-export interface Client {
-  readonly authorization: string | undefined
-  readonly visitor: Visitor
-}
-
 /**
- * Who stands behind a request; worked out once per connection, and anew when a header that it hangs on changes. What is
- * remembered goes with the connection.
+ * The client of a request: computed once per connection, and again when a header changes that it depends on. The result
+ * is dropped with the connection.
  */
-export function makeClients(isTrusted: IsTrustedProxy): (request: IncomingMessage) => Client {
-  type Known = Client & { readonly forwarded: string }
+export function makeClients(isTrusted: IsTrustedProxy): (request: IncomingMessage) => Applicant {
+  interface Known extends Applicant {
+    readonly authorization: string | undefined
+    readonly forwarded: string
+  }
   const connections = new WeakMap<object, Known>()
   return (request) => {
     const authorization = authorizationOf(request)
     const forwarded = String(request.headers['x-forwarded-for'] ?? '')
     const known = connections.get(request.socket)
     if (known?.authorization === authorization && known?.forwarded === forwarded) return known
-    const address = clientAddress(request, isTrusted)
-    const visitor = toVisitor(address, tokenPrefix(authorization))
-    const client: Known = { authorization, forwarded, visitor }
+    const visitor = toVisitor(clientAddress(request, isTrusted), tokenPrefix(authorization))
+    const credential = toCredential(authorization)
+    const client: Known = { authorization, forwarded, credential, visitor }
     connections.set(request.socket, client)
     return client
   }
@@ -91,24 +98,32 @@ export function makeClients(isTrusted: IsTrustedProxy): (request: IncomingMessag
 const nextId = makeRequestIds()
 const sane = /^[A-Za-z0-9._~:@+/=-]{1,128}$/
 
-/** The caller's own `X-Request-Id` if it is sane, else a new one. */
+/** The caller's own `X-Request-Id` if its format is acceptable, else a new one. */
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && sane.test(given) ? given : nextId()
 }
 
-/** Why a signal of `departure` was aborted: the client closed the connection before its answer was written. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone'
+/** The reason of an aborted `disconnectSignal` signal: the client closed the connection before its answer was written. */
+export class ClientDisconnected extends Error {
+  override readonly name = 'ClientDisconnected'
 }
 
-/** Aborted when the client goes away before its answer is complete (reading R22). Made only where somebody waits. */
-export function departure(response: ServerResponse): AbortSignal {
+/**
+ * Aborted when the client disconnects before its answer is complete (reading R22). Create it only where something
+ * waits.
+ */
+export function disconnectSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
   const leave = () => {
-    if (!response.writableFinished) gone.abort(new ClientGone('the client went away'))
+    if (!response.writableFinished) gone.abort(new ClientDisconnected('the client went away'))
   }
   if (response.destroyed || response.closed) leave()
   else response.once('close', leave)
   return gone.signal
+}
+
+/** Whether the client disconnected during its own body, or sent an invalid one: no answer is possible. */
+export function hasDisconnected(request: IncomingMessage): boolean {
+  return request.destroyed && !request.complete
 }

@@ -1,12 +1,12 @@
 /**
- * What the public doors have in common when they say no, and how full a window is. They translate what was thrown into
- * an error with a public face; what is refused is decided in the gate and behind it.
+ * How all public doors refuse, and how they show the state of a limit. They convert a thrown error to a public one; the
+ * gate and the rooms behind it decide what is refused.
  */
 import { ApiError, apiError } from '#contract/errors.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { WindowState } from '#store/kv-port.ts'
+import type { WindowState } from '#store/ports/kv.ts'
 
-/** The public face of whatever was thrown; a mistake of ours says nothing inside. */
+/** The public error for anything thrown; an internal error reveals no details. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (thrown instanceof StoreUnavailableError) {
@@ -22,10 +22,10 @@ export function rateLimited(window: WindowState): ApiError {
   })
 }
 
-/** What the headers say where a limit is switched off. */
+/** The header value where a limit is switched off. */
 const unlimited = String(2 ** 31 - 1)
 
-/** The texts of the `X-RateLimit-*` headers that describe this window (reading R6). */
+/** The texts of the `X-RateLimit-*` headers for this window (reading R6). */
 export interface RateTexts {
   readonly limit: string
   readonly remaining: string

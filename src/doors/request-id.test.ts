@@ -1,4 +1,4 @@
-/** Proves that ids of requests differ within a process and between processes, and are fit for a header. */
+/** Proves that request ids are unique within a process and between processes, and valid in a header. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeRequestIds } from './request-id.ts'

@@ -1,15 +1,18 @@
 /**
- * Names for requests: they find a line in the log, they guard nothing. One name costs a hundredth of a random UUID,
- * which was three per cent of a cached answer.
+ * Request ids: they identify a line in the log and have no security purpose. One id costs a hundredth of a random UUID,
+ * which took three per cent of a cached answer's time.
  */
 import { randomUUID } from 'node:crypto'
 
 const bytes = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
-/** Odd, so that every count has a place of its own among the 16 bits; scattered, so that no id tells the traffic. */
+/**
+ * Odd, so that 65,536 consecutive counts give 65,536 different values; large, so that consecutive ids do not show the
+ * request rate.
+ */
 const scatter = 0x9e37
 const perStem = 2 ** 16
 
-/** Makes ids in the form of a UUID: 106 random bits, drawn anew after 65,536 ids, behind a number. */
+/** Makes ids in UUID format: a 16-bit counter and 106 random bits, which are renewed after 65,536 ids. */
 export function makeRequestIds(): () => string {
   let stem = ''
   let count = perStem

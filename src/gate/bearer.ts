@@ -1,6 +1,6 @@
 /**
  * Reads the Authorization header (reading R5; RFC 9110 §11.6.2, RFC 6750 §2.1): exactly one bearer token. It refuses
- * other schemes, empty tokens and two tokens; it never looks anything up.
+ * other schemes, empty tokens and two tokens; it does no lookup.
  */
 
 export type BearerReading =
@@ -10,7 +10,7 @@ export type BearerReading =
 
 const pattern = /^bearer +([A-Za-z0-9._~+/=-]{1,2048}) *$/i
 
-/** The token of an Authorization header; `undefined` is a request without one. */
+/** The token of an Authorization header; `undefined` means a request without one. */
 export function readBearer(header: string | undefined): BearerReading {
   if (header === undefined) return { kind: 'missing' }
   const token = pattern.exec(header)?.[1]
@@ -18,11 +18,11 @@ export function readBearer(header: string | undefined): BearerReading {
 }
 
 /**
- * The part of a header that the pre-auth bucket is named after: the first 16 characters of the supplied token
- * (specification, Limits), whatever its form.
+ * The part of a header that names the pre-auth bucket: the first 16 characters of the supplied token (contract,
+ * Limits), whatever its form.
  */
 export function tokenPrefix(header: string | undefined): string {
-  // The usual spelling, without the cost of a pattern.
+  // Fast path for the usual spelling, without a regular expression.
   if (header?.startsWith('Bearer ') && header[7] !== ' ') return header.slice(7, 23)
   return (header ?? '').replace(/^bearer +/i, '').slice(0, 16)
 }

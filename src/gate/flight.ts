@@ -1,7 +1,7 @@
 /**
- * Identical requests in flight share one computation (reading R22). A caller that leaves stops waiting; when the last
- * one has left, the computation is aborted and the provider's call with it. A computation that outlasts the time of one
- * request ends with a TimeoutError (reading R20c).
+ * Identical requests in flight share one computation (reading R22). A caller that disconnects stops waiting; when the
+ * last one has disconnected, the computation and its provider call are aborted. A computation that exceeds the time
+ * limit of one request ends with a TimeoutError (reading R20c).
  */
 
 interface Flight<T> {
@@ -11,7 +11,9 @@ interface Flight<T> {
 }
 
 export interface Flights<T> {
-  /** Joins the computation under this key, or starts it. Rejects with the signal's reason when the caller leaves. */
+  /**
+   * Joins the computation under this key, or starts it. Rejects with the signal's reason when the caller disconnects.
+   */
   join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
 
@@ -35,7 +37,7 @@ export function makeFlights<T>(timeoutMs: number): Flights<T> {
       abandon,
       waiting: 0,
     }
-    // Every waiter may have left: then nobody is there to hear of the failure.
+    // All waiters may have left: without this handler a failure would be an unhandled rejection.
     flight.result.catch(() => undefined)
     flights.set(key, flight)
     return flight
@@ -60,7 +62,7 @@ export function makeFlights<T>(timeoutMs: number): Flights<T> {
       signal.removeEventListener('abort', leave)
       flight.waiting -= 1
       if (flight.waiting === 0 && signal.aborted) {
-        // A newcomer must not join what is being aborted.
+        // A new request must not join a computation that is being aborted.
         if (flights.get(key) === flight) flights.delete(key)
         flight.abandon.abort(signal.reason)
       }

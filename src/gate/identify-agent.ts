@@ -1,34 +1,31 @@
 /**
- * From an Authorization header of an agent to its caller: an API key as on REST, else an OAuth access token. Tokens and
- * the plan behind them are looked up on every request, so that a revoked token or a changed plan counts on the next call
- * (reading R27); nothing about a token is remembered here.
+ * Finds the caller from an agent's Authorization header: an API key as on REST, else an OAuth access token. Tokens and
+ * the plan behind them are looked up on every request, so that a revoked token or a changed plan applies to the next
+ * call (reading R27); nothing about a token is cached.
  */
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
 import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { Maybe } from '#store/kv-port.ts'
-import type { Store, UserAccessRow } from '#store/port.ts'
-import { readBearer } from './bearer.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { UserAccessRow } from '#store/ports/users.ts'
+import type { Credential } from './credential.ts'
 import type { Identify } from './identify.ts'
 
 export interface IdentifyAgentOptions {
-  readonly keys: Pick<Identify, 'caller'>
-  /** Null: this process has no authorization server, and API keys alone are accepted. */
+  readonly keys: Pick<Identify, 'recall' | 'find'>
+  /** Null: this process has no authorization server, and only API keys are accepted. */
   readonly tokens: TokenReader | null
   readonly store: Pick<Store, 'users'>
   readonly clock: Clock
 }
 
 /**
- * The caller of a request to `/mcp`; throws `missing_authorization`, or `invalid_token` for whatever is neither a good
- * key nor a good token. `connection` as in `Identify`.
+ * Finds the caller of a request to `/mcp`; throws `invalid_token` for anything that is neither a valid key nor a valid
+ * token.
  */
-export type IdentifyAgent = (
-  authorization: string | undefined,
-  connection: object | null,
-) => Maybe<Caller>
+export type IdentifyAgent = Pick<Identify, 'recall' | 'find'>
 
 export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent {
   const { keys, tokens, store, clock } = options
@@ -41,12 +38,18 @@ export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent 
     return toCaller(facts, access)
   }
 
-  return (authorization, connection) => {
-    const bearer = readBearer(authorization)
-    if (bearer.kind !== 'token' || isMeantAsKey(bearer.token) || tokens === null) {
-      return keys.caller(authorization, connection)
-    }
-    return callerOf(bearer.token, tokens)
+  /** The text of an access token; null for any other credential. */
+  function tokenOf({ bearer }: Credential): string | null {
+    return bearer.kind === 'token' && !isMeantAsKey(bearer.token) ? bearer.token : null
+  }
+
+  return {
+    recall: keys.recall,
+    find(credential) {
+      const token = tokenOf(credential)
+      if (token === null || tokens === null) return keys.find(credential)
+      return callerOf(token, tokens)
+    },
   }
 }
 

@@ -1,19 +1,19 @@
 /**
- * From an Authorization header to its caller. A positive look-up is trusted for at most a second and dropped at once
- * when the user's rows change (reading R27). Nothing negative is remembered. Digests are kept, raw tokens are not, but
- * for one: the header of a busy connection is remembered beside that connection, and goes with it (architecture, the
- * reading river), which saves a digest per request.
+ * Finds the caller of a credential. A positive lookup is trusted for at most a second and dropped at once when the
+ * user's rows change (reading R27). Negative results are not cached. The cache holds digests, not raw tokens. A busy
+ * connection's credential (credential.ts) refers to its entry directly, which saves a map lookup per request.
  */
 import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
-import { hashKey, isKeyShaped } from '#auth/keys.ts'
+import { hasKeyExpired, isKeyShaped } from '#auth/keys.ts'
 import { allScopes } from '#auth/scopes.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { Maybe } from '#store/kv-port.ts'
-import type { CallerRow, Store } from '#store/port.ts'
-import { readBearer } from './bearer.ts'
+import type { CallerRow } from '#store/ports/keys.ts'
+import type { Maybe } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { Credential } from './credential.ts'
 
 const trustMs = 1000
 const touchEveryMs = 60_000
@@ -24,125 +24,159 @@ interface Known {
   readonly keyId: KeyId
   readonly expiresAt: number | null
   readonly checkedAt: number
-  /** When its use is to be written down again. */
+  /** When its use has to be recorded again. */
   touchAt: number
-  /** Its rows changed, or something newer is known. */
+  /** Its rows changed, or a newer entry has replaced it. */
   dropped: boolean
 }
 
 export interface Identify {
+  /** The caller of a key that was found good within the last second; null when it has to be looked up. */
+  recall(credential: Credential): Caller | null
   /**
-   * The caller of a request. `connection` is the object that stands for the client's connection, null where there is
-   * none to remember by. Throws `missing_authorization`, or `invalid_token` for a key that is unknown, revoked, expired
-   * or no key at all.
+   * The caller. Throws `missing_authorization`, or `invalid_token` for a key that is unknown, revoked, expired or
+   * malformed.
    */
-  caller(authorization: string | undefined, connection: object | null): Maybe<Caller>
+  find(credential: Credential): Maybe<Caller>
   close(): void
 }
 
-interface Remembered {
-  readonly header: string
-  readonly digest: string
-  entry: Known
+/** A lookup in progress. */
+interface Looking {
+  /** The value of `changes` when it began. */
+  readonly before: number
+  readonly found: Promise<Known>
 }
 
 export interface IdentifyOptions {
   readonly store: Store
   readonly clock: Clock
-  /** A background write failed: logged and counted, the request goes on. */
+  /** A background write failed: log and count it; the request continues. */
   readonly onBackgroundFailure: (task: string, error: unknown) => void
 }
 
+/** What one process has cached about keys. */
+interface Memory extends IdentifyOptions {
+  /** By the digest of the token. */
+  readonly known: LRUCache<string, Known>
+  /** The same entries, by the credential of a connection that used them. */
+  readonly remembered: WeakMap<Credential, Known>
+  readonly lookups: Map<string, Looking>
+  readonly touched: LRUCache<KeyId, number>
+  /** Counts changes, so that a lookup that began before a change is not cached after it. */
+  changes: number
+}
+
 export function makeIdentify(options: IdentifyOptions): Identify {
-  const { store, clock } = options
-  const known = new LRUCache<string, Known>({
-    max: maxRemembered,
-    dispose(entry) {
-      entry.dropped = true
-    },
-  })
-  const connections = new WeakMap<object, Remembered>()
-  const touched = new LRUCache<KeyId, number>({ max: maxRemembered })
-  // Counts changes, so that a look-up that began before one is not remembered after it.
-  let changes = 0
-  const unsubscribe = store.onChange((change) => {
-    changes += 1
-    for (const [digest, entry] of known.entries()) {
-      if (change.userId === null || entry.caller.userId === change.userId) known.delete(digest)
-    }
-  })
-
-  async function look(digest: string, hash: Uint8Array): Promise<Known> {
-    const before = changes
-    const row = await store.keys.findCaller(hash)
-    if (row === null) throw apiError('invalid_token')
-    const entry: Known = {
-      caller: toCaller(row),
-      keyId: row.keyId,
-      expiresAt: row.expiresAt,
-      checkedAt: clock.now(),
-      touchAt: (touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
-      dropped: false,
-    }
-    if (changes === before) known.set(digest, entry)
-    else entry.dropped = true
-    return entry
-  }
-
-  function touch(entry: Known, now: number): void {
-    const { keyId } = entry
-    entry.touchAt = now + touchEveryMs
-    touched.set(keyId, now)
-    store.keys.touch(keyId, now).catch((error: unknown) => {
-      options.onBackgroundFailure('key-last-used', error)
-    })
-  }
-
-  /** What is known of a digest and may still be trusted; null when it has to be looked up. */
-  function trusted(digest: string, now: number): Known | null {
-    const entry = known.get(digest)
-    return entry !== undefined && isTrusted(entry, now) ? entry : null
-  }
-
-  function accept(entry: Known, now: number): Caller {
-    if (entry.expiresAt !== null && entry.expiresAt <= now) throw apiError('invalid_token')
-    if (now >= entry.touchAt) touch(entry, now)
-    return entry.caller
-  }
-
-  async function identify(authorization: string | undefined, connection: object | null) {
-    const bearer = readBearer(authorization)
-    if (bearer.kind === 'missing') throw apiError('missing_authorization')
-    if (bearer.kind === 'malformed' || !isKeyShaped(bearer.token)) throw apiError('invalid_token')
-    const hash = hashKey(bearer.token)
-    const digest = Buffer.from(hash).toString('latin1')
-    const now = clock.now()
-    const entry = trusted(digest, now) ?? (await look(digest, hash))
-    const caller = accept(entry, now)
-    if (connection !== null && authorization !== undefined) {
-      connections.set(connection, { header: authorization, digest, entry })
-    }
-    return caller
-  }
-
+  const memory = makeMemory(options)
+  const { clock } = options
   return {
-    caller(authorization, connection) {
-      const memory = connection === null ? undefined : connections.get(connection)
-      if (memory !== undefined && memory.header === authorization) {
-        const now = clock.now()
-        const entry = isTrusted(memory.entry, now) ? memory.entry : trusted(memory.digest, now)
-        if (entry !== null) {
-          memory.entry = entry
-          return accept(entry, now)
-        }
-      }
-      return identify(authorization, connection)
+    recall(credential) {
+      const now = clock.now()
+      const entry = trusted(memory, credential, now)
+      return entry === null || hasExpired(entry, now) ? null : accept(memory, entry, now)
     },
-    close: unsubscribe,
+    find(credential) {
+      const { bearer, hash, digest } = credential
+      if (bearer.kind === 'missing') throw apiError('missing_authorization')
+      if (bearer.kind === 'malformed' || hash === null || !isKeyShaped(bearer.token)) {
+        throw apiError('invalid_token')
+      }
+      const now = clock.now()
+      const entry = trusted(memory, credential, now)
+      if (entry !== null) return accept(memory, entry, now)
+      return lookOnce(memory, digest, hash).then((found) => accept(memory, found, clock.now()))
+    },
+    close: options.store.onChange((change) => {
+      memory.changes += 1
+      for (const [digest, { caller }] of memory.known.entries()) {
+        const isTheirs = change.userId === null || caller.userId === change.userId
+        if (isTheirs) memory.known.delete(digest)
+      }
+    }),
   }
 }
 
-/** A clock that was set back makes an age negative: then it is looked up too. */
+function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Memory {
+  return {
+    store,
+    clock,
+    onBackgroundFailure,
+    known: new LRUCache<string, Known>({
+      max: maxRemembered,
+      dispose(entry) {
+        entry.dropped = true
+      },
+    }),
+    remembered: new WeakMap(),
+    lookups: new Map(),
+    touched: new LRUCache<KeyId, number>({ max: maxRemembered }),
+    changes: 0,
+  }
+}
+
+/** The entry of a key that may still be trusted; null when the key has to be looked up. */
+function trusted(memory: Memory, credential: Credential, now: number): Known | null {
+  const own = memory.remembered.get(credential)
+  if (own !== undefined && isTrusted(own, now)) return own
+  const entry = memory.known.get(credential.digest)
+  if (entry === undefined || !isTrusted(entry, now)) return null
+  memory.remembered.set(credential, entry)
+  return entry
+}
+
+function accept(memory: Memory, entry: Known, now: number): Caller {
+  if (hasExpired(entry, now)) throw apiError('invalid_token')
+  if (now >= entry.touchAt) touch(memory, entry, now)
+  return entry.caller
+}
+
+/** Records the use of a key, in the background. */
+function touch(memory: Memory, entry: Known, now: number): void {
+  const { keyId } = entry
+  entry.touchAt = now + touchEveryMs
+  memory.touched.set(keyId, now)
+  memory.store.keys.touch(keyId, now).catch((error: unknown) => {
+    memory.onBackgroundFailure('key-last-used', error)
+  })
+}
+
+/** Concurrent requests with one key share its lookup, unless something changed since the lookup began. */
+function lookOnce(memory: Memory, digest: string, hash: Uint8Array): Promise<Known> {
+  const { lookups, changes } = memory
+  const running = lookups.get(digest)
+  if (running !== undefined && running.before === changes) return running.found
+  const begun: Looking = { before: changes, found: look(memory, digest, hash) }
+  lookups.set(digest, begun)
+  const end = () => {
+    if (lookups.get(digest) === begun) lookups.delete(digest)
+  }
+  begun.found.then(end, end)
+  return begun.found
+}
+
+async function look(memory: Memory, digest: string, hash: Uint8Array): Promise<Known> {
+  const before = memory.changes
+  const row = await memory.store.keys.findCaller(hash)
+  if (row === null) throw apiError('invalid_token')
+  const entry: Known = {
+    caller: toCaller(row),
+    keyId: row.keyId,
+    expiresAt: row.expiresAt,
+    checkedAt: memory.clock.now(),
+    touchAt: (memory.touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
+    dropped: false,
+  }
+  if (memory.changes === before) memory.known.set(digest, entry)
+  else entry.dropped = true
+  return entry
+}
+
+function hasExpired(entry: Known, now: number): boolean {
+  return hasKeyExpired(entry.expiresAt, now)
+}
+
+/** When the clock was set back, the age is negative: then the key is looked up too. */
 function isTrusted(entry: Known, now: number): boolean {
   const age = now - entry.checkedAt
   return !entry.dropped && age >= 0 && age < trustMs

@@ -1,6 +1,6 @@
 /**
- * Whether the scopes that were granted cover an operation (specification, "Authentication" 6). API keys have every scope;
- * what a plan allows is judged before (reading R28).
+ * Whether the granted scopes cover an operation (contract, Authentication). API keys have every scope; what a plan
+ * allows is checked earlier (reading R28).
  */
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'

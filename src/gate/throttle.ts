@@ -1,75 +1,144 @@
 /**
- * Before any look-up: guessing keys must cost the guesser, not the database. One point per request is reserved at once
- * in the bucket of address and token prefix, and given back when the key turns out good (reading R6), so that parallel
- * guesses cannot slip through. Only bad or missing credentials keep it. A ceiling per address stands behind it.
+ * Limits requests before any lookup: guessing keys must cost the guesser, not the database. One point per request is
+ * reserved at once and returned when the key turns out good (reading R6), so that parallel guesses cannot exceed the
+ * limit. Only bad or missing credentials keep it. The address is checked first, and no narrower window is created for a
+ * request that this refuses.
  */
 import { ApiError } from '#contract/errors.ts'
-import type { Maybe, WindowState, WindowStore } from '#store/kv-port.ts'
+import { toAddressGroup } from '#kernel/addresses.ts'
+import type { Maybe, WindowState, WindowStore } from '#store/ports/kv.ts'
 
 export const windowMs = 60_000
+/** An IPv6 customer's network (/56) holds 256 of the networks that count as one address. */
+const networkFactor = 10
+/** The retry time where only reserved points fill a window: they are returned within moments. */
+const reservedRetryMs = 1000
 
 export interface ThrottleLimits {
   readonly preauth: number
   readonly preauthIp: number
 }
 
-/** A client before it is identified, by the names of its two buckets; made once per connection. */
+/** A client before it is identified, as the names of its windows; made once per connection. */
 export interface Visitor {
+  /** Address and token prefix. */
   readonly own: string
   readonly address: string
+  /** The /56 around an IPv6 address; null for IPv4. */
+  readonly network: string | null
 }
 
 /** The visitor at this address with these first characters of a token. */
 export function toVisitor(address: string, prefix: string): Visitor {
-  // With the length in front, no address can reach over into a prefix.
-  return { own: `pre:${address.length}:${address}${prefix}`, address: `ip:${address}` }
+  const group = toAddressGroup(address)
+  const network = toAddressGroup(address, 56)
+  return {
+    // The length comes first, so that no combination of address and prefix equals another one.
+    own: `pre:${group.length}:${group}${prefix}`,
+    address: `ip:${group}`,
+    network: network === group ? null : `net:${network}`,
+  }
 }
 
-export interface Reservation {
-  readonly allowed: boolean
-  /** The pre-auth bucket, or the address's when that one refused. */
-  readonly state: WindowState
-  /** The key was good: the request costs nothing here. */
-  giveBack(): void
-}
+export type Reservation =
+  | {
+      readonly allowed: true
+      readonly state: WindowState
+      /** The key was good: the request costs no point. */
+      giveBack(): void
+      /** The credentials were bad: the point stays used. */
+      keep(): void
+    }
+  | {
+      readonly allowed: false
+      /** The window that refused. */
+      readonly state: WindowState
+      /** When to retry; short where reservations alone fill the window. */
+      readonly retryMs: number
+    }
 
 export interface Throttle {
-  reserve(visitor: Visitor): Maybe<Reservation>
-  /** For answers that consume nothing (unknown paths). */
+  reserve(visitor: Visitor): Promise<Reservation>
+  /** For answers that cost nothing (unknown paths). */
   peek(visitor: Visitor): Maybe<WindowState>
 }
 
 /**
- * Settles the point of a request that found no caller, by what was thrown instead: a 401 keeps it. Anything else is a
- * failure of ours (a store that is away), says nothing about the key and must not lock it out: the bucket counts
- * "unauthenticated or failed-auth requests" (specification, Limits).
+ * Settles the point of a request without a caller, by the error that was thrown: a 401 keeps the point. Any other error
+ * is an internal failure (e.g. the store is unavailable): it tells nothing about the key and must not lock it out,
+ * because the bucket counts requests without a valid key (contract, Limits).
  */
-export function settleUnidentified(reservation: Reservation, thrown: unknown): void {
-  if (thrown instanceof ApiError && thrown.status === 401) return
-  reservation.giveBack()
+export function settleUnidentified(
+  reservation: Reservation & { readonly allowed: true },
+  thrown: unknown,
+): void {
+  if (isRefusal(thrown)) reservation.keep()
+  else reservation.giveBack()
+}
+
+/** The credentials are bad or missing; every other error is an internal failure. */
+export function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status === 401
 }
 
 export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Throttle {
-  function reservation(visitor: Visitor, own: WindowState, all: WindowState): Reservation {
-    return {
-      allowed: own.allowed && all.allowed,
-      state: own.allowed && !all.allowed ? all : own,
-      giveBack() {
-        // Fire and forget: the port never throws, and nobody waits for a point to come back.
-        if (own.allowed) void windows.giveBack(visitor.own, limits.preauth, windowMs)
-        if (all.allowed) void windows.giveBack(visitor.address, limits.preauthIp, windowMs)
-      },
-    }
+  /** Points reserved by this process and neither kept nor returned yet, by the name of their window. */
+  const reserved = new Map<string, number>()
+
+  function count(name: string, by: 1 | -1): void {
+    const points = (reserved.get(name) ?? 0) + by
+    if (points > 0) reserved.set(name, points)
+    else reserved.delete(name)
   }
+
+  /** The windows of a visitor, the widest first. */
+  function ladderOf(visitor: Visitor): readonly Step[] {
+    const { own, address, network } = visitor
+    const steps = [
+      { name: address, limit: limits.preauthIp },
+      { name: own, limit: limits.preauth },
+    ]
+    if (network === null) return steps
+    return [{ name: network, limit: limits.preauthIp * networkFactor }, ...steps]
+  }
+
+  function giveBack({ name, limit }: Step): void {
+    count(name, -1)
+    // Not awaited: the port never throws, and the answer must not wait for it.
+    void windows.giveBack(name, limit, windowMs)
+  }
+
   return {
-    reserve(visitor) {
-      const own = windows.take(visitor.own, limits.preauth, windowMs)
-      const all = windows.take(visitor.address, limits.preauthIp, windowMs)
-      if (own instanceof Promise || all instanceof Promise) {
-        return Promise.all([own, all]).then(([mine, whole]) => reservation(visitor, mine, whole))
+    async reserve(visitor) {
+      const held: Step[] = []
+      let state: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
+      for (const step of ladderOf(visitor)) {
+        state = await windows.take(step.name, step.limit, windowMs)
+        if (!state.allowed) {
+          for (const other of held) giveBack(other)
+          const { resetMs } = state
+          const retryMs = reserved.has(step.name) ? Math.min(resetMs, reservedRetryMs) : resetMs
+          return { allowed: false, state, retryMs }
+        }
+        held.push(step)
+        count(step.name, 1)
       }
-      return reservation(visitor, own, all)
+      return {
+        allowed: true,
+        state,
+        giveBack() {
+          for (const step of held) giveBack(step)
+        },
+        keep() {
+          for (const { name } of held) count(name, -1)
+        },
+      }
     },
     peek: (visitor) => windows.peek(visitor.own, limits.preauth, windowMs),
   }
+}
+
+interface Step {
+  readonly name: string
+  readonly limit: number
 }

@@ -1,6 +1,6 @@
 /**
- * Cache keys: equal for any order of the same pairs, never equal for anything else. A collision would show one person
- * the money of another, so the texts are chosen to tempt the separators.
+ * Cache keys are equal for any order of the same pairs, and different for anything else. A collision would show one
+ * person another person's money, so the generated texts contain the separators.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -43,10 +43,10 @@ test('R10: any order of the same pairs has the same key', () => {
 test('R10: keys are equal only when user, epoch, path and pairs are', () => {
   const urlKey = makeUrlKey()
   const keyOf = (one: Parts) => urlKey(one.user, one.epoch, one.path, one.pairs.join('&'))
-  const told = (one: Parts) =>
+  const facts = (one: Parts) =>
     JSON.stringify([one.user, one.epoch, one.path, [...one.pairs].sort().join('&')])
   const property = fc.property(parts, parts, (one, other) => {
-    assert.equal(keyOf(one) === keyOf(other), told(one) === told(other))
+    assert.equal(keyOf(one) === keyOf(other), facts(one) === facts(other))
   })
   fc.assert(property, { numRuns: 2000 })
 })

@@ -1,17 +1,17 @@
 /**
- * The name under which an answer is cached: user, path and the sorted query string (specification, Limits), and the epoch
- * that makes older answers unreachable (reading R10). The query is sorted as raw text: two spellings of one value are two
- * entries, which costs a miss and can never mix up two answers.
+ * The key under which an answer is cached: user, path and the sorted query string (contract, Limits), and the epoch,
+ * whose increments make older answers unreachable (reading R10). The query is sorted as raw text: two spellings of one
+ * value are two entries, which costs a cache miss and can never mix up two answers.
  */
 import { LRUCache } from 'lru-cache'
 
 /**
- * The cache key of one request. `epoch` is the caller's (it grows when older answers must not be served), `rawQuery` the
- * text after "?" as it came. Equal for any order of the same pairs; different whenever anything else differs.
+ * The cache key of one request. `epoch` is the caller's (it grows when older answers must not be served), `rawQuery`
+ * the text after "?" as received. Equal for any order of the same pairs; different whenever anything else differs.
  */
 export type UrlKey = (userId: string, epoch: number, path: string, rawQuery: string) => string
 
-// Queries are chosen by strangers: few are remembered, and only short ones, so that they fill some MB at the very most.
+// Clients choose the queries: only few and short ones are remembered, so that they take a few MB at most.
 const maxRemembered = 4096
 const maxRememberedLength = 1024
 
@@ -23,8 +23,8 @@ interface Made {
 }
 
 /**
- * Makes the key function. It remembers the latest key of each query: the same text again costs one look-up, and its key,
- * being the same string, finds its entry without being hashed anew.
+ * Makes the key function. It remembers the latest key of each query: for a repeated query it returns the same string
+ * object, whose hash the engine has already computed.
  */
 export function makeUrlKey(): UrlKey {
   const latest = new LRUCache<string, Made>({ max: maxRemembered })
@@ -37,12 +37,14 @@ export function makeUrlKey(): UrlKey {
   }
 }
 
-/** With the lengths in front, no text can reach over into its neighbour, whatever characters it holds. */
+/**
+ * Lengths come first, so that two different sets of parts never give the same text, whatever characters they contain.
+ */
 function toKey(userId: string, epoch: number, path: string, rawQuery: string): string {
   return `${epoch}:${userId.length}:${path.length}:${userId}${path}${sortQuery(rawQuery)}`
 }
 
-/** By code units, not by a language: the same on every machine. */
+/** By code units, not by a locale: the same order on every machine. */
 function sortQuery(rawQuery: string): string {
   return rawQuery.split('&').sort().join('&')
 }

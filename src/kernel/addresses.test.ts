@@ -48,7 +48,7 @@ const inside = [
 ]
 
 for (const address of inside)
-  test(`${address} is no address of the internet`, () => {
+  test(`${address} is not an address of the internet`, () => {
     assert.equal(isPublicAddress(address), false)
   })
 
@@ -71,7 +71,7 @@ for (const address of [
     assert.equal(isPublicAddress(address), true)
   })
 
-test('what is no address is not public, however it could be read', () => {
+test('text that is not an address is not public', () => {
   for (const text of ['', 'localhost', '2130706433', '0x7f.1', '0', '127.1', '[::1]', '8.8.8.8 '])
     assert.equal(isPublicAddress(text), false, text)
 })

@@ -1,10 +1,10 @@
 /**
- * Which IP addresses belong to the public internet, and which addresses count as one client. Pure: nothing is resolved
- * or connected here. What is not an IP address is never public.
+ * Decides which IP addresses belong to the public internet, and which addresses count as one client. Pure: it
+ * resolves and connects nothing. Text that is not an IP address is never public.
  */
 import { BlockList, isIP } from 'node:net'
 
-/** IANA IPv4 Special-Purpose Address Registry, multicast (RFC 5771) and 240/4 added. */
+/** IANA IPv4 Special-Purpose Address Registry, plus multicast (RFC 5771) and 240/4. */
 const ipv4Special = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -27,8 +27,9 @@ const ipv4Special = [
 ]
 
 /**
- * IANA IPv6 Special-Purpose Address Registry, multicast and the deprecated site-local and IPv4-compatible ranges added.
- * Ranges that carry an IPv4 address inside (64:ff9b::/96, 2002::/16, 2001::/23) could lead anywhere and are all blocked.
+ * IANA IPv6 Special-Purpose Address Registry, plus multicast and the deprecated site-local and IPv4-compatible
+ * ranges. Ranges that embed an IPv4 address (64:ff9b::/96, 2002::/16, 2001::/23) can reach any IPv4 address, so all
+ * are blocked.
  */
 const ipv6Special = [
   '::/96',
@@ -62,28 +63,48 @@ function makeList(): BlockList {
   return list
 }
 
-/** True for an address that anybody on the internet may have; `::ffff:` forms are judged by the IPv4 inside. */
+/** True for an address of the public internet; a `::ffff:` address is judged by the IPv4 address inside. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address)
-  // A zone (`fe80::1%eth0`) is a link of this machine.
+  // A zone (`fe80::1%eth0`) names a network interface of this machine.
   if (version === 0 || address.includes('%')) return false
   return !special.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** What limits per address count as one client: an IPv4 address, or an IPv6 customer's network of 64 bits. */
-export function toAddressGroup(address: string): string {
+/**
+ * The unit that limits per address count as one client: an IPv4 address, also in its IPv6 form (`::ffff:…`), or the
+ * network of an IPv6 customer: 64 bits, or 56 where a provider assigns more than one. Text that is not an address
+ * is returned as it is.
+ */
+export function toAddressGroup(address: string, bits: 56 | 64 = 64): string {
   if (isIP(address) !== 6) return address
   const [plain = ''] = address.split('%')
   const groups = expand(plain)
-  return `${groups.slice(0, 4).join(':')}::/64`
+  const [high = 0, low = 0] = groups.slice(6)
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
+  }
+  const kept = groups.slice(0, 4)
+  if (bits === 56) kept[3] = (kept[3] ?? 0) & 0xff00
+  return `${kept.map((group) => group.toString(16)).join(':')}::/${bits}`
 }
 
-/** The eight groups of an IPv6 address, without leading zeros. An IPv4 tail counts as two, which nobody reads. */
-function expand(address: string): readonly string[] {
-  const [left = '', right] = address.toLowerCase().split('::')
+/** The eight groups of an IPv6 address; an IPv4 tail becomes the last two. */
+function expand(address: string): number[] {
+  const [left = '', right] = toHexTail(address).split('::')
   const head = left === '' ? [] : left.split(':')
   const tail = right === undefined || right === '' ? [] : right.split(':')
-  const missing = right === undefined ? 0 : Math.max(0, 8 - head.length - tail.length)
-  const groups = [...head, ...Array<string>(missing).fill('0'), ...tail]
-  return groups.map((group) => group.replace(/^0+(?=.)/, ''))
+  const missing = Math.max(0, 8 - head.length - tail.length)
+  return [...head, ...Array<string>(missing).fill('0'), ...tail].map((group) =>
+    Number.parseInt(group, 16),
+  )
+}
+
+/** `…:127.0.0.1` as `…:7f00:1`. */
+function toHexTail(address: string): string {
+  const cut = address.lastIndexOf(':') + 1
+  const parts = address.slice(cut).split('.').map(Number)
+  if (parts.length !== 4) return address
+  const [a = 0, b = 0, c = 0, d = 0] = parts
+  return `${address.slice(0, cut)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }

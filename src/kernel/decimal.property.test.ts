@@ -1,4 +1,7 @@
-/** Decimals against a model of their own: an integer and a power of ten, worked out with bigints alone (reading R24). */
+/**
+ * Checks decimals against an independent model: an integer and a power of ten, computed with bigints only (reading
+ * R24).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -24,7 +27,7 @@ const anyModel = fc.record({
   places: fc.integer({ min: 0, max: 20 }),
 })
 
-/** Long division by hand, unlike the code under test, which pads and cuts text. */
+/** Uses integer division; the code under test pads and slices text instead. */
 function write({ units, places }: Model): string {
   const unit = 10n ** BigInt(places)
   const magnitude = units < 0n ? -units : units
@@ -39,7 +42,7 @@ function read(model: Model): Decimal {
   return value
 }
 
-/** Both as integers of the finer one's units. */
+/** Both values as integers at the higher number of fraction digits. */
 function align(one: Model, other: Model): readonly [bigint, bigint, number] {
   const places = Math.max(one.places, other.places)
   const lift = ({ units, places: own }: Model) => units * 10n ** BigInt(places - own)
@@ -95,7 +98,7 @@ test('R24b: rounding is off by at most half a unit, and by exactly half only tow
   )
 })
 
-test('whatever text comes, the answer is null or a plain decimal', () => {
+test('any text gives null or a plain decimal', () => {
   const nearly = fc.stringMatching(/^[-+]?[0-9.eE+-]{0,12}$/)
   fc.assert(
     fc.property(fc.oneof(nearly, fc.string()), (text) => {

@@ -1,4 +1,4 @@
-/** Proves the plain form of decimals example by example (readings R24, R24b). */
+/** Checks the plain form of decimals by examples (readings R24, R24b). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -72,7 +72,7 @@ test('R24b: an exponent beyond 40 either way is unreadable, however it is spelle
   assert.equal(parseDecimal('1e0040'), `1${'0'.repeat(40)}`)
 })
 
-test('R24b: a text longer than 400 characters is unreadable, so that nobody sends a megabyte of digits', () => {
+test('R24b: a text longer than 400 characters is unreadable, which bounds the work', () => {
   assert.equal(parseDecimal('9'.repeat(400)), '9'.repeat(400))
   assert.equal(parseDecimal('9'.repeat(401)), null)
 })

@@ -1,14 +1,14 @@
 /**
- * Exact decimals as plain text, from wire to wire: no float ever touches an amount (specification, "What the service
- * does" 7; readings R24, R24b). Digits and trailing zeros are kept as they were sent; arithmetic is done on scaled
- * bigints and never rounds unless it is asked to.
+ * Exact decimals as plain text: no float ever touches an amount (contract, What the service does; readings R24,
+ * R24b). Digits and trailing zeros are kept as received. Arithmetic uses scaled bigints; only `roundHalfEven`
+ * rounds.
  */
 
 declare const brand: unique symbol
 /** Plain decimal text: optional `-`, digits, optional fraction; no exponent, no leading `+`, no negative zero. */
 export type Decimal = string & { readonly [brand]: 'decimal' }
 
-/** Reading R24b: an exponent beyond this is unreadable (expanding it blindly would be a memory attack). */
+/** Reading R24b: an exponent beyond this is unreadable, because expanding it could exhaust memory. */
 const maxExponent = 40
 const maxLength = 400
 const plain = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
@@ -18,7 +18,7 @@ export const zero = '0' as Decimal
 
 /**
  * Reads a JSON number token or a provider's decimal string.
- * @returns the plain form with every digit kept, or null when the text is no number within bounds.
+ * @returns the plain form with every digit kept, or null when the text is not a number within the bounds.
  */
 export function parseDecimal(text: string): Decimal | null {
   if (text.length > maxLength) return null
@@ -49,7 +49,7 @@ function withoutNegativeZero(text: string): Decimal {
   return text as Decimal
 }
 
-/** True for 0, 0.00 and the like. */
+/** True for 0, 0.00 and so on. */
 export function isZero(value: Decimal): boolean {
   for (let index = 0; index < value.length; index += 1) {
     const code = value.charCodeAt(index)
@@ -68,13 +68,13 @@ export function negate(value: Decimal): Decimal {
   return (isNegative(value) ? value.slice(1) : `-${value}`) as Decimal
 }
 
-/** Digits behind the point, as written. */
+/** The number of digits after the point, as written. */
 export function fractionDigits(value: Decimal): number {
   const point = value.indexOf('.')
   return point === -1 ? 0 : value.length - point - 1
 }
 
-/** The value times 10^places as an integer; `places` must not be below its fraction digits. */
+/** The value times 10^places as an integer; `places` must be at least its number of fraction digits. */
 function scaled(value: Decimal, places: number): bigint {
   const missing = places - fractionDigits(value)
   return BigInt(value.replace('.', '')) * 10n ** BigInt(missing)
@@ -104,7 +104,7 @@ export function subtract(left: Decimal, right: Decimal): Decimal {
   return add(left, negate(right))
 }
 
-/** The exact product; its fraction digits are the sum of both. */
+/** The exact product; it has as many fraction digits as both factors together. */
 export function multiply(left: Decimal, right: Decimal): Decimal {
   const places = fractionDigits(left) + fractionDigits(right)
   return fromScaled(

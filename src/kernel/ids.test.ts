@@ -1,4 +1,4 @@
-/** Proves that ids are parsed and never believed. */
+/** Checks that ids are validated when they are parsed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AccountId, newId, parseUuid, upstreamId } from './ids.ts'
@@ -10,7 +10,7 @@ test('R12: UUIDs compare case-insensitively, so that they are parsed to lower ca
   assert.equal(parseUuid(uuid.toUpperCase()), uuid)
 })
 
-test('whatever is no UUID is null', () => {
+test('text that is not a UUID gives null', () => {
   const wrong = ['', 'x', `${uuid} `, uuid.slice(1), `{${uuid}}`, uuid.replaceAll('-', '')]
   for (const text of [...wrong, uuid.replace('0', 'g'), uuid.replace('-', '_'), 'İ'.repeat(36)]) {
     assert.equal(parseUuid(text), null, text)

@@ -1,6 +1,6 @@
 /**
- * Branded identifiers: a connection's id can never be passed where an account's is wanted. Ids are parsed at the doors
- * and never cast inside.
+ * Branded identifiers: the compiler rejects a connection id where an account id is wanted. The doors parse ids; no
+ * other code casts them.
  */
 import { randomUUID } from 'node:crypto'
 
@@ -13,12 +13,19 @@ export type LoginId = Id<'login'>
 export type SessionId = Id<'session'>
 export type ConnectionId = Id<'connection'>
 export type AccountId = Id<'account'>
-/** An identifier that a provider made up: opaque, never parsed, never shown unless the contract says so. */
+/** One run of the sync of one connection. */
+export type SyncRunId = Id<'sync run'>
+/** A webhook endpoint: where a consumer receives events. */
+export type EndpointId = Id<'endpoint'>
+export type EventId = Id<'event'>
+/** One event for one endpoint, with all its attempts. */
+export type DeliveryId = Id<'delivery'>
+/** An identifier issued by a provider: opaque, never parsed, and shown only where the contract says so. */
 export type UpstreamId = Id<'upstream'>
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** The canonical lower-case form of a UUID in any case (reading R12), or null when the text is none. */
+/** The canonical lower-case form of a UUID given in any case (reading R12), or null when the text is not a UUID. */
 export function parseUuid<Name extends Id<string>>(text: string): Name | null {
   if (text.length !== 36) return null
   const lower = text.toLowerCase()
@@ -30,7 +37,7 @@ export function newId<Name extends Id<string>>(): Name {
   return randomUUID() as string as Name
 }
 
-/** Marks a provider's own identifier. The empty text is no identifier. */
+/** Brands a provider's identifier. @throws Error for the empty text. */
 export function upstreamId(text: string): UpstreamId {
   if (text === '') throw new Error('an upstream id is empty')
   return text as UpstreamId

@@ -1,8 +1,8 @@
-/** Proves that numbers keep their source text, and that the quick parser agrees with the exact one (reading R24). */
+/** Checks that numbers keep their source text, and that the fast parser agrees with the exact one (reading R24). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { makeNumberQuoter, NumberText, parseExactJson } from './json.ts'
+import { makeNumberQuoter, NumberText, parseExactJson, toExactInteger } from './json.ts'
 
 const source = (value: unknown) => (value instanceof NumberText ? value.source : value)
 
@@ -19,7 +19,7 @@ test('R24: a number token is read as the text that was sent, at any depth', () =
   assert.equal(source(parseExactJson('7.0')), '7.0')
 })
 
-test('what is no JSON is refused by both parsers', () => {
+test('text that is not JSON is refused by both parsers', () => {
   const quote = makeNumberQuoter(['amount'])
   for (const text of [
     '',
@@ -77,11 +77,11 @@ const nasty = fc.constantFrom(
 const string = fc.oneof(nasty, fc.string({ unit: 'binary' })).map((text) => JSON.stringify(text))
 const key = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('"amount"', '"balance"', '"amounts"', '"Amount"') },
-  // Without backslashes: V8 14.6 mistakes an escaped key for one that is a bare backslash after the same keys.
+  // Without backslashes: V8 14.6 confuses an escaped key with one that is a single backslash after the same keys.
   { weight: 1, arbitrary: string.filter((text) => !JSON.parse(text).includes('\\')) },
 )
 
-/** Texts of JSON documents, not values: how numbers and blanks are spelled is the point. */
+/** JSON texts rather than values, because the spelling of numbers and blanks is what is tested. */
 const { documents } = fc.letrec<{ documents: string; value: string }>((tie) => ({
   documents: fc
     .array(fc.tuple(key, blank, blank, tie('value'), blank), { maxLength: 5 })
@@ -102,7 +102,7 @@ const { documents } = fc.letrec<{ documents: string; value: string }>((tie) => (
   ),
 }))
 
-/** What the quick parser should answer, derived from the exact one. */
+/** The result expected of the fast parser, derived from the exact parser. */
 function expected(value: unknown, ownKey: string | null): unknown {
   if (value instanceof NumberText) {
     return ownKey === 'amount' || ownKey === 'balance' ? value.source : Number(value.source)
@@ -120,5 +120,13 @@ test('R24: on any document the quick parser agrees with the exact one', () => {
       assert.deepEqual(quote(text), expected(parseExactJson(text), null))
     }),
     { numRuns: 2000 },
+  )
+})
+
+test('an integer is written with every digit, however large', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), (value) => {
+      assert.equal(JSON.stringify({ amount: toExactInteger(value) }), `{"amount":${value}}`)
+    }),
   )
 })

@@ -1,9 +1,9 @@
 /**
- * JSON whose numbers keep their source text. A float would turn 12345678901234567890.12 into something else before
- * anybody could object (reading R24), so a number is read as text or not at all.
+ * JSON whose numbers keep their source text. A float would silently change 12345678901234567890.12 (reading R24),
+ * so a number is read as text or not at all.
  */
 
-/** The source text of one JSON number token, exactly as it was sent. */
+/** The source text of one JSON number token. */
 export class NumberText {
   readonly source: string
   constructor(source: string) {
@@ -12,26 +12,27 @@ export class NumberText {
 }
 
 /**
- * Parses strictly; every number becomes a NumberText. About five times the cost of JSON.parse: for small bodies and as
- * the safe way when `parseQuotingNumbers` does not apply.
- * @throws SyntaxError when the text is no JSON.
+ * Parses strictly; every number becomes a NumberText. It costs about five times as much as JSON.parse: use it for
+ * small bodies, and as the fallback where the parser of `makeNumberQuoter` does not apply.
+ * @throws SyntaxError when the text is not JSON.
  */
 export function parseExactJson(text: string): unknown {
   return JSON.parse(text, keepSource)
 }
 
-// The third argument (the source text access of ECMAScript 2025) is not in the compiler's signature yet.
+// The compiler's signature does not have the third argument yet (the source text access of ECMAScript 2025).
 const keepSource = (_key: string, value: unknown, context?: { source?: string }): unknown => {
   if (typeof value !== 'number') return value
   if (context?.source === undefined)
-    throw new Error('this runtime does not tell the source of JSON numbers')
+    throw new Error('this runtime does not give the source text of JSON numbers')
   return new NumberText(context.source)
 }
 
 /**
- * A parser for large pages: the numbers of the listed keys become strings of their source text, everything else is
- * parsed as usual. Inside a JSON string a quote is always escaped, so `"key":` with no backslash before it can only be a
- * real key; a key spelled with \u escapes stays a number, which callers must treat as a reason to use `parseExactJson`.
+ * Makes a parser for large pages: numbers under the listed keys become strings of their source text, everything
+ * else is parsed as usual. Inside a JSON string a quote is always escaped, so `"key":` without a backslash before
+ * it is always a real key. The number under a key spelled with \u escapes stays a number; a caller that finds one
+ * must use `parseExactJson`.
  */
 export function makeNumberQuoter(keys: readonly string[]): (text: string) => unknown {
   const names = keys.map((key) => key.replace(/[^A-Za-z0-9_]/g, '')).join('|')
@@ -41,3 +42,11 @@ export function makeNumberQuoter(keys: readonly string[]): (text: string) => unk
   )
   return (text) => JSON.parse(text.replace(pattern, '$1"$2"'))
 }
+
+/** An integer that `JSON.stringify` writes with every digit, beyond 2^53 too (ECMAScript 2025, JSON.rawJSON). */
+export function toExactInteger(value: bigint): unknown {
+  return withRawText.rawJSON(value.toString())
+}
+
+// The compiler does not know the method yet.
+const withRawText = JSON as typeof JSON & { rawJSON(text: string): unknown }

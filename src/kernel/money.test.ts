@@ -1,4 +1,4 @@
-/** Proves the minor units of currencies and the one place where amounts become integers (reading R24b). */
+/** Checks the minor units of currencies and the conversion of amounts to integers (reading R24b). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Decimal } from './decimal.ts'

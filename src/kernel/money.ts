@@ -1,10 +1,10 @@
 /**
- * Currencies: the ISO 4217 minor units, and the one place where an amount becomes an integer of them (events only,
- * reading R24b).
+ * Currencies: the ISO 4217 minor units, and the only conversion of an amount to an integer of minor units (for
+ * events only, reading R24b).
  */
 import { compare, type Decimal, roundHalfEven } from './decimal.ts'
 
-/** ISO 4217, list one: currencies whose minor unit is not a hundredth. */
+/** ISO 4217, list one: currencies that do not have two fraction digits. */
 const minorUnitDigits: ReadonlyMap<string, number> = new Map(
   Object.entries({
     BHD: 3,
@@ -36,17 +36,17 @@ const minorUnitDigits: ReadonlyMap<string, number> = new Map(
   }),
 )
 
-/** Fraction digits of a currency by ISO 4217; two for every code not listed as an exception. */
+/** Fraction digits of a currency by ISO 4217; two for every code that is not an exception. */
 export function currencyDigits(currency: string): number {
   return minorUnitDigits.get(currency) ?? 2
 }
 
-/** A three-letter upper-case code, or null. Providers' other texts are decided by the adapter. */
+/** A three-letter upper-case code, or null. The adapter decides about any other text of its provider. */
 export function parseCurrency(text: string): string | null {
   return /^[A-Z]{3}$/.test(text) ? text : null
 }
 
-/** The amount as an integer of minor units; `rounded` tells that digits finer than those were lost (half-even). */
+/** The amount as an integer of minor units, rounded half to even; `rounded` is true when finer digits were lost. */
 export function toMinorUnits(
   amount: Decimal,
   currency: string,

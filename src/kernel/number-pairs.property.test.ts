@@ -1,4 +1,4 @@
-/** Paired numbers: exactly what the exact parser says of the same text, or a refusal that changes nothing. */
+/** Checks that pairing gives what the exact parser gives for the same text, or fails and changes nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -33,7 +33,7 @@ const member = fc
   .map(([name, before, after, held]) => `${name}${before}:${after}${held}`)
 const rowText = fc.array(member, { maxLength: 5 }).map((members) => `{${members.join(',')}}`)
 
-/** What the exact parser says, with the numbers of the keys as text and all others as usual. */
+/** The result of the exact parser: numbers under the keys as text, all others as JSON.parse gives them. */
 function expected(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, held]) => {
@@ -83,7 +83,7 @@ test('R24: a page as providers send it is paired', () => {
   )
 })
 
-test('R24: a key that is spelled with escapes, twice in a row or elsewhere is a reason to read anew', () => {
+test('R24: a key that is spelled with escapes, twice in a row or elsewhere makes pairing fail', () => {
   for (const text of [
     '{"data":[{"am\\u006funt":1.50}]}',
     '{"data":[{"amount":1.5,"amount":1.50}]}',

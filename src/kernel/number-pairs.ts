@@ -1,18 +1,19 @@
 /**
- * Numbers of a page that was parsed as usual, turned into their source text where somebody asks for them (reading R24).
- * Tokens are found in the text and proven against the parsed rows one by one; on any doubt nothing is changed, and the
- * caller reads the page again with a slower parser. Pages that nobody looks into cost nothing more than their parse.
+ * Replaces numbers of an already parsed page by their source text, only for rows that a caller needs (reading R24).
+ * Number tokens are found in the text and checked against the parsed rows one by one. On any mismatch nothing
+ * changes and the caller parses the page again with a slower parser. Pages whose numbers are not needed cost only
+ * their parse.
  */
 
 type MutableRow = Record<string, unknown>
 
 /**
  * Replaces the numbers under these keys of the rows by their source text, in place.
- * @param text what the rows were parsed from, with JSON.parse.
- * @param rows the objects of the one list in it that has these keys, all of them and in their order.
- * @param keys of lower-case letters alone.
- * @returns false, with nothing changed, when tokens and rows do not pair: a key that is spelled with escapes, occurs twice
- * in one row or somewhere else in the text.
+ * @param text the text that JSON.parse parsed into the rows.
+ * @param rows all objects of the only list in the text that has these keys, in their order.
+ * @param keys in lower-case letters only.
+ * @returns false, with nothing changed, when tokens and rows do not match: a key is spelled with escapes, or occurs twice
+ * in one row or elsewhere in the text.
  */
 export function pairNumbers(
   text: string,
@@ -35,10 +36,10 @@ export function pairNumbers(
   return true
 }
 
-/** RFC 8259 §7: a letter from `a` to `z` that is spelled as an escape, as a key might be. */
+/** RFC 8259 §7: an escape that stands for a letter from `a` to `z`, which could spell a key. */
 const escapedLetter = /\\u00[67]/
 
-/** The source text per row, null where the row has no number; null altogether when they do not pair. */
+/** The source text per row, null for a row without a number; null as a whole when tokens and rows do not match. */
 function pairKey(text: string, rows: readonly MutableRow[], key: string): (string | null)[] | null {
   const name = `"${key}"`
   const paired: (string | null)[] = []
@@ -65,13 +66,13 @@ function pairKey(text: string, rows: readonly MutableRow[], key: string): (strin
   return findValue(text, name, from) === -1 ? paired : null
 }
 
-/** Where the value of the next key of this name begins, -1 when there is none. */
+/** The index of the value after the next key of this name, or -1. */
 function findValue(text: string, name: string, from: number): number {
   for (let at = text.indexOf(name, from); at !== -1; at = text.indexOf(name, at + 1)) {
-    // Behind a backslash the quote is a character of some other text.
+    // A quote after a backslash is part of another string.
     if (text.charCodeAt(at - 1) === backslash) continue
     const colonAt = skipBlanks(text, at + name.length)
-    // Without a colon it is a value, not a key.
+    // A quoted name without a colon after it is a value, not a key.
     if (text.charCodeAt(colonAt) === colon) return skipBlanks(text, colonAt + 1)
   }
   return -1
@@ -90,7 +91,7 @@ function skipBlanks(text: string, from: number): number {
   }
 }
 
-/** The text is known to be JSON, so what looks like a number is one: digits, sign, point and exponent. */
+/** The text is valid JSON, so any run of digits, sign, point and exponent is a number. */
 function endOfNumber(text: string, from: number): number {
   let at = from
   for (;;) {

@@ -1,4 +1,4 @@
-/** Proves that a secret cannot be printed by accident and can be had on purpose. */
+/** Checks that a secret is never printed by accident, and that `reveal` returns it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
@@ -18,6 +18,6 @@ test('a secret prints as [secret] in text, JSON and the inspector, however deep 
   assert.match(JSON.stringify(holder), /\[secret\]/)
 })
 
-test('a secret gives its value to whoever asks by name', () => {
+test('reveal returns the value of a secret', () => {
   assert.equal(new Secret('hunter2').reveal(), 'hunter2')
 })

@@ -1,6 +1,6 @@
 /**
- * A value that must not be seen: it prints as `[secret]` wherever something is printed by accident (logs, error
- * messages, JSON, the inspector). It refuses to be anything else until somebody asks for it by name.
+ * A value that must not be printed: logs, error messages, JSON and the inspector show `[secret]`. Only `reveal`
+ * returns the value.
  */
 import { inspect } from 'node:util'
 
@@ -13,7 +13,7 @@ export class Secret<Value> {
     this.#value = value
   }
 
-  /** The value itself: to be handed on at once, never kept in anything that is printed. */
+  /** The value itself: pass it on at once, and never keep it in anything that may be printed. */
   reveal(): Value {
     return this.#value
   }

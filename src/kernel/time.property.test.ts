@@ -1,4 +1,4 @@
-/** Instants against a pattern and Temporal, days against Intl across every change to and from summer time. */
+/** Checks instants against a pattern and Temporal, and days against Intl across every daylight saving change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { addDays, getZone, parseInstant } from './time.ts'
 const grammar =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):?(\d{2}))$/
 
-/** The slow form: the grammar as a pattern, the calendar as Temporal knows it. */
+/** The slow reference: the grammar as a pattern, the calendar from Temporal. */
 function slowInstant(text: string): number | null {
   const match = grammar.exec(text)
   if (match === null) return null
@@ -64,7 +64,7 @@ const wellFormed = fc
     return `${year}-${month}-${day}${divider}${hour}:${minute}:${second}${fraction}${zone}`
   })
 
-/** One character changed, added or taken away. */
+/** One character changed, added or removed. */
 const damaged = fc
   .tuple(
     wellFormed,

@@ -1,4 +1,6 @@
-/** Proves days and instants example by example, with the calendar's and the zones' oddities (readings R14, R16a). */
+/**
+ * Checks days and instants by examples, including oddities of the calendar and of time zones (readings R14, R16a).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addDays, getZone, isZone, parseDay, parseInstant, systemClock, toIso } from './time.ts'
@@ -55,7 +57,8 @@ const noInstants = [
 ]
 
 for (const text of noInstants) {
-  test(`R14: ${JSON.stringify(text)} is no instant`, () => assert.equal(parseInstant(text), null))
+  test(`R14: ${JSON.stringify(text)} is not an instant`, () =>
+    assert.equal(parseInstant(text), null))
 }
 
 test('R14: only real calendar days are days', () => {
@@ -84,7 +87,7 @@ test('R14: only real calendar days are days', () => {
   }
 })
 
-/** Zone, day, its first instant, the hours it lasts. */
+/** Zone, day, its first instant, its length in hours. */
 const oddDays: readonly [string, string, string, number][] = [
   ['Australia/Sydney', '2026-10-04', '2026-10-03T14:00:00Z', 23],
   ['Australia/Sydney', '2026-04-05', '2026-04-04T13:00:00Z', 25],

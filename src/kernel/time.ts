@@ -1,10 +1,10 @@
 /**
- * Time: instants as whole microseconds since the epoch (exact in a double until the year 2255), days as `YYYY-MM-DD`
- * text, and the zone they are seen in always named (reading R16a). Temporal builds the zone tables; the per-row path
- * is a comparison and an addition, since a formatter per row would cost fifty times as much.
+ * Time: instants as whole microseconds since the epoch (exact in a double until the year 2255), days as
+ * `YYYY-MM-DD` text, always in a named zone (reading R16a). Temporal builds a table of offsets per zone; per row
+ * only a comparison and an addition remain, because a formatter per row would cost fifty times as much.
  */
 
-/** The only source of the present moment; tests hold it still. */
+/** The only source of the current time; tests hold it still. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
@@ -21,9 +21,10 @@ const msPerDay = 86_400_000
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /**
- * Reads an ISO 8601 / RFC 3339 instant: seconds required, fraction optional (digits finer than a microsecond are cut),
- * `Z` or an offset required; a blank may stand for `T` (SnapTrade). Null for anything else, unreal days included.
- * It goes through the characters by hand: it is asked for every row of a page, and a pattern costs several times as much.
+ * Reads an ISO 8601 / RFC 3339 instant. Seconds are required, a fraction is optional (digits finer than a
+ * microsecond are cut), `Z` or an offset is required; a blank may replace `T` (SnapTrade). Null for anything else,
+ * including days that do not exist. It reads character by character because it runs for every row of a page, and a
+ * pattern costs several times as much.
  */
 export function parseInstant(text: string): Micros | null {
   if (text.length < 20 || !hasDividers(text)) return null
@@ -34,7 +35,7 @@ export function parseInstant(text: string): Micros | null {
   const minute = pair(text, 14)
   const second = pair(text, 17)
   if (year < 0 || !isRealDay(year, month, day)) return null
-  // RFC 3339 §5.7 admits a leap second: it is read as the first instant of the next minute.
+  // RFC 3339 §5.7 allows a leap second: it is read as the first instant of the next minute.
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return null
   const zoneAt = text.charCodeAt(19) === point ? endOfDigits(text, 20) : 19
   if (zoneAt === 20) return null
@@ -49,7 +50,7 @@ const minus = 45
 const plus = 43
 const colon = 58
 
-/** `YYYY-MM-DDTHH:MM:SS`: the dividers at their places, `T` in either case or a blank. */
+/** Checks the separators of `YYYY-MM-DDTHH:MM:SS`: `T` in either case or a blank. */
 function hasDividers(text: string): boolean {
   const divider = text.charCodeAt(10)
   return (
@@ -61,7 +62,7 @@ function hasDividers(text: string): boolean {
   )
 }
 
-/** Two digits as a number; far below zero when they are none, so that every sum with it stays below zero. */
+/** Two digits as a number; for anything else a number so far below zero that every sum with it stays below zero. */
 function pair(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48
   const ones = text.charCodeAt(at + 1) - 48
@@ -74,7 +75,7 @@ function endOfDigits(text: string, from: number): number {
   return at
 }
 
-/** The digits between, as microseconds: those beyond the sixth are cut. */
+/** The digits between the two places as microseconds; digits after the sixth are cut. */
 function fractionMicros(text: string, from: number, to: number): number {
   let micros = 0
   let unit = 100_000
@@ -85,7 +86,7 @@ function fractionMicros(text: string, from: number, to: number): number {
   return micros
 }
 
-/** `Z`, `+HH:MM` or `+HHMM` up to the very end; null for anything else. */
+/** `Z`, `+HH:MM` or `+HHMM` up to the end of the text; null for anything else. */
 function offsetSeconds(text: string, at: number): number | null {
   const sign = text.charCodeAt(at)
   if (sign === 90 || sign === 122) return text.length === at + 1 ? 0 : null
@@ -98,7 +99,10 @@ function offsetSeconds(text: string, at: number): number | null {
   return (hours * 3600 + minutes * 60) * (sign === minus ? -1 : 1)
 }
 
-/** Days of the proleptic Gregorian calendar since 1970-01-01, counted in years that begin in March. */
+/**
+ * Days of the proleptic Gregorian calendar since 1970-01-01; years are counted from March, so that the leap day is
+ * last.
+ */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const marchYear = month <= 2 ? year - 1 : year
   const era = Math.floor(marchYear / 400)
@@ -108,7 +112,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return era * 146_097 + yearOfEra * 365 + leapDays + dayOfYear - 719_468
 }
 
-/** A real calendar day as `YYYY-MM-DD`, or null. */
+/** The text if it is an existing calendar day as `YYYY-MM-DD`, or null. */
 export function parseDay(text: string): string | null {
   const match = dayPattern.exec(text)
   if (match === null) return null
@@ -129,19 +133,19 @@ function isRealDay(year: number, month: number, day: number): boolean {
   return day <= length
 }
 
-/** An instant as ISO 8601 UTC text with milliseconds: the form of every timestamp of our own. */
+/** An instant as ISO 8601 UTC text with milliseconds, the form of all our timestamps. */
 export function toIso(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** One time zone with its table of offsets; made once per zone by `getZone`. */
+/** One time zone with its table of offsets; `getZone` makes it once per zone. */
 export interface Zone {
   readonly id: string
-  /** The day on which an instant falls here. */
+  /** The day of an instant in this zone. */
   dayOf(instant: Micros): string
-  /** The first instant of a day here (not always midnight: a change to summer time may skip it). */
+  /** The first instant of a day in this zone (not always midnight: daylight saving may skip it). */
   startOfDay(day: string): Micros
-  /** The last microsecond of a day here. */
+  /** The last microsecond of a day in this zone. */
   endOfDay(day: string): Micros
 }
 
@@ -158,7 +162,7 @@ export function getZone(id: string): Zone {
   return zone
 }
 
-/** True for an IANA zone name that this runtime knows; bare offsets like `+10:00` are refused. */
+/** True for an IANA zone name that this runtime knows; an offset like `+10:00` is refused. */
 export function isZone(id: string): boolean {
   if (!/^[A-Za-z]/.test(id)) return false
   try {
@@ -170,7 +174,7 @@ export function isZone(id: string): boolean {
 }
 
 function makeZone(id: string): Zone {
-  // The stretch of constant offset that the last look-up fell into; bank rows come close together.
+  // The range of constant offset around the last look-up; rows of a bank are close together in time.
   let from = 0
   let until = 0
   let offsetMs = 0
@@ -181,7 +185,7 @@ function makeZone(id: string): Zone {
     const at = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(id)
     offsetMs = at.offsetNanoseconds / 1_000_000
     until = at.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY
-    // One step ahead, since `previous` is strictly before the instant it starts from.
+    // One millisecond later, because `previous` searches strictly before its start.
     const before = at.add({ milliseconds: 1 }).getTimeZoneTransition('previous')
     from = before?.epochMilliseconds ?? Number.NEGATIVE_INFINITY
   }
@@ -205,7 +209,7 @@ function makeZone(id: string): Zone {
     return start
   }
 
-  // An unknown zone is refused here, not at the first row.
+  // Throws here for an unknown zone, rather than at the first row.
   learn(0)
   return {
     id,

@@ -1,4 +1,4 @@
-/** Proves that one stretch of work sees one time, and the next one the present. */
+/** Checks that synchronous code sees one time, and later code the current time. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -11,7 +11,7 @@ test('within one stretch the time is read once, and it stays the same', () => {
   assert.equal(readings, 1)
 })
 
-test('after a wait the time is read anew, also when it went backwards', async () => {
+test('after an await the time is read again, even when it went backwards', async () => {
   let time = 1000
   const clock = makeTurnClock({ now: () => time })
   assert.equal(clock.now(), 1000)

@@ -1,12 +1,12 @@
 /**
- * A clock that is read once per stretch of work: one request asks for the time in half a dozen places, and the answer
- * may as well be the same. It never stands still across a wait.
+ * A clock that is read once per synchronous run of code: one request asks for the time about six times, and one
+ * answer serves them all. It never returns an old time after an `await`.
  */
 import type { Clock } from './time.ts'
 
 /**
- * Wraps a clock: the first question of a synchronous stretch reads it, the next ones get the same answer. The reading is
- * forgotten before anything that was waited for goes on.
+ * Wraps a clock: the first call in a synchronous run reads it, later calls return the same value. The value is
+ * cleared before any awaiting code continues.
  */
 export function makeTurnClock(clock: Clock): Clock {
   let reading: number | null = null
@@ -18,7 +18,7 @@ export function makeTurnClock(clock: Clock): Clock {
     now() {
       if (reading === null) {
         reading = clock.now()
-        // The cheapest way to be called once this stretch is over.
+        // A microtask is the cheapest callback after the current synchronous run.
         settled.then(forget)
       }
       return reading

@@ -1,9 +1,9 @@
 /**
- * The end of every exhaustive switch: the compiler names the case that was forgotten, and at run time a value that
- * should not exist fails loudly instead of falling through.
+ * The default branch of every exhaustive switch: the compiler reports a missing case, and at run time an impossible
+ * value throws.
  */
 
-/** Throws for a value that the types say cannot be there. */
+/** Throws for a value that the types rule out. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`)
 }

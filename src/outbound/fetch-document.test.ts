@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fetchDocument } from './fetch-document.ts'
 import { BlockedAddress, makeGuardedAgent } from './guarded-agent.ts'
 
-/** A server on this machine, and the fetch of an operator who let private addresses in. */
+/** Starts a local server, and fetches with private addresses allowed. */
 async function withServer(
   listener: RequestListener,
   work: (get: (path: string, timeoutMs?: number) => Promise<Response>) => Promise<void>,
@@ -25,7 +25,7 @@ async function withServer(
   }
 }
 
-test('a document comes with its status and how long it may be kept', () =>
+test('a document is returned with its status and its cache life', () =>
   withServer(
     (_request, response) =>
       response.writeHead(200, { 'cache-control': 'max-age=60', 'set-cookie': 'a=b' }).end('{}'),
@@ -38,7 +38,7 @@ test('a document comes with its status and how long it may be kept', () =>
     },
   ))
 
-test('a redirect is an answer and not an order', async () => {
+test('a redirect is returned and not followed', async () => {
   const asked: string[] = []
   await withServer(
     (request, response) => {
@@ -52,7 +52,7 @@ test('a redirect is an answer and not an order', async () => {
   assert.deepEqual(asked, ['/first'])
 })
 
-test('a document over the bound fails, whether its length is told or not', () =>
+test('a document over the bound fails, with and without a Content-Length', () =>
   withServer(
     (request, response) => {
       if (request.url === '/told') response.end('x'.repeat(1001))
@@ -65,7 +65,7 @@ test('a document over the bound fails, whether its length is told or not', () =>
     },
   ))
 
-test('silence and drops of a byte end with the time that is given for everything', () =>
+test('a server that sends nothing, or single bytes, is ended by the overall time limit', () =>
   withServer(
     (request, response) => {
       if (request.url !== '/drops') return
@@ -79,7 +79,7 @@ test('silence and drops of a byte end with the time that is given for everything
     },
   ))
 
-test('without leave nothing private is asked', async () => {
+test('private addresses are refused unless they are allowed', async () => {
   const agent = makeGuardedAgent()
   const options = { agent, maxBytes: 1000, timeoutMs: 1000 }
   for (const url of ['http://127.0.0.1/', 'https://127.0.0.1/', 'https://10.0.0.1/x', 'nonsense'])

@@ -1,6 +1,6 @@
 /**
- * Gets a small public document that a stranger named, through the address guard: one GET, no redirects, no cookies,
- * bounded in size and time. What is in it is the caller's to judge.
+ * Fetches a small public document from a URL that an untrusted party named, through the address guard: one GET, no
+ * redirects, no cookies, bounded size and time. The caller validates the content.
  */
 import { type Dispatcher, request } from 'undici'
 import { BlockedAddress, findUrlProblem } from './guarded-agent.ts'
@@ -9,15 +9,15 @@ export interface DocumentOptions {
   /** A guarded agent; see `makeGuardedAgent`. */
   readonly agent: Dispatcher
   readonly maxBytes: number
-  /** For everything: resolving, connecting, waiting and reading. */
+  /** Bounds the whole fetch: resolving, connecting, waiting and reading. */
   readonly timeoutMs: number
   readonly allowPrivate?: boolean
 }
 
 /**
- * The document as a `Response` with status, headers and body; a redirect is an answer like any other.
- * @throws BlockedAddress for a place that we do not go to, RangeError for a body over `maxBytes`, undici's errors and
- *   the timeout's for everything else.
+ * The document as a `Response` with status, headers and body; a redirect is returned like any other answer.
+ * @throws BlockedAddress for an address that is not allowed, RangeError for a body over `maxBytes`, otherwise the errors
+ * of undici and of the timeout.
  */
 export async function fetchDocument(url: string, options: DocumentOptions): Promise<Response> {
   const { allowPrivate = false } = options
@@ -43,7 +43,7 @@ export async function fetchDocument(url: string, options: DocumentOptions): Prom
   })
 }
 
-/** Statuses that a `Response` may not have a body with. */
+/** The statuses with which a `Response` may have no body. */
 function isEmpty(status: number): boolean {
   return [204, 205, 304].includes(status)
 }

@@ -10,7 +10,7 @@ interface Found {
   readonly family: number
 }
 
-/** A resolver that gives its answers one after another, the last one for ever. */
+/** A resolver that returns the answers in turn and repeats the last one. */
 function resolver(...answers: readonly (readonly Found[])[]) {
   const asked: string[] = []
   const lookup: LookupFunction = (hostname, _options, callback) => {
@@ -65,10 +65,10 @@ test('a name that resolves to a private address is refused, alone or among publi
   }
 })
 
-test('a name that changes its mind is judged by the answer that is dialled', async () => {
+test('a name that resolves differently each time is checked by the address that is connected', async () => {
   const { asked, lookup } = resolver([outside], [inside])
   const agent = makeGuardedAgent({ lookup, connectTimeoutMs: 50 })
-  // The first answer is dialled as it was judged: nobody listens there, so the connection times out.
+  // The connection goes to the address that was checked; nothing listens there, so it times out.
   const first = await request('https://rebind.example.test/', { dispatcher: agent }).catch(
     (error: Error) => error,
   )
@@ -78,14 +78,14 @@ test('a name that changes its mind is judged by the answer that is dialled', asy
   await agent.destroy()
 })
 
-test('a connection that led inside all the same is cut before a byte is sent', async () => {
+test('a connection that reached a private address is closed before a byte is sent', async () => {
   let bytes = 0
   const server = createServer()
   server.on('connection', (socket) => {
     socket.on('data', (chunk) => {
       bytes += chunk.length
     })
-    // A reset by the guard is what this is about.
+    // The guard resets the connection, which is expected here.
     socket.on('error', () => {})
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -117,7 +117,7 @@ test('only https, only port 443, no credentials', () => {
     assert.equal(findUrlProblem(url), null, url)
 })
 
-test('an operator may open it for a private network, and then it reaches one', async () => {
+test('an operator may allow private networks, and then they are reached', async () => {
   const server = createServer((_request, response) => response.end('inside'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`

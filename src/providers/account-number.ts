@@ -1,15 +1,21 @@
 /**
- * Account numbers inside the names of accounts: some people, banks and brokers call an account by its number. There too
- * only the mask is shown (specification, Account: "always masked"). What a number looks like is each provider's own.
+ * Masks account numbers in the names of accounts and institutions, since some people, banks and brokers use the
+ * number as the name (contract, Account: "always masked"). The adapter knows which numbers its provider gave; the
+ * kernel knows the shapes of numbers.
  */
+import { hideNumber, hideNumberShapes } from '#kernel/account-numbers.ts'
 
-const separators = '[\\s.-]*'
-/** Longer than any account number there is: beyond it the pattern would only cost. */
-const maxCharacters = 64
+/** A number given by the provider, and its replacement; null: replaced completely. */
+export interface GivenNumber {
+  readonly number: string | null | undefined
+  readonly mask: string | null
+}
 
-/** The name with every spelling of `number` in it, with blanks, dots and dashes or without, replaced by `mask`. */
-export function hideNumber(name: string, number: string, mask: string | null): string {
-  const characters = number.replace(/[^0-9A-Za-z]/g, '')
-  if (characters.length <= 4 || characters.length > maxCharacters) return name
-  return name.replace(new RegExp([...characters].join(separators), 'gi'), mask ?? 'xxxx')
+/** The name without these numbers in any spelling, and without anything that has the shape of an account number. */
+export function hideNumbers(name: string, given: readonly GivenNumber[]): string {
+  const own = given.reduce(
+    (shown, { number, mask }) => (number ? hideNumber(shown, number, mask) : shown),
+    name,
+  )
+  return hideNumberShapes(own)
 }

@@ -1,54 +1,57 @@
-/** The adapters that are configured, each with its own pool; an unconfigured provider is simply absent. */
+/** The configured adapters, each with its own connection pool; a provider that is not configured is absent. */
+import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import { makeAkahu } from './akahu/index.ts'
+import { factsOf, providerNames } from './all-facts.ts'
 import type { Budget } from './budget.ts'
 import { makeFiskil } from './fiskil/index.ts'
-import type { Adapters, UpstreamReport } from './port.ts'
+import type { Adapter, Adapters, UpstreamReport } from './port.ts'
+import type { BudgetLimits } from './provider-facts.ts'
 import { makeSnapTrade } from './snaptrade/index.ts'
 
-/** Where each provider is and what opens it; null: not configured. Secrets are opened by the composition root. */
-export interface ProviderAccess {
-  readonly fiskil: {
-    readonly baseUrl: string
-    readonly clientId: string
-    readonly clientSecret: string
-    readonly version: string
-  } | null
-  readonly akahu: {
-    readonly baseUrl: string
-    readonly appToken: string
-    readonly appSecret: string
-  } | null
-  readonly snaptrade: {
-    readonly baseUrl: string
-    readonly clientId: string
-    readonly consumerKey: string
-  } | null
-}
+/** One line per provider; the compiler requires each. */
+const makers = {
+  fiskil: makeFiskil,
+  akahu: makeAkahu,
+  snaptrade: makeSnapTrade,
+} as const satisfies Readonly<Record<Provider, (options: never) => Adapter>>
 
-export interface AdapterOptions {
-  readonly access: ProviderAccess
+/** What every adapter receives. */
+interface Shared {
   readonly timeoutMs: number
   readonly clock: Clock
   readonly report: UpstreamReport
-  readonly snaptradeBudget: Budget
+  /** Consulted before every call to a provider that limits the whole application. */
+  readonly throttle: Budget
 }
 
-/** Opens them; close each with its own `close`. */
-export function makeAdapters(options: AdapterOptions): Adapters {
-  const { access, timeoutMs, clock, report } = options
-  const shared = { timeoutMs, clock, report }
-  return {
-    ...(access.fiskil === null ? {} : { fiskil: makeFiskil({ ...access.fiskil, ...shared }) }),
-    ...(access.akahu === null ? {} : { akahu: makeAkahu({ ...access.akahu, ...shared }) }),
-    ...(access.snaptrade === null
-      ? {}
-      : {
-          snaptrade: makeSnapTrade({
-            ...access.snaptrade,
-            ...shared,
-            throttle: options.snaptradeBudget,
-          }),
-        }),
+type Makers = typeof makers
+
+/** Address and credentials per provider; null: not configured. The composition root decrypts the secrets. */
+export type ProviderAccess = {
+  readonly [Name in Provider]: Omit<Parameters<Makers[Name]>[0], keyof Shared> | null
+}
+
+export interface AdapterOptions extends Omit<Shared, 'throttle'> {
+  readonly access: ProviderAccess
+  /** Makes the call counter of a provider that limits the whole application. */
+  readonly budget: (provider: Provider, limits: BudgetLimits) => Budget
+}
+
+const unlimited: Budget = async () => ({ allowed: true })
+
+/** Opens the adapters; `close` each one separately. */
+export function makeAdapters({ access, budget, ...shared }: AdapterOptions): Adapters {
+  const adapters: Partial<Record<Provider, Adapter>> = {}
+  for (const name of providerNames) {
+    const own = access[name]
+    if (own === null) continue
+    const limits = factsOf(name).budget
+    const throttle = limits === null ? unlimited : budget(name, limits)
+    // The compiler cannot tell that access and maker belong to the same provider; `ProviderAccess` is derived from
+    // the makers.
+    const make = makers[name] as (options: object) => Adapter
+    adapters[name] = make({ ...own, ...shared, throttle })
   }
+  return adapters
 }

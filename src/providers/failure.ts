@@ -1,37 +1,43 @@
 /**
- * Why an upstream call did not give what was asked: a closed union, mapped to the public errors in one place
- * (`guard.ts`; readings R20 to R20b). A failure is never turned into an empty list.
+ * Why an upstream call failed: a closed union, mapped to public errors in one place (`guard.ts`; readings R20 to
+ * R20b). A failure is never converted to an empty list.
  */
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 
 export type UpstreamFailure =
-  /** A 4xx that the caller's request caused; `detail` is the provider's own sentence. */
+  /** A 4xx caused by the caller's request; `detail` is the provider's own message. */
   | { readonly kind: 'rejected'; readonly status: number; readonly detail: string }
-  /** A 404 on an account that may have moved to another id: the list of accounts is to be read again (Akahu). */
+  /** A 404 on an account that may have moved to another id, so the list of accounts must be read again (Akahu). */
   | { readonly kind: 'account_gone'; readonly detail: string }
   /** 5xx, timeout, refused or reset connection. `status` null when no answer came. */
   | { readonly kind: 'unavailable'; readonly status: number | null; readonly detail: string }
-  /** 429, ours or theirs. */
+  /** 429, from our own budget or from the provider. */
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly detail: string }
-  /** A body that cannot be read, or a row of it (reading R23). */
+  /** A body, or one of its rows, that cannot be read (reading R23). */
   | { readonly kind: 'malformed'; readonly detail: string }
-  /** Consent or credentials are gone: the connection takes this status (readings R20, R20b). */
+  /** Consent or credentials are lost: the connection takes this status (readings R20, R20b). */
   | {
       readonly kind: 'consent_lost'
       readonly becomes: Exclude<ConnectionStatus, 'active'>
-      /** The person's credentials as a whole: every connection that shares the login is hit. */
+      /** True when the person's credentials are lost, and with them every connection that shares the login. */
       readonly wholeLogin?: boolean
       readonly detail: string
     }
-  /** What only the operator can mend: our app credentials, a retired endpoint (reading R20a). */
+  /** What only the operator can fix: our app credentials, a retired endpoint (reading R20a). */
   | { readonly kind: 'misconfigured'; readonly status: number; readonly detail: string }
-  /** The provider is still preparing the data (SnapTrade 425, first sync; reading R20a). */
-  | { readonly kind: 'preparing'; readonly detail: string }
+  /**
+   * The provider is still preparing the data (SnapTrade 425, first sync; reading R20a); `of` names the data where
+   * known.
+   */
+  | { readonly kind: 'preparing'; readonly detail: string; readonly of?: string }
 
-/** What the caller reads when a consent is gone (reading R20b). */
+/** The message for callers when a consent is lost (reading R20b). */
 export const consentGone = 'consent withdrawn, reconnect'
 
-/** Thrown by adapters; carries the union, never a URL with secrets in it. */
+/** The same when the consent is active but the login behind it was disabled (SnapTrade; reading R20b). */
+export const loginDisabled = 'login disabled, reconnect'
+
+/** Thrown by adapters; contains the union, never a URL with secrets. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly provider: Provider

@@ -1,17 +1,15 @@
 /**
- * What stands between a resource and a provider: the breaker, the note that a consent is gone, and the one mapping of
+ * Wraps every call from a resource to a provider: the breaker, the record of a lost consent, and the one mapping of
  * upstream failures to public errors (readings R20 to R21). It refuses nothing else and knows no provider.
  */
 import { ApiError, apiError } from '#contract/errors.ts'
+import { retryLaterSeconds } from '#contract/limits.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
-import type { BreakerState, BreakerStore } from '#store/kv-port.ts'
+import type { BreakerState, BreakerStore } from '#store/ports/kv.ts'
 import { UpstreamError, type UpstreamFailure } from './failure.ts'
 import type { CallContext } from './port.ts'
-
-/** Specification, common headers: `Retry-After: 30` on the plain provider-unavailable 503. */
-const retryAfterSeconds = 30
 
 /** The one mapping of upstream failures to public errors. */
 export function toApiError(error: UpstreamError): ApiError {
@@ -31,14 +29,17 @@ export function toApiError(error: UpstreamError): ApiError {
       })
     case 'preparing':
       return apiError('provider_unavailable', {
-        message: 'The provider is still preparing the data of this connection; retry later',
-        retryAfterSeconds,
+        message: `The provider is still preparing the data of ${failure.of ?? 'this connection'}; retry later`,
+        retryAfterSeconds: retryLaterSeconds,
         cause: error,
       })
     case 'unavailable':
     case 'malformed':
     case 'misconfigured':
-      return apiError('provider_unavailable', { retryAfterSeconds, cause: error })
+      return apiError('provider_unavailable', {
+        retryAfterSeconds: retryLaterSeconds,
+        cause: error,
+      })
     default:
       return unreachable(failure)
   }
@@ -55,6 +56,8 @@ export interface GuardTarget {
   readonly provider: Provider
   readonly userId: UserId
   readonly loginId: LoginId
+  /** Version of the credentials that the work uses. */
+  readonly loginVersion: number
   readonly connectionId: ConnectionId
   /** Transactions only (reading R21). */
   readonly breaker: boolean
@@ -68,15 +71,15 @@ export interface ConsentLoss {
 
 export interface GuardOptions {
   readonly breakers: BreakerStore
-  /** Writes the new status down before the caller hears of it. */
+  /** Stores the new status before the caller gets the error, unless the credentials were replaced meanwhile. */
   readonly onConsentLost: (loss: ConsentLoss) => Promise<void>
   readonly onBreakerOpen: (target: GuardTarget) => void
 }
 
 export interface Guard {
   /**
-   * Runs one request's work at a provider. `signal` ends it: aborted with a TimeoutError, the provider counts as
-   * unavailable; aborted otherwise (nobody waits any more), nothing is counted and the signal's reason is thrown.
+   * Runs one request's work at a provider until `signal` aborts it. After a TimeoutError the provider counts as
+   * unavailable; after any other abort (all callers left) nothing is counted and the signal's reason is thrown.
    * Throws ApiError for every upstream failure.
    */
   run<T>(
@@ -111,7 +114,7 @@ export function makeGuard(options: GuardOptions): Guard {
     }
   }
 
-  /** Counts the outcome and writes a lost consent down. `error` null: the provider is not to blame. */
+  /** Counts the outcome and stores a lost consent. `error` null: the provider is not at fault. */
   async function settle(
     target: GuardTarget,
     key: string,
@@ -140,7 +143,7 @@ function asUpstreamError(
   error: unknown,
 ): UpstreamError | null {
   if (error instanceof UpstreamError) return error
-  // Accounts that were read anew on the way (a moved one) fail with the public error, the provider's as its cause.
+  // When the accounts were refreshed on the way (one had moved), the provider's error is the cause of a public error.
   if (error instanceof ApiError && error.cause instanceof UpstreamError) return error.cause
   const timedOut =
     signal.aborted && signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'

@@ -1,15 +1,15 @@
 /**
- * Secrets inside the sentences of providers: whatever they repeat of our credentials is taken out before anybody sees
- * it. It knows no patterns of tokens; those are each provider's own.
+ * Removes our credentials from providers' messages before they are shown. It knows no token patterns; those belong to
+ * each provider's adapter.
  */
 
 const mark = '[secret]'
-/** Below it a text is part of ordinary words: it is hidden only where it stands alone. */
+/** A shorter secret may be part of ordinary words, so it is hidden only where it stands alone. */
 const unmistakableLength = 8
-/** Below it a text hides nothing, and its replacement would only garble the sentence. */
+/** A shorter secret is not hidden: replacing it would only make the message unreadable. */
 const shortestLength = 4
 
-/** The text with every secret in it replaced by a mark; the longest first, since one may be part of another. */
+/** Replaces every secret in the text by a mark; the longest first, because one may contain another. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {

@@ -1,8 +1,8 @@
 /**
- * What the house asks of a provider. A union on `category`: a missing capability is visible in the type, so 501 and
- * wrong-category answers come from the union and not from try/catch. Everything here is in our words; knowledge of an
- * upstream (paths, signs, dates, paging) never leaves its folder. Every method throws UpstreamError and nothing else,
- * except the caller's own AbortError.
+ * The port to a provider. A union on `category`: a missing capability is visible in the type, so 501 and
+ * wrong-category answers follow from the union instead of try/catch. Types here use our own terms; knowledge of an
+ * upstream (paths, signs, dates, paging) never leaves its folder. Every method throws only UpstreamError or the
+ * caller's own AbortError.
  */
 import type {
   AccountType,
@@ -14,24 +14,28 @@ import type {
   Transaction,
 } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
+import type { Secret } from '#kernel/secret.ts'
 import type { Micros, Zone } from '#kernel/time.ts'
+import type { KnownFacts } from './all-facts.ts'
 import type { UpstreamFailure } from './failure.ts'
 
-/** How one call is made: whose patience it uses and how urgent it is. */
+/** The settings of one call: what aborts it, and its priority. */
 export interface CallContext {
-  /** Aborted when nobody waits any more or the request's time is over; the provider's call ends with it. */
+  /** Aborted when no caller waits any more or the request's time is over; the provider's call then ends. */
   readonly signal: AbortSignal
-  /** Users' requests go first where a provider limits the whole application. */
+  /** Users' requests have priority where a provider limits the whole application. */
   readonly priority: 'user' | 'background'
 }
 
 /** The credentials of one person at one provider; several connections may share them. */
 export interface Login {
   readonly id: LoginId
-  /** Who they are there: Fiskil end user, Akahu user, SnapTrade user id. */
+  /** The person's id there: Fiskil end user, Akahu user, SnapTrade user id. */
   readonly upstreamUserId: string
-  /** The secret, opened; null where the provider needs none of the person's (Fiskil). */
+  /** The decrypted secret; null where the provider needs none of the person's (Fiskil). */
   readonly secret: string | null
+  /** The version of the credentials: results obtained with older ones must not affect newer ones. */
+  readonly version: number
 }
 
 export interface ConnectionRef {
@@ -48,62 +52,144 @@ export interface AccountRef {
   readonly currency: string
 }
 
-/** What the provider knows of one link to one institution. */
+/** What the provider knows about one connection to one institution. */
 export interface DiscoveredConnection {
   readonly upstreamId: UpstreamId
   readonly institutionId: string
-  readonly institutionName: string
+  /** Null when the provider omits it this time, as with the logo; the stored value stays. */
+  readonly institutionName: string | null
   readonly institutionLogo: string | null
   readonly status: ConnectionStatus
-  /** ISO 8601 UTC, or null when the provider does not say. */
+  /** ISO 8601 UTC, or null when the provider does not report it. */
   readonly lastRefreshedAt: string | null
-  /** Null when the provider does not tell them at present (consent gone): what we have stays. */
+  /** Null when the provider currently lists none (consent lost); the stored accounts stay. */
   readonly accounts: readonly DiscoveredAccount[] | null
 }
 
 export interface DiscoveredAccount {
   readonly upstreamId: UpstreamId
-  /** The id it had before the provider moved it, if it did (Akahu `_migrated`). */
+  /** The id before the provider moved the account, if it did (Akahu `_migrated`). */
   readonly previousUpstreamId: UpstreamId | null
   readonly name: string
   readonly type: AccountType
-  /** Already masked: `xxxx1234` or null. A full number never leaves the adapter. */
+  /**
+   * Masked: `xxxx1234`. Null when omitted this time; the stored value stays. A full number never leaves the adapter.
+   */
   readonly accountNumber: string | null
-  /** Null when the provider could not tell it this time: what we have stays, else the default of reading R24b. */
+  /** Null when omitted this time; the stored value stays, otherwise the default of reading R24b applies. */
   readonly currency: string | null
+  /** Fields that the provider omitted: stored values stay, a new account uses the values here. */
+  readonly assumed?: readonly ('name' | 'type')[]
 }
 
-/** What an operator hands over to adopt a consent that exists at the provider. */
-export type Credentials =
-  | { readonly provider: 'fiskil'; readonly endUserId: string }
-  | { readonly provider: 'akahu'; readonly userToken: string }
-  | {
-      readonly provider: 'snaptrade'
-      readonly snaptradeUserId: string
-      readonly userSecret: string
-    }
+/** What an operator provides to adopt a consent that exists at the provider. */
+export type Credentials = { [Name in Provider]: CredentialsAt<Name> }[Provider]
 
-/** What a provider answered when it was asked how it is. */
+/** The credentials for one provider, with the fields that its facts name. */
+type CredentialsAt<Name extends Provider> = { readonly provider: Name } & {
+  readonly [Field in keyof KnownFacts[Name]['linkFields']]: string
+}
+
+/** A provider's reply to a health probe. */
 export interface ProbeReply {
-  /** Its own time, in milliseconds since the epoch; null when its answer tells none. */
+  /** The provider's own time, in milliseconds since the epoch; null when its answer has none. */
   readonly theirTimeMs: number | null
-  /** Why it does not serve us, e.g. `misconfigured` when it refuses our app's credentials; null when it does. */
+  /** Why it cannot serve us, e.g. `misconfigured` when it refuses our app's credentials; null when it can. */
   readonly failure: UpstreamFailure | null
+}
+
+/** A read that found nothing: these rows of these accounts. */
+export interface EmptyAnswer {
+  readonly what: 'transactions' | 'holdings'
+  readonly accounts: readonly AccountRef[]
+}
+
+/** A webhook of a provider as it arrived. */
+export interface WebhookRequest {
+  /** A header by its name in lower case. */
+  header(name: string): string | undefined
+  /** As received: signatures are computed over these bytes. */
+  readonly body: Uint8Array
+}
+
+/** What a webhook reports. Rows and amounts are never taken from webhooks: they are read afterwards. */
+export type WebhookChange =
+  /** The consent, its status, or the list of accounts changed in a way that the webhook does not say. */
+  | { readonly kind: 'consent' | 'accounts' }
+  /** The consent took this status at this time, in milliseconds since the epoch. */
+  | {
+      readonly kind: 'status'
+      readonly status: Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
+      readonly at: number
+    }
+  /** There are newer data of this kind. */
+  | { readonly kind: 'balances' | 'holdings' | 'rows' }
+  /** The provider gave an account a new id. */
+  | { readonly kind: 'moved'; readonly from: UpstreamId; readonly to: UpstreamId }
+  /** This secret of a login was revoked at the provider, and every consent with it. */
+  | { readonly kind: 'secret_revoked'; readonly secret: Secret<string> }
+  /** The provider sends no more webhooks about the login (`WebhookReceiver.listen`). */
+  | { readonly kind: 'cancelled' }
+
+/** One change at one login of ours, or at one that we do not know. */
+export interface WebhookNotice {
+  /** The text that `listen` sent along, or the person's id at the provider. */
+  readonly login: { readonly reference: string } | { readonly upstreamUserId: string }
+  /** Null: every connection of the login. */
+  readonly connection: UpstreamId | null
+  /** Where no connection has the id above, those to this institution are meant; null: none is. */
+  readonly institutionId: string | null
+  /** Null: no account is named, or it does not matter which. */
+  readonly account: UpstreamId | null
+  /** When the provider last read the institution, in milliseconds since the epoch; null: it is not told. */
+  readonly refreshedAt: number | null
+  readonly change: WebhookChange
+}
+
+export type WebhookVerdict =
+  | {
+      readonly kind: 'accepted'
+      /** Equal for a repetition of the same webhook. */
+      readonly key: string
+      /** How long repetitions are recognised, in milliseconds. */
+      readonly keyLifeMs: number
+      /** Empty for what does not concern us, and for events that are not known. */
+      readonly notices: readonly WebhookNotice[]
+    }
+  | { readonly kind: 'refused'; readonly reason: 'unsigned' | 'forged' | 'too_old' | 'unreadable' }
+
+/** Receives the webhooks of a provider. */
+export interface WebhookReceiver {
+  /**
+   * Verifies a webhook and translates it. Nothing of its body is used before its signature is verified.
+   * @throws UpstreamError when the provider's signing key is needed and cannot be read; the webhook may be genuine.
+   */
+  receive(request: WebhookRequest): Promise<WebhookVerdict>
+  /**
+   * Asks the provider to send webhooks about this login, with the login's id as the reference of its notices. May be
+   * repeated. Absent: the provider sends them for every login by itself.
+   */
+  listen?(login: Login, call: CallContext): Promise<void>
 }
 
 interface AdapterBase {
   readonly provider: Provider
-  /** Who these credentials belong to, and what of them is secret. Rejects credentials that do not work. */
+  /**
+   * The source of a connection's last refresh time: `reported`, the provider reports it; `reads`, it does not, and our
+   * own successful reads are used.
+   */
+  readonly freshness: 'reported' | 'reads'
+  /** The owner of these credentials, and which part of them is secret. Rejects credentials that do not work. */
   identify(
     credentials: Credentials,
     call: CallContext,
   ): Promise<{ readonly upstreamUserId: string; readonly secret: string | null }>
   /**
-   * Every connection of this login with its accounts, one per institution and login there. A connection of ours that is
-   * absent from the answer is gone at the provider.
+   * Every connection of this login with its accounts, one per institution and login there. A stored connection that
+   * is missing from the result no longer exists at the provider.
    */
   discover(login: Login, call: CallContext): Promise<readonly DiscoveredConnection[]>
-  /** Ends the consent at the provider; safe to repeat. `last`: no other connection of ours uses this login. */
+  /** Ends the consent at the provider; may be repeated. `last`: no other stored connection uses this login. */
   revoke(
     login: Login,
     connection: ConnectionRef,
@@ -111,16 +197,28 @@ interface AdapterBase {
     call: CallContext,
   ): Promise<void>
   /**
-   * Called when a read found nothing at all: resolves when the emptiness can be believed, throws `consent_lost` or
-   * `preparing` when it cannot (reading R20b).
+   * Called when a read found nothing: resolves when the empty result can be trusted, throws `consent_lost`,
+   * `preparing` or `rejected` when it cannot (reading R20b). Without `asked` only the consent is checked.
    */
-  confirmEmpty(login: Login, connection: ConnectionRef, call: CallContext): Promise<void>
+  confirmEmpty(
+    login: Login,
+    connection: ConnectionRef,
+    call: CallContext,
+    asked?: EmptyAnswer,
+  ): Promise<void>
   /**
-   * Asks whether the provider is there and accepts our app's credentials, with calls that need no person. A refusal is
-   * part of the reply; only when no answer came at all it throws UpstreamError.
+   * The login's connections whose consent the provider reports as active (reading R20b). Absent where rows prove
+   * that; the other providers keep serving old rows after a consent is lost.
+   */
+  listAlive?(login: Login, call: CallContext): Promise<readonly UpstreamId[]>
+  /**
+   * Checks that the provider is reachable and accepts our app's credentials, with calls that need no person. A
+   * refusal is part of the reply; it throws UpstreamError only when there was no answer.
    */
   probe?(call: CallContext): Promise<ProbeReply>
-  /** Closes its connection pool. */
+  /** Absent: the provider sends none, or what verifies them is not configured. */
+  readonly webhooks?: WebhookReceiver
+  /** Closes the connection pool. */
   close(): Promise<void>
 }
 
@@ -128,55 +226,65 @@ interface AdapterBase {
 export interface TimeWindow {
   readonly from: Micros | null
   readonly to: Micros | null
+  /** True when no upper bound was requested, so that `to` is the current time (`day-time.ts`). */
+  readonly isOpen?: boolean
 }
 
 export interface RowsQuery {
   readonly login: Login
   readonly connection: ConnectionRef
-  /** The accounts wanted: all of the connection's, or the one asked for. */
+  /** The requested accounts: all of the connection's, or a single one. */
   readonly accounts: readonly AccountRef[]
-  /** Exactly one account was asked for: ask the provider for that one alone. */
+  /** Exactly one account was requested, so the provider is asked for that one only. */
   readonly scoped: boolean
   readonly window: TimeWindow
-  /** The user's zone: dates are seen in it, day-only rows count at the first instant of their day in it (R16a). */
+  /**
+   * The user's zone: dates are shown in it, and a row with only a day counts at the first instant of the day in it
+   * (R16a).
+   */
   readonly zone: Zone
 }
 
-/** Where a page stands at the provider; plain data, so that a walk can be resumed later by another request. */
+/** The position of a page at the provider; plain data, so that another request can resume the walk later. */
 export type PageCursor = string
 
-/** What can be told of a row without mapping it. */
+/** What is known about a row without mapping it. */
 export interface RowHead {
-  /** Identity for leaving out a row that the provider sends twice within one read; unique over all its accounts. */
+  /** Identifies a row that the provider sends twice within one read; unique over all its accounts. */
   readonly id: string
   readonly account: AccountRef
-  /** When it counts for `from` and `to`. */
+  /** The time that is compared with `from` and `to`. */
   readonly time: Micros
 }
 
 /**
- * One page of the provider, parsed but not mapped: rows outside the window asked for are only counted.
- * `head` and `map` throw `malformed` for rows that cannot be read (reading R23).
+ * One page of the provider, parsed but not mapped: rows outside the requested window are only counted. `head` and
+ * `map` throw `malformed` for rows that cannot be read (reading R23).
  */
 export interface RowPage<Row> {
-  /** Rows on the page, of whatever account and status. */
+  /** Rows on the page, of any account and status. */
   readonly length: number
   /** The next page; null at the end. */
   readonly next: PageCursor | null
-  /** Further cursors after `next` that are already known (numbered pages), so that several can be fetched at once. */
+  /**
+   * Further cursors after `next` that are already known (numbered pages), so that several pages can be read
+   * concurrently.
+   */
   readonly ahead: readonly PageCursor[]
-  /** Rows that belong to the query's connection, pending ones included: they prove that consent lives. */
+  /** The provider's own count of all rows of any kind; null where it gives none (cursors). */
+  readonly total: number | null
+  /** Rows of the query's connection, including pending ones: they prove that its consent is active. */
   readonly ownRows: number
-  /** The body as it came: kept for later windows of the same walk, opened again with `openPage`. */
+  /** The body as received: kept for later windows of the same walk, and parsed again with `open`. */
   readonly body: Uint8Array
-  /** Null for rows that are not wanted: pending, or of an account that was not asked for. */
+  /** Null for rows that are not wanted: pending, or of an account that was not requested. */
   head(index: number): RowHead | null
   map(index: number): Row
 }
 
 /** Reads pages of rows. `cursor` null is the first page. */
 export interface RowReader<Page> {
-  /** The provider's own page size: the "1000" of the page cap (reading R17). */
+  /** The provider's own page size, with which the page cap is counted (contract, Limits; reading R17). */
   readonly pageSize: number
   read(query: RowsQuery, cursor: PageCursor | null, call: CallContext): Promise<Page>
   /** Parses a body that `read` returned earlier for the same query and cursor. */
@@ -188,19 +296,55 @@ export interface BalanceQuery {
   readonly accounts: readonly { readonly account: AccountRef; readonly connection: ConnectionRef }[]
 }
 
-/** Balances in the provider's order; accounts that the provider does not mention are simply absent. */
-export type BalanceReader = (query: BalanceQuery, call: CallContext) => Promise<readonly Balance[]>
+/** What an answer showed about the consent of one connection, in addition to its balances. */
+export interface ConsentSighting {
+  readonly connectionId: ConnectionId
+  readonly status: ConnectionStatus
+  /** ISO 8601 UTC, or null when the provider does not report it. */
+  readonly lastRefreshedAt: string | null
+}
+
+export interface BalanceReading {
+  /** In the provider's order; accounts that the provider omits are absent. */
+  readonly balances: readonly Balance[]
+  /** Only for connections whose state is known; an unexplained empty answer shows nothing. */
+  readonly consents: readonly ConsentSighting[]
+}
+
+export type BalanceReader = (query: BalanceQuery, call: CallContext) => Promise<BalanceReading>
+
+/** What an event tells of a transaction beside its public fields (contract, Events). */
+export interface TransactionDetails {
+  /** Of the amount, as ISO 4217 writes it. */
+  readonly currency: string
+  /** The provider's kind of transaction, lower case with `_` between words. */
+  readonly class: string
+  /** ISO 8601, as sent. */
+  readonly transactionDate: string
+  /** ISO 8601, as sent. */
+  readonly postDate: string
+  readonly reference: string | null
+  readonly extendedDescription: string | null
+  /** The id it had before the provider moved its account, if it did (Akahu `_migrated`). */
+  readonly formerId: string | null
+}
+
+/** Transactions with what only events tell of them: a sync reads both of every row (reading R23). */
+export interface TransactionPage extends RowPage<Transaction> {
+  /** Throws `malformed` where a field cannot be read. */
+  details(index: number): TransactionDetails
+}
 
 export interface BankingAdapter extends AdapterBase {
   readonly category: 'banking'
-  /** Absent: the provider has none (501). */
+  /** Absent: the provider has no balances (501). */
   readonly balances?: BalanceReader
-  readonly transactions: RowReader<RowPage<Transaction>>
+  readonly transactions: RowReader<TransactionPage>
 }
 
-/** A trade whose id is still the bare one: the resource numbers identical fills (reading R24a). */
+/** Trades without the number in their id: the resource numbers identical fills (reading R24a). */
 export interface TradePage extends RowPage<Trade> {
-  /** The id built from the mapped fields, without a number behind it; unreadable parts as they were sent. */
+  /** The id made from the mapped fields, without a number; unreadable parts as received. */
   tradeKey(index: number): string
 }
 
@@ -212,28 +356,29 @@ export interface HoldingsQuery {
 
 export interface BrokerageAdapter extends AdapterBase {
   readonly category: 'brokerage'
+  /** Returns an empty list as it is; the caller then calls `confirmEmpty` once for all accounts. */
   holdings(query: HoldingsQuery, call: CallContext): Promise<readonly Holding[]>
-  /** Newest first. Always asked with exactly one account: the provider knows activities per account only. */
+  /** Newest first. Always called with exactly one account, because the provider lists activities per account only. */
   readonly trades: RowReader<TradePage>
 }
 
 export type Adapter = BankingAdapter | BrokerageAdapter
 
-/** The adapters that are configured; an absent one means its credentials are not set. */
+/** The configured adapters; an absent one has no credentials. */
 export type Adapters = Partial<Record<Provider, Adapter>>
 
-/** What adapters tell the operators: turned into log lines, metrics and alerts by the composition root. */
+/** What adapters report to operators; the composition root turns it into log lines, metrics and alerts. */
 export interface UpstreamReport {
-  /** One HTTP exchange with a provider is over. `route` is a template, never a URL with ids or secrets. */
+  /** Reports a finished HTTP exchange with a provider. `route` is a template, never a URL with ids or secrets. */
   exchange(event: {
     readonly provider: Provider
     readonly route: string
-    /** HTTP status; 'error' when no complete answer came; 'aborted' when nobody waited any more. */
+    /** HTTP status; 'error' without a complete answer; 'aborted' when no caller waited any more. */
     readonly outcome: number | 'error' | 'aborted'
     readonly durationMs: number
   }): void
-  /** Something only the operator can mend (reading R20a). */
+  /** Reports what only the operator can fix (reading R20a). */
   alert(event: { readonly provider: Provider; readonly detail: string }): void
-  /** A value outside the known lists was seen, e.g. an unknown category; counted, never logged with its row. */
+  /** Reports a value outside the known lists, e.g. an unknown category; counted, never logged with its row. */
   oddity(event: { readonly provider: Provider; readonly what: string }): void
 }

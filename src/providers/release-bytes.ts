@@ -1,11 +1,11 @@
 /**
- * Gives memory back at once. Pages come in megabytes, and memory that waits for the collector makes it come often: that
- * costs a large read more than parsing what it reads.
+ * Frees memory at once. Pages are megabytes in size, and bytes that wait for the garbage collector make it run often,
+ * which costs a large read more than parsing.
  */
 
 /**
- * Empties the bytes; who reads them afterwards finds none. Only for the owner of bytes that nobody else can be looking
- * at; those that are a part of something larger are left alone.
+ * Detaches the bytes, which are empty afterwards. Call it only as the owner of bytes that no other code uses. A view
+ * on a part of a larger buffer is not changed.
  */
 export function releaseBytes(bytes: ArrayBufferView): void {
   const { buffer } = bytes

@@ -1,10 +1,7 @@
-/**
- * What a provider's answer tells of the provider's own clock: for the doctor, who compares it with ours. It judges
- * nothing.
- */
+/** Reads the provider's own clock from its answer, for the doctor, which compares it with ours. */
 import type { UpstreamResponse } from './upstream.ts'
 
-/** The `Date` header (RFC 9110 §6.6.1) in milliseconds since the epoch; null when it is absent or no date. */
+/** The `Date` header (RFC 9110 §6.6.1) in milliseconds since the epoch; null when it is absent or not a date. */
 export function readServerTime(headers: UpstreamResponse['headers']): number | null {
   const { date } = headers
   const at = typeof date === 'string' ? Date.parse(date) : Number.NaN

@@ -1,7 +1,7 @@
 /**
- * The HTTP client of all adapters: one undici pool per provider, every wait and every body bounded, aborts passed on,
- * no redirects, no hidden retries but the one that reading R20c allows. It knows no provider: status codes are the
- * adapters' business, URLs with secrets never leave it.
+ * The HTTP client of all adapters: one undici pool per provider; every wait and every body bounded; aborts passed on;
+ * no redirects; no retries except the one that reading R20c allows. Adapters interpret status codes; URLs with
+ * secrets never leave this file.
  */
 import { Pool } from 'undici'
 import type { Provider } from '#contract/resources.ts'
@@ -13,7 +13,7 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** A template for metrics and logs, e.g. `/banking/transactions`: no ids, no query. */
   readonly route: string
-  /** Path below the base URL with its query, exactly as it shall be sent. */
+  /** Path below the base URL with its query, sent exactly as given. */
   readonly target: string
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
@@ -29,10 +29,10 @@ export interface UpstreamResponse {
 export interface Upstream {
   /**
    * One exchange. Throws UpstreamError `unavailable` or `malformed` (body too large), the signal's own reason, or an
-   * AbortError when `close` ended it.
+   * AbortError after `close`.
    */
   send(request: UpstreamRequest, call: CallContext): Promise<UpstreamResponse>
-  /** Ends what is under way, which then is no failure of the provider. */
+  /** Aborts exchanges in progress, without counting them as failures of the provider. */
   close(): Promise<void>
 }
 
@@ -40,97 +40,118 @@ export interface UpstreamOptions {
   readonly provider: Provider
   /** Origin and path prefix, e.g. `https://api.example.test/v1`. */
   readonly baseUrl: string
-  /** One provider call in all: connecting, waiting and reading (`UPSTREAM_TIMEOUT_MS`). */
+  /** Bounds one provider call as a whole: connecting, waiting and reading (`UPSTREAM_TIMEOUT_MS`). */
   readonly timeoutMs: number
   readonly report: UpstreamReport
-  /** The largest body that is read; beyond it the answer is unreadable. */
+  /** The largest body that is read; a larger one is unreadable. */
   readonly maxBodyBytes?: number
 }
 
 const defaultMaxBodyBytes = 16 * 1024 * 1024
 const poolConnections = 64
-/** A body that takes a millisecond or so to parse. */
+/** A body of this size takes about a millisecond to parse. */
 const largeBodyBytes = 256 * 1024
+
+/** What all exchanges with one provider share. */
+interface Line extends UpstreamOptions {
+  readonly pool: Pool
+  /** The prefix of every path, from the base URL. */
+  readonly prefix: string
+  readonly maxBodyBytes: number
+  readonly closing: AbortController
+  readonly nextTurn: () => Promise<void>
+}
 
 /** Opens the pool of one provider. */
 export function makeUpstream(options: UpstreamOptions): Upstream {
   const base = new URL(options.baseUrl)
-  const prefix = base.pathname.replace(/\/+$/, '')
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes
-  const pool = new Pool(base.origin, {
-    connections: poolConnections,
-    pipelining: 1,
-    connectTimeout: options.timeoutMs,
-    headersTimeout: options.timeoutMs,
-    bodyTimeout: options.timeoutMs,
-    maxResponseSize: maxBodyBytes,
-    keepAliveTimeout: 10_000,
-  })
-
-  const closing = new AbortController()
-
-  const nextTurn = makeTurnstile()
-
-  async function once(request: UpstreamRequest, call: CallContext, timeout: AbortSignal) {
-    const json = request.json === undefined ? null : JSON.stringify(request.json)
-    const response = await pool.request({
-      method: request.method,
-      path: prefix + request.target,
-      headers: {
-        accept: 'application/json',
-        'user-agent': 'tributary',
-        ...(json === null ? {} : { 'content-type': 'application/json' }),
-        ...request.headers,
-      },
-      body: json,
-      signal: AbortSignal.any([call.signal, timeout]),
-    })
-    // Bytes, not `body.text()`: decoding once by hand makes the parse after it a third cheaper.
-    const body = await readBody(response.body, maxBodyBytes)
-    if (body.length >= largeBodyBytes) await nextTurn()
-    return { status: response.statusCode, headers: response.headers, body }
+  const line: Line = {
+    ...options,
+    pool: new Pool(base.origin, {
+      connections: poolConnections,
+      pipelining: 1,
+      connectTimeout: options.timeoutMs,
+      headersTimeout: options.timeoutMs,
+      bodyTimeout: options.timeoutMs,
+      maxResponseSize: maxBodyBytes,
+      keepAliveTimeout: 10_000,
+    }),
+    prefix: base.pathname.replace(/\/+$/, ''),
+    maxBodyBytes,
+    closing: new AbortController(),
+    nextTurn: makeTurnstile(),
   }
-
-  async function send(request: UpstreamRequest, call: CallContext): Promise<UpstreamResponse> {
-    const started = performance.now()
-    const timeout = AbortSignal.timeout(options.timeoutMs)
-    const tell = (outcome: number | 'error' | 'aborted') =>
-      options.report.exchange({
-        provider: options.provider,
-        route: `${request.method} ${request.route}`,
-        outcome,
-        durationMs: performance.now() - started,
-      })
-    try {
-      call.signal.throwIfAborted()
-      const response = await once(request, call, timeout).catch((error: unknown) => {
-        const isOver = call.signal.aborted || closing.signal.aborted
-        if (request.method !== 'GET' || !isResetBeforeAnswer(error) || isOver) throw error
-        return once(request, call, timeout)
-      })
-      tell(response.status)
-      return response
-    } catch (error) {
-      // Whoever ended it is told apart from the provider: a process that stops must not open anybody's breaker.
-      const ended = [call.signal, closing.signal].find((signal) => signal.aborted)
-      tell(ended === undefined ? 'error' : 'aborted')
-      if (ended !== undefined) throw ended.reason
-      throw toFailure(options.provider, error, timeout, options.timeoutMs)
-    }
-  }
-
   return {
-    send,
+    send: (request, call) => send(line, request, call),
     close() {
-      closing.abort(new DOMException('the process is stopping', 'AbortError'))
-      return pool.destroy()
+      line.closing.abort(new DOMException('the process is stopping', 'AbortError'))
+      return line.pool.destroy()
     },
   }
 }
 
+async function send(
+  line: Line,
+  request: UpstreamRequest,
+  call: CallContext,
+): Promise<UpstreamResponse> {
+  const { provider, timeoutMs, closing } = line
+  const started = performance.now()
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const record = (outcome: number | 'error' | 'aborted') =>
+    line.report.exchange({
+      provider,
+      route: `${request.method} ${request.route}`,
+      outcome,
+      durationMs: performance.now() - started,
+    })
+  try {
+    call.signal.throwIfAborted()
+    const response = await once(line, request, call, timeout).catch((error: unknown) => {
+      const isOver = call.signal.aborted || closing.signal.aborted
+      if (request.method !== 'GET' || !isResetBeforeAnswer(error) || isOver) throw error
+      return once(line, request, call, timeout)
+    })
+    record(response.status)
+    return response
+  } catch (error) {
+    // An abort by the caller or by `close` is not a provider failure: a stopping process must not open a breaker.
+    const ended = [call.signal, closing.signal].find((signal) => signal.aborted)
+    record(ended === undefined ? 'error' : 'aborted')
+    if (ended !== undefined) throw ended.reason
+    throw toFailure(provider, error, timeout, timeoutMs)
+  }
+}
+
+async function once(
+  line: Line,
+  request: UpstreamRequest,
+  call: CallContext,
+  timeout: AbortSignal,
+): Promise<UpstreamResponse> {
+  const json = request.json === undefined ? null : JSON.stringify(request.json)
+  const response = await line.pool.request({
+    method: request.method,
+    path: line.prefix + request.target,
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'tributary',
+      ...(json === null ? {} : { 'content-type': 'application/json' }),
+      ...request.headers,
+    },
+    body: json,
+    signal: AbortSignal.any([call.signal, timeout]),
+  })
+  // Bytes instead of `body.text()`: decoding them once makes the parse that follows a third cheaper.
+  const body = await readBody(response.body, line.maxBodyBytes)
+  if (body.length >= largeBodyBytes) await line.nextTurn()
+  return { status: response.statusCode, headers: response.headers, body }
+}
+
 /**
- * Lets one through per turn of the event loop: pages that arrive together would be parsed one right after the other, and
- * everybody else would wait for all of them.
+ * Resolves one caller per turn of the event loop. Pages that arrive together would otherwise be parsed in one turn
+ * and block everything else.
  */
 function makeTurnstile(): () => Promise<void> {
   let last = Promise.resolve()
@@ -140,7 +161,7 @@ function makeTurnstile(): () => Promise<void> {
   }
 }
 
-/** Marks a failure that came after the first byte: such an answer is never asked for again (reading R20c). */
+/** Marks a failure after the first byte; such a request is never retried (reading R20c). */
 class BodyError extends Error {
   override readonly name = 'BodyError'
 }
@@ -168,7 +189,7 @@ function errorCode(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** A connection that was reset before any byte came, e.g. a kept-alive one that the provider had just closed. */
+/** A connection that was reset before any byte arrived, e.g. a kept-alive one that the provider had just closed. */
 function isResetBeforeAnswer(error: unknown): boolean {
   if (error instanceof BodyError) return false
   return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errorCode(error))

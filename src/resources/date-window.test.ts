@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '#contract/errors.ts'
-import { getZone, microsPerMs, parseInstant } from '#kernel/time.ts'
+import { addDays, getZone, microsPerMs, parseInstant } from '#kernel/time.ts'
 import { readDateWindow } from './date-window.ts'
 
 const now = Date.parse('2026-11-21T02:00:00Z')
@@ -28,7 +28,7 @@ const refusal = (entry: string, details?: readonly string[]) => (error: unknown)
 test('R14: a plain day is its first and its last instant in the zone of the user', () => {
   const window = readDateWindow({ from: '2026-10-04', to: '2026-10-04' }, transactions)
   assert.equal(window.from, instant('2026-10-03T14:00:00Z'))
-  // Summer time began that night in Sydney: the day has 23 hours.
+  // Daylight saving began that night in Sydney, so the day has 23 hours.
   assert.equal(window.to, instant('2026-10-04T12:59:59.999999Z'))
 })
 
@@ -37,13 +37,59 @@ test('R14: a blank where the plus of an offset should stand is read as a plus', 
   assert.equal(window.from, instant('2026-10-31T13:00:00Z'))
 })
 
-test('R14: a missing from is thirty days before now, or before an earlier to', () => {
-  assert.equal(readDateWindow({}, transactions).from, instant('2026-10-22T02:00:00Z'))
+test('R14: a missing from is the first instant of the day thirty days before today, or before the day of an earlier to', () => {
+  assert.deepEqual(readDateWindow({}, transactions), {
+    from: instant('2026-10-21T13:00:00Z'),
+    to: instant('2026-11-21T02:00:00Z'),
+    isOpen: true,
+  })
+  // 11:00 on March 1 in Sydney.
   const earlier = readDateWindow({ to: '2026-03-01T00:00:00Z' }, transactions)
-  assert.equal(earlier.from, instant('2026-01-30T00:00:00Z'))
-  assert.equal(readDateWindow({}, transactions).to, instant('2026-11-21T02:00:00Z'))
+  assert.deepEqual(earlier, {
+    from: instant('2026-01-29T13:00:00Z'),
+    to: instant('2026-03-01T00:00:00Z'),
+  })
+  assert.deepEqual(
+    readDateWindow({ to: '2026-03-01' }, transactions).from,
+    instant('2026-01-29T13:00:00Z'),
+  )
   const later = readDateWindow({ to: '2027-03-01' }, transactions)
-  assert.equal(later.from, instant('2026-10-22T02:00:00Z'))
+  assert.equal(later.from, instant('2026-10-21T13:00:00Z'))
+})
+
+test('R14: the first day of a missing from is whole in every zone, across changes of the clocks', () => {
+  const zones = [
+    'Pacific/Kiritimati',
+    'Pacific/Auckland',
+    'Australia/Sydney',
+    'UTC',
+    'America/Santiago',
+    'Pacific/Pago_Pago',
+  ]
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...zones),
+      fc.integer({ min: 0, max: 2 * 365 * 48 }),
+      fc.option(fc.integer({ min: -100, max: 5 })),
+      (name, half, days) => {
+        const zone = getZone(name)
+        const present = Date.parse('2025-01-01T00:00:00Z') + half * 1_800_000
+        const today = zone.dayOf(present * microsPerMs)
+        const to = days === null ? undefined : addDays(today, days)
+        const last = to === undefined || to > today ? today : to
+        const window = readDateWindow({ to }, { ...transactions, zone, now: present })
+        assert.equal(window.from, zone.startOfDay(addDays(last, -30)))
+        assert.equal(window.isOpen === true, to === undefined)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('R14, R15: a missing from may be the plain day exactly seven years ago, not the day before', () => {
+  const to = (day: string) => readDateWindow({ to: day }, transactions).from
+  assert.equal(to('2019-12-21'), sydney.startOfDay('2019-11-21'))
+  assert.throws(() => to('2019-12-20'), refusal('from_too_old'))
 })
 
 test('R14: every bad date is named at once', () => {

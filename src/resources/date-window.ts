@@ -1,9 +1,10 @@
 /**
  * `from` and `to` of a request, read in the user's zone: format, then order, then age (readings R3 step 9, R14, R15).
- * It refuses whatever is no real day or instant; what it returns are inclusive bounds in microseconds.
+ * It refuses anything but existing days and instants, and returns inclusive bounds in microseconds.
  */
 import { apiError } from '#contract/errors.ts'
 import { type Micros, microsPerMs, parseDay, parseInstant, type Zone } from '#kernel/time.ts'
+import type { TimeWindow } from '#providers/port.ts'
 
 export interface DateParameters {
   readonly from?: string | undefined
@@ -12,20 +13,15 @@ export interface DateParameters {
 
 export interface DateRules {
   readonly zone: Zone
-  /** The present, in milliseconds. */
+  /** The current time, in milliseconds. */
   readonly now: number
-  /** Days before now (or before an earlier `to`) that a missing `from` stands for; null: no bound. */
+  /** The default `from`, in days before today (or before the day of an earlier `to`); null: no bound. */
   readonly defaultDays: number | null
-  /** Calendar years before now beyond which `from` is refused; null: none. */
+  /** The largest age of `from` in calendar years; null: unlimited. */
   readonly maxYears: number | null
 }
 
-export interface DateWindow {
-  readonly from: Micros | null
-  readonly to: Micros | null
-}
-
-/** A bound as it was given: a whole day of the user's zone, or one instant. */
+/** A bound as given: a whole day of the user's zone, or one instant. */
 export type Moment =
   | { readonly kind: 'day'; readonly day: string }
   | { readonly kind: 'instant'; readonly instant: Micros }
@@ -33,8 +29,11 @@ export type Moment =
 const formatRule =
   'Must be YYYY-MM-DD or RFC3339 with timezone (Z or +HH:MM), e.g. 2026-11-20 or 2026-11-20T09:00:00+11:00'
 
-/** Reads both bounds; throws invalid_dates, invalid_date_range or from_too_old. A missing `to` is now (or no bound). */
-export function readDateWindow(parameters: DateParameters, rules: DateRules): DateWindow {
+/**
+ * Reads both bounds; throws invalid_dates, invalid_date_range or from_too_old. A missing `to` means now (or no
+ * bound).
+ */
+export function readDateWindow(parameters: DateParameters, rules: DateRules): TimeWindow {
   const from = parameters.from === undefined ? null : readMoment(parameters.from)
   const to = parameters.to === undefined ? null : readMoment(parameters.to)
   const details: string[] = []
@@ -44,28 +43,29 @@ export function readDateWindow(parameters: DateParameters, rules: DateRules): Da
 
   const now = rules.now * microsPerMs
   const upper = to === null ? now : to.kind === 'day' ? rules.zone.endOfDay(to.day) : to.instant
-  const lower =
-    from === null ? defaultFrom(Math.min(upper, now), rules) : firstInstant(from, rules.zone)
+  const first = from ?? defaultFrom(Math.min(upper, now), rules)
+  const lower = first === null ? null : firstInstant(first, rules.zone)
   if (lower !== null && lower > upper) throw apiError('invalid_date_range')
-  if (lower !== null && isTooOld(from, lower, rules)) throw apiError('from_too_old')
-  return { from: lower, to: to === null && rules.defaultDays === null ? null : upper }
+  if (lower !== null && isTooOld(first, lower, rules)) throw apiError('from_too_old')
+  if (to !== null) return { from: lower, to: upper }
+  return rules.defaultDays === null
+    ? { from: lower, to: null }
+    : { from: lower, to: upper, isOpen: true }
 }
 
-/** Calendar days of the user's zone, so that the wall clock stays across a change to summer time. */
-function defaultFrom(before: Micros, rules: DateRules): Micros | null {
+/** A whole day of the user's zone (reading R14), so that the first day is complete. */
+function defaultFrom(before: Micros, rules: DateRules): Moment | null {
   if (rules.defaultDays === null) return null
   const at = Temporal.Instant.fromEpochMilliseconds(Math.floor(before / microsPerMs))
-  return (
-    at.toZonedDateTimeISO(rules.zone.id).subtract({ days: rules.defaultDays }).epochMilliseconds *
-    microsPerMs
-  )
+  const day = at.toZonedDateTimeISO(rules.zone.id).toPlainDate()
+  return { kind: 'day', day: day.subtract({ days: rules.defaultDays }).toString() }
 }
 
 function firstInstant(moment: Moment, zone: Zone): Micros {
   return moment.kind === 'day' ? zone.startOfDay(moment.day) : moment.instant
 }
 
-/** Reading R15: the plain day exactly so many years ago is still accepted. */
+/** Reading R15: the plain day exactly that many years ago is still accepted. */
 function isTooOld(given: Moment | null, lower: Micros, rules: DateRules): boolean {
   if (rules.maxYears === null) return false
   const now = Temporal.Instant.fromEpochMilliseconds(rules.now).toZonedDateTimeISO(rules.zone.id)
@@ -74,7 +74,7 @@ function isTooOld(given: Moment | null, lower: Micros, rules: DateRules): boolea
   return lower < oldest.epochMilliseconds * microsPerMs
 }
 
-/** Reads one bound; 'bad' for what is neither a real day nor an instant with a zone (reading R14). */
+/** Reads one bound; 'bad' for anything but an existing day or an instant with a zone (reading R14). */
 export function readMoment(text: string): Moment | 'bad' {
   if (text.length > 64) return 'bad'
   const day = parseDay(text)

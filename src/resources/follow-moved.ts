@@ -1,21 +1,21 @@
 /**
- * What follows when a provider no longer knows an account that we know: it may have moved to another id, or left its
- * connection. The connection's accounts are read anew, once, and the request begins again on what is there now.
+ * Handles a known account that its provider no longer has: it may have moved to another id, or left its connection.
+ * The connection's accounts are refreshed, once, and the request runs again with the current ones.
  */
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
-import type { ReadDeps } from './reading.ts'
+import type { ReadDeps } from './read-context.ts'
 import type { Target } from './target.ts'
 
 export interface Followed {
   readonly deps: Pick<ReadDeps, 'refreshAccounts'>
   readonly target: Target
-  /** Finds the target again; throws `account_not_found` when what was asked for is gone. */
+  /** Finds the target again; throws `account_not_found` when it no longer exists. */
   readonly find: () => Promise<Target>
   readonly call: CallContext
 }
 
-/** Runs `read`, a second time when accounts had moved. The first failure stands when nothing has changed. */
+/** Runs `read`, and a second time when accounts have moved. When nothing has changed, the first failure is thrown. */
 export async function followMoved<Result>(
   { deps, target, find, call }: Followed,
   read: (target: Target) => Promise<Result>,

@@ -1,10 +1,10 @@
-/** The user's accounts by name, as the root collation orders names on every store (reading R16b). */
+/** The user's accounts by name, in the order of the root collation on every store (reading R16b). */
 
 import type { z } from 'zod'
 import type { listAccounts } from '#contract/operations.ts'
 import type { Account, Pagination } from '#contract/resources.ts'
-import type { AccountRow } from '#store/port.ts'
-import { type ReadContext, type ReadDeps, type Reading, whole } from './reading.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import { type ReadContext, type ReadDeps, type Reading, whole } from './read-context.ts'
 
 export type AccountsRequest = z.output<typeof listAccounts.query>
 

@@ -1,6 +1,6 @@
 /**
  * Live balances of banking accounts, one provider call per login. A balance that could not be read is null and never
- * missing, and none of the provider's failures fails the request (specification, Balance; readings R13, R20).
+ * missing, and no failure of a provider fails the request (contract, Balance; readings R13, R20).
  */
 
 import type { z } from 'zod'
@@ -10,8 +10,9 @@ import { type Balance, Provider } from '#contract/resources.ts'
 import type { AccountId, LoginId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
 import type { BalanceReader } from '#providers/port.ts'
-import type { AccountRow, ConnectionRow } from '#store/port.ts'
-import type { ReadContext, ReadDeps, Reading } from './reading.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 import { categoryOf, toAccountRef } from './target.ts'
 
 export type BalancesRequest = z.output<typeof listBalances.query>
@@ -42,7 +43,7 @@ export function makeListBalances(deps: ReadDeps) {
   }
 }
 
-/** Reading R13: too many after deduplication, then unknown ids. */
+/** Reading R13: the number after deduplication is checked first, then unknown ids. */
 async function findAccounts(
   deps: ReadDeps,
   context: ReadContext,
@@ -69,7 +70,7 @@ function refuseBrokerage(accounts: readonly AccountRow[]): void {
   })
 }
 
-/** The reader of each provider; null: it is not configured at present, so its balances are null. */
+/** The balance reader of each provider; null: the provider is not configured, so its balances are null. */
 function findReaders(
   deps: ReadDeps,
   accounts: readonly AccountRow[],
@@ -90,7 +91,7 @@ function findReaders(
   return readers
 }
 
-/** Iterated by provider, then login: the order of the answer (specification, /v1/balances). */
+/** Iterated by provider, then login, which is the order of the answer (contract, Endpoints). */
 async function groupByLogin(
   deps: ReadDeps,
   context: ReadContext,
@@ -120,11 +121,11 @@ async function readGroup(
   group: Group,
   read: BalanceReader | null,
 ): Promise<readonly Balance[]> {
-  // Reading R20b: the provider is not asked about a revoked connection.
+  // Reading R20b: the provider is not called for a revoked connection.
   const asked = group.members.filter((member) => member.connection.status !== 'revoked')
-  const told = read === null || asked.length === 0 ? [] : await ask(deps, context, group, read)
+  const answers = read === null || asked.length === 0 ? [] : await ask(deps, context, group, read)
   const wanted = new Set(asked.map((member) => member.account.id))
-  const balances = told.filter((balance) => wanted.delete(balance.accountId))
+  const balances = answers.filter((balance) => wanted.delete(balance.accountId))
   const answered = new Set(balances.map((balance) => balance.accountId))
   const missing = group.members.filter((member) => !answered.has(member.account.id))
   return [...balances, ...missing.map((member) => unknownBalance(member.account.id))]
@@ -157,11 +158,15 @@ async function ask(
     provider: group.provider,
     userId: context.caller.userId,
     loginId: group.loginId,
+    loginVersion: login.version,
     connectionId: first.connection.id,
     breaker: false,
   }
   try {
-    return await deps.guard.run(target, context.signal, (call) => read({ login, accounts }, call))
+    const reading = await deps.guard.run(target, context.signal, (call) =>
+      read({ login, accounts }, call),
+    )
+    return reading.balances
   } catch (error) {
     if (context.signal.aborted && context.signal.reason?.name !== 'TimeoutError') throw error
     deps.onBalanceFailure(error)

@@ -1,7 +1,7 @@
 /** The sixteen fixed categories. */
 import { categories } from '#contract/categories.ts'
 import type { Category } from '#contract/resources.ts'
-import { type Reading, whole } from './reading.ts'
+import { type Reading, whole } from './read-context.ts'
 
 export function makeListCategories() {
   return async (): Promise<Reading<{ categories: Category[] }>> =>

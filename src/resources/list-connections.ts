@@ -1,8 +1,9 @@
-/** The user's connections, newest first; those being deleted do not exist. */
+/** The user's connections, newest first, except those being deleted. */
 import type { Connection } from '#contract/resources.ts'
+import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { toIso } from '#kernel/time.ts'
-import type { ConnectionRow } from '#store/port.ts'
-import { type ReadContext, type ReadDeps, type Reading, whole } from './reading.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import { type ReadContext, type ReadDeps, type Reading, whole } from './read-context.ts'
 import { categoryOf } from './target.ts'
 
 export function makeListConnections(deps: ReadDeps) {
@@ -23,7 +24,7 @@ export function toConnection(row: ConnectionRow): Connection | null {
     provider: row.provider,
     category: categoryOf(row.provider),
     institutionId: row.institutionId,
-    institutionName: row.institutionName,
+    institutionName: hideNumberShapes(row.institutionName),
     institutionLogo: row.institutionLogo,
     status: row.status,
     lastRefreshedAt: row.lastRefreshedAt === null ? null : toIso(row.lastRefreshedAt),

@@ -1,18 +1,20 @@
-/** Positions of one brokerage connection's accounts, read a few accounts at a time. */
+/** Positions of one brokerage connection's accounts, read several accounts at a time. */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
-import { consentGone, UpstreamError } from '#providers/failure.ts'
 import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
-import { type ReadContext, type ReadDeps, type Reading, whole } from './reading.ts'
+import { type ReadContext, type ReadDeps, type Reading, whole } from './read-context.ts'
 import { findTarget, refuseRevoked, type Target } from './target.ts'
 
 export type HoldingsRequest = z.output<typeof listHoldings.query>
 
-/** SnapTrade page §4: one request on n accounts costs n calls; no more than these at once. */
+/**
+ * A request for n accounts costs n calls; at most this many run concurrently (docs/providers/snaptrade.md, Errors and
+ * limits).
+ */
 const accountsInFlight = 4
 
 export function makeListHoldings(deps: ReadDeps) {
@@ -29,6 +31,7 @@ export function makeListHoldings(deps: ReadDeps) {
       provider: target.provider,
       userId: context.caller.userId,
       loginId: target.login.id,
+      loginVersion: target.login.version,
       connectionId: target.connection.id,
       breaker: false,
     }
@@ -54,14 +57,11 @@ async function readAll(
       )),
     )
   }
-  // Reading R20b: no account, or one without a single position, is believed only when the consent still stands.
-  if (lists.length === 0 || lists.some((list) => list.length === 0)) {
-    await adapter.confirmEmpty(login, connection, call).catch(sayConsentGone)
+  const holdings = lists.flat()
+  if (holdings.length === 0) {
+    // Reading R20b: a completely empty answer is checked, one empty account among several is not.
+    const { accounts } = target
+    await adapter.confirmEmpty(login, connection, call, { what: 'holdings', accounts })
   }
-  return lists.flat()
-}
-
-function sayConsentGone(error: unknown): never {
-  if (!(error instanceof UpstreamError) || error.failure.kind !== 'consent_lost') throw error
-  throw new UpstreamError(error.provider, { ...error.failure, detail: consentGone }, error)
+  return holdings
 }

@@ -1,16 +1,18 @@
-/** Trades of one brokerage connection: the accounts' streams merged newest first, identical fills numbered. */
+/**
+ * Trades of one brokerage connection: the accounts' streams are merged newest first, identical fills are numbered.
+ */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import { listTrades } from '#contract/operations.ts'
 import type { Trade } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
+import { makeWalk } from '#paging/walk.ts'
 import type { BrokerageAdapter } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
+import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
-import type { ReadContext, ReadDeps, Reading } from './reading.ts'
 import { findTarget, type Target } from './target.ts'
-import { makeWalk } from './walk.ts'
 
 export type TradesQuery = z.output<typeof listTrades.query>
 
@@ -38,21 +40,26 @@ export function makeListTrades(deps: ReadDeps) {
             { connectionId, accountId, accountIds },
             'brokerage',
           ),
-        startWalk: (target) =>
-          makeWalk({
-            provider: target.provider,
-            reader: brokerOf(deps, target).trades,
-            queries: byAccount(target).map((account) => ({
-              ...target,
-              accounts: [account],
-              scoped: true,
-              window,
-              zone,
-            })),
-            keyOf: (page, index) => page.tradeKey(index),
-          }),
+        startWalk: (target, place) =>
+          makeWalk(
+            {
+              reader: brokerOf(deps, target).trades,
+              queries: byAccount(target).map((account) => ({
+                ...target,
+                accounts: [account],
+                scoped: true,
+                window,
+                zone,
+              })),
+              keyOf: (page, index) => page.tradeKey(index),
+            },
+            { ...place, provider: target.provider },
+          ),
         confirmEmpty: (target, call) =>
-          brokerOf(deps, target).confirmEmpty(target.login, target.connection, call),
+          brokerOf(deps, target).confirmEmpty(target.login, target.connection, call, {
+            what: 'transactions',
+            accounts: target.accounts,
+          }),
       },
       (trade, copy) => (copy === 1 ? trade : { ...trade, id: `${trade.id}-${copy}` }),
     )

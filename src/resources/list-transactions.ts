@@ -1,22 +1,22 @@
-/** Posted bank transactions of one connection: date rules, page caps and the banking reader around one walk. */
+/** Posted bank transactions of one connection: date rules and page caps around a walk of the banking reader. */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import { listTransactions } from '#contract/operations.ts'
 import type { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
+import { makeWalk } from '#paging/walk.ts'
 import type { BankingAdapter } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
+import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
-import type { ReadContext, ReadDeps, Reading } from './reading.ts'
 import { findTarget, type Target } from './target.ts'
-import { makeWalk } from './walk.ts'
 
 export type TransactionsQuery = z.output<typeof listTransactions.query>
 
 const defaultDays = 30
 const maxYears = 7
-/** Specification, transactions: pages read when no account is named. */
+/** Contract, Transactions: pages read when no account is named. */
 const unscopedPageCap = 50
 
 export function makeListTransactions(deps: ReadDeps) {
@@ -35,7 +35,7 @@ export function makeListTransactions(deps: ReadDeps) {
         identity: [accountId, from, to],
         offset,
         limit,
-        // Specification, Limits; the provider's own page size stands for the 1000 (reading R17).
+        // Contract, Limits, with the provider's own page size (reading R17).
         pageCap: (target) =>
           target.scoped
             ? Math.ceil((offset + limit) / bankOf(deps, target).transactions.pageSize) + 1
@@ -43,12 +43,14 @@ export function makeListTransactions(deps: ReadDeps) {
         breaker: true,
         totalWhileMore: true,
         find: () => findTarget(deps.store, context.caller, { connectionId, accountId }, 'banking'),
-        startWalk: (target) =>
-          makeWalk({
-            provider: target.provider,
-            reader: bankOf(deps, target).transactions,
-            queries: [{ ...target, window, zone }],
-          }),
+        startWalk: (target, place) =>
+          makeWalk(
+            {
+              reader: bankOf(deps, target).transactions,
+              queries: [{ ...target, window, zone }],
+            },
+            { ...place, provider: target.provider },
+          ),
         confirmEmpty: (target, call) =>
           bankOf(deps, target).confirmEmpty(target.login, target.connection, call),
       },

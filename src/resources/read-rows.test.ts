@@ -1,28 +1,29 @@
-/** Windows of a walk that is larger than its room: each is right, forwards and backwards, and the walk is kept. */
+/**
+ * Windows of a walk that is larger than its memory: each is correct, forwards and backwards, and the walk is kept.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'
 import { getZone } from '#kernel/time.ts'
+import { makeWalk } from '#paging/walk.ts'
+import { openWalks } from '#paging/walk-cache.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
+import type { ReadContext, ReadDeps } from './read-context.ts'
 import { type RowsRequest, readRows } from './read-rows.ts'
-import type { ReadContext, ReadDeps } from './reading.ts'
 import type { Target } from './target.ts'
-import { makeWalk } from './walk.ts'
-import { openWalks } from './walks.ts'
 
-const pageCount = 60
-const rowsPerPage = 1000
 const pageBytes = 1024 * 1024
-/** Specification: pages read when no account is named. */
+/** Contract, Limits: pages read when no account is named. */
 const pageCap = 50
 
-/** A provider with sixty pages of 1 MB each, more than the walks may hold together. */
-function makeWorld() {
+/** A provider with pages of 1 MB each, more than the walks may hold together. */
+function makeWorld(pageCount: number, rowsPerPage: number) {
   const reads: number[] = []
   const page = (number: number): RowPage<string> => ({
     length: rowsPerPage,
     next: number + 1 < pageCount ? (String(number + 1) as RowPage<string>['next']) : null,
     ahead: [],
+    total: null,
     ownRows: rowsPerPage,
     body: new Uint8Array(pageBytes),
     head: (row) => ({ id: `${number}-${row}`, account: {} as never, time: -number }),
@@ -36,7 +37,12 @@ function makeWorld() {
     },
     open: (_query, cursor) => page(Number(cursor ?? 0)),
   }
-  const walks = openWalks({ maxBytes: 32 * 1024 * 1024, clock: { now: () => 0 } })
+  const walks = openWalks({
+    maxPageBytes: 32 * 1024 * 1024,
+    maxIndexBytes: 16 * 1024 * 1024,
+    clock: { now: () => 0 },
+    shared: null,
+  })
   const signal = new AbortController().signal
   const deps = {
     walks,
@@ -65,7 +71,8 @@ function makeWorld() {
       breaker: false,
       totalWhileMore: true,
       find: async () => target,
-      startWalk: () => makeWalk({ provider: 'fiskil', reader, queries: [query] }),
+      startWalk: (_target, place) =>
+        makeWalk({ reader, queries: [query] }, { ...place, provider: 'fiskil' }),
       confirmEmpty: async () => undefined,
     }
     const { body } = await readRows({ deps, context }, request, (row) => row)
@@ -75,7 +82,8 @@ function makeWorld() {
 }
 
 test('R17: far beyond the page cap and the room of walks every row is reached, each page read once', async () => {
-  const { window, reads, close } = makeWorld()
+  const [pageCount, rowsPerPage] = [60, 1000]
+  const { window, reads, close } = makeWorld(pageCount, rowsPerPage)
   const seen: string[] = []
   for (let round = 0; round < 200; round += 1) {
     const { data, pagination } = await window(seen.length, 500)
@@ -86,10 +94,51 @@ test('R17: far beyond the page cap and the room of walks every row is reached, e
   assert.equal(seen.length, pageCount * rowsPerPage)
   assert.equal(reads.length, pageCount)
 
-  // Back to the beginning, whose pages are not held any more, and on where it was.
+  // Back to the start, whose pages were evicted, and then on from the last position.
   assert.deepEqual((await window(0, 3)).data, ['0-0', '0-1', '0-2'])
   const before = reads.length
   assert.deepEqual((await window(59_998, 2)).data, ['59-998', '59-999'])
   assert.equal(reads.length, before, 'the one who went back holds nobody up')
+  close()
+})
+
+test('R17: a walk of fifty large pages, all read for its first window, costs each later one a page at most', async () => {
+  const { window, reads, close } = makeWorld(50, 100)
+  const seen: string[] = []
+  const costs: number[] = []
+  for (let offset = 0; offset < 5000; offset += 100) {
+    const before = reads.length
+    const { data } = await window(offset, 100)
+    seen.push(...data)
+    costs.push(reads.length - before)
+  }
+  assert.equal(new Set(seen).size, 5000)
+  assert.equal(costs[0], 50)
+  assert(
+    costs.slice(1).every((cost) => cost <= 1),
+    `${costs}`,
+  )
+  assert(reads.length < 80, `${reads.length} pages were read for 50`)
+  close()
+})
+
+test('R17, R18: two readers of one walk larger than its room both get on, and each sees every row once', async () => {
+  const { window, reads, close } = makeWorld(50, 100)
+  const readers = [
+    { seen: [] as string[], limit: 100 },
+    { seen: [] as string[], limit: 70 },
+  ]
+  let windows = 0
+  while (readers.some(({ seen }) => seen.length < 5000)) {
+    for (const reader of readers.filter(({ seen }) => seen.length < 5000)) {
+      const { data, pagination } = await window(reader.seen.length, reader.limit)
+      assert(data.length > 0, 'a page that says there is more has rows')
+      assert.equal(pagination.hasMore, reader.seen.length + data.length < 5000)
+      reader.seen.push(...data)
+      windows += 1
+    }
+  }
+  for (const { seen } of readers) assert.equal(new Set(seen).size, 5000)
+  assert(reads.length <= 50 + 2 * windows, `${reads.length} pages for ${windows} windows`)
   close()
 })

@@ -1,4 +1,4 @@
-/** From an operation's name to its resource: the one switch between the doors and the reads. */
+/** Maps an operation's name to its resource: the only switch between the doors and the reads. */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
@@ -13,9 +13,9 @@ import { makeListConnections } from './list-connections.ts'
 import { makeListHoldings } from './list-holdings.ts'
 import { makeListTrades } from './list-trades.ts'
 import { makeListTransactions } from './list-transactions.ts'
-import type { ReadContext, ReadDeps, Reading } from './reading.ts'
+import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 
-/** Reads one operation from its raw query; throws ApiError, `invalid_params` first of all. */
+/** Reads one operation from its raw query; throws ApiError, `invalid_params` before any other. */
 export type Read = (
   name: OperationName,
   query: URLSearchParams,

@@ -1,22 +1,25 @@
 /**
- * From the ids of a request to the rows they mean: connection found, right category, accounts found (reading R3 step
- * 10). What is not the caller's does not exist: the same 404, built fresh.
+ * Resolves the ids of a request to rows: connection found, right category, accounts found (reading R3 step 10). What
+ * is not the caller's does not exist: the same 404, built fresh.
  */
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionCategory, Provider } from '#contract/resources.ts'
 import type { AccountId, ConnectionId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
 import { consentGone } from '#providers/failure.ts'
 import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
-import type { AccountRow, ConnectionRow, Store } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { Store } from '#store/ports/store.ts'
 
 export interface Target {
   readonly connection: ConnectionRef
   readonly login: Login
   readonly provider: Provider
   readonly accounts: readonly AccountRef[]
-  /** Exactly one account was asked for. */
+  /** Exactly one account was requested. */
   readonly scoped: boolean
 }
 
@@ -27,15 +30,14 @@ export interface TargetQuery {
   readonly accountIds?: readonly string[] | undefined
 }
 
-export const categoryOf = (provider: Provider): ConnectionCategory =>
-  provider === 'snaptrade' ? 'brokerage' : 'banking'
+export const categoryOf = (provider: Provider): ConnectionCategory => factsOf(provider).category
 
 const rightEndpoint: Record<ConnectionCategory, string> = {
   banking: 'This is a banking connection; use /v1/transactions or /v1/balances',
   brokerage: 'This is a brokerage connection; use /v1/trades or /v1/holdings',
 }
 
-/** Finds what a request is about; throws the catalogue's errors in the order of reading R3. */
+/** Finds what a request refers to; throws the catalogue's errors in the order of reading R3. */
 export async function findTarget(
   store: Store,
   caller: Caller,
@@ -53,7 +55,12 @@ export async function findTarget(
   if (login === null) throw new Error(`connection ${connection.id} has no login`)
   return {
     connection: { id: connection.id, upstreamId: connection.upstreamId, status: connection.status },
-    login: { id: login.id, upstreamUserId: login.upstreamUserId, secret: login.secret },
+    login: {
+      id: login.id,
+      upstreamUserId: login.upstreamUserId,
+      secret: login.secret,
+      version: login.version,
+    },
     provider: connection.provider,
     accounts: chosen.map(toAccountRef),
     scoped: query.accountIds === undefined && query.accountId !== undefined,
@@ -95,7 +102,7 @@ export function toAccountRef(row: AccountRow): AccountRef {
   }
 }
 
-/** Reading R20b: of a revoked connection the provider is not asked. */
+/** Reading R20b: the provider is not called for a revoked connection. */
 export function refuseRevoked(connection: ConnectionRef): void {
   if (connection.status === 'revoked') {
     throw apiError('upstream_bad_request', { message: `Upstream rejected request: ${consentGone}` })

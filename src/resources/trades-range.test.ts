@@ -36,7 +36,9 @@ test('R30: the day is that of the user’s zone', () => {
 test('R30: from alone reaches 366 days, or until now when that is nearer', () => {
   assert.deepEqual(range('2024-01-01'), { from: '2024-01-01', to: '2025-01-01' })
   assert.deepEqual(range('2026-01-01'), { from: '2026-01-01' })
-  assert.deepEqual(range('2025-11-20'), { from: '2025-11-20', to: '2026-11-21' })
+  assert.deepEqual(range('2025-11-19'), { from: '2025-11-19', to: '2026-11-20' })
+  // Today has not ended, so now is nearer than its end.
+  assert.deepEqual(range('2025-11-20'), { from: '2025-11-20' })
   assert.deepEqual(range('2025-11-21'), { from: '2025-11-21' })
   assert.deepEqual(range('2024-06-01T00:00:00Z'), {
     from: '2024-06-01T00:00:00Z',
@@ -64,12 +66,12 @@ test('R30: 366 days between both bounds are allowed, one more is an error that s
   assert.notEqual(refusal('2025-01-01', '2026-01-01T13:00:01Z'), null)
 })
 
-test('R30: a change to summer time in between is no day more or less', () => {
+test('R30: a daylight saving change in between adds and removes no day', () => {
   assert.equal(refusal('2025-09-01', '2026-09-02'), null)
   assert.equal(refusal('2025-09-01T00:00:00+10:00', '2026-09-02T00:00:00+10:00'), null)
 })
 
-test('what is no date, or lies the wrong way round, is left for the resource to refuse', () => {
+test('invalid dates and a reversed range are left for the resource to refuse', () => {
   assert.deepEqual(range('yesterday', '2026-01-01'), { from: 'yesterday', to: '2026-01-01' })
   assert.deepEqual(range('yesterday'), { from: 'yesterday' })
   assert.deepEqual(range(undefined, '2026-02-30'), { to: '2026-02-30' })

@@ -1,20 +1,21 @@
 /**
- * The range of trades that an agent may ask for (specification, Limits: 366 days between from and to; reading R30). REST
- * has no such bound; what this returns is the REST query's own `from` and `to`. Formats and order stay the resource's.
+ * The range of trades that an agent may request (contract, Limits; reading R30). REST
+ * has no such bound; the result is REST's own `from` and `to`. The resource checks formats and order.
  */
 import { apiError } from '#contract/errors.ts'
 import { addDays, type Micros, microsPerMs, toIso, type Zone } from '#kernel/time.ts'
 import { type DateParameters, type Moment, readMoment } from './date-window.ts'
 
-/** Specification, Limits: trades window (MCP). */
+/** Contract, Limits. */
 const maxDays = 366
-/** The earliest bounds that can be written at all (RFC 3339 §5.6: years have four digits, offsets end at 23:59). */
+/** The earliest bounds that can be written (RFC 3339 §5.6: years have four digits, offsets end at 23:59). */
 const earliest = { day: '0000-01-01', instant: '0000-01-01T00:00:00+23:59' } as const
 
 /**
- * Fills in what was left out, as plain days where it can, so that the same question has the same cache entry all day:
- * neither: from 366 days ago; `from` alone: up to 366 days later, or now (left out) when that is nearer; `to` alone: from
- * 366 days before it, or where the calendar begins. Throws `invalid_params` when both lie farther apart. What is no date is left to the resource.
+ * Fills in missing bounds, as plain days where possible, so that the same question uses the same cache entry all day.
+ * Neither: from 366 days ago. `from` alone: up to 366 days later, or now when that is nearer (then `to` is omitted,
+ * so that rows of today are never hidden: reading R16a). `to` alone: from 366 days before it, or from the first
+ * possible day. Throws `invalid_params` when both are further apart. Invalid dates are left to the resource.
  */
 export function readTradesRange(
   given: DateParameters,
@@ -28,11 +29,12 @@ export function readTradesRange(
   if (from === null) {
     if (to === null) return { from: addDays(zone.dayOf(now), -maxDays) }
     const { text } = shift(to, -maxDays, zone)
-    // A year before 0000 is written with a sign, which nobody reads as a date: least of all as one that was not given.
+    // A year before 0000 has a sign, which no date format accepts, so the bound would be refused although it was not
+    // given.
     return toTexts(text.startsWith('-') ? earliest[to.kind] : text, given.to)
   }
   const latest = shift(from, maxDays, zone)
-  if (to === null) return toTexts(given.from, latest.start < now ? latest.text : undefined)
+  if (to === null) return toTexts(given.from, latest.end < now ? latest.text : undefined)
   if (startOf(to, zone) > latest.start) {
     throw apiError('invalid_params', {
       details: [`to: must be at most ${maxDays} days after from; ask year by year`],
@@ -45,21 +47,21 @@ interface Shifted {
   readonly text: string
   /** Its first instant. */
   readonly start: Micros
+  /** Its last one. */
+  readonly end: Micros
 }
 
-/** So many calendar days of the user's zone later or earlier, in the form in which it was given. */
+/** A moment shifted by that many calendar days of the user's zone, in the form in which it was given. */
 function shift(moment: Moment, days: number, zone: Zone): Shifted {
   if (moment.kind === 'day') {
     const day = addDays(moment.day, days)
-    return { text: day, start: zone.startOfDay(day) }
+    return { text: day, start: zone.startOfDay(day), end: zone.endOfDay(day) }
   }
   const ms = Math.floor(moment.instant / microsPerMs)
   const at = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone.id)
   const shiftedMs = at.add({ days }).epochMilliseconds
-  return {
-    text: toIso(shiftedMs),
-    start: shiftedMs * microsPerMs + (moment.instant - ms * microsPerMs),
-  }
+  const instant = shiftedMs * microsPerMs + (moment.instant - ms * microsPerMs)
+  return { text: toIso(shiftedMs), start: instant, end: instant }
 }
 
 function startOf(moment: Moment, zone: Zone): Micros {

@@ -1,13 +1,15 @@
 /**
- * What single variables cannot tell: combinations that cannot work (problems) and those that work but deserve a
- * sentence in the log (warnings). Neither ever shows a secret.
+ * Checks combinations of variables: those that cannot work (problems) and those that work but need the operator's
+ * attention (warnings). Neither ever shows a secret.
  */
-import type { Config, Environment } from '../config.ts'
+import type { Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
+import type { Config, Environment } from './config-types.ts'
 import { isLoopbackHost, isSameListener } from './listener.ts'
 import { type SettingName, settings } from './settings.ts'
 
 type Given = (name: SettingName) => boolean
-type Draft = Omit<Config, 'given' | 'warnings'>
+type Draft = Omit<Config, 'given' | 'environmentFile' | 'warnings'>
 
 /** One line per combination that cannot work. */
 export function findContradictions(config: Draft, given: Given): string[] {
@@ -21,6 +23,9 @@ export function findContradictions(config: Draft, given: Given): string[] {
     problems.push(
       'ENCRYPTION_KEY: not set, should be set together with DATABASE_URL (openssl rand -base64 32), the same on every process',
     )
+  }
+  if (given('REDIS_CACHE_URL') && !given('REDIS_URL')) {
+    problems.push('REDIS_URL: not set, should be set together with REDIS_CACHE_URL')
   }
   if (isSameListener(config.listener, config.adminListener)) {
     problems.push(
@@ -37,31 +42,49 @@ export function findWarnings(config: Draft, given: Given, environment: Environme
     ...findIdleSettings(config, given),
     ...findExposure(config),
     ...findSlips(environment),
+    ...findLonelyRole(config, given),
   ]
 }
 
+/** The embedded store admits one process, so what its role leaves out is done by nobody. */
+function findLonelyRole({ role }: Draft, given: Given): string[] {
+  if (role === 'all' || given('DATABASE_URL')) return []
+  const missing =
+    role === 'api'
+      ? 'nobody runs syncs, sends events or deletes what has expired'
+      : 'nobody answers requests'
+  return [`ROLE is ${role} on the embedded store, which admits one process: ${missing}.`]
+}
+
 function findPlainHttp(config: Draft): string[] {
-  const { fiskil, akahu, snaptrade } = config.providers
-  const urls: [string, string | null][] = [
+  const urls: (readonly [string, string | null])[] = [
     ['BASE_URL', config.baseUrl],
     ['MCP_URL', config.mcpUrl],
     ['AUTH_URL', config.authUrl],
-    ['FISKIL_BASE_URL', fiskil?.baseUrl ?? null],
-    ['AKAHU_BASE_URL', akahu?.baseUrl ?? null],
-    ['AKAHU_OAUTH_URL', akahu?.oauthUrl ?? null],
-    ['SNAPTRADE_BASE_URL', snaptrade?.baseUrl ?? null],
+    ...providerNames.flatMap((name) => listUrls(name, config)),
   ]
   const plain = urls.flatMap(([name, url]) =>
     url === null || url.startsWith('https:') || isLoopbackUrl(url)
       ? []
-      : [`${name} is plain http on a public host: keys and tokens travel readable by others.`],
+      : [`${name} is plain http on a public host: keys and tokens are sent unencrypted.`],
   )
-  // A name that means this machine, served to others all the same (interfaces, section 6).
+  // A host name that means this machine, although other machines are served (docs/operations.md, The proxy).
   const { baseUrl } = config
   if (!config.listener.isLoopback && baseUrl?.startsWith('http:') && isLoopbackUrl(baseUrl)) {
     plain.push('HOST is not a loopback address and BASE_URL is plain http: cookies are not Secure.')
   }
   return plain
+}
+
+/** The URLs that are set for a provider, each with its variable. */
+function listUrls(name: Provider, config: Draft): (readonly [string, string])[] {
+  const { baseUrl, preset } = factsOf(name).settings
+  const variables: Readonly<Record<string, string>> = { baseUrl, ...preset }
+  return Object.entries(config.providers[name] ?? {}).flatMap(([field, value]) => {
+    const variable = variables[field]
+    const isUrl = field.endsWith('Url') && variable !== undefined && typeof value === 'string'
+    return isUrl ? [[variable, value] as const] : []
+  })
 }
 
 function isLoopbackUrl(url: string): boolean {
@@ -84,8 +107,8 @@ function findIdleSettings(config: Draft, given: Given): string[] {
       'REDIS_URL is not set: limits, breakers and cached answers are per process. Several processes need it.',
     )
   }
-  for (const name of ['fiskil', 'akahu', 'snaptrade'] as const) {
-    const url = `${name.toUpperCase()}_BASE_URL` as SettingName
+  for (const name of providerNames) {
+    const url = factsOf(name).settings.baseUrl as SettingName
     if (given(url) && config.providers[name] === null) {
       warnings.push(`${url} is set, but the credentials of ${name} are not: it has no effect.`)
     }
@@ -103,11 +126,25 @@ function findExposure(config: Draft): string[] {
   if (config.adminToken !== null && config.adminToken.reveal().length < shortToken) {
     warnings.push(`ADMIN_TOKEN has fewer than ${shortToken} characters and can be guessed.`)
   }
+  if (config.events.allowPrivate && isPublic(config)) {
+    warnings.push(
+      'WEBHOOK_ALLOW_PRIVATE is true and other machines are served: whoever may make a webhook endpoint can make this machine send requests into its own network.',
+    )
+  }
   return warnings
 }
 
-/** A misspelt name would change nothing in silence: names that begin like ours are compared with the list. */
-const families = ['RATE_LIMIT_', 'CACHE_MAX_', 'WEBHOOK_', 'FISKIL_', 'AKAHU_', 'SNAPTRADE_']
+function isPublic({ listener, baseUrl }: Draft): boolean {
+  return !listener.isLoopback || (baseUrl !== null && !isLoopbackUrl(baseUrl))
+}
+
+/** A misspelt name would be ignored without notice: names that begin like ours are compared with the list. */
+const families = [
+  'RATE_LIMIT_',
+  'CACHE_MAX_',
+  'WEBHOOK_',
+  ...providerNames.map((name) => `${name.toUpperCase()}_`),
+]
 
 function findSlips(environment: Environment): string[] {
   const known = new Set<string>(settings.map(([name]) => name))
@@ -115,5 +152,5 @@ function findSlips(environment: Environment): string[] {
     .filter((name) => families.some((family) => name.startsWith(family)) && !known.has(name))
     .sort()
     .slice(0, 20)
-    .map((name) => `${name} is no variable of this product: it has no effect.`)
+    .map((name) => `${name} is not a variable of Tributary: it has no effect.`)
 }

@@ -1,11 +1,9 @@
-/**
- * Where a server listens, and whether anybody but this machine can reach it.
- */
+/** Where a server listens, and whether other machines can reach it. */
 import { BlockList, isIP } from 'node:net'
 
 export interface Listener {
   readonly host: string
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number
   /** Only this machine can reach it. */
   readonly isLoopback: boolean
@@ -23,6 +21,12 @@ export function isLoopbackHost(host: string): boolean {
   loopback.addSubnet('127.0.0.0', 8, 'ipv4')
   loopback.addAddress('::1', 'ipv6')
   return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** The address at which this machine itself reaches a listener; one on every interface is reached by loopback. */
+export function toLocalUrl(host: string, port: number): string {
+  const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${isIP(own) === 6 ? `[${own}]` : own}:${port}`
 }
 
 /** True when both would bind the same port of the same interface. */

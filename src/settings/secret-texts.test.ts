@@ -1,9 +1,9 @@
-/** Proves that no configured secret is forgotten when the log is told what it must never print. */
+/** Proves that the list of values to redact contains every configured secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '#kernel/secret.ts'
-import { readConfig } from '../config.ts'
-import { makeLog } from '../telemetry/log.ts'
+import { readConfig } from '#src/config.ts'
+import { makeLog } from '#telemetry/log.ts'
 import { listSecretTexts } from './secret-texts.ts'
 import { settings } from './settings.ts'
 
@@ -12,8 +12,10 @@ const key = Buffer.alloc(32, 0xab)
 /** A value for every variable that is secret. */
 const values: Record<string, string> = {
   DATABASE_URL: 'postgres://user:db%20canary@db/x',
-  REDIS_URL: 'redis://:redis-canary@cache',
+  REDIS_URL: 'redis://:redis-canary@limits',
+  REDIS_CACHE_URL: 'redis://:answers-canary@cache',
   SMTP_URL: 'smtps://user:100%canary@mail',
+  FISKIL_WEBHOOK_SECRET: 'canarycanarycanarycanary',
   ENCRYPTION_KEY: key.toString('base64'),
 }
 
@@ -30,6 +32,7 @@ test('no secret of the configuration reaches the log, whatever line it is in', (
     adminToken: config.adminToken ?? new Secret(''),
     encryptionKeys: config.encryptionKeys ?? new Secret([]),
     adminTokenFile: null,
+    encryptionKeysIn: 'ENCRYPTION_KEY',
     warnings: [],
   })
   const lines: string[] = []

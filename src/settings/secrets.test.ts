@@ -1,10 +1,11 @@
-/** Proves that secrets are generated once, for their owner's eyes only, and never overwritten. */
+/** Proves that secrets are generated once, readable by their owner alone, and never overwritten. */
 import assert from 'node:assert/strict'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Environment, readConfig } from '../config.ts'
+import { readConfig } from '#src/config.ts'
+import type { Environment } from './config-types.ts'
 import { loadSecrets, SecretsError } from './secrets.ts'
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
@@ -99,6 +100,46 @@ for (const content of ['', 'half a key', Buffer.alloc(16).toString('base64')]) {
       assert.equal(await readFile(file, 'utf8'), content)
     }))
 }
+
+for (const [mode, store] of [
+  ['live', 'tributary.db'],
+  ['sandbox', 'sandbox/tributary.db'],
+] as const) {
+  test(`a lost key is never replaced beside a store of ${mode} mode: the message names the file and what to put back`, () =>
+    inFolder(async (folder) => {
+      const environment = { SANDBOX: String(mode === 'sandbox') }
+      await load(folder, environment)
+      const keyFile = join(folder, 'data/secrets/encryption-key')
+      const held = await readFile(keyFile, 'utf8')
+      await mkdir(join(folder, 'data/sandbox'))
+      await writeFile(join(folder, 'data', store), 'rows')
+      await rm(join(folder, 'data/secrets'), { recursive: true })
+      // Both modes: the stores of live and sandbox are sealed with the same key.
+      for (const SANDBOX of ['true', 'false']) {
+        await assert.rejects(load(folder, { SANDBOX }), (error: unknown) => {
+          assert.ok(error instanceof SecretsError)
+          assert.ok(error.message.startsWith(`${keyFile} is missing`), error.message)
+          assert.ok(error.message.includes(join(folder, 'data', store)), error.message)
+          assert.match(error.message, /put the file back from your copy, or set ENCRYPTION_KEY/)
+          assert.equal(error.message.includes('made-up data'), mode === 'sandbox')
+          return true
+        })
+        assert.deepEqual(await readdir(join(folder, 'data/secrets')), [])
+      }
+      // Both solutions that the message offers work.
+      const given = await load(folder, { ...environment, ENCRYPTION_KEY: held.trim() })
+      assert.equal(given.encryptionKeysIn, 'ENCRYPTION_KEY')
+      await writeFile(keyFile, held, { mode: 0o600 })
+      assert.equal((await load(folder, environment)).encryptionKeysIn, keyFile)
+    }))
+}
+
+test('an empty store file does not prevent a first start', () =>
+  inFolder(async (folder) => {
+    await mkdir(join(folder, 'data'), { mode: 0o700 })
+    await writeFile(join(folder, 'data/tributary.db'), '')
+    assert.equal((await load(folder)).encryptionKeys.reveal().length, 1)
+  }))
 
 test('a data directory that cannot be made is one clear error', () =>
   inFolder(async (folder) => {

@@ -1,45 +1,50 @@
 /**
- * The secrets that operators need not set: the encryption key of the embedded store and the admin token. They are made
- * once, readable by their owner alone, and never overwritten; a damaged file is refused, since a new key would make
- * everything sealed with the old one unreadable.
+ * The secrets that operators need not set: the encryption key of the embedded store and the admin token. They are
+ * generated once, readable by their owner alone, and never overwritten. A damaged file is refused, since a new key
+ * would make everything sealed with the old one unreadable. For the same reason no key is generated when a store
+ * already exists.
  */
 import { randomBytes } from 'node:crypto'
 import { chmod, type FileHandle, link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
-import type { Config } from '../config.ts'
+import type { Config } from './config-types.ts'
 import { keyBytes, parseEncryptionKeys } from './encryption-keys.ts'
 
 export interface Secrets {
   readonly encryptionKeys: Secret<readonly Uint8Array[]>
+  /** Where they come from, for messages: the variable, or the path of the file. */
+  readonly encryptionKeysIn: string
   readonly adminToken: Secret<string>
-  /** Where the admin token can be read; null when `ADMIN_TOKEN` gives it. */
+  /** The file with the admin token; null when `ADMIN_TOKEN` sets it. */
   readonly adminTokenFile: string | null
   /** One sentence each, without secrets. */
   readonly warnings: readonly string[]
 }
 
-/** A secret's file that cannot be made, read or believed; the message names the file and what to do. */
+/** A secret's file that cannot be created, read or parsed; the message names the file and what to do. */
 export class SecretsError extends Error {
   override readonly name = 'SecretsError'
 }
 
 /**
- * Gives the configured secrets, or those in the data directory, which are generated when they are missing:
- * `secrets/encryption-key` (not with PostgreSQL, where configuration demands one) and `admin-token`.
- * Safe to run in several processes at once: one of them makes the file, all read it.
+ * Returns the configured secrets, or those in the data directory, which are generated when they are missing:
+ * `secrets/encryption-key` (not with PostgreSQL, where configuration demands one) and `admin-token`. Safe to run in
+ * several processes at once: one of them creates the file, all read it.
  * @throws SecretsError
  */
 export async function loadSecrets(config: Config): Promise<Secrets> {
   const warnings: string[] = []
   const keyFile = join(config.dataDir, 'secrets', 'encryption-key')
   const tokenFile = join(config.dataDir, 'admin-token')
+  // Must run before the key is read: a process that starts at the same time creates its key before its store.
+  const sealedStores = config.encryptionKeys === null ? await listStores(config.dataDir) : []
   const encryptionKeys =
     config.encryptionKeys ??
     new Secret(
       await loadFile(keyFile, {
         isPrivateFolder: true,
-        make: () => randomBytes(keyBytes).toString('base64'),
+        make: () => makeKeyText(config.dataDir, keyFile, sealedStores),
         parse: parseEncryptionKeys,
         expects: 'base64 of 32 bytes',
         warnings,
@@ -57,11 +62,46 @@ export async function loadSecrets(config: Config): Promise<Secrets> {
       }),
     )
   const adminTokenFile = config.adminToken === null ? tokenFile : null
-  return { encryptionKeys, adminToken, adminTokenFile, warnings }
+  const encryptionKeysIn = config.encryptionKeys === null ? keyFile : 'ENCRYPTION_KEY'
+  return { encryptionKeys, encryptionKeysIn, adminToken, adminTokenFile, warnings }
+}
+
+/** The existing embedded stores of both modes: one key file seals both. */
+async function listStores(dataDir: string): Promise<readonly string[]> {
+  const places = [join(dataDir, 'tributary.db'), join(dataDir, 'sandbox', 'tributary.db')]
+  const sizes = await Promise.all(places.map(sizeOf))
+  // An empty file was never written to: nothing in it is sealed.
+  return places.filter((_place, index) => (sizes[index] ?? 0) > 0)
+}
+
+/** 0 when there is no such file. */
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return 0
+    throw new SecretsError(`${path} cannot be read: ${describe(error)}`, { cause: error })
+  }
+}
+
+/**
+ * @throws SecretsError when a store exists: it was sealed with another key, and a new key would hide that the old one
+ * is lost.
+ */
+function makeKeyText(dataDir: string, keyFile: string, stores: readonly string[]): string {
+  const [store] = stores
+  if (store === undefined) return randomBytes(keyBytes).toString('base64')
+  const isMadeUp = stores.every((path) => path === join(dataDir, 'sandbox', 'tributary.db'))
+  const otherwise = isMadeUp
+    ? `; or remove ${dirname(store)}, which holds only made-up data`
+    : '. A new key could decrypt none of it'
+  throw new SecretsError(
+    `${keyFile} is missing, but ${stores.join(' and ')} ${stores.length === 1 ? 'was' : 'were'} sealed with it: put the file back from your copy, or set ENCRYPTION_KEY to its content${otherwise}`,
+  )
 }
 
 interface FileRules<Value> {
-  /** The folder holds nothing but secrets: it is tightened to its owner as well. */
+  /** The folder holds nothing but secrets: its access is restricted to its owner too. */
   readonly isPrivateFolder: boolean
   make(): string
   parse(text: string): Value | undefined
@@ -79,6 +119,7 @@ async function loadFile<Value>(path: string, rules: FileRules<Value>): Promise<V
     const value = rules.parse(text.trim())
     if (value !== undefined) return value
   } catch (cause) {
+    if (cause instanceof SecretsError) throw cause
     throw new SecretsError(`${path} cannot be used: ${describe(cause)}`, { cause })
   }
   throw new SecretsError(
@@ -108,8 +149,9 @@ async function readText(path: string): Promise<string | null> {
 }
 
 /**
- * Writes beside the place and links it in: nobody ever sees half a file, and a file that appeared meanwhile stays.
- * @returns what stands in the file now.
+ * Writes a temporary file and hard-links it to its name: no reader sees a partial file, and a file that another process
+ * created meanwhile is kept.
+ * @returns what the file contains now.
  */
 async function createFile(path: string, text: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}.new`
@@ -123,7 +165,7 @@ async function createFile(path: string, text: string): Promise<string> {
   }
   await syncFolder(dirname(path))
   const written = await readText(path)
-  if (written === null) throw new Error('it vanished while it was being made')
+  if (written === null) throw new Error('it disappeared while it was being created')
   return written
 }
 
@@ -137,7 +179,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Some mounted file systems know no hard links: there the exclusive creation alone has to do. */
+/** Some mounted file systems have no hard links: there, exclusive creation is used alone. */
 async function createWithoutLinks(path: string, text: string, cause: unknown): Promise<void> {
   if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(cause))) throw cause
   try {
@@ -147,7 +189,7 @@ async function createWithoutLinks(path: string, text: string, cause: unknown): P
   }
 }
 
-/** The name of a new file survives a power loss only when its folder is written too; not every system can. */
+/** A new file's name survives a power loss only when its folder is synced too; not every system supports that. */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle
   try {
@@ -165,9 +207,9 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Takes rights of group and others away; where that is impossible (a read-only mount) the log says so. */
+/** Removes the permissions of group and others; where that is impossible (a read-only mount), adds a warning. */
 async function tighten(path: string, mode: number, warnings: string[]): Promise<void> {
-  // Windows keeps its access lists elsewhere and reports made-up modes.
+  // Windows has no such mode bits: Node reports made-up ones.
   if (process.platform === 'win32') return
   const now = (await stat(path)).mode & 0o777
   if ((now & 0o077) === 0) return

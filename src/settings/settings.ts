@@ -1,10 +1,10 @@
 /**
- * Every environment variable of the product, once: name, default, meaning and parser. `config.ts` reads it;
- * `docs/configuration.md` and `.env.example` are written from it (`scripts/configuration.ts`).
+ * Defines every environment variable of the product, once: name, default, meaning and parser. `config.ts` reads them;
+ * `scripts/configuration.ts` writes `docs/configuration.md` and `.env.example` from them.
  */
 import { Secret } from '#kernel/secret.ts'
 import { parseEncryptionKeys } from './encryption-keys.ts'
-import * as read from './setting.ts'
+import * as read from './setting-kinds.ts'
 import { noProxies, parseTrustedProxies, type TrustedProxies } from './trusted-proxies.ts'
 
 const anyPort = { min: 0, max: 65_535 }
@@ -16,7 +16,7 @@ const trustProxy: read.Setting<TrustedProxies> = {
   fallback: noProxies,
   defaultText: 'false',
   expects:
-    'false, or IP addresses and CIDRs such as 10.0.0.0/8, separated by commas (never everybody)',
+    'false, or IP addresses and CIDRs such as 10.0.0.0/8, separated by commas (not every address)',
   meaning: 'Proxies whose `X-Forwarded-For` counts.',
   isSecret: false,
   parse: parseTrustedProxies,
@@ -44,22 +44,19 @@ const fiskilVersion: read.Setting<string> = {
   parse: (text) => (/^v\d{1,3}$/.test(text) ? text : undefined),
 }
 
-/** For variables whose names are settled while their part of the product is not built: read and checked, nothing more. */
-const noEvents = 'No effect yet: events are not in this version.'
-
 const rate = (perMinute: number, of: string) =>
   read.integer(perMinute, anyRate, `Per minute: ${of}. \`0\`: no limit.`)
 
-/** The chapters of the documentation, in its order; a variable stands in exactly one. */
+/** The chapters of the documentation, in its order; each variable belongs to exactly one. */
 export const chapters = {
   Listeners: {
     HOST: read.host(
       '127.0.0.1',
-      'Public listener: REST, MCP, OAuth, dashboard, provider callbacks. On a non-loopback host `BASE_URL` must be set.',
+      'Public listener: REST, MCP, OAuth, pages. On a non-loopback host `BASE_URL` must be set.',
     ),
     PORT: read.integer(3000, anyPort, 'Port of the public listener; `0`: any free one.'),
     BASE_URL: read.origin({
-      meaning: 'Public origin of REST, documentation and dashboard.',
+      meaning: 'Public origin of REST, documentation and pages.',
       defaultText: 'the public listener’s origin',
     }),
     MCP_URL: read.origin({
@@ -87,16 +84,21 @@ export const chapters = {
       meaning: 'PostgreSQL 15 or newer.',
       defaultText: 'none: the embedded database',
     }),
-    REDIS_URL: read.secretUrl(['redis', 'rediss'], {
-      meaning: 'Valkey 8, or Redis 7 and newer: shared cache, limits, leases and breakers.',
+    REDIS_URL: read.redisUrl({
+      meaning:
+        'Valkey 8, or Redis 7 or newer: shared limits, concurrency leases and breakers. Without `REDIS_CACHE_URL`, cached answers too.',
       defaultText: 'none: in memory',
+    }),
+    REDIS_CACHE_URL: read.redisUrl({
+      meaning: 'A separate Valkey or Redis for cached answers, so that they cannot evict limits.',
+      defaultText: '`REDIS_URL`',
     }),
     ENCRYPTION_KEY: encryptionKey,
   },
   'Users and plans': {
     SANDBOX: read.flag(null, {
       meaning:
-        'Emulated providers and made-up people, on a store of their own (`DATA_DIR/sandbox`). A store made in one mode refuses to open in the other.',
+        'Emulated providers and made-up people, with a separate store (`DATA_DIR/sandbox`). A store created in one mode cannot be opened in the other.',
       defaultText: '`true` when neither a provider nor `DATABASE_URL` is configured',
     }),
     DEFAULT_PLAN: read.choice(['none', 'developer', 'professional'], null, {
@@ -104,11 +106,12 @@ export const chapters = {
       defaultText: '`none`; `professional` in sandbox mode',
     }),
     SIGN_UP: read.choice(['open', 'invite'], null, {
-      meaning: 'Who may sign up: anybody, or whom an operator created.',
+      meaning:
+        'Who may sign up: `open`, everybody; `invite`, nobody: an operator creates the accounts.',
       defaultText: '`invite`; `open` in sandbox mode',
     }),
     BROKERAGE_DURING_TRIAL: read.flag(false, {
-      meaning: 'A trialing Professional keeps brokerage access.',
+      meaning: 'A user on a Professional trial has brokerage access.',
     }),
     SMTP_URL: read.secretUrl(['smtp', 'smtps'], {
       meaning:
@@ -120,8 +123,8 @@ export const chapters = {
     FISKIL_BASE_URL: read.webUrl('https://api.fiskil.com', 'Fiskil (AU banking), without `/v1`.'),
     FISKIL_CLIENT_ID: read.text(null, { meaning: 'Fiskil: client id.' }),
     FISKIL_CLIENT_SECRET: read.secret('Fiskil: client secret.'),
-    FISKIL_WEBHOOK_SECRET: read.secret(
-      'Fiskil: signing secret of its webhooks. Optional. No effect yet: this version takes no webhooks.',
+    FISKIL_WEBHOOK_SECRET: read.base64Secret(
+      'Fiskil: signing secret of its webhooks, as the Console shows it. Without it `/providers/fiskil/webhook` is 404 and Fiskil is polled.',
     ),
     FISKIL_TEAM_ID: read.text(null, {
       meaning:
@@ -153,12 +156,12 @@ export const chapters = {
     REQUEST_TIMEOUT_MS: read.integer(
       60_000,
       anyTimeout,
-      'Milliseconds for one request in all; then it is answered with 503.',
+      'Milliseconds for one request in total; then it is answered with 503.',
     ),
     SYNC_INTERVAL_MINUTES: read.integer(
       360,
       { min: 1, max: 525_600 },
-      `Minutes between scheduled syncs of a connection (SnapTrade activities at most once in 24 h). ${noEvents}`,
+      `Minutes between scheduled syncs of a connection (SnapTrade activities at most once in 24 h); operators and providers can ask for one at any time.`,
     ),
   },
   Cache: {
@@ -170,7 +173,7 @@ export const chapters = {
     CACHE_MAX_BYTES: read.integer(
       134_217_728,
       { min: 1024, max: 1_099_511_627_776 },
-      'Bytes of the cache in this process’s memory, in all.',
+      'Bytes of the cache in this process’s memory, in total. One user may use at most an eighth of them, in Valkey or Redis too.',
     ),
   },
   Limits: {
@@ -178,13 +181,19 @@ export const chapters = {
     RATE_LIMIT_MID: rate(30, 'balances, per key'),
     RATE_LIMIT_HEAVY: rate(30, 'transactions, holdings and trades, per key'),
     RATE_LIMIT_PREAUTH: rate(60, 'failed authentication, per address and start of the token'),
-    RATE_LIMIT_PREAUTH_IP: rate(6000, 'failed authentication, per address alone'),
+    RATE_LIMIT_PREAUTH_IP: rate(
+      6000,
+      'failed authentication, per address alone (IPv6: per /64; a /56 may fail ten times as often)',
+    ),
     RATE_LIMIT_REGISTER: rate(60, 'OAuth client registrations, per address'),
     RATE_LIMIT_TOKEN: rate(
       120,
-      'OAuth token, revocation and authorization requests, each counted apart, per address',
+      'OAuth token, revocation and authorization requests, each counted separately, per address',
     ),
-    RATE_LIMIT_SIGNIN: rate(30, 'sign-in attempts, per address and per account'),
+    RATE_LIMIT_SIGNIN: rate(
+      30,
+      'sign-ins and sign-ups, per address. An account counts failures only: ten, then one more each minute, at most 100 a day, forgotten on success',
+    ),
     CONCURRENCY_HEAVY: read.integer(
       4,
       { min: 0, max: 10_000 },
@@ -193,18 +202,19 @@ export const chapters = {
   },
   'Events and agents': {
     WEBHOOK_ALLOW_PRIVATE: read.flag(null, {
-      meaning: `Lets events go to loopback and private addresses, plain http and any port. ${noEvents}`,
+      meaning:
+        'Allows events to be sent to loopback and private addresses, by plain http and to any port.',
       defaultText: '`false`; `true` in sandbox mode on a loopback `HOST`',
     }),
     WEBHOOK_RETRY_SCHEDULE: read.integers(
       [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
       { min: 0, max: 604_800, count: 50 },
-      `Seconds before each attempt to deliver an event, each jittered by a tenth. ${noEvents}`,
+      'Seconds before each attempt to deliver an event, each jittered by a tenth; after the last attempt the delivery has failed.',
     ),
     EVENT_RETENTION_HOURS: read.integer(
       72,
       { min: 0, max: 8760 },
-      `Hours for which a payload stays sealed for replay; \`0\` shreds it on delivery. ${noEvents}`,
+      'Hours for which a payload is kept, encrypted, for replay, and longer only while a delivery is pending; `0` deletes it on delivery.',
     ),
     MCP_MAX_ANSWER_BYTES: read.integer(
       90_000,
@@ -215,10 +225,10 @@ export const chapters = {
   Process: {
     ROLE: read.choice(['all', 'api', 'worker'], 'all', {
       meaning:
-        'What this process does: requests, background work, or both. No effect yet: every process does both.',
+        'What this process does: `api` answers requests, `worker` does background work and has only the admin listener, `all` does both. Apart they need `DATABASE_URL`; run at least one `worker` or `all`.',
     }),
     LOG_LEVEL: read.choice(logLevels, 'info', {
-      meaning: 'Least level that is logged: JSON lines on stdout, pretty on a terminal.',
+      meaning: 'Lowest level that is logged: JSON lines on stdout, pretty on a terminal.',
     }),
   },
 } as const
@@ -232,7 +242,7 @@ type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void 
 type Settings = UnionToIntersection<Chapters[keyof Chapters]>
 
 export type SettingName = keyof Settings
-/** What the environment says, variable by variable; null where it is silent and no plain default exists. */
+/** The parsed environment; null for a variable that is unset and has no plain default. */
 export type Values = {
   readonly [Name in SettingName]: Settings[Name] extends read.Setting<infer Value> ? Value : never
 }

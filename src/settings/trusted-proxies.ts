@@ -1,17 +1,17 @@
 /**
- * The proxies whose `X-Forwarded-For` counts (`TRUST_PROXY`). Only addresses and CIDRs are taken: trusting everybody
- * would let any caller choose the address that the pre-auth limit counts (reading R6).
+ * The proxies whose `X-Forwarded-For` is trusted (`TRUST_PROXY`). Only addresses and CIDRs are accepted: trusting
+ * everybody would let any caller choose the address that the pre-auth limit counts (reading R6).
  */
 import { BlockList, isIP } from 'node:net'
 
 export interface TrustedProxies {
-  /** As given, for logs and for libraries that want a list. */
+  /** As given, for logs and for libraries that need a list. */
   readonly list: readonly string[]
-  /** True for the address of a trusted proxy; IPv4 in its IPv6 clothes (`::ffff:10.0.0.1`) counts as IPv4. */
+  /** True for the address of a trusted proxy; an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) counts as IPv4. */
   includes(address: string): boolean
 }
 
-/** Trusts nobody. */
+/** Trusts no proxy. */
 export const noProxies: TrustedProxies = Object.freeze({
   list: Object.freeze([]),
   includes: () => false,
@@ -42,7 +42,7 @@ function addEntry(trusted: BlockList, entry: string): boolean {
     return true
   }
   const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
-  // A prefix of zero bits is "everybody" in other words.
+  // A prefix of zero bits would trust every address.
   if (!(bits >= 1 && bits <= (version === 4 ? 32 : 128))) return false
   trusted.addSubnet(address, bits, family)
   return true

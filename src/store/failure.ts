@@ -1,6 +1,6 @@
 /**
- * How the durable store fails, in two kinds that callers can tell apart: it cannot be opened (the process must not
- * start), or it does not answer at present (doors say 503). Everything else that comes out of it is a mistake of ours.
+ * How the durable store fails, in two kinds: it cannot be opened (the process must not start), or it is temporarily
+ * unavailable (doors answer 503). Any other error from the store is a bug of ours.
  */
 
 export type OpenFailure =
@@ -14,7 +14,7 @@ export type OpenFailure =
   | 'not_writable'
   | 'damaged'
 
-/** The store cannot be opened. The message is one line for the operator and holds no secret. */
+/** The store cannot be opened. The message is one line for the operator and contains no secret. */
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError'
   readonly reason: OpenFailure
@@ -24,7 +24,24 @@ export class StoreOpenError extends Error {
   }
 }
 
-/** The store is away, full or read-only. The same call may succeed later, without a restart. */
+/**
+ * A row cannot be stored because its owner is missing: the user does not exist or is being deleted, or the login
+ * that it refers to no longer exists. Nothing was stored.
+ */
+export class OwnerGoneError extends Error {
+  override readonly name = 'OwnerGoneError'
+}
+
+/**
+ * The store is unreachable, full or read-only, or refuses our credentials. The same call may succeed later without
+ * a restart. The message is for operators and contains no password.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
+  /** What an operator should do, where the cause is known; null otherwise. */
+  readonly remedy: string | null
+  constructor(message: string, options: ErrorOptions & { readonly remedy?: string } = {}) {
+    super(message, options)
+    this.remedy = options.remedy ?? null
+  }
 }

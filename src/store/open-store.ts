@@ -1,26 +1,35 @@
 /**
- * Opens the durable store: chooses the engine, brings the schema up to date, checks mode and keys, and puts the
- * repositories together. Whoever opens it closes it.
+ * Opens the durable store: chooses the engine, migrates the schema, checks mode and keys, and assembles the
+ * repositories. The caller that opens it closes it.
  */
+import { type Clock, systemClock } from '#kernel/time.ts'
 import { StoreOpenError, StoreUnavailableError } from './failure.ts'
-import type { Store } from './port.ts'
+import type { StoreLog } from './log.ts'
+import type { Store, StoreRows } from './ports/store.ts'
 import { makeSealer, type Sealer } from './seal.ts'
 import { makeAccountStore } from './sql/accounts.ts'
-import { writeAudit } from './sql/audit.ts'
-import { type ChangeFeed, makeChangeFeed } from './sql/change-feed.ts'
+import { makeAuditLog, writeAudit } from './sql/audit.ts'
+import { makeFeed } from './sql/change-feed.ts'
 import { makeConnectionStore } from './sql/connections.ts'
-import { type Engine, makeWrite, type StoreLog } from './sql/engine.ts'
-import { checkIdentity, type StoreMode } from './sql/identity.ts'
+import { makeDeliveryStore } from './sql/deliveries.ts'
+import { makeEndpointStore } from './sql/endpoints.ts'
+import { type Engine, type Feeds, joinTransaction, makeWrite, type Write } from './sql/engine.ts'
+import { makeEventRows, makeEventStore } from './sql/events.ts'
+import { checkIdentity, type Keys, type StoreMode } from './sql/identity.ts'
 import { makeInspector } from './sql/inspector.ts'
 import { makeKeyStore } from './sql/keys.ts'
+import { makeLedgerStore } from './sql/ledgers.ts'
 import { makeLoginStore } from './sql/logins.ts'
+import { makeMark } from './sql/mark.ts'
 import { migrate } from './sql/migrate.ts'
 import { makeOAuthStore } from './sql/oauth.ts'
 import { openPostgres } from './sql/postgres-engine.ts'
 import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
 import { makeSessionStore } from './sql/sessions.ts'
+import { spreadSyncs } from './sql/spread-syncs.ts'
 import { openSqlite } from './sql/sqlite-engine.ts'
+import { makeSyncStore } from './sql/syncs.ts'
 import { makeUserStore } from './sql/users.ts'
 
 export interface OpenStoreOptions {
@@ -29,39 +38,49 @@ export interface OpenStoreOptions {
   readonly dataDir: string
   /** A store made in one mode refuses to open in the other. */
   readonly mode: StoreMode
-  /** 32 bytes each; the first seals, all open. */
+  /** 32 bytes each; the first one seals, all of them open. */
   readonly encryptionKeys: readonly Uint8Array[]
+  /** Where the operator keeps the keys, for messages; `ENCRYPTION_KEY` when absent. */
+  readonly encryptionKeysIn?: string
   readonly log?: StoreLog
+  /** Only for the due times of connections that have none; the system's when absent. */
+  readonly clock?: Clock
 }
 
 /**
- * Opens the store, made ready for this code.
- * @throws StoreOpenError with a `reason` and one clear line. Nothing stays open then.
+ * Opens and migrates the store.
+ * @throws StoreOpenError with a `reason` and a one-line message. Nothing stays open then.
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const sealer = makeSealer(options.encryptionKeys)
+  const keys = { sealer, keysIn: options.encryptionKeysIn ?? 'ENCRYPTION_KEY' }
   const log = options.log ?? (() => {})
-  const feed = makeChangeFeed(log)
+  const clock = options.clock ?? systemClock
+  const feeds: Feeds = {
+    changes: makeFeed(log, 'a listener of store changes failed'),
+    work: makeFeed(log, 'a listener of due work failed'),
+  }
   const engine =
     options.databaseUrl === null
       ? openSqlite(options.dataDir, log)
       : await openPostgres(options.databaseUrl, log)
   try {
-    await prepareSchema(engine, options.mode, sealer, log)
-    await engine.listen((change) => feed.emit(change))
-    return makeStore(engine, feed, sealer, log)
+    await prepareSchema(engine, options.mode, keys, { log, clock })
+    await engine.listen({ change: feeds.changes.emit, work: feeds.work.emit })
+    return makeStore(engine, feeds, sealer, log)
   } catch (error) {
     await engine.close()
     throw toOpenError(error)
   }
 }
 
-/** What kept the schema from being prepared, as a reason not to start. */
+/** Why the schema could not be prepared, as a reason not to start. */
 function toOpenError(error: unknown): unknown {
-  if (error instanceof StoreUnavailableError)
-    return new StoreOpenError('unreachable', error.message, { cause: error })
   // 42501: insufficient_privilege.
-  if (sqlState(error) === '42501')
+  const isDenied = error instanceof StoreUnavailableError && sqlState(error.cause) === '42501'
+  if (error instanceof StoreUnavailableError && !isDenied)
+    return new StoreOpenError('unreachable', error.message, { cause: error })
+  if (isDenied)
     return new StoreOpenError(
       'not_writable',
       'the user of DATABASE_URL may not make or change tables in its schema',
@@ -70,31 +89,35 @@ function toOpenError(error: unknown): unknown {
   return error
 }
 
-/** One transaction: of several processes that start at once, one prepares and the others find it done. */
+/** One transaction: when several processes start at once, one prepares the schema and the others find it prepared. */
 async function prepareSchema(
   engine: Engine,
   mode: StoreMode,
-  sealer: Sealer,
-  log: StoreLog,
+  keys: Keys,
+  { log, clock }: { readonly log: StoreLog; readonly clock: Clock },
 ): Promise<void> {
   const applied = await engine.db.transaction().execute(async (tx) => {
     await engine.lockSchema(tx)
-    const names = await migrate(tx)
-    await checkIdentity(tx, mode, sealer)
+    const names = await migrate(tx, 'migrations')
+    await engine.prepareKeys(tx, (db) => migrate(db, 'key-migrations'))
+    await checkIdentity({ ...engine, db: tx }, mode, keys)
+    await spreadSyncs(tx, clock.now())
     return names
   })
   if (applied.length > 0)
     log({ level: 'info', message: 'the schema was brought up to date', migrations: applied })
 }
 
-function makeStore(engine: Engine, feed: ChangeFeed, sealer: Sealer, log: StoreLog): Store {
+function makeStore(engine: Engine, feeds: Feeds, sealer: Sealer, log: StoreLog): Store {
   const { db } = engine
-  const write = makeWrite(engine, feed)
+  const write = makeWrite(engine, feeds)
   const closing = new AbortController()
-  const resealed = reseal(db, { sealer, log, signal: closing.signal }).catch((error: unknown) => {
-    // The rows stay readable under their older key, and the next start tries again.
-    log({ level: 'error', message: 'sealing under the first key stopped', error })
-  })
+  const resealed = reseal(engine, { sealer, log, signal: closing.signal }).catch(
+    (error: unknown) => {
+      // The rows stay readable under their older key, and the next start tries again.
+      log({ level: 'error', message: 'sealing under the first key stopped', error })
+    },
+  )
   let closed: Promise<void> | undefined
   async function closeAll(): Promise<void> {
     closing.abort()
@@ -102,20 +125,46 @@ function makeStore(engine: Engine, feed: ChangeFeed, sealer: Sealer, log: StoreL
     await engine.close()
   }
   return {
-    users: makeUserStore({ db, write }),
-    keys: makeKeyStore({ engine, write }),
-    logins: makeLoginStore({ db, write, sealer }),
-    connections: makeConnectionStore({ db, write }),
-    accounts: makeAccountStore({ engine, write }),
-    oauth: makeOAuthStore({ engine, write, sealer }),
-    sessions: makeSessionStore(db),
+    ...makeRows({ engine, write, sealer }),
+    events: makeEventStore({ engine, write, sealer }),
+    transact: (work) =>
+      write((tx, touched, woke) =>
+        work(makeRows({ ...joinTransaction(engine, tx, { touched, woke }), sealer })),
+      ),
     inspector: makeInspector(engine, sealer),
-    audit: (entry) => writeAudit(db, entry),
-    onChange: (listener) => feed.subscribe(listener),
+    mark: makeMark(engine.db),
+    auditLog: makeAuditLog({ db, write }),
+    onChange: (listener) => feeds.changes.subscribe(listener),
+    onWork: (listener) => feeds.work.subscribe(listener),
     ping: () => engine.ping(),
     close() {
       closed ??= closeAll()
       return closed
     },
+  }
+}
+
+interface RowParts {
+  readonly engine: Engine
+  readonly write: Write
+  readonly sealer: Sealer
+}
+
+/** The repositories over an engine, or over one transaction of it. */
+function makeRows({ engine, write, sealer }: RowParts): StoreRows {
+  return {
+    users: makeUserStore({ db: engine.db, write }),
+    keys: makeKeyStore({ engine, write }),
+    logins: makeLoginStore({ engine, write, sealer }),
+    connections: makeConnectionStore({ engine, write }),
+    accounts: makeAccountStore({ engine, write }),
+    oauth: makeOAuthStore({ engine, write, sealer }),
+    sessions: makeSessionStore({ engine, write }),
+    syncs: makeSyncStore({ engine, write }),
+    ledgers: makeLedgerStore({ engine, write, sealer }),
+    endpoints: makeEndpointStore({ engine, write, sealer }),
+    events: makeEventRows({ engine, write }),
+    deliveries: makeDeliveryStore({ engine, write, sealer }),
+    audit: (entry) => writeAudit(engine.db, entry),
   }
 }

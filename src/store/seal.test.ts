@@ -69,7 +69,7 @@ test('derived keys differ by purpose and by key, and stay the same over restarts
   assert.deepEqual(derived, makeSealer([keyA]).derive('cookies'))
   assert.notDeepEqual(derived, sealer.derive('ledger'))
   assert.notDeepEqual(derived, makeSealer([keyB]).derive('cookies'))
-  // What a caller does to its copy does not change the next one.
+  // Changing the returned copy must not affect the next one.
   derived.fill(0)
   assert.notDeepEqual(derived, sealer.derive('cookies'))
 })

@@ -1,26 +1,29 @@
 /**
- * Sealing of what must never lie in the clear: AES-256-GCM with a fresh nonce, one HKDF-SHA256 subkey per purpose, and
- * the row's identity as additional data, so that a ciphertext moved to another row or column does not open. Keys come
- * as a list: the first seals, all open. This file keeps no state besides subkeys and knows no table.
+ * Encryption of what must never be stored in the clear: AES-256-GCM with a fresh nonce, one HKDF-SHA256 subkey per
+ * purpose, and the row's identity as additional data, so that a ciphertext moved to another row or column does not
+ * open. Of the list of keys, the first one seals and all of them open. This file keeps no state except subkeys and
+ * knows no table.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 export interface Sealer {
-  /** Fingerprint of the key that seals: the key version that is stored beside a ciphertext. */
+  /** Fingerprint of the sealing key; it is stored beside each ciphertext as its key version. */
   readonly current: string
-  /** True when the key of this fingerprint is on the list. */
+  /** True when the key with this fingerprint is on the list. */
   knows(fingerprint: string): boolean
   /**
-   * Seals under the first key. `aad` is the row's identity. The result carries the fingerprint of its key.
-   * At most 2^32 seals per key and purpose are safe with random nonces (NIST SP 800-38D §8.3).
+   * Seals under the first key. `aad` is the row's identity. The result contains the fingerprint of its key. At most
+   * 2^32 seals per key and purpose are safe with random nonces (NIST SP 800-38D §8.3).
    */
   seal(purpose: string, aad: string, plaintext: Uint8Array): Uint8Array
-  /** @throws SealError for an unlisted key, other purpose or `aad`, or changed bytes. */
+  /** @throws SealError for an unlisted key, another purpose or `aad`, or changed bytes. */
   open(purpose: string, aad: string, sealed: Uint8Array): Uint8Array
-  /** The fingerprint of the key that a ciphertext was sealed with. */
+  /** The fingerprint of the key that sealed a ciphertext. */
   keyOf(sealed: Uint8Array): string
-  /** 32 bytes for another use (a MAC, a cookie signature), from the first key and this purpose alone. */
+  /** 32 bytes for another use (a MAC, a cookie signature), derived from the first key and this purpose only. */
   derive(purpose: string): Uint8Array
+  /** As `derive`, from every key in order: for values signed before a rotation. */
+  deriveAll(purpose: string): readonly Uint8Array[]
 }
 
 /** A ciphertext does not open. The message names the purpose and the key's fingerprint, never content. */
@@ -34,7 +37,7 @@ const tagBytes = 16
 const fingerprintBytes = 8
 const headerBytes = 1 + fingerprintBytes + nonceBytes
 const format = 1
-// Purposes are constants of the program; the bound only keeps a mistake from growing without end.
+// Purposes are constants of the program; this bound only limits the damage of a mistake.
 const maxPurposes = 64
 
 interface Key {
@@ -43,7 +46,7 @@ interface Key {
 }
 
 /**
- * Makes the sealer of `ENCRYPTION_KEY`: 32 bytes each, the first encrypts, all decrypt.
+ * Makes the sealer of `ENCRYPTION_KEY`: keys of 32 bytes, the first encrypts, all decrypt.
  * @throws RangeError when the list is empty or a key has another length.
  */
 export function makeSealer(keys: readonly Uint8Array[]): Sealer {
@@ -64,6 +67,7 @@ export function makeSealer(keys: readonly Uint8Array[]): Sealer {
     },
     keyOf,
     derive: (purpose) => Uint8Array.from(first.subkey(`derive:${purpose}`)),
+    deriveAll: (purpose) => made.map((key) => Uint8Array.from(key.subkey(`derive:${purpose}`))),
   }
 }
 
@@ -84,7 +88,7 @@ function makeKey(bytes: Uint8Array): Key {
   }
 }
 
-/** HKDF-SHA256 (RFC 5869). The key is uniformly random, so a fixed salt is enough. */
+/** HKDF-SHA256 (RFC 5869). The key is uniformly random, so a fixed salt is sufficient. */
 function expand(key: Uint8Array, info: string, length: number): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', key, 'tributary', info, length))
 }
@@ -118,7 +122,7 @@ function openWith(key: Key, purpose: string, aad: string, sealed: Uint8Array): U
   }
 }
 
-/** The length in front keeps (purpose, row) pairs apart whatever characters they hold. */
+/** The length prefix keeps (purpose, row) pairs distinct for any characters in them. */
 function boundTo(purpose: string, aad: string): Buffer {
   return Buffer.from(`${purpose.length}:${purpose}:${aad}`)
 }

@@ -1,6 +1,7 @@
 /**
- * An error as the log shows it: type, message, code, a few frames and its causes, all bounded. It copies nothing else:
- * the other fields of foreign errors hold requests, answers and rows (a database's `detail`), and those are money data.
+ * Formats an error for the log: type, message, code, a few stack frames and its causes, all bounded. Other fields are
+ * not copied: libraries put requests, answers and rows into them (a database's `detail`), and those can contain money
+ * data.
  */
 
 export interface LoggedError {
@@ -27,8 +28,8 @@ export function toLoggedError(error: unknown, depth = 1): LoggedError {
   const deeper = depth < maxDepth
   return {
     type: error.name === 'Error' ? error.constructor.name : error.name,
-    // A parser quotes the text that it could not read, and that text may be a provider's answer.
-    message: error instanceof SyntaxError ? 'a text could not be parsed' : cut(error.message),
+    // A parser's message quotes its input, which may be a provider's answer.
+    message: error instanceof SyntaxError ? 'text could not be parsed' : cut(error.message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(typeof status === 'number' ? { status } : {}),
     ...(stack.length === 0 ? {} : { stack }),
@@ -41,7 +42,7 @@ export function toLoggedError(error: unknown, depth = 1): LoggedError {
   }
 }
 
-/** Objects that are thrown may be bodies: of those only the kind is told. */
+/** A thrown object may be a response body: only its kind is logged. */
 function describe(thrown: unknown): string {
   return typeof thrown === 'object' && thrown !== null ? 'an object was thrown' : String(thrown)
 }
@@ -50,7 +51,7 @@ function read(error: Error, name: 'code' | 'status'): unknown {
   return name in error ? (error as unknown as Record<string, unknown>)[name] : undefined
 }
 
-/** The stack repeats the message on its first lines: only the places are kept. */
+/** The stack starts with the message, which is logged separately: only the frames are kept. */
 function framesOf(error: Error): string[] {
   if (typeof error.stack !== 'string') return []
   const lines = error.stack.split('\n', 200).map((line) => line.trim())

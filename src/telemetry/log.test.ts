@@ -1,4 +1,4 @@
-/** Proves that lines are readable by machines and that planted secrets, in whatever shape, never reach them. */
+/** Proves that log lines are machine-readable and that planted secrets never appear in them, whatever their form. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
@@ -40,7 +40,7 @@ test('lines below the level are not written', () => {
   assert.equal(lines.length, 1)
 })
 
-/** Each shape in which a secret has been seen to reach a log. */
+/** Each form in which a secret can reach a log. */
 const planted: Record<string, (log: Log) => void> = {
   'an authorization header': (log) => log.info({ headers: { authorization: `Bearer ${canary}` } }),
   'a header in capitals': (log) => log.info({ headers: { Authorization: `Basic ${canary}` } }),
@@ -126,7 +126,7 @@ test('ordinary lines are left exactly as they are', () => {
   for (const line of lines) assert.equal(redact(line), line)
 })
 
-test('whatever is planted under a secret name, the line stays JSON and the value is gone', () => {
+test('any value under a secret name is removed, and the line is still JSON', () => {
   const names = ['password', 'access_token', 'clientSecret', 'Authorization', 'x-api-key']
   fc.assert(
     fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (name, text) => {

@@ -1,29 +1,32 @@
 /**
- * The log: JSON lines on stdout, pretty on a terminal, every line looked over for secrets before it leaves. It starts
- * no worker and refuses to print what errors carry besides their message and cause.
+ * The log: JSON lines on stdout, or coloured lines on a terminal; every line is redacted before it is written. It
+ * starts no worker, and of errors it prints only the parts that log-error.ts selects.
  */
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
-import type { Config } from '../config.ts'
 import { toLoggedError } from './log-error.ts'
 import { makeRedactor } from './redact.ts'
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
 
 /** Fields first, then the sentence: `log.warn({ provider }, 'the provider refused our credentials')`. */
 export type Log = Logger
 
 export interface LogOptions {
-  readonly level: Config['logLevel']
+  readonly level: LogLevel
   /** For a terminal: one coloured line per entry instead of JSON. */
   readonly pretty: boolean
-  /** Exact values that must never appear, e.g. the admin token; patterns catch the rest. */
+  /** Exact values that must never appear, e.g. the admin token; patterns find other secrets. */
   readonly secrets?: readonly string[]
   /** Where finished lines go; stdout when absent. */
   readonly destination?: DestinationStream
+  /** A line could not be written, e.g. the pipe is closed or the disk is full. */
+  readonly onFailure?: () => void
 }
 
 /**
- * Makes the log of a process. Errors belong under `err` (or `error`): they are written as type, message, code, status,
- * frames and causes, nothing else of theirs.
+ * Makes the log of a process. Errors belong under `err` (or `error`): only their type, message, code, status, stack
+ * frames and causes are written.
  */
 export function makeLog(options: LogOptions): Log {
   const redact = makeRedactor(options.secrets)
@@ -35,15 +38,29 @@ export function makeLog(options: LogOptions): Log {
     serializers: { err: toLoggedError, error: toLoggedError },
     hooks: { streamWrite: options.pretty ? (line) => calm(redact(line)) : redact },
   }
-  // Synchronous: the last line before a crash is the one that is needed.
-  const target = options.destination ?? destination({ fd: 1, sync: true })
+  // Synchronous: the last line before a crash must not be lost.
+  const target = options.destination ?? openStdout(options.onFailure)
   if (!options.pretty) return pino(settings, target)
   const colorize = options.destination === undefined
   const toPretty = prettyFactory({ colorize, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' })
   return pino(settings, { write: (line) => target.write(toPretty(line)) })
 }
 
-/** A path or name from outside must not command the terminal: control characters (escaped in JSON) become dots. */
+/** Buffered while the disk is full, until writes succeed again. */
+const maxWaitingBytes = 1024 * 1024
+
+/** Lines that cannot be written are dropped; a failing log must not end the process. */
+function openStdout(onFailure: () => void = () => {}): DestinationStream {
+  const stdout = destination({ fd: 1, sync: true, maxLength: maxWaitingBytes })
+  stdout.on('error', onFailure)
+  stdout.on('drop', onFailure)
+  return stdout
+}
+
+/**
+ * Control characters in a path or name from outside could control the terminal: they are replaced by dots (JSON escapes
+ * them).
+ */
 function calm(line: string): string {
   return line.replace(/\\u00[01][0-9a-f]|[\u007f-\u009f]/gi, '·')
 }

@@ -1,4 +1,4 @@
-/** Proves that what happens is counted under bounded labels and that the text is what scrapers read. */
+/** Proves that events are counted under bounded labels and that the output is valid for scrapers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,7 +38,7 @@ test('a request is counted by door, operation, status and cache, and its time by
   )
 })
 
-test('exchanges, alerts, oddities, breakers, refusals and background failures are counted', async () => {
+test('exchanges, alerts, oddities, breakers, webhooks of providers, refusals and background failures are counted', async () => {
   const text = await measure((metrics) => {
     const exchange = { provider: 'akahu', route: 'GET /accounts', durationMs: 80 } as const
     metrics.exchange({ ...exchange, outcome: 200 })
@@ -47,10 +47,11 @@ test('exchanges, alerts, oddities, breakers, refusals and background failures ar
     metrics.alert({ provider: 'fiskil', detail: 'credentials refused: never a label' })
     metrics.oddity({ provider: 'snaptrade', what: 'activity type' })
     metrics.breakerOpened('fiskil')
+    metrics.providerWebhook('akahu', 'forged')
     metrics.refused('heavy')
     metrics.refused('concurrency')
     metrics.backgroundFailed('finish-deletions')
-    metrics.sharedStateAway(true)
+    metrics.sharedStateUnavailable('limits', true)
   })
   const route = 'provider="akahu",route="GET /accounts"'
   for (const outcome of ['200', 'aborted', 'other']) {
@@ -62,9 +63,11 @@ test('exchanges, alerts, oddities, breakers, refusals and background failures ar
   const odd = 'tributary_provider_oddities_total{provider="snaptrade",what="activity type"}'
   assert.equal(sample(text, odd), 1)
   assert.equal(sample(text, 'tributary_breaker_openings_total{provider="fiskil"}'), 1)
+  const forged = 'tributary_provider_webhooks_total{provider="akahu",outcome="forged"}'
+  assert.equal(sample(text, forged), 1)
   assert.equal(sample(text, 'tributary_limit_refusals_total{bucket="concurrency"}'), 1)
   assert.equal(sample(text, 'tributary_background_failures_total{task="finish-deletions"}'), 1)
-  assert.equal(sample(text, 'tributary_shared_state_away'), 1)
+  assert.equal(sample(text, 'tributary_shared_state_away{connection="limits"}'), 1)
   assert.doesNotMatch(text, /never a label/)
 })
 
@@ -83,7 +86,7 @@ test('labels are bounded: the hundred-and-first oddity and any long one count as
   )
 })
 
-test('a blocked event loop shows in its delay, and only until somebody looked', async () => {
+test('a blocked event loop shows in its delay, and only until the next scrape', async () => {
   const metrics = makeMetrics()
   try {
     await sleep(60)
@@ -99,6 +102,28 @@ test('a blocked event loop shows in its delay, and only until somebody looked', 
   }
 })
 
+test('attempts and the deliveries that they end, their lag, warnings and shredded payloads are counted', async () => {
+  const text = await measure(({ webhooks }) => {
+    webhooks.attempt({ outcome: 'retry', durationMs: 40, lagMs: 2000 })
+    webhooks.attempt({ outcome: 'succeeded', durationMs: 40, lagMs: null })
+    webhooks.attempt({ outcome: 'exhausted', durationMs: 40, lagMs: 200 })
+    webhooks.warned('disabled_gone')
+    webhooks.shredded(3)
+  })
+  for (const outcome of ['retry', 'succeeded', 'exhausted']) {
+    assert.equal(sample(text, `tributary_delivery_attempts_total{outcome="${outcome}"}`), 1)
+  }
+  assert.equal(sample(text, 'tributary_deliveries_total{result="succeeded"}'), 1)
+  assert.equal(sample(text, 'tributary_deliveries_total{result="exhausted"}'), 1)
+  assert.doesNotMatch(text, /result="retry"/)
+  const lag = 'tributary_delivery_first_attempt_lag_seconds'
+  assert.equal(sample(text, `${lag}_count`), 2)
+  assert.equal(sample(text, `${lag}_bucket{le="1"}`), 1)
+  assert.equal(sample(text, 'tributary_delivery_attempt_duration_seconds_count'), 3)
+  assert.equal(sample(text, 'tributary_webhook_warnings_total{kind="disabled_gone"}'), 1)
+  assert.equal(sample(text, 'tributary_events_shredded_total'), 3)
+})
+
 test('two sets of metrics in one process share nothing', async () => {
   const other = makeMetrics()
   const text = await measure((metrics) => metrics.refused('cheap'))
@@ -106,4 +131,19 @@ test('two sets of metrics in one process share nothing', async () => {
   assert.doesNotMatch(await other.text(), /bucket="cheap"/)
   other.close()
   assert.match(other.contentType, /^text\/plain; version=0\.0\.4/)
+})
+
+test('runs of periodic work are counted by task and outcome, with the time of the last good one', async () => {
+  const from = Math.floor(Date.now() / 1000)
+  const text = await measure((metrics) => {
+    metrics.backgroundRan('oauth-sweep', 'done')
+    metrics.backgroundRan('oauth-sweep', 'failed')
+    metrics.backgroundRan('deletion-sweep', 'failed')
+  })
+  const runs = 'tributary_background_runs_total'
+  assert.equal(sample(text, `${runs}{task="oauth-sweep",outcome="done"}`), 1)
+  assert.equal(sample(text, `${runs}{task="oauth-sweep",outcome="failed"}`), 1)
+  const last = 'tributary_background_last_success_seconds'
+  assert.ok(sample(text, `${last}{task="oauth-sweep"}`) >= from)
+  assert.equal(text.includes(`${last}{task="deletion-sweep"}`), false)
 })

@@ -1,47 +1,47 @@
 /**
- * What can be counted about a process, behind typed methods: nobody else sees the metrics library. Every label is a
- * bounded set: operations, routes, buckets; never an id, a path of a caller or a value out of somebody's data.
+ * The metrics of a process behind typed methods; no other room sees the metrics library. Every label has a bounded set
+ * of values: operations, routes, buckets; never an id, a caller's path or personal data.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Bucket, OperationName } from '#contract/operations.ts'
+import type { Bucket } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { UpstreamReport } from '#providers/port.ts'
-import { makeRequestTally } from './request-tally.ts'
+import type { SyncReport } from '#syncs/syncs.ts'
+import { type CountedRequest, makeRequestTally } from './request-tally.ts'
+import { makeSyncMetrics } from './sync-metrics.ts'
+import { makeWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
 
-export interface RequestEvent {
-  readonly door: 'rest' | 'mcp'
-  /** `unknown`: a path that no operation owns. */
-  readonly operation: OperationName | 'unknown'
-  readonly status: number
-  readonly cache: 'HIT' | 'MISS' | 'BYPASS'
-  readonly durationMs: number
-}
-
-/** `UpstreamReport` is part of it, so that adapters can be given the metrics as they are. */
+/** Extends `UpstreamReport`, so that adapters can receive the metrics directly. */
 export interface Metrics extends UpstreamReport {
-  /** One request of an operation is answered (or given up: 499). Statuses are ours: a bounded set. */
-  request(event: RequestEvent): void
+  /** A request of an operation was answered (or its client disconnected: 499). Statuses are ours: a bounded set. */
+  request(event: CountedRequest): void
   breakerOpened(provider: Provider): void
-  /** A limiter said no; `concurrency` is the cap on heavy requests in flight. */
+  /** A webhook of a provider arrived; `outcome`: what became of it, in a word of the code. */
+  providerWebhook(provider: Provider, outcome: string): void
+  /** A limit refused a request; `concurrency` is the limit of heavy requests in flight. */
   refused(bucket: Bucket | 'concurrency' | 'preauth' | 'preauth_ip' | (string & {})): void
-  /** Work that nobody waits for went wrong; `task` is its name in the code. */
+  /** Background work failed; `task` is its name in the code. */
   backgroundFailed(task: string): void
-  /** Shared fast state is away (1) or back (0): memory stands in meanwhile. */
-  sharedStateAway(isAway: boolean): void
-  /** All of it in Prometheus' text format, version 0.0.4. */
+  /** One run of a periodic task ended. */
+  backgroundRan(task: string, outcome: 'done' | 'failed'): void
+  /** Shared fast state became unavailable (1) or available again (0); meanwhile this process uses its own memory. */
+  sharedStateUnavailable(connection: 'limits' | 'cache', isUnavailable: boolean): void
+  readonly webhooks: WebhookMetrics
+  readonly syncs: SyncReport
+  /** All metrics in Prometheus' text format, version 0.0.4. */
   text(): Promise<string>
   /** The value of the `Content-Type` header for `text`. */
   readonly contentType: string
-  /** Ends the measuring of the event loop. */
+  /** Stops measuring the event loop. */
   close(): void
 }
 
 const exchangeBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
-/** Names that come from code but not from a closed type; beyond so many distinct ones the rest are `other`. */
+/** Limit of distinct names that come from code but not from a closed type; further ones are counted as `other`. */
 const maxNames = 100
 
-/** Makes the metrics of one process with a registry of its own. */
+/** Makes the metrics of one process, with their own registry. */
 export function makeMetrics(): Metrics {
   const registry = new Registry()
   const loop = monitorEventLoopDelay({ resolution: 20 })
@@ -52,6 +52,7 @@ export function makeMetrics(): Metrics {
   const requests = makeRequestTally()
   const route = boundNames()
   const oddity = boundNames()
+  const webhookOutcome = boundNames()
   const bucketName = boundNames()
   const taskName = boundNames()
 
@@ -66,16 +67,27 @@ export function makeMetrics(): Metrics {
     alert: ({ provider }) => counters.alerts.inc({ provider }),
     oddity: ({ provider, what }) => counters.oddities.inc({ provider, what: oddity(what) }),
     breakerOpened: (provider) => counters.breakers.inc({ provider }),
+    providerWebhook: (provider, outcome) =>
+      counters.providerWebhooks.inc({ provider, outcome: webhookOutcome(outcome) }),
     refused: (bucket) => counters.refusals.inc({ bucket: bucketName(bucket) }),
     backgroundFailed: (task) => counters.failures.inc({ task: taskName(task) }),
-    sharedStateAway: (isAway) => counters.sharedAway.set(isAway ? 1 : 0),
+    backgroundRan(task, outcome) {
+      const labels = { task: taskName(task) }
+      counters.runs.inc({ ...labels, outcome })
+      // The machine's time, because the scraper compares it with its own clock.
+      if (outcome === 'done') counters.lastSuccess.setToCurrentTime(labels)
+    },
+    sharedStateUnavailable: (connection, isUnavailable) =>
+      counters.sharedUnavailable.set({ connection }, isUnavailable ? 1 : 0),
+    webhooks: makeWebhookMetrics(registry),
+    syncs: makeSyncMetrics(registry),
     text: async () => `${requests.text()}\n${await registry.metrics()}`,
     contentType: registry.contentType,
     close: () => loop.disable(),
   }
 }
 
-/** A status is three digits or it is `other`: providers may answer anything. */
+/** Three digits, or `other`: a provider may answer anything. */
 function toStatus(status: number): string {
   return Number.isInteger(status) && status >= 100 && status <= 599 ? String(status) : 'other'
 }
@@ -99,23 +111,39 @@ function makeCounters(registry: Registry) {
       'route',
       'outcome',
     ]),
-    alerts: counter('provider_alerts_total', 'What only the operator can mend at a provider.', [
+    alerts: counter('provider_alerts_total', 'Provider problems that only the operator can fix.', [
       'provider',
     ]),
-    oddities: counter('provider_oddities_total', 'Values of providers outside the known lists.', [
+    oddities: counter('provider_oddities_total', 'Provider values outside the known lists.', [
       'provider',
       'what',
     ]),
     breakers: counter('breaker_openings_total', 'Breakers that opened.', ['provider']),
+    providerWebhooks: counter(
+      'provider_webhooks_total',
+      'Webhooks of providers, by what became of them.',
+      ['provider', 'outcome'],
+    ),
     refusals: counter('limit_refusals_total', 'Requests refused by a limit, by bucket.', [
       'bucket',
     ]),
     failures: counter('background_failures_total', 'Background work that failed, by task.', [
       'task',
     ]),
-    sharedAway: new Gauge({
+    runs: counter('background_runs_total', 'Runs of periodic background work.', [
+      'task',
+      'outcome',
+    ]),
+    lastSuccess: new Gauge({
+      name: 'tributary_background_last_success_seconds',
+      help: 'When periodic background work last succeeded, Unix seconds.',
+      labelNames: ['task'],
+      registers: [registry],
+    }),
+    sharedUnavailable: new Gauge({
       name: 'tributary_shared_state_away',
-      help: 'Whether Valkey or Redis is away and memory stands in (1) or not (0).',
+      help: 'Whether the Valkey or Redis of limits, or of the cache, is unavailable (1) or not (0).',
+      labelNames: ['connection'],
       registers: [registry],
     }),
   }
@@ -133,7 +161,7 @@ function makeExchangeHistogram(registry: Registry) {
 
 const nanosPerSecond = 1_000_000_000
 
-/** Named as the common dashboards expect them. */
+/** Named as common dashboards expect them. */
 function addProcessGauges(
   registry: Registry,
   loop: ReturnType<typeof monitorEventLoopDelay>,
@@ -154,21 +182,30 @@ function addProcessGauges(
   gauge('nodejs_external_memory_bytes', 'Memory outside the heap, buffers included.', () => {
     return process.memoryUsage().external
   })
-  gauge('nodejs_eventloop_lag_p50_seconds', 'Event-loop delay since the last look, median.', () => {
-    return toSeconds(loop.percentile(50))
-  })
-  gauge('nodejs_eventloop_lag_p99_seconds', 'Event-loop delay since the last look, p99.', () => {
+  gauge(
+    'nodejs_eventloop_lag_p50_seconds',
+    'Event-loop delay since the last scrape, median.',
+    () => {
+      return toSeconds(loop.percentile(50))
+    },
+  )
+  gauge('nodejs_eventloop_lag_p99_seconds', 'Event-loop delay since the last scrape, p99.', () => {
     return toSeconds(loop.percentile(99))
   })
-  // The last of the three: collecting goes in the order of registration, and a look starts a new stretch.
-  gauge('nodejs_eventloop_lag_max_seconds', 'Event-loop delay since the last look, most.', () => {
-    const most = toSeconds(loop.max)
-    loop.reset()
-    return most
-  })
+  // Must be the last of the three: metrics are collected in the order of registration, and this one resets the
+  // histogram.
+  gauge(
+    'nodejs_eventloop_lag_max_seconds',
+    'Event-loop delay since the last scrape, maximum.',
+    () => {
+      const most = toSeconds(loop.max)
+      loop.reset()
+      return most
+    },
+  )
 }
 
-/** Right after a reset the histogram answers nonsense (NaN, 2^63 − 1): there is nothing to tell yet. */
+/** Right after a reset the histogram returns NaN or 2^63 − 1: there is no measurement yet. */
 function toSeconds(nanos: number): number {
   return Number.isFinite(nanos) && nanos < 3600 * nanosPerSecond ? nanos / nanosPerSecond : 0
 }

@@ -1,7 +1,7 @@
 /**
- * The last look at a log line before it is written: whatever looks like a secret is taken out, wherever it came from
- * (a header, a URL inside an error, somebody else's library). It works on the finished JSON line, so that no field and
- * no nesting is forgotten; lines without a trace of a secret cost one scan.
+ * Removes secrets from a log line just before it is written, whatever their source (a header, a URL inside an error, a
+ * library). It works on the finished JSON line, so that no field and no nesting is missed; a line without any sign of a
+ * secret costs one scan.
  */
 
 const mask = '[secret]'
@@ -10,15 +10,18 @@ const mask = '[secret]'
 const secretName =
   '(?:authorization|cookie|signature|password|passwd|passphrase|secret|token|consumer[_-]?key|api[_-]?key|encryption[_-]?key|private[_-]?key|code[_-]?verifier|akahu-id)s?'
 const name = `[\\w-]{0,40}?${secretName}`
-/** In running text a name is only looked for where a word begins, or long words would cost forty looks a letter. */
+/**
+ * In running text a name must start at a word boundary: otherwise long words would need about forty attempts per
+ * letter.
+ */
 const word = `(?<![\\w-])${name}`
 
-/** A hit says only that the line is worth the replacements below. */
+/** A match means only that the replacements below must run. */
 const trace =
   /trib_|token|secret|authoriz|cookie|signature|passw|passphrase|[a-z_-]key|akahu-id|verifier|bearer|basic|dpop|whsec_|eyJ|[?@]/i
 
 const replacements: readonly (readonly [RegExp, string])[] = [
-  // "password":"…" of the line itself; arrays, objects and numbers as well.
+  // "password":"…" of the line itself; arrays, objects and numbers too.
   [
     new RegExp(
       `("${name}"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\]|\\{[^}]*\\}|-?\\d[\\w.+-]*)`,
@@ -26,7 +29,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
     ),
     `$1"${mask}"`,
   ],
-  // The same inside a string of the line (JSON in an error message): quotes are escaped there, values twice.
+  // The same inside a string value (JSON in an error message): there quotes are escaped, those of values twice.
   [
     new RegExp(
       `(\\\\"${name}\\\\"\\s*:\\s*)(?:\\\\"(?:[^"\\\\]|\\\\\\\\(?:\\\\.|[^"\\\\]))*\\\\"|\\[[^\\]]*\\]|-?\\d[\\w.+-]*)`,
@@ -34,21 +37,21 @@ const replacements: readonly (readonly [RegExp, string])[] = [
     ),
     `$1\\"${mask}\\"`,
   ],
-  // Deeper still: up to the next quote.
+  // Nested more deeply: up to the next quote.
   [new RegExp(`(\\\\{2,}"${name}\\\\+"\\s*:\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${mask}`],
-  // Header lines: everything up to the end of the line, since a cookie holds several values.
+  // Header lines: to the end of the line, since a cookie holds several values.
   [/((?:authorization|cookie|signature|akahu-id)\s*:\s*)[^"\\\r\n'[]+/gi, `$1${mask}`],
-  // secret: 'x' as the inspector prints it, password: x, userSecret=x&…
+  // secret: 'x' as Node's inspector prints it, password: x, userSecret=x&…
   [new RegExp(`(${word}\\s*[:=]\\s*)'[^']*'`, 'gi'), `$1'${mask}'`],
   [new RegExp(`(${word}\\s*[:=]\\s*)[^\\s"'\\\\&;,[\\]{}]+`, 'gi'), `$1${mask}`],
   [new RegExp(`(${word}\\s*[:=]\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${mask}`],
   [/\b(Bearer|Basic|DPoP)(\s+)[\w.~+/=-]+/gi, `$1$2${mask}`],
-  // By shape: our keys (the first six characters of their secret are public), Akahu's tokens, webhook secrets, JWTs.
+  // By format: our keys (the first six characters of their secret are public), Akahu's tokens, webhook secrets, JWTs.
   [/(trib_[a-z]+_)[\w-]{7,}/g, `$1${mask}`],
   [/((?:user|app)_token_)\w+/g, `$1${mask}`],
   [/(whsec_)[\w+/=-]+/g, `$1${mask}`],
   [/eyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g, mask],
-  // URLs: user-info, and queries whole, since SnapTrade's carry its secrets.
+  // URLs: user-info, and whole queries, since SnapTrade's contain its secrets.
   [/(\w:\/\/)[^\s/"'@\\]+@/g, `$1${mask}@`],
   [/(:\/\/[^\s"'\\?#]*\?)[^\s"'\\]+/g, '$1[query]'],
   [/(\?)[\w.%~[\]-]+=[^\s"'\\]*/g, '$1[query]'],
@@ -57,9 +60,9 @@ const replacements: readonly (readonly [RegExp, string])[] = [
 const leastLength = 6
 
 /**
- * Makes the function that cleans a finished line.
- * @param secrets exact values that must never be printed, whatever they look like; too short ones are left out, since
- * they would blot out ordinary words.
+ * Makes the function that redacts a finished line.
+ * @param secrets exact values that must never be printed, whatever their format; values that are too short are skipped,
+ * since they would also remove ordinary words.
  */
 export function makeRedactor(secrets: readonly string[] = []): (line: string) => string {
   const exact = makeExactPattern(secrets)
@@ -75,7 +78,7 @@ function makeExactPattern(secrets: readonly string[]): RegExp | null {
     .filter((secret) => secret.length >= leastLength)
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
   if (forms.length === 0) return null
-  // The longest first, so that one secret inside another leaves no rest.
+  // The longest first, so that a secret that contains another one is removed completely.
   const distinct = [...new Set(forms)].sort((one, other) => other.length - one.length)
   return new RegExp(distinct.map((form) => RegExp.escape(form)).join('|'), 'g')
 }

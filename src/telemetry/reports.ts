@@ -1,27 +1,35 @@
 /**
- * What the rooms tell their operators, turned into log lines and metrics in one place. The rooms know neither; no line
- * names a secret, an amount or a caller's text.
+ * Turns the reports of other rooms into log lines and metrics, in one place. Those rooms know neither log nor metrics;
+ * no line contains a secret, an amount or a caller's text.
  */
+
 import type { OAuthReport } from '#auth/oauth/oauth.ts'
+import type { OAuthRecord } from '#auth/oauth/port.ts'
+import type { ConnectionsReport } from '#connections/connections.ts'
 import { ApiError } from '#contract/errors.ts'
-import type { McpEvent } from '#doors/mcp/door.ts'
-import type { RestEvent } from '#doors/rest/lane.ts'
-import type { LinksReport } from '#links/links.ts'
+import type { JobReport } from '#jobs/periodic.ts'
 import type { GuardTarget } from '#providers/guard.ts'
 import type { UpstreamReport } from '#providers/port.ts'
 import type { KvMetrics } from '#store/kv/open.ts'
-import type { StoreLog } from '#store/sql/engine.ts'
+import type { StoreLog } from '#store/log.ts'
+import type { SyncReport, SyncRunReport } from '#syncs/syncs.ts'
+import type { WebhooksReport } from '#webhooks/deps.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import type { ReadRecord, RequestRecord, WebhookRecord } from './request-record.ts'
+import { makeWebhookReports } from './webhook-reports.ts'
 
 export interface Reports {
   readonly store: StoreLog
   readonly kv: KvMetrics
   readonly upstream: UpstreamReport
-  readonly links: LinksReport
+  readonly connections: ConnectionsReport
   readonly oauth: OAuthReport
-  request(event: RestEvent): void
-  agentRequest(event: McpEvent): void
+  readonly syncs: SyncReport
+  readonly jobs: JobReport
+  readonly webhooks: WebhooksReport
+  request(record: RequestRecord): void
+  providerWebhook(record: WebhookRecord): void
   breakerOpen(target: GuardTarget): void
   balanceFailure(error: unknown): void
   backgroundFailure(task: string, error: unknown): void
@@ -32,97 +40,161 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
     metrics.backgroundFailed(task)
     log.error({ task, err: error }, 'background work failed')
   }
+  const jobs: JobReport = {
+    done: (task) => metrics.backgroundRan(task, 'done'),
+    failed(task, error) {
+      metrics.backgroundRan(task, 'failed')
+      backgroundFailure(task, error)
+    },
+  }
+  const request = (record: RequestRecord) => {
+    if (record.door === 'oauth') logOAuth(log, record)
+    else reportRead(log, metrics, record)
+  }
   return {
     store: ({ level, message, ...fields }) => log[level](fields, message),
     kv: {
-      shared: (isShared) => metrics.sharedStateAway(!isShared),
-      stoodIn: (concern) => metrics.backgroundFailed(`kv-${concern}-stood-in`),
+      shared: (connection, isShared) => metrics.sharedStateUnavailable(connection, !isShared),
+      fellBack: (concern) => metrics.backgroundFailed(`kv-${concern}-stood-in`),
       unreadable: () => metrics.backgroundFailed('kv-unreadable'),
     },
-    upstream: {
-      exchange(event) {
-        metrics.exchange(event)
-        log.debug(event, 'provider exchange')
-      },
-      alert(event) {
-        metrics.alert(event)
-        log.error(event, 'only the operator can mend this')
-      },
-      oddity: (event) => metrics.oddity(event),
-    },
-    links: {
+    upstream: makeUpstreamReport(log, metrics),
+    connections: {
       deletion(event) {
         if (event.outcome !== 'done') metrics.backgroundFailed(`deletion-${event.outcome}`)
         log[event.outcome === 'done' ? 'info' : 'warn'](event, 'connection removal')
       },
-      sweepFailed: (error) => backgroundFailure('deletion-sweep', error),
+      notListening({ provider, error }) {
+        metrics.backgroundFailed('webhooks-not-listening')
+        log.warn({ provider, err: error }, 'the provider was not asked for its webhooks')
+      },
     },
     oauth: {
       failed: (error) => backgroundFailure('oauth', error),
       reused(clientId) {
         metrics.backgroundFailed('oauth-reuse')
-        log.warn({ clientId }, 'a code or refresh token came twice: its grant is revoked')
+        log.warn(
+          { clientId },
+          'an authorization code or refresh token was used twice: its grant is revoked',
+        )
       },
-      request({ endpoint, status, durationMs }) {
-        const level = status >= 500 ? 'error' : endpoint === 'discovery' ? 'debug' : 'info'
-        const rounded = Math.round(durationMs * 10) / 10
-        log[level]({ door: 'oauth', operation: endpoint, status, durationMs: rounded }, 'request')
-      },
-      sweepFailed: (error) => backgroundFailure('oauth-sweep', error),
+      request,
+      pendingRefused: (bound) => metrics.refused(`authorize-${bound}`),
     },
-    request: (event) => reportRequest(log, metrics, 'rest', event),
-    agentRequest: (event) => reportRequest(log, metrics, 'mcp', event),
+    syncs: {
+      ended(run) {
+        metrics.syncs.ended(run)
+        logRun(log, run)
+      },
+    },
+    jobs,
+    webhooks: makeWebhookReports(log, metrics, backgroundFailure),
+    request,
     breakerOpen(target) {
       metrics.breakerOpened(target.provider)
       log.warn({ connectionId: target.connectionId, provider: target.provider }, 'breaker is open')
     },
+    providerWebhook: (record) => reportProviderWebhook(log, metrics, record),
     balanceFailure: (error) => log.warn({ err: error }, 'balances could not be read'),
     backgroundFailure,
   }
 }
 
-function reportRequest(
-  log: Log,
-  metrics: Metrics,
-  door: 'rest' | 'mcp',
-  event: RestEvent | McpEvent,
-): void {
+function makeUpstreamReport(log: Log, metrics: Metrics): UpstreamReport {
+  return {
+    exchange(event) {
+      metrics.exchange(event)
+      log.debug(event, 'provider exchange')
+    },
+    alert(event) {
+      metrics.alert(event)
+      log.error(event, 'operator action required')
+    },
+    oddity: (event) => metrics.oddity(event),
+  }
+}
+
+/** Ids, counts and our own sentence: never a row. */
+function logRun(log: Log, { counts, code, error, durationMs, ...run }: SyncRunReport): void {
+  const level = run.result === 'succeeded' ? 'info' : code === 'internal' ? 'error' : 'warn'
+  log[level](
+    {
+      ...run,
+      ...(code === null ? {} : { code }),
+      durationMs: round(durationMs),
+      ...counts,
+      ...(error === null ? {} : { err: error }),
+    },
+    'sync run',
+  )
+}
+
+/** Neither a stranger's flood nor a provider's repetitions fill the log. */
+const quiet: readonly WebhookRecord['outcome'][] = [
+  'unmatched',
+  'ignored',
+  'repeated',
+  'limited',
+  'busy',
+  'gone',
+]
+
+function reportProviderWebhook(log: Log, metrics: Metrics, record: WebhookRecord): void {
+  const { door, provider, outcome, status, durationMs, error } = record
+  metrics.providerWebhook(provider, outcome)
+  const level = quiet.includes(outcome) ? 'debug' : outcome === 'done' ? 'info' : 'warn'
+  const line = { door, provider, outcome, status, durationMs: round(durationMs) }
+  const text = status === 200 ? 'provider webhook' : 'provider webhook refused'
+  log[level](error === null ? line : { ...line, err: error }, text)
+}
+
+function logOAuth(log: Log, { door, endpoint, status, durationMs }: OAuthRecord): void {
+  const level = status >= 500 ? 'error' : endpoint === 'discovery' ? 'debug' : 'info'
+  log[level]({ door, operation: endpoint, status, durationMs: round(durationMs) }, 'request')
+}
+
+function reportRead(log: Log, metrics: Metrics, record: ReadRecord): void {
   metrics.request({
-    door,
-    operation: event.operation ?? 'unknown',
-    status: event.status,
-    cache: event.cache,
-    durationMs: event.durationMs,
+    door: record.door,
+    operation: record.operation ?? 'unknown',
+    status: record.status,
+    cache: record.cache,
+    durationMs: record.durationMs,
   })
-  countRefusal(metrics, event)
-  logRequest(log, door, event)
+  countRefusal(metrics, record)
+  logRead(log, record)
 }
 
-function countRefusal(metrics: Metrics, event: RestEvent | McpEvent): void {
-  if (event.status !== 429 || !(event.error instanceof ApiError)) return
-  if (event.error.entry === 'too_many_concurrent') metrics.refused('concurrency')
-  else metrics.refused(event.caller === null ? 'preauth' : (event.operation ?? 'unknown'))
+function countRefusal(metrics: Metrics, record: ReadRecord): void {
+  if (record.status !== 429 || !(record.error instanceof ApiError)) return
+  if (record.error.entry === 'too_many_concurrent') metrics.refused('concurrency')
+  else metrics.refused(record.caller === null ? 'preauth' : (record.operation ?? 'unknown'))
 }
 
-/** Answers from the cache are counted, not logged: they would be most of the lines and tell the least. */
-function logRequest(log: Log, door: 'rest' | 'mcp', event: RestEvent | McpEvent): void {
-  const level = event.status >= 500 ? 'error' : event.cache === 'HIT' ? 'debug' : 'info'
+/** Answers from the cache are counted but not logged: they would be most of the lines, with little information. */
+function logRead(log: Log, record: ReadRecord): void {
+  const level = record.status >= 500 ? 'error' : record.cache === 'HIT' ? 'debug' : 'info'
   if (!log.isLevelEnabled(level)) return
   log[level](
     {
-      requestId: event.requestId,
-      ...(door === 'rest' ? {} : { door }),
-      operation: event.operation,
-      status: event.status,
-      ...(event.error instanceof ApiError && event.error.code !== null
-        ? { code: event.error.code }
+      requestId: record.requestId,
+      ...(record.door === 'rest' ? {} : { door: record.door }),
+      operation: record.operation,
+      status: record.status,
+      ...(record.error instanceof ApiError && record.error.code !== null
+        ? { code: record.error.code }
         : {}),
-      cache: event.cache,
-      durationMs: Math.round(event.durationMs * 10) / 10,
-      userId: event.caller?.userId,
-      keyId: event.caller?.bucketId,
-      ...(event.status >= 500 || event.status === 499 ? { err: event.error } : {}),
+      cache: record.cache,
+      durationMs: round(record.durationMs),
+      userId: record.caller?.userId,
+      keyId: record.caller?.bucketId,
+      ...(record.status >= 500 || record.status === 499 ? { err: record.error } : {}),
     },
     'request',
   )
+}
+
+/** Milliseconds with one decimal. */
+function round(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10
 }

@@ -1,11 +1,22 @@
 /**
- * Requests counted and timed as plain numbers. Every request passes here, and the metrics library would build names and
- * check labels each time, for more than all the other work of a cached answer. Labels come from closed sets only.
+ * Counts and times requests as plain numbers. Every request is counted here; the metrics library would build names and
+ * check labels each time, which costs more than all the other work of a cached answer. Labels come from closed sets
+ * only.
  */
-import type { RequestEvent } from './metrics.ts'
+import type { OperationName } from '#contract/operations.ts'
+
+/** The facts counted of one request. */
+export interface CountedRequest {
+  readonly door: 'rest' | 'mcp'
+  /** `unknown`: a path that belongs to no operation. */
+  readonly operation: OperationName | 'unknown'
+  readonly status: number
+  readonly cache: 'HIT' | 'MISS' | 'BYPASS'
+  readonly durationMs: number
+}
 
 export interface RequestTally {
-  add(event: RequestEvent): void
+  add(event: CountedRequest): void
   /** `tributary_requests_total` and `tributary_request_duration_seconds` in Prometheus' text format, version 0.0.4. */
   text(): string
 }
@@ -21,19 +32,19 @@ interface Count {
 
 interface Times {
   readonly labels: string
-  /** How many fell under each bound and above the one before it; the last counts those above all. */
+  /** Requests per bucket: above the previous bound, up to this one; the last bucket has no upper bound. */
   readonly buckets: number[]
   sum: number
 }
 
-/** Starts at nothing. It grows with the combinations of operation, status and cache result that occur. */
+/** Starts empty. It grows with the combinations of operation, status and cache result that occur. */
 export function makeRequestTally(): RequestTally {
   const counts: Count[] = []
   const times = new Map<string, Times>()
-  // By operation, then by status and cache result in one small number: no name is built to find a count.
+  // By operation, then by status and cache result packed into one small number: finding a count builds no string.
   const found = new Map<string, Map<number, Count>>()
 
-  function open(event: RequestEvent): Count {
+  function open(event: CountedRequest): Count {
     const { door, operation, status, cache } = event
     const timed = `operation="${operation}",cache="${cache}"`
     const its = times.get(timed) ?? { labels: timed, buckets: bounds.map(() => 0), sum: 0 }
@@ -45,7 +56,7 @@ export function makeRequestTally(): RequestTally {
     return count
   }
 
-  function find(event: RequestEvent): Count {
+  function find(event: CountedRequest): Count {
     let ofOperation = found.get(event.operation)
     if (ofOperation === undefined) {
       ofOperation = new Map()

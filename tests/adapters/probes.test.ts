@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { UpstreamError } from '#providers/failure.ts'
 import type { Adapter, CallContext, ProbeReply } from '#providers/port.ts'
 import type { Emulator } from '#sandbox/emulator.ts'
-import { makeGround } from './akahu/setup.ts'
-import { loginOf, openSetting } from './fiskil/setting.ts'
+import { makeGround } from './akahu/harness.ts'
+import { loginOf, openSetting } from './fiskil/harness.ts'
 import { ask, startHarness } from './snaptrade/harness.ts'
 import { makeJudge } from './snaptrade/schema.ts'
 
@@ -68,7 +68,7 @@ for (const [name, open] of Object.entries(sides)) {
     assert.equal((await probe(side)).failure, null)
   })
 
-  test(`${name} that does not answer is an UpstreamError, and our own patience ends the call`, async () => {
+  test(`${name} that does not answer is an UpstreamError, and our own time limit ends the call`, async () => {
     await using side = await open({ timeoutMs: 200 })
     side.emulator.addFault({ does: { kind: 'hang' } })
     await assert.rejects(probe(side), (error) => {
@@ -90,7 +90,7 @@ test('a probe of Fiskil leaves the token in use alone', async () => {
   assert.equal(minted.length, 2)
 })
 
-test('a SnapTrade clock far from ours is told although the signature is refused for it', async () => {
+test('the time of a SnapTrade clock far from ours is reported although the signature is refused for it', async () => {
   await using harness = await startHarness()
   harness.emulator.addFault({
     when: ({ path }) => path === '/snapTrade/partners',
@@ -105,7 +105,7 @@ test('a SnapTrade clock far from ours is told although the signature is refused 
 
 const refusedStamp = { detail: 'Invalid timestamp', status_code: 401, code: '1076' }
 
-test('what the emulator tells of the client id is as the vendor describes it', async () => {
+test('the emulator describes the client id as the vendor documents it', async () => {
   await using harness = await startHarness()
   const body = await (await ask(harness.emulator, '/snapTrade/partners')).json()
   assert.deepEqual(makeJudge().problems('get', '/snapTrade/partners', body), [])

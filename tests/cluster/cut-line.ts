@@ -11,6 +11,8 @@ export interface CutLine {
   cut(): Promise<void>
   /** Connections stand, new ones are taken, and nothing passes any more. */
   silence(): void
+  /** From now on whatever passes takes so long; 0: no longer. */
+  delay(ms: number): void
   mend(): Promise<void>
   close(): Promise<void>
 }
@@ -19,6 +21,7 @@ export interface CutLine {
 export async function makeCutLine(target: { host: string; port: number }): Promise<CutLine> {
   const sockets = new Set<Socket>()
   let silent = false
+  let delayMs = 0
   const server = createServer((near) => {
     const far = connect(target)
     for (const [from, to] of [
@@ -27,7 +30,9 @@ export async function makeCutLine(target: { host: string; port: number }): Promi
     ] as const) {
       sockets.add(from)
       from.on('data', (bytes) => {
-        if (!silent) to.write(bytes)
+        if (silent) return
+        if (delayMs === 0) to.write(bytes)
+        else setTimeout(() => to.destroyed || to.write(bytes), delayMs)
       })
       // Whichever end breaks takes the other along.
       from.on('error', () => to.destroy())
@@ -54,6 +59,9 @@ export async function makeCutLine(target: { host: string; port: number }): Promi
     cut: breakAll,
     silence() {
       silent = true
+    },
+    delay(ms) {
+      delayMs = ms
     },
     async mend() {
       if (silent) await breakAll()

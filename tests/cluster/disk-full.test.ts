@@ -65,11 +65,13 @@ test('a full disk: what must be written is 503 and said in the log, reads go on,
     assert.equal(answer.status, 200, answer.text)
   }
   assert.equal((await server.get('/v1/accounts', key)).status, 200)
+  // Reading is what a balancer sends people here for (docs/operations.md, Incidents).
+  assert.equal(await server.isReady(), true)
   assert.equal((await server.get('/v1/accounts', 'trib_live_nobody')).status, 401)
   assert.equal((await listEmails()).includes(emailOf('refused')), false)
 })
 
-test('with room again, the same process writes again, and what was accepted is whole', async () => {
+test('with free space again the same process writes, and all that was accepted is complete', async () => {
   freeDisk()
   assert.equal((await addUser('refused')).status, 201, 'it was never made')
   const accepted = [emailOf('before'), emailOf('refused')]
@@ -105,7 +107,13 @@ test('a process that finds the disk full at its start says so in one line and en
   const { status, stderr } = spawnSync('prlimit', ['--fsize=8192:', ...node], {
     encoding: 'utf8',
     timeout: 60_000,
-    env: { PATH: process.env.PATH, DATA_DIR: emptyDir, PORT: '0', ADMIN_PORT: '0' },
+    env: {
+      NODE_ENV: 'test',
+      PATH: process.env.PATH,
+      DATA_DIR: emptyDir,
+      PORT: '0',
+      ADMIN_PORT: '0',
+    },
   })
   rmSync(emptyDir, { recursive: true, force: true })
   assert.equal(status, 1, stderr)

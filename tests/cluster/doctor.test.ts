@@ -67,17 +67,17 @@ async function inDatabase(sql: string): Promise<void> {
   await client.end()
 }
 
-test('PostgreSQL and Redis that answer are well, and a database clock that is off is a warning', async () => {
+test('PostgreSQL and Redis that answer are ok, and a database clock that differs is a warning', async () => {
   const { find } = await examine()
   assert.equal(find('store').status, 'ok')
-  assert.match(find('store').message, /^PostgreSQL \d+.* takes writes/)
+  assert.match(find('store').message, /^PostgreSQL \d+.* accepts writes/)
   assert.equal(find('fast-state').status, 'ok')
   const time = find('clock:database')
   assert.equal(time.status, 'warning')
   assert.match(time.message, /the database server is 1\d{3} s ahead of ours/)
 })
 
-test('a Redis that is away is an error that names its variable, and well again when it is back', async () => {
+test('an unavailable Redis is an error that names its variable, and ok when it answers again', async () => {
   await redis.kill()
   const away = (await examine()).find('fast-state')
   assert.equal(away.status, 'error')
@@ -89,7 +89,18 @@ test('a Redis that is away is an error that names its variable, and well again w
   }
 })
 
-test('a PostgreSQL that takes no writes, and one that is away, are errors; what stands in it says so', async () => {
+test('a Redis that may drop limits is a warning that says what to set', async () => {
+  await redis.call('CONFIG', 'SET', 'maxmemory', '100mb')
+  await redis.call('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+  const found = (await examine()).find('fast-state')
+  assert.equal(found.status, 'warning')
+  assert.match(found.message, /REDIS_URL drops keys by allkeys-lru/)
+  assert.match(found.action ?? '', /noeviction.*REDIS_CACHE_URL/)
+  await redis.call('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
+  assert.equal((await examine()).find('fast-state').status, 'ok')
+})
+
+test('a read-only PostgreSQL and an unavailable one are errors whose messages say which', async () => {
   await inDatabase('alter database postgres set default_transaction_read_only = on')
   await inDatabase(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tributary'",

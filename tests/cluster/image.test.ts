@@ -26,10 +26,10 @@ before(async () => {
     cwd: image,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const told: string[] = []
-  npm.stderr.setEncoding('utf8').on('data', (text: string) => told.push(text))
+  const output: string[] = []
+  npm.stderr.setEncoding('utf8').on('data', (text: string) => output.push(text))
   const [code] = await once(npm, 'close')
-  assert.equal(code, 0, told.join(''))
+  assert.equal(code, 0, output.join(''))
   for (const { from } of later) copy(from)
 })
 after(() => {

@@ -10,9 +10,8 @@ import { Redis } from 'ioredis'
 import { systemClock } from '#kernel/time.ts'
 import { breakerRule } from '#store/kv/breaker-rule.ts'
 import { openRedisKv, type RedisKvOptions } from '#store/kv/redis.ts'
-import { makeSeal } from '#store/kv/redis-seal.ts'
-import { silentLog, silentMetrics } from '#store/kv/report.ts'
-import type { Kv } from '#store/kv-port.ts'
+import { silentJobs, silentLog, silentMetrics } from '#store/kv/report.ts'
+import type { Kv } from '#store/ports/kv.ts'
 import { testKv } from '../contract/kv/kv-contract.ts'
 
 const url = readTestUrl()
@@ -29,7 +28,8 @@ const shortRule = {
   probeMs: scale(breakerRule.probeMs),
   forgetMs: scale(breakerRule.forgetMs),
 }
-const shortLeases = { leaseMs: scale(60_000), renewEveryMs: scale(20_000) }
+// Shorter than the product's ten seconds, and long enough for a machine that is busy.
+const shortLeases = { leaseMs: 1000, renewEveryMs: 300 }
 
 const opened: Kv[] = []
 
@@ -40,7 +40,7 @@ async function openShared(changes: Partial<RedisKvOptions> = {}): Promise<Kv> {
     clock: systemClock,
     secret,
     maxEntryBytes: 1024 * 1024,
-    report: { log: silentLog, metrics: silentMetrics },
+    report: { log: silentLog, metrics: silentMetrics, jobs: silentJobs },
     prefix,
     breakerRule: shortRule,
     leaseTiming: shortLeases,
@@ -152,8 +152,52 @@ describe('two processes on one Redis', () => {
   })
 })
 
-describe('whoever reads Redis', () => {
-  test('finds no key, no query and no word of an answer in the clear', async () => {
+describe('what one user has in the cache', () => {
+  const kib = 1024
+  const body = (size: number) => ({ body: Buffer.alloc(size, 'x'), truncated: false })
+  const hits = async (kv: Kv, keys: readonly string[]) => {
+    const found = await Promise.all(keys.map((key) => kv.cache.get(key)))
+    return found.filter(({ kind }) => kind === 'hit').length
+  }
+
+  test('stays within an eighth of it, over all processes, and evicts no other user’s entries', async () => {
+    const small = { maxBytes: 800 * kib, prefix: `${prefix}${randomUUID()}:` }
+    const [one, two] = [await openShared(small), await openShared(small)]
+    await one.cache.set('other', body(10 * kib), minute, 'bob')
+    const keys = Array.from({ length: 60 }, (_, index) => `mine ${index}`)
+    for (const [index, key] of keys.entries()) {
+      const kv = index % 2 === 0 ? one : two
+      assert.equal(await kv.cache.set(key, body(10 * kib), minute + index * 1000, 'ann'), true)
+      assert.equal((await kv.cache.get(key)).kind, 'hit', 'the newest is always there')
+    }
+    const kept = await hits(one, keys)
+    assert.ok(kept >= 6 && kept <= 10, `${kept} answers of 10 KiB`)
+    assert.equal((await two.cache.get('other')).kind, 'hit')
+  })
+
+  test('is counted once for an answer that is stored again, and not after its end', async () => {
+    const kv = await openShared({ maxBytes: 800 * kib, prefix: `${prefix}${randomUUID()}:` })
+    await kv.cache.set('first', body(10 * kib), minute, 'ann')
+    for (let round = 0; round < 30; round += 1)
+      await kv.cache.set('again', body(10 * kib), 50, 'ann')
+    for (let index = 0; index < 30; index += 1) {
+      await kv.cache.set(`short ${index}`, body(10 * kib), 1, 'ann')
+      await sleep(3)
+    }
+    assert.equal((await kv.cache.get('first')).kind, 'hit')
+  })
+
+  test('is bounded in number too, however small the answers are', async () => {
+    const kv = await openShared({ prefix: `${prefix}${randomUUID()}:` })
+    const keys = Array.from({ length: 1500 }, (_, index) => `tiny ${index}`)
+    for (const key of keys) await kv.cache.set(key, body(1), minute, 'ann')
+    const kept = await hits(kv, keys)
+    assert.ok(kept <= 1024 && kept >= 700, `${kept} answers`)
+  })
+})
+
+describe('the content of Redis', () => {
+  test('has no key, no query and no word of an answer in plain text', async () => {
     const kv = await openShared()
     const canary = `canary-${randomUUID()}`
     await kv.cache.set(canary, { body: Buffer.from(canary.repeat(50)), truncated: false }, minute)
@@ -173,21 +217,26 @@ describe('whoever reads Redis', () => {
         unreadable += 1
       },
     }
-    const kv = await openShared({ report: { log: silentLog, metrics } })
-    const seal = makeSeal(secret, prefix)
+    const kv = await openShared({ report: { log: silentLog, metrics, jobs: silentJobs } })
     const [mine, yours] = [randomUUID(), randomUUID()]
-    await kv.cache.set(mine, { body: Buffer.from('mine'), truncated: false }, minute)
-    const stored = await raw.getBuffer(seal.name('cache', mine))
+    const nameOf = async (key: string, text: string) => {
+      const before = new Set(await listKeys())
+      await kv.cache.set(key, { body: Buffer.from(text), truncated: false }, minute)
+      const added = (await listKeys()).filter((name) => !before.has(name))
+      return added.find((name) => name.startsWith(`${prefix}cache:`)) ?? assert.fail('not stored')
+    }
+    const names = { mine: await nameOf(mine, 'mine'), yours: await nameOf(yours, 'yours') }
+    const stored = await raw.getBuffer(names.mine)
     assert.ok(stored !== null)
-    await raw.set(seal.name('cache', yours), stored, 'PX', minute)
+    await raw.set(names.yours, stored, 'PX', minute)
     assert.equal((await kv.cache.get(yours)).kind, 'miss')
     for (const at of [0, 5, 20, 30, stored.length - 1]) {
       const changed = Buffer.from(stored)
       changed[at] = (changed[at] ?? 0) ^ 1
-      await raw.set(seal.name('cache', mine), changed, 'PX', minute)
+      await raw.set(names.mine, changed, 'PX', minute)
       assert.equal((await kv.cache.get(mine)).kind, 'miss', `byte ${at}`)
     }
-    await raw.set(seal.name('cache', mine), 'x', 'PX', minute)
+    await raw.set(names.mine, 'x', 'PX', minute)
     assert.equal((await kv.cache.get(mine)).kind, 'miss')
     assert.equal(unreadable, 7)
   })

@@ -4,15 +4,19 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import {
+  authorize,
   connect,
   getCode,
+  Jar,
   loopback,
+  makePkce,
   type Reply,
   redeem,
   refresh,
   register,
   registerClient,
   revoke,
+  sendForm,
 } from '#tests/request/oauth/dance.ts'
 import { startWorld, type World } from '#tests/request/oauth/world.ts'
 import { makeCutLine } from './cut-line.ts'
@@ -89,6 +93,30 @@ test('four refreshes with one token on two processes at once: one 200, three 400
   }
 })
 
+test('five decisions of a person for one client on three processes at once leave one grant', async () => {
+  const person = await world.addPerson()
+  const clientId = await registerClient(world)
+  const forms = await Promise.all(
+    Array.from({ length: 5 }, async (_, index) => {
+      const jar = new Jar()
+      const sent = await authorize(world, { clientId, challenge: makePkce().challenge }, jar)
+      jar.set('person', person)
+      const { url } = index === 0 ? world : at(index)
+      return { jar, url: url + String(sent.headers.location) }
+    }),
+  )
+  const decisions = await Promise.all(
+    forms.map(({ jar, url }) =>
+      sendForm(url, { scope: 'mcp:read', decision: 'allow' }, jar.header(url)),
+    ),
+  )
+  assert.deepEqual(
+    decisions.map(({ status }) => status),
+    Array(5).fill(303),
+  )
+  assert.equal((await world.store.oauth.listAgentGrants(person, clientId)).length, 1)
+})
+
 test('R27: what one process revokes, no other accepts from then on', async () => {
   const tokens = await connect(world, await world.addPerson())
   assert.notEqual(await world.oauth.tokens.find(tokens.access_token), null)
@@ -106,7 +134,7 @@ test('what one process began another finishes: registration, code, refresh', asy
   assert.notEqual(await world.oauth.tokens.find(next.body.access_token), null)
 })
 
-test('revocation in one process while another refreshes leaves nothing alive', async () => {
+test('a revocation in one process during a refresh in another leaves no valid token', async () => {
   for (let round = 0; round < 10; round += 1) {
     const tokens = await connect(world, await world.addPerson())
     const [refreshed] = await Promise.all([
@@ -122,7 +150,7 @@ test('revocation in one process while another refreshes leaves nothing alive', a
   }
 })
 
-test('while PostgreSQL is away the answer is 503 and says when to come back; nothing is lost', async () => {
+test('while PostgreSQL is unavailable the answer is 503 with Retry-After; nothing is lost', async () => {
   const server = new URL(place.databaseUrl)
   const line = await makeCutLine({ host: server.hostname, port: Number(server.port || 5432) })
   server.hostname = '127.0.0.1'

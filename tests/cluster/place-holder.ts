@@ -1,10 +1,10 @@
 /**
- * A process that takes places in flight on the Redis of its first argument and holds them until it is killed. Leases
- * live as many milliseconds as the second argument says, since a test cannot wait for the product's minute.
+ * A process that takes concurrency leases on the Redis of its first argument and holds them until it is killed. The
+ * second argument is the lifetime of a lease in milliseconds, shorter than the product's, so that tests need not wait.
  */
 import { systemClock } from '#kernel/time.ts'
 import { openRedisKv } from '#store/kv/redis.ts'
-import { silentLog, silentMetrics } from '#store/kv/report.ts'
+import { silentJobs, silentLog, silentMetrics } from '#store/kv/report.ts'
 
 const [url = '', leaseMs = '', secret = '', key = '', places = ''] = process.argv.slice(2)
 const kv = await openRedisKv({
@@ -12,7 +12,7 @@ const kv = await openRedisKv({
   clock: systemClock,
   secret: Buffer.from(secret, 'base64'),
   maxEntryBytes: 1024,
-  report: { log: silentLog, metrics: silentMetrics },
+  report: { log: silentLog, metrics: silentMetrics, jobs: silentJobs },
   leaseTiming: { leaseMs: Number(leaseMs), renewEveryMs: Number(leaseMs) / 3 },
 })
 for (let place = 0; place < Number(places); place += 1) {

@@ -53,6 +53,7 @@ async function makePostgresPlace(server: string): Promise<PostgresPlace> {
   // The driver reads a plus as a plus.
   const databaseUrl = url.href.replaceAll('+', '%20')
   const ask = (sql: string) => run(databaseUrl, sql)
+  const keys = `${schema}_event_keys`
   return {
     databaseUrl,
     ask,
@@ -61,17 +62,41 @@ async function makePostgresPlace(server: string): Promise<PostgresPlace> {
     tamper: async (sql) => {
       await ask(sql)
     },
+    tamperKeys: async (sql) => {
+      await ask(`set search_path to ${keys}; ${sql}`)
+    },
+    async listKeys() {
+      const rows = await ask(`select secret from ${keys}.event_keys`)
+      return rows.map(({ secret }) => secret as Uint8Array)
+    },
+    async removeKeys() {
+      await ask(`drop schema ${keys} cascade`)
+    },
+    async breakWrites(of) {
+      const [table, event] =
+        of === 'payload'
+          ? ['events', 'before update of payload on events for each row when (new.payload is null)']
+          : [`${keys}.event_keys`, `before delete on ${keys}.event_keys for each row`]
+      await ask(`create function break_off() returns trigger language plpgsql
+        as $$ begin raise exception 'broken by the test'; end $$`)
+      await ask(`create trigger broken ${event} execute function break_off()`)
+      return async () => {
+        await ask(`drop trigger broken on ${table}; drop function break_off()`)
+      }
+    },
     readAll: () => dump(ask),
     remove: async () => {
       await run(server, `drop schema ${schema} cascade`)
+      await run(server, `drop schema if exists ${keys} cascade`)
     },
   }
 }
 
-/** Every row of every table as the server writes it, bytes as hex and once more as they are. */
+/** Every row of every table, the keys of events too, as the server writes it, bytes as hex and once more as they are. */
 async function dump(ask: PostgresPlace['ask']): Promise<Buffer> {
   const tables = await ask(
-    'select table_name as name from information_schema.tables where table_schema = current_schema()',
+    `select table_schema || '.' || table_name as name from information_schema.tables
+      where table_schema in (current_schema(), current_schema() || '_event_keys')`,
   )
   const parts: Buffer[] = []
   for (const { name } of tables) {

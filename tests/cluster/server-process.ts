@@ -29,6 +29,8 @@ export interface ServerProcess {
   /** The same, whatever the answer is. */
   askAdmin(method: Method, path: string, body?: unknown): Promise<Answer>
   isReady(): Promise<boolean>
+  /** What `/readyz` says. */
+  askReadiness(): Promise<Answer>
   /** Resolves with how it ended: the exit code, or null when a signal ended it. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
@@ -38,6 +40,9 @@ const startDeadlineMs = 60_000
 /** No answer takes longer, whatever is down: a request that hangs fails its test. */
 const answerDeadlineMs = 40_000
 const adminToken = 'trib_admin_token_of_the_cluster_tests'
+
+/** Background syncs would ask the emulators in between: a test of background work says `ROLE: 'all'`. */
+const defaults = { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0', ROLE: 'api' }
 
 /** None outlives the test that failed to end it. */
 const living = new Set<ChildProcess>()
@@ -51,7 +56,7 @@ export async function startServerProcess(
 ): Promise<ServerProcess> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PORT: '0', ADMIN_PORT: '0', ADMIN_TOKEN: adminToken, ...environment },
+    env: { ...defaults, ADMIN_TOKEN: adminToken, ...environment },
   })
   living.add(child)
   child.once('exit', () => living.delete(child))
@@ -96,6 +101,7 @@ export async function startServerProcess(
       if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`)
       return answer
     },
+    askReadiness: () => ask(`${addresses.admin}/readyz`, {}),
     isReady: async () => (await ask(`${addresses.admin}/readyz`, {})).status === 200,
     async stop(signal) {
       child.kill(signal)

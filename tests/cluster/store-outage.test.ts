@@ -1,10 +1,11 @@
-/** PostgreSQL away, silent, busy and back: every call ends in bounded time, and nothing needs a restart. */
+/** PostgreSQL unavailable, not answering, busy and back: every call ends in bounded time, and nothing needs a restart. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { StoreOpenError, StoreUnavailableError } from '#store/failure.ts'
 import { openStore } from '#store/open-store.ts'
-import type { Store, StoreChange } from '#store/port.ts'
+import type { StoreChange } from '#store/ports/changes.ts'
+import type { Store } from '#store/ports/store.ts'
 import { keyA } from '#tests/contract/store/place.ts'
 import { addKey, addUser } from '#tests/contract/store/rows.ts'
 import { type CutLine, makeCutLine } from './cut-line.ts'
@@ -51,7 +52,7 @@ describe('an outage of PostgreSQL', () => {
     await store.close()
   })
 
-  test('when the line for changes comes back, everybody is told to forget everything', async () => {
+  test('a restored connection for change notifications reports a change for all users', async () => {
     const store = await open(url)
     const forgotten = Promise.withResolvers<StoreChange>()
     store.onChange((change) => forgotten.resolve(change))

@@ -3,9 +3,20 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { openStore } from '#store/open-store.ts'
-import type { StoreChange } from '#store/port.ts'
+import type { StoreChange } from '#store/ports/changes.ts'
 import { keyA } from '#tests/contract/store/place.ts'
-import { addKey, addLink, addUser, now } from '#tests/contract/store/rows.ts'
+import { raceDeletion, raceRelink, raceRemoval } from '#tests/contract/store/races.ts'
+import {
+  addGrant,
+  addKey,
+  addLink,
+  addSession,
+  addUser,
+  newOAuthRow,
+  now,
+  someHash,
+  somePassword,
+} from '#tests/contract/store/rows.ts'
 import { storeContract } from '#tests/contract/store/store-contract.ts'
 import { makePostgresGround, type PostgresGround, type PostgresPlace } from './postgres-place.ts'
 
@@ -33,19 +44,19 @@ function testSharing({ makePlace }: PostgresGround): void {
     await empty.remove()
   })
 
-  test('R27: a change by one process is told in the other within a second, its own just once', async () => {
+  test('R27: a change is notified to the other process within a second, and once in its own', async () => {
     const [one, two] = await Promise.all([place.open(), place.open()])
     const user = await addUser(one)
     const key = await addKey(one, user.id)
     const own: StoreChange[] = []
-    const told = Promise.withResolvers<StoreChange>()
+    const reported = Promise.withResolvers<StoreChange>()
     // What was announced before may still be on its way.
     await settle()
     one.onChange((change) => own.push(change))
-    two.onChange((change) => told.resolve(change))
+    two.onChange((change) => reported.resolve(change))
     const from = performance.now()
     await one.keys.revoke(key.id, now)
-    assert.deepEqual(await told.promise, { userId: user.id })
+    assert.deepEqual(await reported.promise, { userId: user.id })
     assert.ok(performance.now() - from < 1_000)
     assert.equal(await two.keys.findCaller(key.hash), null)
     await settle()
@@ -53,7 +64,7 @@ function testSharing({ makePlace }: PostgresGround): void {
     await Promise.all([one.close(), two.close()])
   })
 
-  test('stores in two schemas of one database do not hear each other', async () => {
+  test('stores in two schemas of one database do not receive each other’s notifications', async () => {
     const other = await makePlace()
     const [mine, theirs] = await Promise.all([place.open(), other.open()])
     const heard: StoreChange[] = []
@@ -79,17 +90,88 @@ function testSharing({ makePlace }: PostgresGround): void {
     await Promise.all([one.close(), two.close()])
   })
 
+  test('a sign-in that was checked before another process set a new password begins no session', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    const user = await addUser(one, { passwordHash: somePassword })
+    const holder = new Client({ connectionString: place.databaseUrl })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('update users set password_hash = $2 where id = $1', [user.id, 'new'])
+    // It waits for the user's row, and finds another password there.
+    const hash = someHash()
+    const waiting = one.sessions.create({
+      userId: user.id,
+      hash,
+      at: now,
+      passwordHash: somePassword,
+    })
+    await settle()
+    await holder.query('delete from sessions where user_id = $1', [user.id])
+    await holder.query('commit')
+    await holder.end()
+    assert.equal(await waiting, null)
+    assert.equal(await two.sessions.find(hash), null)
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('sign-ins in one process and new passwords from another leave no session of the old password', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    for (let round = 0; round < 20; round += 1) {
+      const user = await addUser(one, { passwordHash: somePassword })
+      const hashes = Array.from({ length: 6 }, someHash)
+      const passwordHash = somePassword
+      const begin = (hash: Uint8Array) =>
+        one.sessions.create({ userId: user.id, hash, at: now, passwordHash })
+      await Promise.all([...hashes.map(begin), two.sessions.setPassword(user.id, 'new')])
+      for (const hash of hashes) assert.equal(await two.sessions.find(hash), null)
+    }
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('an agent that is allowed while another process sets a new password is allowed before it or not at all', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    for (let round = 0; round < 20; round += 1) {
+      const user = await addUser(one, { passwordHash: somePassword })
+      const session = await addSession(one, user.id)
+      const grant = await addGrant(one, user.id)
+      const agent = newOAuthRow({ model: 'Agent', grantId: grant.id })
+      const [isKept] = await Promise.all([
+        one.oauth.saveWhile(session.id, agent),
+        two.sessions.setPassword(user.id, 'new'),
+      ])
+      assert.equal((await two.oauth.find('Agent', agent.id)) !== null, isKept)
+      assert.equal(await one.oauth.saveWhile(session.id, newOAuthRow()), false)
+    }
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('one process deletes a user while the other gives them things: found by the deletion, or refused', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    for (let round = 0; round < 30; round += 1) {
+      await raceDeletion(one, two)
+      await raceRemoval(one, two)
+    }
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('R20b: a loss in one process never outlives a relink in the other', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    for (let round = 0; round < 30; round += 1) await raceRelink(one, two)
+    await Promise.all([one.close(), two.close()])
+  })
+
   test('a write that lost to a deadlock is tried again and succeeds', async () => {
     const store = await place.open()
     const { user, connection } = await addLink(store)
     const holder = new Client({ connectionString: place.databaseUrl })
     await holder.connect()
     await holder.query('begin')
-    await holder.query('select 1 from users where id = $1 for update', [user.id])
-    // The store now holds the connection and waits for the user; the holder goes the other way.
-    const change = store.connections.setStatus(connection.id, 'revoked')
-    await settle()
     await holder.query('select 1 from connections where id = $1 for update', [connection.id])
+    // The store now holds the user and waits for the connection; the holder goes the other way.
+    const change = store.connections.setStatus(connection.id, 'revoked')
+    // Who waited first is the one that is refused.
+    await untilWaiting(place)
+    await holder.query('select 1 from users where id = $1 for update', [user.id])
     await holder.query('rollback')
     await holder.end()
     await change
@@ -116,7 +198,7 @@ function testSharing({ makePlace }: PostgresGround): void {
     await store.close()
   })
 
-  test('a user of the database who may not make tables is told so', async () => {
+  test('a database role that may not create tables gets a clear error', async () => {
     const guarded = await makePlace()
     const role = `reader_${Date.now()}`
     await guarded.tamper(`create role ${role} login`)
@@ -134,6 +216,17 @@ function testSharing({ makePlace }: PostgresGround): void {
     await guarded.remove()
     await place.tamper(`drop role ${role}`)
   })
+}
+
+/** Resolves when somebody in the database of this run waits for a lock. */
+async function untilWaiting({ ask }: PostgresPlace): Promise<void> {
+  for (let look = 0; look < 200; look += 1) {
+    const waiting = await ask(`select 1 from pg_locks join pg_stat_activity using (pid)
+      where not granted and datname = current_database()`)
+    if (waiting.length > 0) return
+    await settle()
+  }
+  assert.fail('nobody waits')
 }
 
 /** Time for messages between processes of this machine to arrive. */

@@ -16,6 +16,7 @@ import {
 } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { byOperator } from '#contract/actor.ts'
 import { callTool } from '#tests/support/agent.ts'
 import { type Choice, type Person, signUp } from '#tests/support/person.ts'
 import { type Service, startService } from '#tests/support/service.ts'
@@ -190,7 +191,7 @@ async function dance(line: Line, memory: Memory, person: Person, choice: Choice 
 async function linkedPerson(): Promise<Person> {
   const person = await signUp(service)
   for (const credentials of service.sandbox.person('healthy')) {
-    await service.app.links.linkConnections(person.id, credentials)
+    await service.app.connections.linkConnections(byOperator, person.id, credentials)
   }
   return person
 }
@@ -258,7 +259,8 @@ for (const [name, line] of Object.entries(lines)) {
     const session = await dance(line, memory, person)
     const page = await person.visit('/agents')
     assert.match(page.text, /Acceptance/)
-    await person.submit(page, '/agents/disconnect', {})
+    const question = await person.submit(page, '/agents/disconnect', {})
+    await person.submit(question, '/agents/disconnect', { decision: 'confirm' })
     delete memory.sentTo
     await assert.rejects(session.call('list_connections'), line.unauthorized)
     assert(memory.sentTo !== undefined, 'it has to ask again')

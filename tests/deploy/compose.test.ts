@@ -24,14 +24,22 @@ const compose = readCompose()
 const services = Object.entries(compose.services)
 const ours = services.filter(([, { image }]) => image === 'tributary:local')
 
-test('two API processes and a worker over PostgreSQL and Valkey, behind a proxy', () => {
+test('two API processes and a worker over PostgreSQL and two Valkeys, behind a proxy', () => {
   const names = Object.keys(compose.services).sort()
-  assert.deepEqual(names, ['api-1', 'api-2', 'postgres', 'proxy', 'valkey', 'worker'])
+  assert.deepEqual(names, [
+    'api-1',
+    'api-2',
+    'postgres',
+    'proxy',
+    'valkey',
+    'valkey-cache',
+    'worker',
+  ])
   const roles = ours.map(([name, { environment }]) => `${name} ${environment.ROLE}`)
   assert.deepEqual(roles, ['api-1 api', 'api-2 api', 'worker worker'])
 })
 
-test('the proxy alone is published, and the store and the fast state have no way out', () => {
+test('only the proxy is published, and the store and the fast state cannot reach the internet', () => {
   const published = services.filter(([, { ports }]) => ports !== undefined).map(([name]) => name)
   assert.deepEqual(published, ['proxy'])
   assert.equal(compose.networks.inside?.internal, true)
@@ -41,7 +49,7 @@ test('the proxy alone is published, and the store and the fast state have no way
   assert.deepEqual(compose.services.proxy?.networks, ['outside'])
 })
 
-test('every service can tell whether it is well: by itself, or by the image’s own check', () => {
+test('every service has a health check: its own, or that of the image', () => {
   assert.match(readText('Dockerfile'), /^HEALTHCHECK /m)
   const mute = services.filter(
     ([, { healthcheck, build }]) => healthcheck === undefined && build !== '.',
@@ -77,6 +85,7 @@ test('Tributary takes its configuration from it without a problem or a doubt', (
     assert.equal(config.adminListener.isLoopback, true)
     assert.equal(new URL(config.databaseUrl?.reveal() ?? '').hostname, 'postgres')
     assert.equal(new URL(config.redisUrl?.reveal() ?? '').hostname, 'valkey')
+    assert.equal(new URL(config.redisCacheUrl?.reveal() ?? '').hostname, 'valkey-cache')
   }
 })
 
@@ -125,7 +134,7 @@ test('where docker has compose, it takes the file', () => {
     const ask = (...args: string[]) =>
       spawnSync('docker', ['compose', ...args], { cwd: folder, encoding: 'utf8', timeout: 20_000 })
     // Without the client the file has been judged by the tests above alone.
-    if (ask('version').status !== 0) return assert.equal(services.length, 6)
+    if (ask('version').status !== 0) return assert.equal(services.length, 7)
     const { status, stderr } = ask('config', '--quiet')
     assert.equal(status, 0, stderr)
   } finally {

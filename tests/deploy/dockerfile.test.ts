@@ -1,4 +1,4 @@
-/** The Dockerfile and what stands beside it: nothing lost, nothing too much, nobody special. */
+/** The Dockerfile and what stands beside it: no file missing, none too many, an unprivileged user. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { settings } from '#src/settings/settings.ts'
@@ -8,7 +8,7 @@ const instructions = readDockerfile()
 const all = (word: string) =>
   instructions.filter((one) => one.word === word).map(({ rest }) => rest)
 
-test('everything that it copies is there, and let in by .dockerignore', () => {
+test('everything that it copies exists and is not ignored by .dockerignore', () => {
   const sources = listCopies().flatMap(({ from }) => from)
   assert.ok(sources.length >= 6)
   const allowed = [...readText('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path = '']) => path)

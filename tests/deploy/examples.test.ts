@@ -11,8 +11,10 @@ import { after, before, type TestContext, test } from 'node:test'
 import { type Started, startProcess } from '#tests/support/process.ts'
 import { readText, root } from './files.ts'
 
+/** What the others share, and what waits for events (tests/deploy/receivers.test.ts). */
+const others = ['ask.ts', 'receive-webhooks.ts']
 const programs = readdirSync(join(root, 'examples')).filter(
-  (name) => name.endsWith('.ts') && name !== 'ask.ts',
+  (name) => name.endsWith('.ts') && !others.includes(name),
 )
 
 interface Outcome {
@@ -100,6 +102,29 @@ const oneBank: Readonly<Record<string, unknown>> = {
     pagination: { total: 1, limit: 200, offset: 0, hasMore: false },
   },
 }
+
+test('a wrong key, no key, words for numbers and too many arguments are one clear line each', async () => {
+  for (const name of programs) {
+    const usage = name === 'ask-as-an-agent.ts' ? ['one'] : ['1', 'two']
+    const cases: readonly (readonly [Record<string, string>, string[], RegExp])[] = [
+      [{ ...access(), API_KEY: 'trib_live_wrong' }, [], /^\/v1\/connections answered 401: /],
+      [{ ...access(), API_KEY: '' }, [], /^set API_KEY /],
+      [{ ...access(), BASE_URL: 'nowhere' }, [], /^BASE_URL is no address/],
+      [{ ...access(), BASE_URL: 'http://127.0.0.1:9' }, [], /does not answer/],
+      [access(), usage, /^usage: /],
+      [access(), ['--limit=1'], /^usage: /],
+    ]
+    for (const [environment, args, line] of cases) {
+      const { code, out, err } = await runExample(name, environment, ...args)
+      assert.deepEqual([code, out], [1, ''], `${name} ${args.join(' ')}: ${err}`)
+      assert.match(err, line)
+      assert.equal(err.trimEnd().split('\n').length, 1, err)
+    }
+  }
+  const words = await runExample('poll-balances.ts', access(), 'many')
+  assert.deepEqual([words.code, words.out], [1, ''])
+  assert.equal(words.err, 'rounds must be a whole number of at least 1, not "many"\n')
+})
 
 type Row = readonly [id: string, amount: unknown]
 

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
+import { systemClock } from '#kernel/time.ts'
 import { settings } from '#src/settings/settings.ts'
+import { makeBacklog } from '#src/telemetry/backlog-metrics.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
+import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { readText, serviceFlags } from './files.ts'
 
 /** Every series that a process which has met everything would show. */
@@ -17,7 +20,12 @@ async function listSeries(): Promise<Set<string>> {
       cache: 'BYPASS',
       durationMs: 1,
     })
-    const text = await metrics.text()
+    const place = makeSqlitePlace()
+    const store = await place.open()
+    const backlog = makeBacklog({ store, clock: systemClock, onFailure: assert.ifError })
+    const text = `${await metrics.text()}\n${await backlog.text()}`
+    await store.close()
+    await place.remove()
     return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
   } finally {
     metrics.close()

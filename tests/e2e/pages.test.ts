@@ -101,6 +101,7 @@ for (const [viewport, colorScheme] of [
     const base = world.service.baseUrl
     const email = `emma-${viewport.width}@example.test`
     await openConsent(page)
+    await page.getByText('Claude is waiting to read your data').waitFor()
     await press(page, page.getByRole('link', { name: 'Make one' }), /\/sign-up/)
     await type(page, 'Name', 'Emma')
     await type(page, 'E-mail address', email)
@@ -120,7 +121,11 @@ for (const [viewport, colorScheme] of [
     const row = page.getByRole('row', { name: /Claude/ })
     assert.match(await row.innerText(), /127\.0\.0\.1[\s\S]*Banks\b(?! and)/)
     await reach(page, button(page, 'Disconnect Claude'))
-    await Promise.all([page.waitForResponse(`${base}/agents`), page.keyboard.press('Enter')])
+    await Promise.all([page.waitForURL(/\/agents\/disconnect\?/), page.keyboard.press('Enter')])
+    await press(page, button(page, 'Keep'), `${base}/agents`)
+    await press(page, button(page, 'Disconnect Claude'), /\/agents\/disconnect\?/)
+    await press(page, button(page, 'Disconnect'), /done=disconnected$/)
+    assert.match(await page.getByRole('status').innerText(), /The agent is disconnected/)
     await page.getByText('No agent is connected').waitFor()
     await press(page, button(page, 'Sign out'), `${base}/`)
     await press(page, page.getByRole('link', { name: 'Sign in' }).first(), `${base}/sign-in`)
@@ -189,14 +194,14 @@ test('what was wrong is said where it was wrong, and the focus is there', async 
   const { page } = visit
   await page.goto(`${world.service.baseUrl}/sign-up`)
   await page.getByLabel('Name').fill('Emma')
-  await page.getByLabel('E-mail address').fill('nobody@here')
+  await page.getByLabel('E-mail address').fill('nobody@here.example')
   await page.getByLabel('Password').fill('short')
   await button(page, 'Make account').click()
-  const wrong = page.getByLabel('E-mail address')
+  const wrong = page.getByLabel('Password')
   await page.getByRole('alert').waitFor()
   assert.equal(await wrong.evaluate((node) => node === node.ownerDocument.activeElement), true)
   const described = (await wrong.getAttribute('aria-describedby')) ?? ''
-  assert.match(await page.locator(`#${described}`).innerText(), /like you@example\.com/)
+  assert.match(await page.locator(`#${described}`).innerText(), /10 to 256 characters/)
   assert.equal(await page.getByLabel('Password').inputValue(), '', 'a password is never sent back')
 })
 
@@ -236,7 +241,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
         assert.deepEqual(await findBarriers(page), [], place)
       }
       const base = world.service.baseUrl
-      for (const path of ['/', '/sign-in', '/sign-up', '/consent/unknown']) {
+      for (const path of [
+        '/',
+        '/sign-in',
+        '/sign-up',
+        '/consent/unknown',
+        '/nothing',
+        '/authorize?client_id=nobody',
+      ]) {
         await page.goto(base + path)
         await look(path)
       }
@@ -249,11 +261,18 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await signIn(page, person)
       await page.getByText(person.email).waitFor()
       await look('home')
+      await page.goto(`${base}/welcome`)
+      await look('welcome')
       await page.goto(`${base}/agents`)
       await look('agents')
+      await button(page, /^Disconnect/).click()
+      await page.getByRole('heading', { name: 'Disconnect this agent?' }).waitFor()
+      await look('disconnect')
+      await page.goto(`${base}/agents?done=disconnected`)
+      await look('disconnected')
       await openConsent(page)
       await look('consent')
-      const odd = complaints.filter((line) => !/status of 40[01]/.test(line))
+      const odd = complaints.filter((line) => !/status of 40[014]/.test(line))
       assert.deepEqual(odd, [])
     })
   }

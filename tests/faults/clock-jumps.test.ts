@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { type Answer, codeOf, type Service, startService } from '#tests/support/service.ts'
-import { assertWell, makePatient, type Patient, type Reading } from './readings.ts'
+import { assertWell, makeSetting, type Reading, type Setting } from './readings.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -16,19 +16,19 @@ const jumps = [
 ] as const
 
 let service: Service
-let patient: Patient
+let setting: Setting
 before(async () => {
   service = await startService({
     env: { RATE_LIMIT_CHEAP: '5', RATE_LIMIT_PREAUTH: '5', CONCURRENCY_HEAVY: '20' },
   })
-  patient = await makePatient(service)
+  setting = await makeSetting(service)
 })
-afterEach(() => patient.mend())
+afterEach(() => setting.mend())
 after(() => service?.close())
 
-const ask = (reading: Reading) => service.get(reading.nextPath(), patient.user)
+const ask = (reading: Reading) => service.get(reading.nextPath(), setting.user)
 const transactions = () => {
-  const [reading] = patient.readings
+  const [reading] = setting.readings
   assert(reading !== undefined)
   return reading
 }
@@ -72,18 +72,18 @@ for (const [name, ms] of jumps) {
     assertSane(await guess())
   })
 
-  test(`R10: a cached answer is not served beyond its life after a jump ${name}`, async () => {
-    for (const reading of patient.readings) {
+  test(`a cached answer is not served beyond its life after a jump ${name}`, async () => {
+    for (const reading of setting.readings) {
       const path = reading.nextPath()
-      await service.get(path, patient.user)
-      assert.equal((await service.get(path, patient.user)).headers['x-cache'], 'HIT')
+      await service.get(path, setting.user)
+      assert.equal((await service.get(path, setting.user)).headers['x-cache'], 'HIT')
       service.clock.advance(ms)
-      const jumped = await service.get(path, patient.user)
+      const jumped = await service.get(path, setting.user)
       assert.equal(jumped.headers['x-cache'], 'MISS', `${reading.name}: its age cannot be known`)
       assertSane(jumped)
-      assert.equal((await service.get(path, patient.user)).headers['x-cache'], 'HIT')
+      assert.equal((await service.get(path, setting.user)).headers['x-cache'], 'HIT')
       service.clock.advance(31 * minute)
-      assert.equal((await service.get(path, patient.user)).headers['x-cache'], 'MISS')
+      assert.equal((await service.get(path, setting.user)).headers['x-cache'], 'MISS')
     }
   })
 
@@ -125,7 +125,7 @@ for (const [name, ms] of jumps) {
   test(`R19: a walk is begun anew and goes on after a jump ${name}`, async () => {
     const reading = transactions()
     const base = reading.nextPath()
-    const window = (offset: number) => service.get(`${base}&limit=2&offset=${offset}`, patient.user)
+    const window = (offset: number) => service.get(`${base}&limit=2&offset=${offset}`, setting.user)
     assertWell(reading, await window(0))
     const asked = reading.emulator.requests.filter(reading.when).length
     assertWell(reading, await window(2))
@@ -146,7 +146,7 @@ for (const [name, ms] of jumps) {
 }
 
 test('our own budget of SnapTrade calls comes back within a minute after the clock was set back', async () => {
-  const reading = patient.readings.find(({ name }) => name === 'snaptrade holdings')
+  const reading = setting.readings.find(({ name }) => name === 'snaptrade holdings')
   assert(reading !== undefined)
   const askUntilRefused = async () => {
     for (let count = 0; count < 250; count += 1) {

@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import type { Emulator, EmulatorRequest, Misbehaviour } from '#sandbox/emulator.ts'
-import type { AccountRow, ConnectionRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Answer, codeOf, type Service, type ServiceUser } from '#tests/support/service.ts'
 
 export interface Reading {
@@ -20,7 +21,7 @@ export interface Reading {
   readonly tellsNulls: boolean
 }
 
-export interface Patient {
+export interface Setting {
   readonly user: ServiceUser
   readonly readings: readonly Reading[]
   /** Breaks the data of every reading. */
@@ -34,7 +35,7 @@ export interface Patient {
 const aWhileMs = 3_800_000
 
 /** A user who has linked the healthy person at all three providers. */
-export async function makePatient(service: Service): Promise<Patient> {
+export async function makeSetting(service: Service): Promise<Setting> {
   const user = await service.createUser()
   await service.link(user, 'healthy')
   const { fiskil, akahu, snaptrade } = service.sandbox

@@ -6,17 +6,17 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import type { EmulatorReply, Misbehaviour } from '#sandbox/emulator.ts'
 import { type Service, startService } from '#tests/support/service.ts'
-import { assertSick, assertWell, makePatient, type Patient, type Reading } from './readings.ts'
+import { assertSick, assertWell, makeSetting, type Reading, type Setting } from './readings.ts'
 
 const mebibyte = 1_048_576
 
 let service: Service
-let patient: Patient
+let setting: Setting
 before(async () => {
   service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1500', CONCURRENCY_HEAVY: '20' } })
-  patient = await makePatient(service)
+  setting = await makeSetting(service)
 })
-afterEach(() => patient.mend())
+afterEach(() => setting.mend())
 after(() => service?.close())
 
 const text = (body: string): Misbehaviour => ({ kind: 'reply', reply: { status: 200, body } })
@@ -51,18 +51,18 @@ const sicknesses: readonly (readonly [name: string, does: Misbehaviour])[] = [
 
 for (const [name, does] of sicknesses) {
   test(`R20: ${name} is 503 or nulls, at once or by the time limit, and one failure`, async () => {
-    patient.breakAll(does)
+    setting.breakAll(does)
     const before = memory()
     let peak = before
     const watch = setInterval(() => {
       peak = Math.max(peak, memory())
     }, 5)
     const started = performance.now()
-    const answers = await Promise.all(patient.readings.map(askAnew))
+    const answers = await Promise.all(setting.readings.map(askAnew))
     const tookMs = performance.now() - started
     clearInterval(watch)
 
-    for (const [index, reading] of patient.readings.entries()) {
+    for (const [index, reading] of setting.readings.entries()) {
       const answer = answers[index]
       assert(answer !== undefined)
       assertSick(reading, answer)
@@ -71,15 +71,15 @@ for (const [name, does] of sicknesses) {
     assert.ok(tookMs < 6000, `${tookMs} ms`)
     // Six answers, each read to its bound and once more as text, and as much again for the emulators' side.
     assert.ok(peak - before < 500 * mebibyte, `${Math.round((peak - before) / mebibyte)} MiB`)
-    assert.deepEqual(new Set(await patient.statuses()), new Set(['active']))
+    assert.deepEqual(new Set(await setting.statuses()), new Set(['active']))
 
-    patient.mend()
-    for (const reading of patient.readings) assertWell(reading, await askAnew(reading))
+    setting.mend()
+    for (const reading of setting.readings) assertWell(reading, await askAnew(reading))
   })
 }
 
 function askAnew(reading: Reading) {
-  return service.get(reading.nextPath(), patient.user)
+  return service.get(reading.nextPath(), setting.user)
 }
 
 const memory = () => process.memoryUsage().rss
@@ -87,7 +87,7 @@ const memory = () => process.memoryUsage().rss
 /** Only transactions have a breaker (reading R21); with two failures more, `count` of them must have opened it. */
 async function assertFailures(reading: Reading, count: 0 | 1): Promise<void> {
   const { breakers } = service.app.kv
-  const key = `${reading.provider}:${patient.user.id}:${reading.connection.id}`
+  const key = `${reading.provider}:${setting.user.id}:${reading.connection.id}`
   if (!reading.name.endsWith('transactions')) return
   for (let failure = 0; failure < 2; failure += 1) await breakers.fail(key, false)
   const { kind } = await breakers.check(key)

@@ -7,6 +7,7 @@ import { readDescription } from './described.ts'
 import { Broken, type Judge, makeJudge } from './judge.ts'
 import { anyRequest, type FuzzRequest, soundRequest } from './requests.ts'
 import { makeSender, type Sender, toShell } from './send.ts'
+import type { Visit } from './strangers.ts'
 import type { Exchange } from './wire.ts'
 import { callCap } from './work.ts'
 import type { World } from './world.ts'
@@ -28,6 +29,8 @@ export interface Bursts {
   readonly soundBurst: fc.Arbitrary<readonly FuzzRequest[]>
   /** Sends all at once; throws what the judge throws. */
   play(requests: readonly FuzzRequest[], faults: boolean): Promise<void>
+  /** Adds the messages of a stranger, and the answers that he waited for. */
+  count(visit: Visit, statuses: readonly number[]): void
   readonly judge: Judge
   readonly sender: Sender
   readonly tally: Tally
@@ -75,6 +78,11 @@ export function makeBursts(world: World): Bursts {
     burst: burstOf(7),
     soundBurst: burstOf(1),
     play,
+    count({ messages, ending }, statuses) {
+      tally.requests += messages.length
+      const seen = statuses.length === 0 ? [ending] : statuses.map(String)
+      for (const one of seen) tally.statuses.set(one, (tally.statuses.get(one) ?? 0) + 1)
+    },
     judge,
     sender,
     tally,

@@ -45,6 +45,12 @@ test('pipelined, dribbled, half-closed and aborted requests are answered or ende
   assert.equal(answer.status, 200)
 })
 
+test('strangers who send anything to both listeners and leave when they like break nothing for others', async () => {
+  await holds('strangers', 60)
+  const answer = await service.get('/v1/categories', `Bearer ${world.users.own?.key}`)
+  assert.equal(answer.status, 200)
+})
+
 test('the run reached the code behind the checks: good answers, refusals and not-founds are among the answers', () => {
   const { statuses } = bursts.tally
   for (const status of ['200', '400', '401', '403', '404']) {

@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz -- --requests 100000 [--seed S]`: the long run, against the service in a process of its own. It goes
- * through the three properties in rounds, prints what came back, what was slow and what memory it cost, and ends with 1
+ * through the properties in rounds, prints what came back, what was slow and what memory it cost, and ends with 1
  * when a property broke or memory grew. `--kind K --seed S --path P` shows one failure again.
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -11,10 +11,11 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { startSandbox } from '#sandbox/start.ts'
 import { makeStillClock } from '#tests/support/service.ts'
-import { type Bursts, makeBursts } from './bursts.ts'
+import { answerTimeoutMs, type Bursts, makeBursts } from './bursts.ts'
 import { type Kind, kinds, tryProperty } from './properties.ts'
 import type { Question, ServiceFacts, ServiceOptions } from './service-process.ts'
 import { openSilentSockets } from './sockets.ts'
+import { findUnfairness } from './strangers.ts'
 import { fuzzEnvironment, makeWorld, type World } from './world.ts'
 
 /** Cache 16 MB, shared pages 48 MB, windows and sorted queries some 40 MB: what is allowed to be held, and a margin. */
@@ -28,6 +29,7 @@ const rounds: readonly (readonly [Kind, number])[] = [
   ['faults', 120],
   ['requests', 400],
   ['sockets', 120],
+  ['strangers', 150],
 ]
 
 const { values } = parseArgs({
@@ -49,6 +51,8 @@ const child = startChild({
   access: sandbox.access,
   now: clock.now(),
   environment: {
+    // Background syncs would use the same emulators.
+    ROLE: 'api',
     PORT: '0',
     ADMIN_PORT: '0',
     DATA_DIR: dataDir,
@@ -57,6 +61,7 @@ const child = startChild({
     ...fuzzEnvironment,
   },
 })
+const { pid } = child
 const facts = (await answer(child)) as ServiceFacts
 const world = await makeWorld({
   ...facts,
@@ -108,6 +113,7 @@ async function runRounds(place: World, played: Bursts): Promise<string | null> {
       const [kind, runs] = rounds[round % rounds.length] ?? ['requests', 100]
       if (only !== undefined && only !== kind) continue
       const failure = await tryProperty(kind, place, played, { seed: seed + round, runs })
+      if (child.exitCode !== null || child.signalCode !== null) return 'the process ended'
       if (failure !== null) return failure
       // Cache lives run out on the way: a minute, and once in a while more than the longest of them.
       await place.advance(round % 10 === 9 ? 3_700_000 : 61_000)
@@ -120,6 +126,11 @@ async function runRounds(place: World, played: Bursts): Promise<string | null> {
   } finally {
     silent.destroy()
   }
+  const unfair = await findUnfairness(place, answerTimeoutMs)
+  if (unfair !== null) return unfair
+  console.log(
+    `process ${pid} is the one that was started; the strangers' address is refused, others are served`,
+  )
   const grown = (await memory('at the end')) - (warm ?? 0)
   return warm !== null && grown > maxGrowthBytes ? `memory grew by ${toMegabytes(grown)}` : null
 }

@@ -9,9 +9,10 @@ import { drawnFaults, withFaults } from './faults.ts'
 import { type FuzzRequest, soundRequest } from './requests.ts'
 import { toShell } from './send.ts'
 import { anyChoreography, playChoreography } from './sockets.ts'
+import { anyVisit, playVisit } from './strangers.ts'
 import type { World } from './world.ts'
 
-export const kinds = ['requests', 'faults', 'sockets'] as const
+export const kinds = ['requests', 'faults', 'sockets', 'strangers'] as const
 export type Kind = (typeof kinds)[number]
 
 export interface Draw {
@@ -52,6 +53,17 @@ export async function tryProperty(
         drawn: anyChoreography(soundRequest(readDescription(world.document))),
         holds: (play) => playChoreography(world, bursts.judge, play, answerTimeoutMs),
         requestsOf: async ({ requests }) => requests,
+      })
+    case 'strangers':
+      return report(kind, world, draw, {
+        drawn: fc.array(anyVisit, { minLength: 1, maxLength: 8 }),
+        async holds(visits) {
+          const seen = await Promise.all(
+            visits.map((visit) => playVisit(world, visit, answerTimeoutMs)),
+          )
+          for (const [index, visit] of visits.entries()) bursts.count(visit, seen[index] ?? [])
+        },
+        requestsOf: async () => [],
       })
   }
 }

@@ -2,9 +2,10 @@
  * The fuzzed service in a process of its own, so that its memory is its own: the real app in front of the emulators of
  * the process that started it, on a clock that moves when it is told to. Argument: its options as JSON.
  */
+
+import { openApp } from '#app/app.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
-import { openApp } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
 import { loadSecrets } from '#src/settings/secrets.ts'
 import { makeLog } from '#src/telemetry/log.ts'

@@ -32,9 +32,10 @@ export interface Wire {
   isEnded(): boolean
 }
 
-/** Connects to a port of this machine. */
-export function openWire(port: number): Wire {
-  const socket: Socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+/** Connects to a port of this machine, from one of its addresses. */
+export function openWire(port: number, localAddress = '127.0.0.1'): Wire {
+  const host = '127.0.0.1'
+  const socket: Socket = connect({ port, host, localAddress, allowHalfOpen: true, noDelay: true })
   let held: Buffer = Buffer.alloc(0)
   let ended = false
   let changed: () => void = () => undefined

@@ -6,7 +6,7 @@ import type { FuzzRequest } from './requests.ts'
 import { toOriginForm } from './send.ts'
 import type { World } from './world.ts'
 
-/** Specification, Limits: pages read when no account is named. */
+/** Contract, Limits: pages read when no account is named. */
 const pagesUnscoped = 50
 /** Of the provider with the smallest pages; with an account named, the cap is counted in them (reading R17). */
 const rowsPerPage = 100

@@ -14,7 +14,6 @@ export const fuzzEnvironment: Readonly<Record<string, string>> = {
   RATE_LIMIT_MID: '1000000',
   RATE_LIMIT_HEAVY: '1000000',
   RATE_LIMIT_PREAUTH: '200',
-  RATE_LIMIT_PREAUTH_IP: '1000000',
   CONCURRENCY_HEAVY: '64',
   CACHE_MAX_BYTES: String(16 * 1024 * 1024),
   UPSTREAM_TIMEOUT_MS: '10000',
@@ -61,12 +60,12 @@ export interface ProviderCalls {
 export async function makeWorld(running: Running): Promise<World> {
   const ask = adminClient(running)
   const people = (name: 'healthy' | 'history') => running.sandbox.person(name)
-  const own = await makeUser(running, ask, 'own', 'professional', people('history'))
+  const own = await makeUser({ running, ask }, 'own', 'professional', people('history'))
   const users: Record<string, FuzzUser> = {
     own,
-    other: await makeUser(running, ask, 'other', 'professional', people('healthy')),
-    developer: await makeUser(running, ask, 'developer', 'developer', people('healthy')),
-    planless: await makeUser(running, ask, 'planless', 'none', []),
+    other: await makeUser({ running, ask }, 'other', 'professional', people('healthy')),
+    developer: await makeUser({ running, ask }, 'developer', 'developer', people('healthy')),
+    planless: await makeUser({ running, ask }, 'planless', 'none', []),
     revoked: { ...own, key: await makeRevokedKey(ask, own.id) },
   }
   const described = await send(`${running.baseUrl}/openapi.json`)
@@ -118,8 +117,7 @@ function adminClient(running: Running): Ask {
 }
 
 async function makeUser(
-  running: Running,
-  ask: Ask,
+  { running, ask }: { readonly running: Running; readonly ask: Ask },
   name: string,
   plan: string,
   people: readonly Credentials[],

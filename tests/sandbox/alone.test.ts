@@ -1,7 +1,9 @@
-/** The sandbox alone, as a process: what it prints is enough for another Tributary to live on it. */
+/** The sandbox alone, as a process: what it prints is enough to configure another Tributary. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +43,9 @@ test('a live Tributary that is given the printed lines links and serves the peop
   const folder = mkdtempSync(join(tmpdir(), 'tributary-alone-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { ...environment, PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder }
-  const live = spawn(process.execPath, [server], { env: { PATH: process.env.PATH, ...settings } })
+  const live = spawn(process.execPath, [server], {
+    env: { NODE_ENV: 'test', PATH: process.env.PATH, ...settings },
+  })
   const ended = endOf(live)
   t.after(async () => {
     live.kill('SIGTERM')
@@ -75,7 +79,7 @@ test('a live Tributary that is given the printed lines links and serves the peop
   )
 })
 
-test('for people it prints lines that a shell can read, and ends well when it is told to', async (t) => {
+test('without --json it prints lines that a shell can read, and it ends with 0 on a signal', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { child, out } = await startAlone(t)
     const lines = out.trimEnd().split('\n')
@@ -89,6 +93,52 @@ test('for people it prints lines that a shell can read, and ends well when it is
     const ended = endOf(child)
     child.kill(signal)
     assert.equal(await ended, 0)
+  }
+})
+
+test('alone it sends webhooks of what is done through the providers’ own APIs, to the address that is named', async (t) => {
+  const arrived: { path: string; signature: string; body: string }[] = []
+  const receiver = createHttpServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const signature = String(request.headers['x-fiskil-signature'])
+    arrived.push({ path: request.url ?? '', signature, body: Buffer.concat(chunks).toString() })
+    response.end()
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  t.after(() => receiver.close())
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+  const { environment } = JSON.parse((await startAlone(t, '--webhooks-to', url, '--json')).out)
+  const base = `${environment.FISKIL_BASE_URL}/v1`
+  const json = { 'content-type': 'application/json' }
+  const credentials = {
+    client_id: environment.FISKIL_CLIENT_ID,
+    client_secret: environment.FISKIL_CLIENT_SECRET,
+  }
+  const body = JSON.stringify(credentials)
+  const token = await (await fetch(`${base}/token`, { method: 'POST', headers: json, body })).json()
+  const headers = { authorization: `Bearer ${(token as { token: string }).token}` }
+  const listed = await fetch(`${base}/consent?end_user_id=eu_sandbox_twins`, { headers })
+  const { consents } = (await listed.json()) as { consents: { arrangement_id: string }[] }
+  const id = consents[0]?.arrangement_id
+  await fetch(`${base}/consent/${id}`, { method: 'DELETE', headers })
+  while (arrived.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  const [webhook] = arrived
+  assert.equal(webhook?.path, '/providers/fiskil/webhook')
+  const { data } = JSON.parse(webhook?.body ?? '')
+  assert.deepEqual([data.event, data.consent_id], ['consent.revoked', id])
+  const key = Buffer.from(environment.FISKIL_WEBHOOK_SECRET, 'base64')
+  const signature = createHmac('sha256', key)
+    .update(webhook?.body ?? '')
+    .digest('base64')
+  assert.equal(webhook?.signature, signature)
+})
+
+test('exit 2: webhooks go to an http or https URL alone', async () => {
+  for (const url of ['127.0.0.1:3000', 'ftp://x.example', '']) {
+    const { code, err } = await runCommand(['sandbox', ...anyPorts, '--webhooks-to', url])
+    assert.equal(code, 2)
+    assert.match(err, /--webhooks-to must be an http or https URL/)
   }
 })
 

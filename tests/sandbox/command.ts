@@ -17,7 +17,7 @@ export function startCommand(
   environment: Readonly<Record<string, string>> = {},
 ): ChildProcess {
   return spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { NODE_ENV: 'test', PATH: process.env.PATH, ...environment },
   })
 }
 

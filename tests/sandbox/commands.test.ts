@@ -17,7 +17,7 @@ afterEach(async () => {
   await sandbox.json('reset')
 })
 
-test('people: everybody with the flags that link them, as a table and as JSON', async () => {
+test('people: all with the flags that link them, as a table and as JSON', async () => {
   const { data } = await sandbox.json('people')
   assert.equal(data.length, magicUsers.flatMap(({ name }) => credentialsOf(name)).length)
   for (const { name } of magicUsers) {
@@ -40,7 +40,7 @@ test('people: everybody with the flags that link them, as a table and as JSON', 
   assert.match(out, /^mfa +fiskil .*tributary sandbox login challenge mfa$/m)
 })
 
-test('rows add: the row is in the next answer that is not cached, at a bank under the same id', async () => {
+test('rows add: the row is in the very next answer, at a bank under the same id', async () => {
   for (const provider of ['fiskil', 'akahu'] as const) {
     const linked = await linkMagic(service, 'twins', provider)
     await linked.rows()
@@ -50,9 +50,20 @@ test('rows add: the row is in the next answer that is not cached, at a bank unde
       ...['--amount', '-4.55', '--description', 'NEW COFFEE'],
     )
     assert.deepEqual(added, { person: 'twins', provider, id: added.id, account })
-    assert.equal((await linked.rows()).headers['x-cache'], 'HIT')
-    const [row] = (await linked.rows('&from=2026-11-01')).body.data
+    const next = await linked.rows()
+    assert.equal(next.headers['x-cache'], 'MISS')
+    const [row] = next.body.data
     assert.deepEqual([row.id, row.amount, row.description], [added.id, '-4.55', 'NEW COFFEE'])
+  }
+})
+
+test('rows add and rows change say that the next answer shows it, and speak of no waiting', async () => {
+  const options = ['twins', '--provider', 'fiskil', '--amount', '-4.55'] as const
+  for (const verb of ['add', 'change'] as const) {
+    const { code, out } = await sandbox.run('rows', verb, ...options)
+    assert.equal(code, 0)
+    assert.match(out, /The next answer shows it/)
+    assert.doesNotMatch(out, /uncached|minutes/)
   }
 })
 
@@ -110,8 +121,10 @@ test('login break and mend: invalidated at once and active again; Fiskil has no 
     const broken = await sandbox.json('login', 'break', 'healthy')
     assert.deepEqual(broken.providers, ['akahu', 'snaptrade'])
     assert.equal(await linked.status(), 'invalidated')
-    const told = broken.connections.find((one: { id: string }) => one.id === linked.connection.id)
-    assert.deepEqual([told.status, told.refreshed], ['invalidated', true])
+    const reported = broken.connections.find(
+      (one: { id: string }) => one.id === linked.connection.id,
+    )
+    assert.deepEqual([reported.status, reported.refreshed], ['invalidated', true])
     await sandbox.json('login', 'mend', 'healthy', '--provider', provider)
     assert.equal(await linked.status(), 'active')
   }
@@ -119,7 +132,7 @@ test('login break and mend: invalidated at once and active again; Fiskil has no 
   assert.match(detail ?? '', /no login to break, only a consent/)
 })
 
-test('R20b: login challenge: an existing connection is pending_mfa and still served, until it is mended', async () => {
+test('R20b: login challenge: an existing connection is pending_mfa and still served, until it is repaired', async () => {
   for (const provider of sandboxProviders) {
     const linked = await linkMagic(service, 'mfa', provider)
     assert.equal(await linked.status(), 'active')
@@ -165,8 +178,16 @@ test('fail: so many calls of that provider are refused, with its own way of nami
   for (const provider of sandboxProviders) {
     const linked = await linkMagic(service, 'healthy', provider)
     const other = await linkMagic(service, 'healthy', provider)
-    const told = await sandbox.json('fail', provider, '429', '--times', '1', '--retry-after', '9')
-    assert.deepEqual(told, { provider, status: 429, times: 1, retryAfter: 9 })
+    const reported = await sandbox.json(
+      'fail',
+      provider,
+      '429',
+      '--times',
+      '1',
+      '--retry-after',
+      '9',
+    )
+    assert.deepEqual(reported, { provider, status: 429, times: 1, retryAfter: 9 })
     const refused = await linked.rows()
     assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '9'], provider)
     assert.equal((await linked.rows()).status, 200, provider)
@@ -189,8 +210,8 @@ test('reset: rows, logins, consents, latency and failures are as at the start', 
   await sandbox.json('fail', 'akahu', '500')
   await sandbox.json('latency', 'fiskil', '1000')
   const { connections } = await sandbox.json('reset')
-  const told = connections.find((one: { id: string }) => one.id === linked.connection.id)
-  assert.deepEqual([told.status, told.refreshed], ['active', true])
+  const reported = connections.find((one: { id: string }) => one.id === linked.connection.id)
+  assert.deepEqual([reported.status, reported.refreshed], ['active', true])
   const again = await linked.rows()
   assert.equal(again.headers['x-cache'], 'MISS')
   assert.deepEqual(again.body.data, original)

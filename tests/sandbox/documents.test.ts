@@ -21,8 +21,8 @@ test('docs/sandbox.md has exactly the table of magic users', () => {
     return `| \`${name}\` | ${shows} | ${cells.join(' | ')} |`
   })
   assert.deepEqual(rowsUnder('Person'), rows)
-  for (const { name, then } of magicUsers) {
-    if (then !== null) assert.ok(lines.includes(`- \`${name}\`: \`${then.command}\``), name)
+  for (const { name, after } of magicUsers) {
+    if (after !== null) assert.ok(lines.includes(`- \`${name}\`: \`${after.command}\``), name)
   }
 })
 

@@ -1,7 +1,8 @@
 /** A magic user linked to a fresh user of the service at one provider, and the requests that tests ask of it. */
 import assert from 'node:assert/strict'
 import type { MagicName, SandboxProvider } from '#sandbox/magic-users.ts'
-import type { AccountRow, ConnectionRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Answer, Service, ServiceUser } from '#tests/support/service.ts'
 
 export interface Linked {

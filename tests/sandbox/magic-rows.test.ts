@@ -52,8 +52,8 @@ test('decimals: yen are whole, dinars have three digits, interest four', async (
       for (const { amount } of await transactions(linked, name)) assert.match(amount, shape)
     }
     const { body } = await linked.balances()
-    const told = body.data.map((row: { currentBalance: string }) => row.currentBalance).sort()
-    assert.deepEqual(told, ['-0.005', '10.0000', '1250.375', '184200'])
+    const reported = body.data.map((row: { currentBalance: string }) => row.currentBalance).sort()
+    assert.deepEqual(reported, ['-0.005', '10.0000', '1250.375', '184200'])
   }
   const broker = await linkMagic(service, 'decimals', 'snaptrade')
   const trades: Trade[] = (await broker.rows()).body.data
@@ -109,7 +109,7 @@ test('R24: fractions: units keep up to eighteen digits, in trades and holdings',
   assert.ok(trades.some(({ quantity }) => quantity === '0.00000001'))
 })
 
-test('unpriced: what the broker does not tell is null, and what can be told is there', async () => {
+test('unpriced: what the broker does not send is null, the rest is returned', async () => {
   const broker = await linkMagic(service, 'unpriced', 'snaptrade')
   const holdings: Holding[] = (await broker.holdings()).body.data
   assert.deepEqual(

@@ -20,7 +20,7 @@ test('the table of magic users names exactly the people of each emulator', () =>
   }
 })
 
-test('everybody can be linked with what the table tells, and has accounts unless the consent is gone', async () => {
+test('every person can be linked as the table says, and has accounts unless the consent is lost', async () => {
   const mute = ['expired fiskil', 'revoked fiskil']
   for (const { name } of magicUsers) {
     for (const { provider } of service.sandbox.person(name)) {

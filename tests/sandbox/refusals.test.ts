@@ -20,21 +20,21 @@ test('exit 1: unknown people and providers, fields that do not fit, numbers out 
     [['login', 'break', '__proto__'], /^person: is not known/],
     [
       ['consent', 'expire', 'unpriced', '--provider', 'akahu'],
-      /does not live there, only at snaptrade/,
+      /^--provider: unpriced does not live there, only at snaptrade/,
     ],
     [
       ['consent', 'expire', 'healthy', '--provider', 'bank'],
-      /^provider: must be one of fiskil, akahu, snaptrade/,
+      /^--provider: must be one of fiskil, akahu, snaptrade/,
     ],
     [['latency', 'bank', '5'], /^provider: must be one of/],
-    [['latency', 'akahu', 'soon'], /^ms: must be a whole number/],
-    [['latency', 'akahu', '600001'], /^ms: must be at most 600000/],
-    [['fail', 'akahu', '200'], /^status: must be at least 400/],
-    [['fail', 'akahu', '500', '--times', '0'], /^times: must be at least 1/],
-    [[...add, '1,50'], /^amount: must be a plain decimal/],
-    [[...add, '1', '--symbol', 'AAPL'], /^symbol: is for trades alone/],
+    [['latency', 'akahu', 'soon'], /^MS: must be a whole number/],
+    [['latency', 'akahu', '600001'], /^MS: must be at most 600000/],
+    [['fail', 'akahu', '200'], /^STATUS: must be at least 400/],
+    [['fail', 'akahu', '500', '--times', '0'], /^--times: must be at least 1/],
+    [[...add, '1,50'], /^--amount: must be a plain decimal/],
+    [[...add, '1', '--symbol', 'AAPL'], /^--symbol: is for trades alone/],
     [[...add, '1', '--account', 'None'], /^no account is called "None"; there are "/],
-    [[...add, '1', '--date', '2026-11-21'], /^date: must be an ISO 8601 instant/],
+    [[...add, '1', '--date', '2026-11-21'], /^--date: must be an ISO 8601 instant/],
     [['rows', 'change', 'healthy'], /nothing would change/],
     [['rows', 'change', 'healthy', '--row', 'x', '--amount', '1'], /there is no row x/],
     [
@@ -54,7 +54,7 @@ test('exit 2: a verb that does not exist, a place that is missing, a port that i
     [['rows', 'drop'], /there is no "sandbox rows"/],
     [['latency', 'akahu'], /MS is missing\nusage: tributary sandbox latency PROVIDER MS\n/],
     [['fail', 'akahu', '500', '1'], /"1" is one argument too many/],
-    [['--akahu-port', '70000'], /--akahu-port should be a port from 0 to 65535/],
+    [['--akahu-port', '70000'], /--akahu-port must be a port from 0 to 65535/],
     [['--port', '1'], /Unknown option '--port'\nusage: tributary sandbox \[--fiskil-port N\]/],
   ]
   for (const [words, expected] of cases) {
@@ -73,7 +73,7 @@ test('the paths need the admin token, and every change is in the audit without i
   assert.doesNotMatch(lines, /SECRET SHOP|77\.31/)
 })
 
-test('outside sandbox mode there is nothing of it: 404, and the command says why', async (t) => {
+test('outside sandbox mode its routes are 404, and the command says why', async (t) => {
   const world = await makeWorld(t)
   assert.equal((await world.ask('GET', '/admin/sandbox/people')).status, 404)
   const url = await world.door.listen({ host: '127.0.0.1', port: 0 })

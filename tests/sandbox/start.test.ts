@@ -35,7 +35,7 @@ test('the same seed and clock give the same people and rows, another seed gives 
   }
 })
 
-test('what nobody has looked at is not made, so that the start costs nothing', async () => {
+test('rows are made when first read, so that the start is cheap', async () => {
   const sandbox = await startSandbox({ clock: makeStillClock() })
   try {
     const isMade = (person: object, key: string) =>
@@ -55,7 +55,7 @@ test('what nobody has looked at is not made, so that the start costs nothing', a
   }
 })
 
-test('when a port is taken nothing goes on listening', async () => {
+test('when a port is taken, no listener stays open', async () => {
   const clock = makeStillClock()
   const first = await startSandbox({ clock })
   try {

@@ -1,6 +1,6 @@
 /**
- * An agent in tests: JSON-RPC to `/mcp` of a running service by hand, in the words of either era, so that a test sees the
- * very bytes and headers. Every answer is held against what holds for all of them (readings R5, R6).
+ * An agent in tests: JSON-RPC to `/mcp` of a running service without a client library, in both protocol generations, so that a test sees the
+ * exact bytes and headers. Every answer is checked for what all must have (readings R5, R6).
  */
 import assert from 'node:assert/strict'
 import { request } from 'undici'
@@ -14,7 +14,7 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Posts a payload (an object is written as JSON, text goes as it is) and reads the answer, whatever it is. */
+/** Posts a payload (an object as JSON, text unchanged) and reads the answer, whatever it is. */
 export async function post(
   service: Service,
   payload: unknown,
@@ -58,12 +58,12 @@ function checkAnswer({ status, headers }: Answer): void {
   assert.equal(headers['retry-after'] === undefined, status !== 429)
 }
 
-/** A request of the 2025 era. */
+/** A request in the 2025 protocol. */
 export function rpc(method: string, params?: object, id: number | string = 1) {
   return { jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) }
 }
 
-/** A call of a tool in the 2025 era. */
+/** A tool call in the 2025 protocol. */
 export function toolCall(name: OperationName, args?: object, id: number | string = 1) {
   return rpc('tools/call', { name, ...(args === undefined ? {} : { arguments: args }) }, id)
 }
@@ -73,7 +73,7 @@ export interface Called extends Answer {
   readonly result: any
 }
 
-/** Calls a tool; its answer must be a result, whatever it says. */
+/** Calls a tool; its answer must be a result, also when it is an error result. */
 export async function callTool(
   service: Service,
   user: ServiceUser | string,

@@ -1,7 +1,7 @@
 /**
- * Holds answers of the running service against the OpenAPI document that it serves: path, method and status are
- * documented, the body fits its schema with no field beyond it, the headers are there and valid. A request that the
- * document does not know must be answered `not_found`. The few rules that no schema can say stand here, by reading.
+ * Validates answers of the running service with the OpenAPI document that it serves: path, method and status are
+ * documented, the body matches its schema without further fields, the headers are present and valid. A request that the
+ * document does not describe must be answered `not_found`. Rules that a schema cannot express are here, by reading.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -22,7 +22,7 @@ export interface GivenAnswer {
   readonly body: unknown
 }
 
-/** Throws an Error that names the request and everything that does not fit. */
+/** Throws an Error that names the request and every violation. */
 export type AnswerChecker = (request: AskedRequest, answer: GivenAnswer) => void
 
 type Node = Readonly<Record<string, unknown>>
@@ -49,7 +49,7 @@ export function makeAnswerChecker(document: object): AnswerChecker {
     const operation = request.method === 'GET' ? reader.operation(path) : null
     const problems =
       operation === null
-        ? checkUnknown(reader, request.method, path, answer, headers)
+        ? checkUnknown(reader, [request.method, path], answer, headers)
         : checkKnown(reader, operation, answer, headers)
     if (operation !== null) problems.push(...checkDeprecation(path, query, headers))
     if (problems.length === 0) return
@@ -155,11 +155,10 @@ function checkKnown(
   return problems
 }
 
-/** Readings R3, R4, R6, R8: an unknown path or another method is `not_found`, and the cache is not asked. */
+/** Readings R3, R4, R6, R8: an unknown path or another method is `not_found`, and the cache is not used. */
 function checkUnknown(
   reader: Reader,
-  method: string,
-  path: string,
+  [method, path]: readonly [method: string, path: string],
   answer: GivenAnswer,
   headers: Headers,
 ): string[] {
@@ -177,7 +176,7 @@ function checkUnknown(
   return [...problems, ...checkJson(headers), ...describe(reader.errorSchema, answer.body)]
 }
 
-/** Reading R9: the three headers come with every request that names no account, and with no other. */
+/** Reading R9: every request without `accountId` has the three headers, and no other. */
 function checkDeprecation(path: string, query: string, headers: Headers): string[] {
   const isDue = path === '/v1/transactions' && !new URLSearchParams(query).has('accountId')
   return ['Deprecation', 'Sunset', 'Link']

@@ -1,10 +1,11 @@
 /**
- * Banking connections for tests, written straight into the store where no provider is to be asked: names, ids, times
- * and states that no emulator would make up.
+ * Banking connections for tests, written directly into the store for cases without a provider: names, ids, times
+ * and states that the emulators do not produce.
  */
 import { randomUUID } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
-import type { AccountRow, ConnectionRow, NewAccount, NewConnection } from '#store/port.ts'
+import type { AccountRow, NewAccount } from '#store/ports/accounts.ts'
+import type { ConnectionRow, NewConnection } from '#store/ports/connections.ts'
 import type { Service, ServiceUser } from './service.ts'
 
 export interface Bank {
@@ -18,7 +19,7 @@ export interface BankPlan extends Partial<NewConnection> {
   readonly secret?: string
 }
 
-/** A connection with these accounts, sound where nothing else is said; a Fiskil one of an end user that nobody knows. */
+/** A connection with these accounts, active by default; of Fiskil, with an unknown end user. */
 export async function plantBank(
   service: Service,
   user: ServiceUser,

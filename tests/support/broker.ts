@@ -1,8 +1,9 @@
 /**
- * Made-up brokerage people for tests: a person with exactly the accounts, positions and activities that a test writes
- * down, linked to a user of the running service. It invents no rows of its own.
+ * Brokerage people for tests: a person with exactly the accounts, positions and activities that a test
+ * specifies, linked to a user of the running service. It adds no rows of its own.
  */
 import { randomUUID } from 'node:crypto'
+import { byOperator } from '#contract/actor.ts'
 import {
   makeAccount,
   type SnapTradeAccount,
@@ -10,7 +11,8 @@ import {
 } from '#sandbox/snaptrade/index.ts'
 import { makeConnection } from '#sandbox/snaptrade/people.ts'
 import { securities } from '#sandbox/snaptrade/securities.ts'
-import type { AccountRow, ConnectionRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Service, ServiceUser } from './service.ts'
 
 export type Activity = SnapTradeAccount['activities'][number]
@@ -20,13 +22,13 @@ export type BrokerAccount = SnapTradeAccount
 export interface Broker {
   readonly person: SnapTradePerson
   readonly connection: ConnectionRow
-  /** Ours, in the order in which they were written down. */
+  /** Ours, in the order of the specification. */
   readonly accounts: readonly AccountRow[]
-  /** The provider's, in the same order; change them at will. */
+  /** The provider's, in the same order; tests may change them. */
   readonly upstream: readonly SnapTradeAccount[]
 }
 
-/** A purchase of one Apple share for 100 USD, every field of which can be laid over. */
+/** A purchase of one Apple share for 100 USD; every field can be overridden. */
 export function activity(fields: Partial<Activity> = {}): Activity {
   return {
     id: randomUUID(),
@@ -48,7 +50,7 @@ export function activity(fields: Partial<Activity> = {}): Activity {
   }
 }
 
-/** One Apple share, every field of which can be laid over. */
+/** A position of one Apple share; every field can be overridden. */
 export function position(fields: Partial<Position> = {}): Position {
   return {
     instrument: { kind: 'security', security: securities.aapl },
@@ -62,7 +64,7 @@ export function position(fields: Partial<Position> = {}): Position {
 
 let people = 0
 
-/** A new person at the emulator with one connection of these accounts, adopted by `user`. */
+/** A new person at the emulator with one connection of these accounts, linked to `user`. */
 export async function linkBroker(
   service: Service,
   user: ServiceUser,
@@ -85,7 +87,7 @@ export async function linkBroker(
     connections: [connection],
   }
   service.sandbox.snaptrade.people[key] = person
-  const [row] = await service.app.links.linkConnections(user.id, {
+  const [row] = await service.app.connections.linkConnections(byOperator, user.id, {
     provider: 'snaptrade',
     snaptradeUserId: person.userId,
     userSecret: person.userSecret,

@@ -1,19 +1,19 @@
 /**
- * One headless Chromium for the tests of pages. It can reach this machine alone, so that a page which needs another host
- * shows at once; what a page asks for is recorded below the page, where no script can hide it.
+ * One headless Chromium for the tests of pages. It can only reach this machine, so that a page that needs another host
+ * fails; requests are recorded outside the page, where no script can hide them.
  */
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 export interface TestBrowser extends AsyncDisposable {
-  /** A fresh page in a profile of its own, and what it does. */
+  /** A page in a new profile, with a record of what it does. */
   open(options: BrowserContextOptions): Promise<Visit>
 }
 
 /** Close it with `await using`: pages left open slow the next ones down. */
 export interface Visit extends AsyncDisposable {
   readonly page: Page
-  /** Every URL that the page asked for over the network, sockets included, in order. */
+  /** Every URL that the page requested over the network, web sockets included, in order. */
   readonly asked: readonly string[]
   /** Errors and warnings of the console (broken policies are among them) and uncaught exceptions. */
   readonly complaints: readonly string[]

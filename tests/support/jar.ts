@@ -1,6 +1,6 @@
 /**
- * A browser without a screen for request tests: it keeps cookies, sends forms with the Origin a browser sends, follows
- * nothing by itself, and reads the hidden fields of a page. Every page is held against what holds for all of them.
+ * A minimal browser for request tests: it keeps cookies, sends forms with the Origin a browser sends, follows
+ * no redirects, and reads the hidden fields of a page. Every page is checked for what all must have.
  */
 import assert from 'node:assert/strict'
 import { request } from 'undici'
@@ -23,7 +23,7 @@ export interface Jar {
   /** Every Set-Cookie header so far, with its attributes. */
   readonly setCookies: string[]
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<PageAnswer>
-  /** Posts a form; `headers` are laid over what a browser sends (an empty one is left out). */
+  /** Posts a form; `headers` override those a browser sends (an empty one is left out). */
   post(
     path: string,
     fields: Fields,
@@ -104,7 +104,7 @@ function fromEntities(text: string): string {
   return text.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 }
 
-/** What holds for every answer of the pages: no store, no frame, no sniffing, no script, no inline style. */
+/** What every answer of the pages must have: no store, no frame, no sniffing, no script, no inline style. */
 function checkPage({ status, headers, text }: PageAnswer): void {
   const type = String(headers['content-type'] ?? '')
   if (!type.startsWith('text/html') && status !== 303) return

@@ -1,6 +1,6 @@
 /**
- * A person at a browser without scripts, for tests: keeps cookies, follows redirects, fills in forms as they stand on the
- * page. What they decide on the consent page is told by the test.
+ * A person with a browser without scripts, for tests: keeps cookies, follows redirects, fills in the forms of the
+ * pages. The test sets the decision on the consent page.
  */
 import assert from 'node:assert/strict'
 import { request } from 'undici'
@@ -8,7 +8,7 @@ import type { UserId } from '#kernel/ids.ts'
 import type { Service } from './service.ts'
 
 export interface Choice {
-  /** The boxes left ticked; all that are offered unless told otherwise. */
+  /** The boxes left ticked; all offered ones by default. */
   readonly scopes?: readonly string[]
   readonly decision?: 'allow' | 'deny'
 }
@@ -16,11 +16,11 @@ export interface Choice {
 export interface Person {
   readonly email: string
   readonly id: UserId
-  /** From a client's authorization URL to the address that the client is called back at. */
+  /** From a client's authorization URL to its redirect address. */
   approve(authorizationUrl: string | URL, choice?: Choice): Promise<URL>
   /** Fetches a page of ours, redirects followed. */
   visit(path: string): Promise<Page>
-  /** Sends the form whose action begins so, with these fields laid over those that stand in it. */
+  /** Sends the form whose action begins with `action`, with these fields overriding its own. */
   submit(page: Page, action: string, fields: Fields): Promise<Page>
 }
 
@@ -36,7 +36,7 @@ const password = 'correct horse battery'
 const maxSteps = 10
 let people = 0
 
-/** Signs up through the page of the running service; whoever does is Professional in sandbox mode. */
+/** Signs up through the page of the running service; the user is Professional in sandbox mode. */
 export async function signUp(service: Service): Promise<Person> {
   people += 1
   const email = `person-at-browser-${people}@example.test`

@@ -1,5 +1,5 @@
 /**
- * The product as an operator runs it: `src/main.ts` in a process of its own. Whoever starts one ends it, by its own
+ * The product as an operator runs it: `src/main.ts` in its own process. The caller that starts it ends it through the
  * handle.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url'
 
 export interface Started {
   readonly child: ChildProcess
-  /** Resolves with the standard output when the process has said that it is ready; rejects when it ends before. */
+  /** Resolves with the standard output when the process is ready; rejects when it ends before. */
   ready(): Promise<string>
   /** Resolves when the process has ended. */
   readonly ended: Promise<Ending>
-  /** What stands behind a word of the welcome, e.g. `REST API`. */
+  /** The value after a label of the start message, e.g. `REST API`. */
   readonly printed: (label: string) => string
 }
 
@@ -23,17 +23,25 @@ export interface Ending {
 }
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-const patienceMs = 60_000
+const deadlineMs = 60_000
 
-/** Starts it with this environment and nothing of ours; free ports unless told otherwise. */
-export function startProcess(env: Readonly<Record<string, string>>): Started {
+/**
+ * Starts it with this environment only; free ports by default.
+ * @param folder its working directory; then its `.env` is read.
+ */
+export function startProcess(env: Readonly<Record<string, string>>, folder?: string): Started {
   let stdout = ''
   let stderr = ''
   let onReady: () => void = () => {}
   const child = spawn(process.execPath, [main], {
-    env: { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0', ...env },
+    ...(folder === undefined ? {} : { cwd: folder }),
+    env: {
+      ...(folder === undefined ? { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0' } : {}),
+      PATH: process.env.PATH ?? '',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: patienceMs,
+    timeout: deadlineMs,
     killSignal: 'SIGKILL',
   })
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -63,7 +71,7 @@ export function startProcess(env: Readonly<Record<string, string>>): Started {
   }
 }
 
-/** The welcome ends with a blank line of its own. */
+/** The start message ends with a blank line. */
 function isReady(stdout: string): boolean {
   const start = stdout.indexOf('Tributary is ready')
   return start !== -1 && /Try it:|Next: /.test(stdout.slice(start)) && stdout.endsWith('\n')

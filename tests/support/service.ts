@@ -1,29 +1,33 @@
 /**
- * A whole Tributary in this process for tests: the real app on embedded engines, the real adapters, the emulated
- * providers, all on one clock that the test can move. Every REST answer is held against the served OpenAPI document.
+ * The whole service in the test's process: the real app on SQLite and memory, the real adapters, the emulated
+ * providers, all on one clock that the test can set. Every REST answer is validated with the served OpenAPI document.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { request } from 'undici'
+import { type App, openApp } from '#app/app.ts'
 import { mintKey } from '#auth/keys.ts'
+import { byOperator } from '#contract/actor.ts'
 import type { ErrorEnvelope } from '#contract/resources.ts'
 import type { KeyId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Adapters } from '#providers/port.ts'
 import { makeSandboxControl } from '#sandbox/control.ts'
 import type { MagicName } from '#sandbox/magic-users.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
-import { type App, openApp } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
 import { loadSecrets } from '#src/settings/secrets.ts'
 import { makeLog } from '#src/telemetry/log.ts'
 import { type Metrics, makeMetrics } from '#src/telemetry/metrics.ts'
-import type { AccountRow, ConnectionRow, PlanRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { PlanRow } from '#store/ports/users.ts'
 import { type AnswerChecker, makeAnswerChecker } from './answers.ts'
 
-/** A clock that stands still until it is moved. */
+/** A fixed clock that tests can move. */
 export interface StillClock extends Clock {
   /** Moves it; also backwards. */
   advance(ms: number): void
@@ -58,11 +62,15 @@ export interface ServiceUser {
 }
 
 export interface ServiceOptions {
-  /** Laid over the test's environment, e.g. `{ RATE_LIMIT_HEAVY: '5' }`. */
+  /** Overrides the test's environment, e.g. `{ RATE_LIMIT_HEAVY: '5' }`. */
   readonly env?: Readonly<Record<string, string>>
   readonly clock?: StillClock
   readonly adapters?: Adapters
-  /** Stays after `close`, for a second start. */
+  /** Instead of that of the service's own sandbox. */
+  readonly access?: ProviderAccess
+  /** The emulators send their webhooks to the service; otherwise they send none. */
+  readonly webhooks?: boolean
+  /** Kept after `close`, for a second start. */
   readonly dataDir?: string
 }
 
@@ -79,7 +87,7 @@ export interface Service {
   readonly logLines: string[]
   /** A user with a key; Professional and active unless told otherwise. */
   createUser(plan?: Partial<PlanRow> & { readonly timezone?: string | null }): Promise<ServiceUser>
-  /** Adopts a person's consents at every provider, or at one. */
+  /** Links a person's consents at every provider, or at one. */
   link(
     user: ServiceUser,
     person: MagicName,
@@ -103,7 +111,7 @@ const roomy = {
   RATE_LIMIT_PREAUTH_IP: '100000',
 }
 
-/** Limits out of the way unless `env` sets them; the specification's own with `env: specified`. */
+/** Limits are very high unless `env` sets them; those of the contract with `env: specified`. */
 export const specified = {
   RATE_LIMIT_CHEAP: '60',
   RATE_LIMIT_MID: '30',
@@ -121,6 +129,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     DATA_DIR: dataDir,
     SANDBOX: 'true',
     LOG_LEVEL: 'debug',
+    // Background syncs would ask providers in between: tests of background work say `all`.
+    ROLE: 'api',
     ...roomy,
     ...options.env,
   })
@@ -132,7 +142,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const app = await openApp({
     config,
     secrets,
-    access: sandbox.access,
+    access: options.access ?? sandbox.access,
     clock,
     log,
     metrics,
@@ -140,7 +150,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }),
     ...(options.adapters === undefined ? {} : { adapters: options.adapters }),
   })
-  const { origins, adminUrl } = await app.listen()
+  const { origins, adminUrl, localUrl } = await app.listen()
+  if (options.webhooks === true) sandbox.sendWebhooksTo(localUrl)
   const check = await makeChecker(origins.base)
 
   return {
@@ -158,7 +169,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       const rows: ConnectionRow[] = []
       for (const credentials of sandbox.person(person)) {
         if (provider !== undefined && credentials.provider !== provider) continue
-        rows.push(...(await app.links.linkConnections(user.id, credentials)))
+        rows.push(...(await app.connections.linkConnections(byOperator, user.id, credentials)))
       }
       return rows
     },

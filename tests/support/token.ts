@@ -13,7 +13,7 @@ export interface AgentTokens {
 
 const callback = 'http://127.0.0.1:53682/callback'
 
-/** A newly registered agent, let in by this person with these scopes. */
+/** A newly registered agent, allowed by this person with these scopes. */
 export async function connectAgent(
   service: Service,
   person: Person,

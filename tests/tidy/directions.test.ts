@@ -1,6 +1,7 @@
 /**
- * The direction of the rooms: kernel ← contract ← store, providers ← auth, links, doctor, resources, events ← gate ←
- * doors ← app. Whoever imports against it, or from a sibling, has put a rule into the wrong room.
+ * The direction of the rooms: kernel ← contract, jobs ← store, providers ← paging ← auth, connections, resources, syncs,
+ * webhooks ← gate ← telemetry ← doors ← app. Whoever imports against it, or from a sibling, has put a rule into the
+ * wrong room.
  */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
@@ -10,20 +11,31 @@ import { codeFiles, exists, isTest, readText } from './tree.ts'
 const ranks: Readonly<Record<string, number>> = {
   kernel: 0,
   contract: 1,
+  jobs: 1,
   store: 2,
   providers: 2,
   outbound: 2,
-  auth: 3,
-  links: 3,
-  doctor: 3,
-  resources: 3,
-  events: 3,
-  gate: 4,
-  doors: 5,
+  paging: 3,
+  auth: 4,
+  connections: 4,
+  doctor: 4,
+  resources: 4,
+  syncs: 4,
+  webhooks: 4,
+  gate: 5,
+  telemetry: 6,
+  doors: 7,
+  settings: 8,
+  // The files at the root of src: the configuration and the version.
+  root: 9,
+  app: 10,
+  // src/main.ts starts the app.
+  main: 11,
 }
-const appRank = 6
-/** What rooms may know of each other beside the direction: types alone, of the ports and of the caller. */
-const sharedTypes = ['#store/port.ts', '#store/kv-port.ts', '#providers/port.ts', '#auth/caller.ts']
+const topRank = 11
+/** What rooms may know of each other beside the direction: types alone, of the ports, the caller and the request record. */
+const sharedTypes =
+  /^#(?:store\/ports\/[\w-]+|providers\/port|auth\/caller|telemetry\/request-record)\.ts$/
 
 interface Import {
   readonly from: string
@@ -41,11 +53,11 @@ const imports: readonly Import[] = codeFiles.flatMap((from) =>
   }),
 )
 
-/** The room of a file below src; the files at its root, their settings and their telemetry are the app. */
+/** The room of a file below src, and the folder of any other. */
 function roomOf(path: string): string {
+  if (path === 'src/main.ts') return 'main'
   const [top = '', room = '', ...rest] = path.split('/')
-  if (top === 'src' && (room === 'settings' || room === 'telemetry')) return 'app'
-  return top === 'src' && rest.length > 0 ? room : top === 'src' ? 'app' : top
+  return top === 'src' ? (rest.length > 0 ? room : 'root') : top
 }
 
 /** Where an import leads: a path from the root, or the name of a package. */
@@ -79,22 +91,71 @@ test('no room imports from a sibling or from a room that stands on it', () => {
     const path = resolveTarget(one)
     if (!one.from.startsWith('src/') || !path.startsWith('src/') || isTest(one.from)) return false
     const [here, there] = [roomOf(one.from), roomOf(path)]
-    if (here === there || (one.typeOnly && sharedTypes.includes(one.target))) return false
-    return (ranks[there] ?? appRank) >= (ranks[here] ?? appRank)
+    if (here === there || (one.typeOnly && sharedTypes.test(one.target))) return false
+    return (ranks[there] ?? topRank) >= (ranks[here] ?? topRank)
   })
   assert.deepEqual(show(bad), [])
 })
 
-test('inside a room, siblings of one floor (providers, doors, drivers) never import each other', () => {
+test('inside a room, siblings of one floor (providers, doors, drivers) import the ports alone, never each other', () => {
   const bad = imports.filter((one) => {
     const path = resolveTarget(one)
     if (!one.from.startsWith('src/') || isTest(one.from) || roomOf(one.from) !== roomOf(path)) {
       return false
     }
     const [here, there] = [floorOf(one.from), floorOf(path)]
-    return here !== '' && there !== '' && here !== there
+    return here !== '' && there !== '' && there !== 'ports' && here !== there
   })
   assert.deepEqual(show(bad), [])
+})
+
+/**
+ * Groups of files that all reach each other, each group sorted (strongly connected components; Tarjan, "Depth-first search
+ * and linear graph algorithms", 1972). A file that imports itself is a group too.
+ */
+function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>()
+  const low = new Map<string, number>()
+  const open: string[] = []
+  const circles: string[][] = []
+  const lowOf = (file: string) => low.get(file) ?? 0
+  function close(file: string): void {
+    const group = open.splice(open.indexOf(file)).sort()
+    if (group.length > 1 || graph.get(file)?.includes(file) === true) circles.push(group)
+  }
+  function visit(file: string): void {
+    order.set(file, order.size)
+    low.set(file, order.size - 1)
+    open.push(file)
+    for (const next of graph.get(file) ?? []) {
+      if (!order.has(next)) visit(next)
+      if (open.includes(next)) low.set(file, Math.min(lowOf(file), lowOf(next)))
+    }
+    if (lowOf(file) === order.get(file)) close(file)
+  }
+  for (const file of graph.keys()) if (!order.has(file)) visit(file)
+  return circles
+}
+
+test('a circle is found however long it is, and what merely leads to it is left out', () => {
+  const graph = new Map([
+    ['start', ['a', 'leaf']],
+    ['a', ['b']],
+    ['b', ['leaf', 'c']],
+    ['c', ['a']],
+    ['leaf', []],
+    ['self', ['self']],
+  ])
+  assert.deepEqual(findCircles(graph), [['a', 'b', 'c'], ['self']])
+})
+
+test('no files import each other in a circle, tests, tools and the sandbox among them, types included', () => {
+  const graph = new Map<string, string[]>(codeFiles.map((path) => [path, []]))
+  for (const one of imports) {
+    const path = resolveTarget(one)
+    if (graph.has(path)) graph.get(one.from)?.push(path)
+  }
+  assert.deepEqual(findCircles(graph), [])
 })
 
 test('rooms are crossed by #room/…, and inside a room the way is relative', () => {
@@ -107,12 +168,16 @@ test('rooms are crossed by #room/…, and inside a room the way is relative', ()
   assert.deepEqual(show(bad), [])
 })
 
-test('the emulators are known to the app alone, tests to nobody but tests', () => {
+test('only the app imports the emulators, only tests import tests', () => {
   const bad = imports.filter((one) => {
     const path = resolveTarget(one)
     if (isTest(one.from)) return false
     if (path.startsWith('tests/') || /\.test\.ts$/.test(path)) return true
-    return path.startsWith('sandbox/') && one.from.startsWith('src/') && roomOf(one.from) !== 'app'
+    return (
+      path.startsWith('sandbox/') &&
+      one.from.startsWith('src/') &&
+      !/^src\/(?:main|app\/welcome)\.ts$/.test(one.from)
+    )
   })
   assert.deepEqual(show(bad), [])
 })
@@ -142,17 +207,17 @@ test('the kernel does no input and no output', () => {
 
 /** A package that only one place knows can be replaced in one place. */
 const homes: Readonly<Record<string, RegExp>> = {
-  undici: /^src\/(?:providers|outbound|events)\//,
+  undici: /^src\/(?:providers|outbound|webhooks)\//,
   'oidc-provider': /^src\/auth\/oauth\/engine\.ts$/,
   pg: /^src\/store\/sql\//,
   kysely: /^src\/store\/sql\//,
   'node:sqlite': /^src\/store\/sql\//,
   ioredis: /^src\/store\/kv\//,
-  'lru-cache': /^src\/(?:store\/kv|gate|resources|doors\/rest)\//,
-  'prom-client': /^src\/telemetry\/metrics\.ts$/,
+  'lru-cache': /^src\/(?:store\/kv|gate|paging|connections|doors\/rest)\//,
+  'prom-client': /^src\/telemetry\/(?:[a-z]+-)?metrics\.ts$/,
   pino: /^src\/telemetry\/log\.ts$/,
   'pino-pretty': /^src\/telemetry\/log\.ts$/,
-  fastify: /^src\/(?:doors\/(?!rest\/)|\w[\w-]*\.ts)/,
+  fastify: /^src\/(?:doors\/(?!rest\/)|app\/)/,
 }
 
 test('each outside package stays in its home; only its types travel', () => {

@@ -54,7 +54,7 @@ test('every path that a document cites exists', () => {
 
 /** The operators' contract: a variable that is missing here or there is a broken promise. */
 const promised =
-  `HOST PORT BASE_URL MCP_URL AUTH_URL ADMIN_HOST ADMIN_PORT ADMIN_TOKEN DATA_DIR DATABASE_URL REDIS_URL
+  `HOST PORT BASE_URL MCP_URL AUTH_URL ADMIN_HOST ADMIN_PORT ADMIN_TOKEN DATA_DIR DATABASE_URL REDIS_URL REDIS_CACHE_URL
   ENCRYPTION_KEY TRUST_PROXY SANDBOX DEFAULT_PLAN SIGN_UP SMTP_URL FISKIL_BASE_URL FISKIL_CLIENT_ID
   FISKIL_CLIENT_SECRET FISKIL_WEBHOOK_SECRET FISKIL_TEAM_ID FISKIL_VERSION AKAHU_BASE_URL AKAHU_OAUTH_URL
   AKAHU_APP_TOKEN AKAHU_APP_SECRET SNAPTRADE_BASE_URL SNAPTRADE_CLIENT_ID SNAPTRADE_CONSUMER_KEY
@@ -77,19 +77,12 @@ test('every promised environment variable is read, documented and in .env.exampl
 /** Where the configuration keeps what a variable says, of those whose part of the product is not built. */
 const idle: Readonly<Record<string, RegExp>> = {
   SMTP_URL: /\bsmtpUrl\b/,
-  FISKIL_WEBHOOK_SECRET: /\bwebhookSecret\b/,
   FISKIL_TEAM_ID: /\bteamId\b/,
   AKAHU_OAUTH_URL: /\boauthUrl\b/,
-  SYNC_INTERVAL_MINUTES: /\bsyncIntervalMinutes\b/,
-  WEBHOOK_ALLOW_PRIVATE: /config\.events\b/,
-  WEBHOOK_RETRY_SCHEDULE: /\bretryScheduleSeconds\b/,
-  EVENT_RETENTION_HOURS: /\bretentionHours\b/,
-  ROLE: /config\.role\b/,
 }
 
 test('a variable is called without effect exactly when nothing beside the configuration reads it', () => {
-  // The doctor shows a role, and does nothing by it.
-  const beside = /^src\/(?:config\.|settings\/|examination\.)|\.test\.ts$/
+  const beside = /^src\/(?:config\.|settings\/|providers\/\w+\/facts\.)|\.test\.ts$/
   const readers = codeFiles.filter((path) => /^(?:src|sandbox)\//.test(path) && !beside.test(path))
   const called = settings.filter(([, { meaning }]) => meaning.includes('No effect yet'))
   assert.deepEqual(called.map(([name]) => name).sort(), Object.keys(idle).sort())
@@ -109,7 +102,7 @@ test('docs/storage.md names the keys of Valkey/Redis that src/store/kv writes, a
   assert.ok(concerns.size >= 5)
 })
 
-test('decision records are numbered without gaps or twins', () => {
+test('decision records are numbered without gaps or duplicates', () => {
   const numbers = files
     .filter((path) => path.startsWith('docs/decisions/') && path.endsWith('.md'))
     .map((path) => /\/(\d{4})-[a-z0-9-]+\.md$/.exec(path)?.[1] ?? path)
@@ -117,7 +110,7 @@ test('decision records are numbered without gaps or twins', () => {
   assert.deepEqual(numbers.sort(), wanted)
 })
 
-test('migrations are numbered without gaps or twins', () => {
+test('migrations are numbered without gaps or duplicates', () => {
   const numbers = files
     .filter((path) => path.startsWith('src/store/sql/migrations/'))
     .map((path) => /\/(\d{4})_[a-z0-9_]+\.sql$/.exec(path)?.[1] ?? path)

@@ -11,7 +11,7 @@ test('no build or run output is tracked', () => {
   )
 })
 
-test('no path of a machine stands in a file', () => {
+test('no file contains a path of a machine', () => {
   // Spelled apart, or the rule would find itself.
   const folders = ['wo rk', 'ro ot', 'fa rm', 'ho me/[a-z]', 'Us ers'].map((name) =>
     name.replace(' ', ''),
@@ -20,7 +20,7 @@ test('no path of a machine stands in a file', () => {
   assert.deepEqual(findLines(textFiles, path), [])
 })
 
-test('no address of a package registry stands in a file, the lock file included', () => {
+test('no file contains the address of a package registry, the lock file included', () => {
   const hosts = ['registry\\.', 'npmjs\\.', 'artifact' + 'ory', 'verdacc' + 'io', 'jfrog\\.'].join(
     '|',
   )
@@ -31,7 +31,7 @@ test('no address of a package registry stands in a file, the lock file included'
   assert.deepEqual(findLines(['package-lock.json'], /"resolved"/), [])
 })
 
-test('no private key and no live-looking credential stands in a file', () => {
+test('no file contains a private key or a credential that looks real', () => {
   const credential = new RegExp(
     `-----BEGIN [A-Z ]*PRIVATE ${'KEY'}-----|\\bAKIA[0-9A-Z]{16}\\b|\\bgh[pousr]_\\w{36}`,
   )

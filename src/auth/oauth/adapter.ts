@@ -1,29 +1,38 @@
 /**
- * The engine's storage on the house's store: ids hashed, payloads without their token, redemption atomic, revocation one
- * deletion. It also translates between the engine's clock (the machine's) and the house's. Browser sessions of the
- * engine are not kept: whoever decides is signed in with us.
+ * Implements the OAuth engine's storage on our store: ids are hashed, payloads are kept without their token, redemption
+ * is atomic, revoking a grant is one deletion. It also converts between the engine's clock (the machine's) and ours.
+ * The engine's browser sessions are not kept: the consent page uses our own sign-in.
  */
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { OAuthModel, OAuthRow, OAuthStore } from '#store/oauth-port.ts'
+import type { NewOAuthRow, OAuthModel, OAuthRow, OAuthStore } from '#store/ports/oauth.ts'
 import { lifetimes } from './lifetimes.ts'
+import { noteReachedBound } from './requester.ts'
 import { toRowId } from './row-id.ts'
 
 export interface AdapterDeps {
   readonly store: OAuthStore
   readonly clock: Clock
-  /** Keyed fingerprint of the address that the request under way came from. */
+  /** Keyed fingerprint of the address that sent the current request. */
   readonly origin: () => Uint8Array | null
-  /** The engine's error for a code or refresh token that was redeemed before. */
+  /** The engine's error for a code or refresh token that was already redeemed. */
   readonly alreadyUsed: () => Error
-  /** A code or refresh token came a second time: somebody else may hold it. */
+  /**
+   * The engine's error for a request that may not wait because too many are pending; `keepHere` in engine.ts then
+   * replaces the engine's answer.
+   */
+  readonly tooManyPending: () => Error
+  /** A code or refresh token was used twice: an attacker may hold a copy. */
   readonly onReuse: (payload: AdapterPayload) => void
 }
 
-/** Never used clients that one address may leave behind; beyond them its oldest go. */
+/** Limit of never used clients per address; beyond it the oldest are deleted. */
 const maxUnusedClients = 100
+
+/** Limit of requests that may wait for a person at once: per address, and in all (a few kB each). */
+export const pendingBounds = { ofOrigin: 50, inAll: 5000 } as const
 
 const models: ReadonlySet<string> = new Set<OAuthModel>([
   'Client',
@@ -33,11 +42,11 @@ const models: ReadonlySet<string> = new Set<OAuthModel>([
   'RefreshToken',
 ])
 
-/** Makes the adapter of each of the engine's models. */
+/** Makes one adapter for each of the engine's models. */
 export function makeAdapterFactory(deps: AdapterDeps): AdapterFactory {
   return (name) => {
-    if (name === 'Grant') return patient(makeGrantAdapter(deps))
-    if (models.has(name)) return patient(makeRowAdapter(name as OAuthModel, deps))
+    if (name === 'Grant') return withStoreFailures(makeGrantAdapter(deps))
+    if (models.has(name)) return withStoreFailures(makeRowAdapter(name as OAuthModel, deps))
     return forgetful
   }
 }
@@ -53,9 +62,8 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
     async upsert(id, payload, expiresIn) {
       const now = clock.now()
       const { grantId } = payload
-      const origin = model === 'Client' ? deps.origin() : null
-      // False when the grant was revoked meanwhile: the token is born revoked, and the answer stays an honest one.
-      await store.save({
+      const origin = model === 'Client' || model === 'Interaction' ? deps.origin() : null
+      const row: NewOAuthRow = {
         model,
         id: toRowId(model, id),
         grantId: grantId === undefined ? null : toRowId('Grant', grantId),
@@ -63,7 +71,11 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
         payload: withoutToken(payload),
         createdAt: now,
         expiresAt: now + (expiresIn ?? lifetimes.unusedClient) * 1000,
-      })
+      }
+      if (model === 'Interaction') return keepPending(deps, row)
+      // False when the grant was revoked meanwhile. The token is then invalid from the start, which is the correct
+      // result.
+      await store.save(row)
       if (origin !== null) await store.trimClients(origin, maxUnusedClients)
       if (model === 'AccessToken' && payload.clientId !== undefined)
         await keepClient(deps, payload.clientId)
@@ -72,13 +84,13 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
       const found = await read(id)
       if (found === null) return undefined
       const { row, payload } = found
-      // A client is no token: it has neither id nor times of the engine's kind.
+      // A client is not a token: its payload has no `jti`, `iat` or `exp`.
       if (model === 'Client') return row.expiresAt > clock.now() ? payload : undefined
       return { ...payload, jti: id, ...toEngineTimes(row, clock), ...consumedAt(row) }
     },
     async consume(id) {
       if (await store.consume(model, toRowId(model, id), clock.now())) return
-      // The engine looked before another request redeemed it. That is reuse all the same (OAuth 2.1 §4.1.3, §4.3.1).
+      // Another request redeemed it after the engine had looked it up. That is reuse too (OAuth 2.1 §4.1.3, §4.3.1).
       const payload = (await read(id))?.payload
       if (payload?.grantId !== undefined) await store.deleteGrant(toRowId('Grant', payload.grantId))
       if (payload !== undefined) deps.onReuse(payload)
@@ -96,7 +108,7 @@ function makeGrantAdapter({ store, clock }: AdapterDeps): Adapter {
     ...forgetful,
     async upsert(id, payload, expiresIn) {
       const userId = parseUuid<UserId>(payload.accountId ?? '')
-      if (userId === null) throw new Error('a grant names no user')
+      if (userId === null) throw new Error('a grant has no user')
       const now = clock.now()
       await store.saveGrant({
         id: toRowId('Grant', id),
@@ -119,19 +131,26 @@ function makeGrantAdapter({ store, clock }: AdapterDeps): Adapter {
   }
 }
 
+async function keepPending({ store, clock, tooManyPending }: AdapterDeps, row: NewOAuthRow) {
+  const outcome = await store.savePending(row, { at: clock.now(), ...pendingBounds })
+  if (outcome === 'kept') return
+  noteReachedBound(outcome === 'full' ? 'all' : 'address')
+  throw tooManyPending()
+}
+
 async function keepClient({ store, clock }: AdapterDeps, clientId: string): Promise<void> {
   const now = clock.now()
   await store.touchClient(toRowId('Client', clientId), now, now + lifetimes.unusedClient * 1000)
 }
 
-/** The row is named by a hash of the token; the token itself must not lie in it, sealed or not. */
+/** The row's id is a hash of the token; the token itself must not be stored, not even sealed. */
 function withoutToken({ jti: _token, ...payload }: AdapterPayload): string {
   return JSON.stringify(payload)
 }
 
 /**
- * The engine reads the machine's clock; ours may stand elsewhere. What is left of a life by our clock is what the engine
- * shall see: more than nothing is at least a second, nothing or less is over.
+ * The engine compares with the machine's clock, which can differ from ours. The engine gets the remaining lifetime by
+ * our clock: a positive rest becomes at least one second, anything else counts as expired.
  */
 function toEngineTimes(
   row: OAuthRow,
@@ -150,7 +169,7 @@ function consumedAt({ usedAt }: OAuthRow): { readonly consumed?: number } {
   return usedAt === null ? {} : { consumed: Math.max(1, Math.floor(usedAt / 1000)) }
 }
 
-/** For what is not kept: sessions and everything that is switched off. */
+/** For models that are not stored: sessions and every feature that is switched off. */
 const forgetful: Adapter = {
   upsert: async () => undefined,
   find: async () => undefined,
@@ -161,8 +180,8 @@ const forgetful: Adapter = {
   revokeByGrantId: async () => undefined,
 }
 
-/** A store that is away is 503, not a mistake of ours. */
-function patient(adapter: Adapter): Adapter {
+/** An unavailable store is a 503, not an internal error. */
+function withStoreFailures(adapter: Adapter): Adapter {
   const guard =
     <Args extends readonly unknown[], Result>(act: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {

@@ -1,11 +1,16 @@
-/** The agents that a person has connected: listed from what the consent page showed then, cut off at once. */
+/**
+ * The agents that a person has connected: lists them with the facts that the consent page showed, and disconnects them
+ * with immediate effect.
+ */
 import { z } from 'zod'
+import { mayActFor, nameActor } from '#contract/actor.ts'
+import { parseInput } from '#contract/input.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/oauth-port.ts'
+import type { Store } from '#store/ports/store.ts'
 import type { Agents } from './port.ts'
 import { toRowId } from './row-id.ts'
 
-/** What is kept beside a grant for the list. */
+/** What is stored beside a grant for the list. */
 export type AgentFacts = z.infer<typeof AgentFacts>
 export const AgentFacts = z.object({
   grantId: z.string(),
@@ -15,31 +20,43 @@ export const AgentFacts = z.object({
 })
 
 export interface AgentsDeps {
-  readonly store: OAuthStore
+  readonly store: Pick<Store, 'oauth' | 'transact'>
   readonly clock: Clock
-  readonly onDisconnected: (userId: string, clientId: string) => Promise<void>
 }
 
-/** Makes the list. An agent without any code or token that is good is not on it: it can do nothing. */
-export function makeAgents({ store, clock, onDisconnected }: AgentsDeps): Agents {
+/** An agent without a valid code or token is not listed: it has no access. */
+export function makeAgents({ store, clock }: AgentsDeps): Agents {
   return {
     async list(userId) {
-      const rows = await store.listAgents(userId, clock.now())
+      const rows = await store.oauth.listAgents(userId, clock.now())
       return rows.map(({ payload, createdAt }) => ({
         ...AgentFacts.parse(JSON.parse(payload)),
         connectedAt: createdAt,
       }))
     },
-    async disconnect(userId, grantId) {
+    async disconnect(by, userId, input) {
+      const { grantId } = parseInput(DisconnectInput, input)
+      if (!mayActFor(by, userId)) return false
       const id = toRowId('Grant', grantId)
-      const grant = await store.findGrant(id)
-      if (grant === null || grant.userId !== userId) return false
-      const { clientId } = ClientName.parse(JSON.parse(grant.payload))
-      const isRevoked = await store.deleteGrant(id)
-      if (isRevoked) await onDisconnected(userId, clientId)
-      return isRevoked
+      return store.transact(async (tx) => {
+        const grant = await tx.oauth.findGrant(id)
+        if (grant === null || grant.userId !== userId) return false
+        const { clientId } = ClientName.parse(JSON.parse(grant.payload))
+        if (!(await tx.oauth.deleteGrant(id))) return false
+        await tx.audit({
+          at: clock.now(),
+          actor: nameActor(by.actor),
+          action: 'agent.disconnected',
+          userId,
+          subject: clientId,
+        })
+        return true
+      })
     },
   }
 }
+
+/** Ids of grants have 43 characters. */
+const DisconnectInput = z.strictObject({ grantId: z.string('must be text').max(256) })
 
 const ClientName = z.object({ clientId: z.string() })

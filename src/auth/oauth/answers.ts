@@ -1,16 +1,20 @@
 /**
- * Answers that are ours and not the engine's: refusals as RFC 6749 §5.2 writes them, and the page for a person whose
- * browser was sent here with a request that cannot go on. Whatever a client said is escaped.
+ * How the endpoints refuse: as JSON to a client (RFC 6749 §5.2), and as a page to a person whose browser was sent here
+ * with a request that cannot continue. The page itself is rendered by the caller.
  */
 import type { ServerResponse } from 'node:http'
 
 export interface Refusal {
-  /** A code of RFC 6749, 7591 or 8707. */
+  /** An error code of RFC 6749, 7591 or 8707. */
   readonly error: string
+  /** May contain text from the client. */
   readonly error_description?: string
 }
 
-/** On every answer of these endpoints; nothing of them may be kept, framed or told to the next page. */
+/** Renders the page of a refusal, with a link back; nothing in it may load from another origin. */
+export type RenderRefusal = (refusal: Refusal) => string
+
+/** Sent with every answer of these endpoints: no caching, no framing, no referrer. */
 export const guardHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy':
@@ -19,69 +23,23 @@ export const guardHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Ends the response with a refusal as JSON. */
+/** The content security policy of a refusal page: our styles and images are allowed, forms are not. */
+export const pagePolicy =
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 export function refuse(response: ServerResponse, status: number, refusal: Refusal): void {
   end(response, status, 'application/json; charset=utf-8', JSON.stringify(refusal))
 }
 
-/** Ends the response with a refusal as a page for a person. */
-export function refuseOnPage(response: ServerResponse, status: number, refusal: Refusal): void {
-  end(response, status, 'text/html; charset=utf-8', renderRefusal(refusal))
-}
-
-/** The page of a refusal; complete without style or script. */
-export function renderRefusal({ error, error_description: description }: Refusal): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>This connection cannot go on</title>
-</head>
-<body>
-<main>
-<h1>This connection cannot go on</h1>
-<p>${explain(error)}</p>
-<p>The reason, for whoever looks after the agent: <code>${escapeText(error)}</code>${
-    description === undefined ? '' : `, ${escapeText(description)}`
-  }.</p>
-</main>
-</body>
-</html>
-`
+export function refuseOnPage(response: ServerResponse, status: number, page: string): void {
+  response.setHeader('content-security-policy', pagePolicy)
+  end(response, status, 'text/html; charset=utf-8', page)
 }
 
 function end(response: ServerResponse, status: number, type: string, body: string): void {
   response.writeHead(status, {
-    ...guardHeaders,
     'content-type': type,
     'content-length': Buffer.byteLength(body),
   })
   response.end(body)
-}
-
-function explain(error: string): string {
-  switch (error) {
-    case 'invalid_client':
-      return 'The agent is not known here, or not any more. Remove the connection in your agent and add it again.'
-    case 'temporarily_unavailable':
-      return 'There were too many requests. Wait a minute, then start again in your agent.'
-    case 'server_error':
-      return 'Something failed here. Wait a minute, then start again in your agent.'
-    default:
-      return 'The request of your agent is incomplete or has expired. Go back to your agent and start again.'
-  }
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeText(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
 }

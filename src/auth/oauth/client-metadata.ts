@@ -1,11 +1,12 @@
 /**
- * What a client may say about itself, by registration or in a document at its own URL. Pure: everything that we have no
- * use for is left out (RFC 7591 §2), so that nothing of it can ask for scopes, keys or addresses behind our back.
+ * Which metadata a client may give, by registration or in a document at its own URL. Pure: fields that we do not use
+ * are dropped (RFC 7591 §2), so that they cannot request scopes, keys or addresses unnoticed.
  */
+import { findSchemeProblem } from './schemes.ts'
 
 type Metadata = Readonly<Record<string, unknown>>
 
-/** `client_secret` and its expiry stay, so that the engine can refuse them in a document. */
+/** `client_secret` and its expiry are kept, so that the engine can refuse them in a document. */
 const kept = [
   'client_id',
   'client_name',
@@ -26,14 +27,16 @@ const maxRedirects = 20
 const maxTextLength = 2048
 const maxNameLength = 200
 
-/** The part of `metadata` that counts. A client's first list of scopes is left out: it may ask for more later. */
+/**
+ * The fields of `metadata` that are used. A registered scope list is dropped: the client may request more scopes later.
+ */
 export function pickMetadata(metadata: Metadata): Metadata {
   return Object.fromEntries(
     kept.flatMap((name) => (Object.hasOwn(metadata, name) ? [[name, metadata[name]]] : [])),
   )
 }
 
-/** Why a client with these metadata is not let in beyond the engine's own rules; null when it is. */
+/** Why a client with these metadata is refused by rules beyond the engine's own; null when it is accepted. */
 export function findMetadataProblem(metadata: Metadata): string | null {
   const { redirect_uris: redirects, client_name: name } = metadata
   if (typeof name === 'string' && name.length > maxNameLength)
@@ -41,18 +44,13 @@ export function findMetadataProblem(metadata: Metadata): string | null {
   const texts = Object.values(metadata).flat()
   if (texts.some((text) => typeof text === 'string' && text.length > maxTextLength))
     return `no value may be longer than ${maxTextLength} characters`
-  // Anything else but a list of texts is the engine's to refuse.
+  // The engine refuses anything that is not a list of strings.
   if (!Array.isArray(redirects)) return null
   if (redirects.length > maxRedirects)
     return `redirect_uris must not have more than ${maxRedirects}`
-  return redirects.some((uri) => typeof uri === 'string' && isPlainHttp(uri))
-    ? 'redirect_uris may use http on loopback addresses only'
-    : null
-}
-
-/** OAuth 2.1 §2.3.1: a code must not travel in the clear, save inside one machine. */
-function isPlainHttp(uri: string): boolean {
-  const url = URL.parse(uri)
-  if (url === null || url.protocol !== 'http:') return false
-  return !['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  for (const uri of redirects) {
+    const problem = typeof uri === 'string' ? findSchemeProblem(uri) : null
+    if (problem !== null) return problem
+  }
+  return null
 }

@@ -1,15 +1,20 @@
 /**
- * The desk between the engine and the consent page: what waits for this browser's person, and what becomes of it. It
- * never grants what was not asked for, and takes the person's word from the house's own sign-in, not from the engine.
+ * Connects the engine and the consent page: which request waits in this browser, and what the person decides. It never
+ * grants more than was requested, and takes the person's identity from our own sign-in, not from the engine.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
+import { z } from 'zod'
+import { nameActor, type Person } from '#contract/actor.ts'
+import { parseInput } from '#contract/input.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/oauth-port.ts'
+import type { Store, StoreRows } from '#store/ports/store.ts'
+import { isFreshSignIn } from '../fresh-sign-in.ts'
+import { grantableScopes, type PlanSettings } from '../plans.ts'
 import { allScopes, type Scope } from '../scopes.ts'
 import type { AgentFacts } from './agents.ts'
 import { lifetimes } from './lifetimes.ts'
-import type { ConsentDesk, PendingConsent } from './port.ts'
+import type { ConsentRequests, PendingConsent } from './port.ts'
 import { describeRedirect, toShownName } from './redirect.ts'
 import { runFor } from './requester.ts'
 import { toRowId } from './row-id.ts'
@@ -17,53 +22,56 @@ import { toRowId } from './row-id.ts'
 export interface ConsentDeps {
   readonly engine: () => Provider
   readonly resource: () => string
-  readonly store: OAuthStore
+  readonly store: Pick<Store, 'oauth' | 'transact'>
   readonly clock: Clock
+  readonly plans: PlanSettings
   readonly consentPath: string
-  /** True for what the engine says no to; false for failures of ours. */
+  /** True when the engine refused the request; false for our own failures. */
   readonly isRefusal: (error: unknown) => boolean
-  /** The browser's address, which counts when a client's document has to be fetched again. */
+  /** The browser's address, which limits count when a client's document has to be fetched again. */
   readonly addressOf: (request: IncomingMessage) => string
-  readonly onAllowed: (consent: {
-    readonly userId: string
-    readonly clientId: string
-    readonly scopes: readonly Scope[]
-  }) => Promise<void>
 }
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 type Client = NonNullable<Awaited<ReturnType<Provider['Client']['find']>>>
 
-/** Grants of one person to one client that identifies itself by a document: its installations share that name. */
+/**
+ * Limit of grants of one person to one client that identifies itself by a document: all its installations share that
+ * client id.
+ */
 const maxGrantsPerDocument = 10
 
-/** Makes the desk. Its `allow` and `deny` throw when there is nothing to decide: ask `find` first. */
-export function makeConsentDesk(deps: ConsentDeps): ConsentDesk {
+/** What the person selected; unknown names grant nothing. */
+const AllowInput = z.strictObject({ scopes: z.array(z.string('must be text')) })
+
+/** `allow` and `deny` throw when no request waits: call `find` first. */
+export function makeConsentRequests(deps: ConsentDeps): ConsentRequests {
   return {
     async find(request, response) {
       const waiting = await findWaiting(deps, request, response)
       return waiting === null ? null : toPending(waiting.interaction, waiting.client)
     },
-    async allow(request, response, decision) {
+    async allow(request, response, { actor, signedInAt, plan, input }) {
+      const selected = parseInput(AllowInput, input).scopes
+      if (!isFreshSignIn(signedInAt, deps.clock.now())) return null
       const { interaction, client } = await demandWaiting(deps, request, response)
-      const asked = askedScopes(interaction)
-      const scopes = asked.filter((scope) => decision.scopes.includes(scope))
+      const asked = askedScopes(interaction).filter((scope) => selected.includes(scope))
+      const scopes = grantableScopes(asked, plan, deps.plans)
       if (scopes.length === 0) return finish(deps, request, response, refusal)
       const pending = toPending(interaction, client)
-      await revokeFormer(deps, decision.userId, client)
-      const grantId = await saveGrant(deps, { pending, client, scopes, userId: decision.userId })
-      if (grantId === null) return finish(deps, request, response, refusal)
-      await deps.onAllowed({ userId: decision.userId, clientId: client.clientId, scopes })
+      const grantId = await saveGrant(deps, { pending, client, scopes, actor })
+      if (grantId === null) return null
       return finish(deps, request, response, {
         login: {
-          accountId: decision.userId,
+          accountId: actor.userId,
           remember: false,
-          ts: Math.floor(decision.signedInAt / 1000),
+          ts: Math.floor(signedInAt / 1000),
         },
         consent: { grantId },
       })
     },
-    async deny(request, response) {
+    async deny(request, response, { signedInAt }) {
+      if (!isFreshSignIn(signedInAt, deps.clock.now())) return null
       await demandWaiting(deps, request, response)
       return finish(deps, request, response, refusal)
     },
@@ -85,7 +93,7 @@ async function findWaiting(
   const provider = deps.engine()
   try {
     const interaction = await provider.interactionDetails(request, response)
-    // A second request in this browser has taken the cookie over: the page of the first must not decide for it.
+    // A second request in this browser has replaced the cookie: the page of the first must not decide the second.
     const named = uidInPath(request.url ?? '', deps.consentPath)
     if (named !== null && named !== interaction.uid) return null
     const clientId = String(interaction.params.client_id)
@@ -129,52 +137,70 @@ function toPending(interaction: Interaction, client: Client): PendingConsent {
 }
 
 /**
- * What the person says now replaces what they said before. A client that registered itself is one installation, so its
- * former grants go; of a client with a document the other installations stay, up to a bound.
+ * A new decision replaces the earlier ones, also when two are made at once. A client that registered itself is one installation, so its earlier grants
+ * are revoked; a client with a document keeps the grants of its other installations, up to the limit.
  */
 async function revokeFormer(
-  { store }: ConsentDeps,
-  userId: Parameters<OAuthStore['listGrants']>[0],
+  tx: Pick<StoreRows, 'oauth'>,
+  former: readonly Uint8Array[],
   client: Client,
 ): Promise<void> {
-  const former = await store.listGrants(userId, client.clientId)
   const kept = client.clientId.startsWith('https:') ? maxGrantsPerDocument - 1 : 0
-  for (const grantId of former.slice(kept)) await store.deleteGrant(grantId)
+  for (const grantId of former.slice(kept)) await tx.oauth.deleteGrant(grantId)
 }
 
-/** Null when the person was deleted meanwhile. */
+/** Null when the session of the deciding person has ended meanwhile: then no grant is kept. */
 async function saveGrant(
   { engine, resource, store, clock }: ConsentDeps,
   facts: {
     readonly pending: PendingConsent
     readonly client: Client
     readonly scopes: readonly Scope[]
-    readonly userId: string
+    readonly actor: Person
   },
 ): Promise<string | null> {
   const provider = engine()
-  const { pending, client, scopes, userId } = facts
+  const { pending, client, scopes, actor } = facts
+  const { userId, sessionId } = actor
   const grant = new provider.Grant({ accountId: userId, clientId: client.clientId })
-  // The engine keeps scopes in two places and wants them in both.
+  // The engine keeps scopes in two places and reads both.
   grant.addOIDCScope(scopes.join(' '))
   grant.addResourceScope(resource(), scopes.join(' '))
   const grantId = await grant.save()
   const now = clock.now()
   const { clientName, redirectHost } = pending
   const agent: AgentFacts = { grantId, clientName, redirectHost, scopes }
-  const isKept = await store.save({
-    model: 'Agent',
-    id: toRowId('Agent', grantId),
-    grantId: toRowId('Grant', grantId),
-    origin: null,
-    payload: JSON.stringify(agent),
-    createdAt: now,
-    expiresAt: now + lifetimes.grant * 1000,
+  // The engine stores the grant row; marking it as this person's agent is one transaction with the audit row.
+  const made = toRowId('Grant', grantId)
+  const isKept = await store.transact(async (tx) => {
+    // Locks the user, so that of two decisions at once the second one finds the first.
+    const former = await tx.oauth.listAgentGrants(userId, client.clientId)
+    const isSaved = await tx.oauth.saveWhile(sessionId, {
+      model: 'Agent',
+      id: toRowId('Agent', grantId),
+      grantId: made,
+      origin: null,
+      payload: JSON.stringify(agent),
+      createdAt: now,
+      expiresAt: now + lifetimes.grant * 1000,
+    })
+    if (!isSaved) return false
+    await revokeFormer(tx, former, client)
+    await tx.audit({
+      at: now,
+      actor: nameActor(actor),
+      action: 'agent.connected',
+      userId,
+      subject: `${client.clientId} ${scopes.join(' ')}`,
+    })
+    return true
   })
-  return isKept ? grantId : null
+  if (isKept) return grantId
+  await store.oauth.deleteGrant(made)
+  return null
 }
 
-/** The path alone, so that the browser stays at the name that it knows us by. */
+/** Only the path, so that the browser keeps the host name under which it reached us. */
 async function finish(
   { engine }: ConsentDeps,
   request: IncomingMessage,

@@ -1,6 +1,6 @@
 /**
- * The discovery documents: constant texts made from configuration, so that nobody's Host header stands in them
- * (RFC 8414, RFC 9728). Where an endpoint lies is said here and nowhere else.
+ * The discovery documents (RFC 8414, RFC 9728). They are constant texts built from configuration, so that a Host header
+ * cannot change them. This is the only place that defines the endpoint paths.
  */
 import { allScopes } from '../scopes.ts'
 
@@ -22,7 +22,7 @@ export function toResource(origins: OAuthOrigins): string {
   return `${origins.mcp}/mcp`
 }
 
-/** Where each document is served, and what stands in it as JSON. */
+/** Path of each document → its JSON text. */
 export function makeDiscovery(origins: OAuthOrigins): ReadonlyMap<string, string> {
   const resource = JSON.stringify(describeResource(origins))
   return new Map([

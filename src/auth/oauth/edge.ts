@@ -1,20 +1,23 @@
 /**
- * What stands before the engine: which request is ours, how often an address may ask, how large a body may be, and the
- * form in which the engine gets it. Discovery is answered here from constants.
+ * Handles each OAuth request before the engine: routing, rate limits per address, body size, and the form in which the
+ * engine expects the request. Discovery is answered here from constant texts.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { WindowStore } from '#store/kv-port.ts'
-import { guardHeaders, refuse, refuseOnPage } from './answers.ts'
+import { maxBodyBytes } from '#contract/limits.ts'
+import type { WindowStore } from '#store/ports/kv.ts'
+import { guardHeaders, type Refusal, type RenderRefusal, refuse, refuseOnPage } from './answers.ts'
 import { findMetadataProblem, pickMetadata } from './client-metadata.ts'
 import { makeDiscovery, type OAuthOrigins, paths, toResource } from './discovery.ts'
+import type { OAuthRecord } from './port.ts'
 import { BodyTooLarge, readBody, replayRequest } from './replayed-request.ts'
 import { runFor } from './requester.ts'
-import { asksForOther, settleAuthorization, settleTokenRequest } from './requests.ts'
+import { asksForOther, findExcess, settleAuthorization, settleTokenRequest } from './requests.ts'
 
-/** Per address and minute; 0 is no limit. */
+/** Requests per address and minute; 0 means no limit. */
 export interface OAuthLimits {
   readonly register: number
-  /** Counts token, revocation and authorization requests apart. */
+  /** Applies to token, revocation and authorization requests, each counted separately. */
   readonly token: number
 }
 
@@ -24,21 +27,15 @@ export interface EdgeDeps {
   readonly limits: OAuthLimits
   /** The client's address behind trusted proxies, as limits count it. */
   readonly addressOf: (request: IncomingMessage) => string
-  /** Hands a request to the engine; resolves when it is answered. */
+  /** Passes a request to the engine; resolves when it is answered. */
   readonly engine: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   readonly onFailure: (error: unknown) => void
-  /** Called once for every request, when its answer is written or its client gone. */
-  readonly observe: (event: OAuthEvent) => void
+  readonly renderRefusal: RenderRefusal
+  /** Called once for every request, when its answer is written or its client has disconnected. */
+  readonly observe: (record: OAuthRecord) => void
 }
 
-/** One request, without anything that was said in it. */
-export interface OAuthEvent {
-  readonly endpoint: 'authorize' | 'token' | 'register' | 'revoke' | 'discovery' | 'preflight'
-  readonly status: number
-  readonly durationMs: number
-}
-
-/** Method and path of everything that is answered here; `:uid` stands for one segment. */
+/** Method and path of everything that is answered here; `:uid` matches one segment. */
 export const routes: readonly {
   readonly method: 'GET' | 'POST' | 'OPTIONS'
   readonly path: string
@@ -65,11 +62,9 @@ export const routes: readonly {
   ),
 ]
 
-/** Specification, Limits: request body. */
-const maxBodyBytes = 16 * 1024
 const minuteMs = 60_000
 
-/** Makes the handler of every route above; it answers each request that it is given. */
+/** Makes the handler of all routes above; it answers every request that it is given. */
 export function makeEdge(deps: EdgeDeps) {
   let made: {
     readonly origins: OAuthOrigins
@@ -91,8 +86,8 @@ export function makeEdge(deps: EdgeDeps) {
   }
 }
 
-/** What a request of one of the routes is called in reports. */
-export function toEndpoint(method: string | undefined, path: string): OAuthEvent['endpoint'] {
+/** The name of a request's endpoint in request records. */
+export function toEndpoint(method: string | undefined, path: string): OAuthRecord['endpoint'] {
   if (method === 'OPTIONS') return 'preflight'
   switch (path) {
     case paths.token:
@@ -108,13 +103,13 @@ export function toEndpoint(method: string | undefined, path: string): OAuthEvent
 
 function observeEnd(
   { observe }: EdgeDeps,
-  endpoint: OAuthEvent['endpoint'],
+  endpoint: OAuthRecord['endpoint'],
   response: ServerResponse,
 ): void {
   const started = performance.now()
   response.once('close', () => {
     const status = response.writableFinished ? response.statusCode : 499
-    observe({ endpoint, status, durationMs: performance.now() - started })
+    observe({ door: 'oauth', endpoint, status, durationMs: performance.now() - started })
   })
 }
 
@@ -125,11 +120,11 @@ function answerByEngine(
   response: ServerResponse,
 ): void {
   serve(deps, path, request, response).catch((error: unknown) => {
-    // A client that broke off is no failure, and nobody is there to be told.
+    // A client that disconnected is not a failure, and there is no connection to answer on.
     if (request.destroyed && !request.complete) return void response.destroy()
     deps.onFailure(error)
     if (response.headersSent) response.destroy()
-    else refuse(response, 500, { error: 'server_error' })
+    else sendError(deps, { path, response, status: 500 }, { error: 'server_error' })
   })
 }
 
@@ -140,21 +135,34 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   for (const [name, value] of Object.entries(guardHeaders)) response.setHeader(name, value)
-  const isPage = path.startsWith(paths.authorization)
-  if (!isPage) response.setHeader('access-control-allow-origin', '*')
-  if (!isPage) response.setHeader('access-control-expose-headers', 'Retry-After, WWW-Authenticate')
+  if (!isPage(path)) response.setHeader('access-control-allow-origin', '*')
+  if (!isPage(path))
+    response.setHeader('access-control-expose-headers', 'Retry-After, WWW-Authenticate')
   const address = deps.addressOf(request)
   if (!(await isWithinLimit(deps, path, address, response))) {
     const error = { error: 'temporarily_unavailable', error_description: 'too many requests' }
-    return isPage ? refuseOnPage(response, 429, error) : refuse(response, 429, error)
+    return sendError(deps, { path, response, status: 429 }, error)
   }
-  const settled = isPage
+  const settled = isPage(path)
     ? settlePage(deps, request, response)
     : await settlePost(deps, path, request, response)
   if (settled === null) return
   const { origins } = deps
   const replay = replayRequest(request, { ...settled, origin: origins().auth })
   await runFor(address, () => deps.engine(replay, response))
+}
+
+const isPage = (path: string) => path.startsWith(paths.authorization)
+
+/** A page where a browser was sent, JSON where a program requests. */
+function sendError(
+  { renderRefusal }: EdgeDeps,
+  to: { readonly path: string; readonly response: ServerResponse; readonly status: number },
+  refusal: Refusal,
+): void {
+  const { path, response, status } = to
+  if (isPage(path)) refuseOnPage(response, status, renderRefusal(refusal))
+  else refuse(response, status, refusal)
 }
 
 async function isWithinLimit(
@@ -177,19 +185,27 @@ interface Settled {
 }
 
 function settlePage(
-  { origins }: EdgeDeps,
+  deps: EdgeDeps,
   request: IncomingMessage,
   response: ServerResponse,
 ): Settled | null {
   const url = request.url ?? ''
   const [path = '', query = ''] = splitOnce(url, '?')
   if (path !== paths.authorization) return { url, body: null }
-  const params = settleAuthorization(query, toResource(origins()))
-  // It would need a page with a script; nobody was ever told that it exists.
-  if (params.get('response_mode') === 'form_post') {
-    const error_description = 'response_mode form_post is not supported'
-    refuseOnPage(response, 400, { error: 'invalid_request', error_description })
+  const refuseAsInvalid = (error_description: string) => {
+    sendError(
+      deps,
+      { path, response, status: 400 },
+      { error: 'invalid_request', error_description },
+    )
     return null
+  }
+  const excess = findExcess(query)
+  if (excess !== null) return refuseAsInvalid(excess)
+  const params = settleAuthorization(query, toResource(deps.origins()))
+  // `form_post` would need a page with a script, and our metadata does not advertise it.
+  if (params.get('response_mode') === 'form_post') {
+    return refuseAsInvalid('response_mode form_post is not supported')
   }
   return { url: `${path}?${params}`, body: null }
 }
@@ -203,12 +219,12 @@ async function settlePost(
   const body = await readBody(request, maxBodyBytes).catch((error: unknown) => {
     if (!(error instanceof BodyTooLarge)) throw error
     response.shouldKeepAlive = false
-    const error_description = 'request body over 16 KiB'
+    const error_description = `request body over ${maxBodyBytes / 1024} KiB`
     refuse(response, 413, { error: 'invalid_request', error_description })
     return null
   })
   if (body === null) return null
-  // The query has no say: parameters of these endpoints stand in the body alone.
+  // The query is ignored: parameters of these endpoints are accepted in the body alone.
   if (path === paths.registration) return settleRegistration(path, body, response)
   if (path !== paths.token) return { url: path, body }
   const resource = toResource(deps.origins())
@@ -225,9 +241,9 @@ function settleRegistration(
   response: ServerResponse,
 ): Settled | null {
   const metadata = parseObject(body)
-  // What is no JSON object is the engine's to refuse.
+  // The engine refuses what is not a JSON object.
   if (metadata === null) return { url, body }
-  // Left to its default the engine would make up a secret for a client that can keep none.
+  // Without this default the engine would issue a secret to a public client, which cannot keep one.
   const picked = { token_endpoint_auth_method: 'none', ...pickMetadata(metadata) }
   const problem = findMetadataProblem(picked)
   if (problem === null) return { url, body: Buffer.from(JSON.stringify(picked)) }

@@ -1,14 +1,16 @@
 /**
- * The protocol engine, set up for exactly one thing: authorization code with PKCE for public clients, opaque tokens for
- * one resource. It owns the engine's configuration and nothing of the house; everything else of it is switched off.
+ * Configures the protocol engine for exactly one use: authorization code with PKCE for public clients, opaque tokens
+ * for one resource. It owns the engine's configuration and no rule of ours; every other feature is switched off.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import type { AdapterFactory, Configuration, interactionPolicy, Provider } from 'oidc-provider'
 import { allScopes } from '../scopes.ts'
-import { type Refusal, renderRefusal } from './answers.ts'
+import { pagePolicy, type Refusal, type RenderRefusal } from './answers.ts'
 import { type OAuthOrigins, paths, toResource } from './discovery.ts'
 import { lifetimes } from './lifetimes.ts'
+import { type ReachedBound, reachedBound } from './requester.ts'
 
 export type EngineModule = typeof import('oidc-provider')
 
@@ -18,20 +20,31 @@ export interface EngineDeps {
   /** Signs the engine's cookies. */
   readonly cookieKey: string
   readonly userExists: (accountId: string) => Promise<boolean>
-  /** Gets a client-id metadata document; only through the address guard. */
+  /** Fetches a client-id metadata document; must go through the address guard. */
   readonly fetch: (url: string) => Promise<Response>
   readonly mayFetch: () => Promise<boolean>
-  /** Path of the consent page; the request's uid follows it. */
+  /** Path of the consent page; the request's uid is appended. */
   readonly consentPath: string
   readonly onFailure: (error: unknown) => void
-  /** The engine met a code or refresh token that was redeemed before, and revoked its grant. */
+  /** A request was refused because too many wait. */
+  readonly onReachedBound: (bound: ReachedBound) => void
+  /**
+   * True when a person has consented to this client. Only then may an error redirect a browser to the client's
+   * registered address.
+   */
+  readonly hasConsent: (clientId: string) => Promise<boolean>
+  readonly renderRefusal: RenderRefusal
+  /** A code or refresh token was used twice and the engine revoked its grant. */
   readonly onReuse: (clientId: string) => void
 }
 
-/** The largest metadata document; the draft recommends 5 kB. */
+/** The largest metadata document accepted; the draft recommends 5 kB. */
 export const maxDocumentBytes = 5 * 1024
 
-/** Loads the engine. It calls every runtime without a long-term name unsupported; ours is pinned, so that line is kept back. */
+/**
+ * Loads the engine. On import it warns about every runtime without long-term support; ours is pinned, so that warning
+ * is suppressed.
+ */
 export async function loadEngine(): Promise<EngineModule> {
   const { warn } = console
   console.warn = (...words: unknown[]) => {
@@ -47,9 +60,9 @@ export async function loadEngine(): Promise<EngineModule> {
 /** Makes the engine for these origins. */
 export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
   const provider = new module.Provider(deps.origins.auth, configure(module, deps))
-  // The head that it reads is ours (see replayRequest), so it may trust what that says of host and scheme.
+  // The request's head is rebuilt by us (see replayRequest), so the engine may trust its host and scheme.
   provider.proxy = true
-  // Its browser session is not kept, so its cookie stays at home: whoever decides is signed in with us.
+  // Its browser session is not kept, so its cookie is not sent: the consent page uses our own sign-in.
   const session = new RegExp(`^${provider.cookieName('session')}(?:\\.sig)?=`)
   provider.use(async (ctx, next) => {
     await next()
@@ -58,11 +71,18 @@ export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
     if (kept.length > 0) ctx.res.setHeader('set-cookie', kept)
     else ctx.res.removeHeader('set-cookie')
   })
-  // What escapes every handler of the engine; its types know only its own events.
+  provider.use(async (ctx, next) => {
+    await next()
+    await keepHere(ctx, deps)
+  })
+  // Errors that none of the engine's handlers catch; its types list only its own events.
   const emitter: EventEmitter = provider
-  emitter.on('error', (error: unknown) => deps.onFailure(error))
+  emitter.on('error', (error: unknown, ctx?: { readonly req: IncomingMessage }) => {
+    // A broken connection is not our failure, but the engine reports it like one.
+    if (ctx?.req.socket.errored !== error) deps.onFailure(error)
+  })
   provider.on('grant.revoked', ({ oidc }) => {
-    // By the token endpoint it revokes for reuse alone; elsewhere it was asked to.
+    // At the token endpoint the engine revokes only because of reuse; elsewhere revocation was requested.
     if (oidc.route === 'token') deps.onReuse(oidc.client?.clientId ?? '')
   })
   provider.on('server_error', (ctx, error: unknown) => {
@@ -72,12 +92,71 @@ export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
   return provider
 }
 
+type Context = Parameters<Parameters<Provider['use']>[0]>[0]
+
+function showRefusal(ctx: Context, { renderRefusal }: EngineDeps, refusal: Refusal): void {
+  ctx.set('content-security-policy', pagePolicy)
+  ctx.type = 'html'
+  ctx.body = renderRefusal(refusal)
+}
+
+/**
+ * Retry-After for a request refused because too many wait: requests end within ten minutes, most of them within one.
+ */
+const retryAfterSeconds = 60
+
+/**
+ * Prevents the first step of an authorization from redirecting a browser, without asking anybody, to an address that a
+ * client registered for itself and no person ever consented to (RFC 9700 §4.11.2). In that case the error is shown as a
+ * page.
+ */
+async function keepHere(ctx: Context, deps: EngineDeps): Promise<void> {
+  if (ctx.path !== paths.authorization) return
+  const bound = reachedBound()
+  if (bound !== null) {
+    deps.onReachedBound(bound)
+    ctx.status = 429
+    ctx.remove('location')
+    ctx.set('retry-after', String(retryAfterSeconds))
+    return showRefusal(ctx, deps, { error: 'temporarily_unavailable' })
+  }
+  const location = ctx.res.getHeader('location')
+  if (typeof location !== 'string' || location.startsWith(`${deps.consentPath}/`)) return
+  const clientId = ctx.oidc.client?.clientId
+  const known = clientId === undefined ? false : await deps.hasConsent(clientId).catch(unavailable)
+  if (known === true) return
+  ctx.status = known === 'unavailable' ? 503 : 400
+  ctx.remove('location')
+  showRefusal(
+    ctx,
+    deps,
+    known === 'unavailable' ? { error: 'server_error' } : readRefusal(location),
+  )
+
+  function unavailable(error: unknown): 'unavailable' {
+    deps.onFailure(error)
+    ctx.set('retry-after', '5')
+    return 'unavailable'
+  }
+}
+
+/** The error that the redirect would have carried to the client. */
+function readRefusal(location: string): Refusal {
+  const { search, hash } = new URL(location)
+  const answer = new URLSearchParams(hash === '' ? search : hash.slice(1))
+  const description = answer.get('error_description')
+  return {
+    error: answer.get('error') ?? 'invalid_request',
+    ...(description === null ? {} : { error_description: description }),
+  }
+}
+
 function configure(module: EngineModule, deps: EngineDeps): Configuration {
   return {
     adapter: deps.adapter,
     clientAuthMethods: ['none'],
     clientDefaults: {
-      // Clients of 2025 name no type; theirs are loopback addresses and schemes of their own.
+      // Many MCP clients send no type; their redirects are loopback addresses and private-use schemes.
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
       id_token_signed_response_alg: 'ES256',
@@ -96,10 +175,11 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
         : undefined,
     interactions: {
       policy: makePolicy(module),
-      // A path, so that the browser stays where it is when this machine has several names.
+      // A path, so that the browser keeps its host when this machine has several names.
       url: async (_ctx, interaction) => `${deps.consentPath}/${interaction.uid}`,
     },
-    // Agents of 2025 never ask for offline_access, and to sign in every quarter of an hour is no use to anybody.
+    // Many MCP clients never request `offline_access`. Without a refresh token a person would have to sign in every 15
+    // minutes.
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     jwks: { keys: [makeUnusedKey()] },
     loadExistingGrant: async (ctx) => {
@@ -110,8 +190,8 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
     renderError: async (ctx, out) => {
       const asked = ctx.accepts('html', 'json')
       const refusal = { ...out } as unknown as Refusal
-      ctx.type = asked === 'json' ? 'json' : 'html'
-      ctx.body = asked === 'json' ? refusal : renderRefusal(refusal)
+      if (asked === 'json') ctx.body = refusal
+      else showRefusal(ctx, deps, refusal)
     },
     responseTypes: ['code'],
     revokeGrantPolicy: () => true,
@@ -137,7 +217,7 @@ function makeFeatures(module: EngineModule, deps: EngineDeps): Configuration['fe
   return {
     clientIdMetadataDocument: {
       enabled: true,
-      // A draft: another version of it shall refuse to start, not surprise.
+      // The draft may change: with another version of it the engine refuses to start.
       ack: 'draft-02',
       allowFetch: () => deps.mayFetch(),
       cacheDuration: { min: 300, max: 3600 },
@@ -162,7 +242,7 @@ function makeFeatures(module: EngineModule, deps: EngineDeps): Configuration['fe
     },
     revocation: {
       enabled: true,
-      // Somebody else's token is treated as one that does not exist (RFC 7009 §2.1, §2.2).
+      // Another client's token is treated as one that does not exist (RFC 7009 §2.1, §2.2).
       allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
     },
     rpInitiatedLogout: off,
@@ -170,7 +250,7 @@ function makeFeatures(module: EngineModule, deps: EngineDeps): Configuration['fe
   }
 }
 
-/** Every request goes to a person; nothing is decided by a browser that was here before. */
+/** Every request needs a person's decision; an earlier visit of the browser decides nothing. */
 function makePolicy({ interactionPolicy }: EngineModule): interactionPolicy.DefaultPolicy {
   const { base, Check, Prompt } = interactionPolicy
   const policy = base()
@@ -183,7 +263,7 @@ function makePolicy({ interactionPolicy }: EngineModule): interactionPolicy.Defa
         'not_decided',
         'a person has to decide',
         'consent_required',
-        // Or the person was deleted between the decision and the way back.
+        // The person can have been deleted between the decision and the redirect back.
         (ctx) => ctx.oidc.result?.consent === undefined || ctx.oidc.grant === undefined,
       ),
     ),
@@ -199,7 +279,7 @@ function makeCookies({ origins, cookieKey }: EngineDeps): Configuration['cookies
     long: attributes,
     names: {
       interaction: secure ? '__Host-oauth_request' : 'oauth_request',
-      // The engine binds this one to its path, which `__Host-` does not allow.
+      // The engine limits this cookie to its path, which `__Host-` does not allow.
       resume: secure ? '__Secure-oauth_resume' : 'oauth_resume',
       session: secure ? '__Host-oauth_session' : 'oauth_session',
     },
@@ -207,7 +287,7 @@ function makeCookies({ origins, cookieKey }: EngineDeps): Configuration['cookies
   }
 }
 
-/** The engine insists on a key for ID tokens, which are never made: this one dies with the process. */
+/** The engine requires a signing key for ID tokens, which are never issued: this key exists in memory only. */
 function makeUnusedKey() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }

@@ -1,16 +1,16 @@
 /**
- * How long things of the authorization server live, in seconds. Short for what can be stolen in passing, a month for
- * what a person decided: then they are asked again.
+ * Lifetimes in the authorization server, in seconds. Short for credentials that can be stolen in transit; a month for a
+ * person's decision, after which they are asked again.
  */
 
 export const lifetimes = {
   accessToken: 15 * 60,
   code: 60,
-  /** A refresh token that was rotated ends when the first of its line would have. */
+  /** Rotation does not extend it: a rotated refresh token expires when the first one of its grant would have. */
   refreshToken: 30 * 86_400,
   grant: 30 * 86_400,
-  /** A request waits so long for a person. */
-  interaction: 60 * 60,
-  /** A client that registered itself and is not used for so long is forgotten. */
+  /** How long an authorization request waits for a person. */
+  interaction: 10 * 60,
+  /** A self-registered client that is not used for this long is deleted. */
   unusedClient: 30 * 86_400,
 } as const

@@ -1,70 +1,75 @@
 /**
- * The authorization server put together: edge, engine, store, and what the rest of the house may ask of them. It opens
- * no listener and knows no page; whoever makes it closes it.
+ * Assembles the authorization server (edge, engine, store) and the ports that other rooms use. It opens no listener,
+ * renders no page and runs nothing in the background (`sweep.ts` deletes what is over).
  */
+
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { WindowStore } from '#store/kv-port.ts'
-import type { Store } from '#store/port.ts'
+import type { WindowStore } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { PlanSettings } from '../plans.ts'
 import { makeAdapterFactory } from './adapter.ts'
 import { makeAgents } from './agents.ts'
+import type { RenderRefusal } from './answers.ts'
 import { makeDocumentFetch } from './client-documents.ts'
-import { makeConsentDesk } from './consent.ts'
+import { makeConsentRequests } from './consent.ts'
 import { type OAuthOrigins, toResource } from './discovery.ts'
-import { makeEdge, type OAuthEvent, type OAuthLimits, routes } from './edge.ts'
+import { makeEdge, type OAuthLimits, routes } from './edge.ts'
 import { type EngineModule, loadEngine, makeEngine } from './engine.ts'
-import type { Agents, ConsentDesk, TokenReader } from './port.ts'
-import { requesterAddress } from './requester.ts'
-import { startSweep } from './sweep.ts'
+import { toOrigin } from './origin.ts'
+import type { Agents, ConsentRequests, OAuthRecord, TokenReader } from './port.ts'
+import { type ReachedBound, requesterAddress } from './requester.ts'
 import { makeTokenReader } from './tokens.ts'
 
 export interface OAuthReport {
-  /** Something of ours failed; the client was told `server_error`. */
+  /** An internal failure; the client received `server_error`. */
   failed(error: unknown): void
-  /** A code or refresh token came twice; everything of its grant was revoked. */
+  /** A code or refresh token was used twice; its whole grant was revoked. */
   reused(clientId: string): void
-  request(event: OAuthEvent): void
-  sweepFailed(error: unknown): void
+  request(record: OAuthRecord): void
+  /** A request was refused because too many wait for a person: of its address, or in all. */
+  pendingRefused(bound: ReachedBound): void
 }
 
 export interface OAuthOptions {
   readonly store: Store
-  /** Asked for at every request: with port 0 they are known late. */
+  /** Read at every request: with port 0 the origins are known only after the listener is open. */
   readonly origins: () => OAuthOrigins
   readonly clock: Clock
   readonly windows: WindowStore
   readonly limits: OAuthLimits
   /** The client's address behind trusted proxies. */
   readonly addressOf: (request: IncomingMessage) => string
-  /** 32 bytes of their own: signs cookies, fingerprints addresses. */
+  /** 32 bytes used for nothing else: signs cookies, keys the fingerprints of addresses. */
   readonly secret: Uint8Array
-  /** Gets a client's document: https, public addresses, no redirects, bounded in size and time. */
+  /** Fetches a client's document: https, public addresses, no redirects, bounded in size and time. */
   readonly fetchDocument: (url: string) => Promise<Response>
-  /** Path of the consent page, e.g. `/consent`: a request's uid follows it. */
+  /** Path of the consent page, e.g. `/consent`; a request's uid is appended. */
   readonly consentPath: string
+  readonly plans: PlanSettings
+  /** Renders the page that a person sees when a request cannot continue. */
+  readonly renderRefusal: RenderRefusal
   readonly report: OAuthReport
 }
 
 export interface OAuth {
-  /** Everything that `handler` answers; `:uid` stands for one segment. */
+  /** Everything that `handler` answers; `:uid` matches one segment. */
   readonly routes: typeof routes
   handler(request: IncomingMessage, response: ServerResponse): void
+  readonly renderRefusal: RenderRefusal
   readonly tokens: TokenReader
-  readonly consent: ConsentDesk
+  readonly consent: ConsentRequests
   readonly agents: Agents
-  /** Deletes what has expired, now; it is also done every ten minutes. */
-  sweep(): Promise<void>
-  close(): Promise<void>
 }
 
-/** Documents of clients that one address may make us fetch in a minute. */
+/** How many client documents one address may make us fetch in a minute. */
 const fetchesPerMinute = 20
 
-/** Loads the engine and puts the server together. */
+/** Loads the engine and assembles the server. */
 export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
   const { store, origins, clock, report } = options
   const module = await loadEngine()
@@ -72,17 +77,9 @@ export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
   const serve = lazily(() => engine().callback())
   const addressOf = (request: IncomingMessage) => toAddressGroup(options.addressOf(request))
   const resource = () => toResource(origins())
-  const audit = (userId: string, action: string, subject: string) =>
-    store.audit({
-      at: clock.now(),
-      actor: 'user',
-      action,
-      userId: parseUuid<UserId>(userId),
-      subject,
-    })
-  const sweep = startSweep({ store: store.oauth, clock, onFailure: report.sweepFailed })
   return {
     routes,
+    renderRefusal: options.renderRefusal,
     handler: makeEdge({
       ...options,
       addressOf,
@@ -91,32 +88,23 @@ export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
       observe: report.request,
     }),
     tokens: makeTokenReader({ store: store.oauth, clock, resource }),
-    consent: makeConsentDesk({
+    consent: makeConsentRequests({
       engine,
-      // What the engine refuses (no cookie, an expired request, a client that is gone) is nothing to decide.
+      // When the engine refuses (no cookie, an expired request, an unknown client), there is nothing to decide.
       isRefusal: (error) => error instanceof module.errors.OIDCProviderError,
       addressOf,
       resource,
-      store: store.oauth,
+      store,
       clock,
       consentPath: options.consentPath,
-      onAllowed: ({ userId, clientId, scopes }) =>
-        audit(userId, 'agent.connected', `${clientId} ${scopes.join(' ')}`),
+      plans: options.plans,
     }),
-    agents: makeAgents({
-      store: store.oauth,
-      clock,
-      onDisconnected: (userId, clientId) => audit(userId, 'agent.disconnected', clientId),
-    }),
-    sweep: sweep.run,
-    close: sweep.stop,
+    agents: makeAgents({ store, clock }),
   }
 }
 
 function buildEngine(module: EngineModule, options: OAuthOptions): Provider {
   const { store, clock, windows, report } = options
-  const fingerprint = (address: string) =>
-    new Uint8Array(createHmac('sha256', options.secret).update(`address:${address}`).digest())
   const cookieKey = createHmac('sha256', options.secret).update('cookies').digest('base64url')
   return makeEngine(module, {
     origins: options.origins(),
@@ -125,12 +113,16 @@ function buildEngine(module: EngineModule, options: OAuthOptions): Provider {
       clock,
       origin: () => {
         const address = requesterAddress()
-        return address === null ? null : fingerprint(address)
+        return address === null ? null : toOrigin(address, options.secret)
       },
+      tooManyPending: () => new module.errors.TemporarilyUnavailable('too many requests wait'),
       alreadyUsed: () => new module.errors.InvalidGrant('already used'),
       onReuse: (payload) => report.reused(payload.clientId ?? ''),
     }),
     onReuse: report.reused,
+    onReachedBound: report.pendingRefused,
+    hasConsent: (clientId) => store.oauth.hasGrants(clientId),
+    renderRefusal: options.renderRefusal,
     cookieKey,
     userExists: async (accountId) => {
       const userId = parseUuid<UserId>(accountId)
@@ -146,7 +138,7 @@ function buildEngine(module: EngineModule, options: OAuthOptions): Provider {
   })
 }
 
-/** Made at the first use and kept. */
+/** Creates the value at first use and keeps it. */
 function lazily<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | null = null
   return () => {

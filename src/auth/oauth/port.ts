@@ -1,16 +1,18 @@
 /**
- * What the authorization server offers to the rest of the house: tokens looked up, a request for consent described and
- * decided, connected agents listed and cut off. The engine behind it is seen by nobody else.
+ * What the authorization server offers to other rooms: look up tokens, describe and decide consent requests, list and
+ * disconnect agents. No other room sees the engine.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { By, Person } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
+import type { PlanRow } from '#store/ports/users.ts'
 import type { Scope } from '../scopes.ts'
 
-/** An access token that is good at this moment for `{mcp_url}/mcp`. */
+/** An access token that is currently valid for `{mcp_url}/mcp`. */
 export interface TokenFacts {
   readonly userId: UserId
   readonly clientId: string
-  /** The grant of this user to this client: whose limits are counted. */
+  /** The grant of this user to this client; limits are counted under it. */
   readonly grantId: string
   readonly scopes: readonly Scope[]
   /** Milliseconds since the epoch. */
@@ -22,34 +24,51 @@ export interface TokenReader {
   find(token: string): Promise<TokenFacts | null>
 }
 
-/** An agent's request that waits for a person. */
+/** An authorization request that waits for a person. */
 export interface PendingConsent {
   readonly uid: string
-  /** As the client calls itself: somebody else's words. */
+  /** The name that the client gives itself; not verified. */
   readonly clientName: string
   /** Where the answer will be sent, e.g. `claude.ai` or `127.0.0.1`. */
   readonly redirectHost: string
-  /** Asked for; the person may leave some out. */
+  /** Requested scopes; the person may leave some out. */
   readonly scopes: readonly Scope[]
-  /** What the page's `form-action` must allow besides ourselves: the origin or scheme of the redirect. */
+  /** What the page's `form-action` must allow besides our own origin: the origin or scheme of the redirect. */
   readonly formAction: string
 }
 
-export interface ConsentDesk {
-  /** The request that this browser's interaction cookie stands for; null when there is none or it has expired. */
+/**
+ * Who decides. Deciding needs a password given in the last ten minutes, because an unattended, signed-in browser must not
+ * be enough, and a session that has not ended meanwhile.
+ */
+export interface ConsentDecision extends By<Person> {
+  /** When the person gave the password; milliseconds since the epoch. */
+  readonly signedInAt: number
+}
+
+export interface ConsentRequests {
+  /** The request that this browser's interaction cookie names; null when there is none or it has expired. */
   find(request: IncomingMessage, response: ServerResponse): Promise<PendingConsent | null>
-  /** Grants the scopes that were left standing; resolves with where the browser goes next. */
+  /**
+   * Grants the selected scopes (`{scopes}`), as far as they were requested and the plan includes them; with none left it
+   * denies. Resolves with where the browser goes next, or with null when the person has to sign in again: then nothing
+   * is granted and the request still waits.
+   * @throws ApiError `invalid_params`.
+   */
   allow(
     request: IncomingMessage,
     response: ServerResponse,
-    decision: {
-      readonly userId: UserId
-      readonly scopes: readonly Scope[]
-      readonly signedInAt: number
-    },
-  ): Promise<string>
-  /** Refuses; resolves with where the browser goes next (`error=access_denied`). */
-  deny(request: IncomingMessage, response: ServerResponse): Promise<string>
+    decision: ConsentDecision & { readonly plan: PlanRow; readonly input: unknown },
+  ): Promise<string | null>
+  /**
+   * Refuses; resolves with where the browser goes next (`error=access_denied`), or with null when the person has to sign
+   * in again.
+   */
+  deny(
+    request: IncomingMessage,
+    response: ServerResponse,
+    decision: ConsentDecision,
+  ): Promise<string | null>
 }
 
 /** An agent that a user has connected. */
@@ -63,6 +82,17 @@ export interface ConnectedAgent {
 
 export interface Agents {
   list(userId: UserId): Promise<readonly ConnectedAgent[]>
-  /** Revokes the grant with every token of it; false when it is not this user's. */
-  disconnect(userId: UserId, grantId: string): Promise<boolean>
+  /**
+   * Revokes the grant (`{grantId}`) and all its tokens; false when it is not this user's.
+   * @throws ApiError `invalid_params`.
+   */
+  disconnect(by: By, userId: UserId, input: unknown): Promise<boolean>
+}
+
+/** One answered request to the authorization server, for metrics and the log. */
+export interface OAuthRecord {
+  readonly door: 'oauth'
+  readonly endpoint: 'authorize' | 'token' | 'register' | 'revoke' | 'discovery' | 'preflight'
+  readonly status: number
+  readonly durationMs: number
 }

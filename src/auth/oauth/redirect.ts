@@ -1,10 +1,10 @@
 /**
- * Where an answer goes, in words for a person and for a browser's policy. A client's words are shown, never trusted:
- * what could disguise them is taken out. Pure.
+ * Describes where an answer is sent, as text for a person and as a source for a browser's policy. A client's text is
+ * shown but not trusted: characters that could disguise it are removed. Pure.
  */
 
 export interface RedirectFacts {
-  /** `claude.ai`, `127.0.0.1`, or scheme and host of an application's own scheme: `cursor://host`. */
+  /** `claude.ai`, `127.0.0.1`, or scheme and host of a private-use scheme: `cursor://host`. */
   readonly host: string
   /** A source for `form-action` of a Content-Security-Policy. */
   readonly formAction: string
@@ -18,7 +18,7 @@ export function describeRedirect(uri: string): RedirectFacts {
       host: url.host === '' ? url.protocol : `${url.protocol}//${url.host}`,
       formAction: url.protocol,
     }
-  // The grammar of the policy knows no IPv6 address (CSP Level 3 §2.3.1).
+  // The grammar of the policy has no IPv6 addresses (CSP Level 3 §2.3.1).
   const formAction = url.hostname.startsWith('[') ? url.protocol : url.origin
   return { host: url.hostname, formAction }
 }

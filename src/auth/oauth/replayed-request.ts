@@ -1,18 +1,18 @@
 /**
- * A request whose body was read and whose head was put right, in the shape that the engine reads. The engine builds URLs
- * from the head, so host and scheme are ours and never the client's.
+ * Rebuilds a request for the engine after its body was read and its head corrected. The engine builds URLs from the
+ * head, so host and scheme come from us and never from the client.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
 export interface Replay {
   readonly url: string
-  /** The origin that the engine shall believe to be asked at. */
+  /** The origin under which the engine shall process the request. */
   readonly origin: string
   /** Null for a request without a body. */
   readonly body: Uint8Array | null
 }
 
-/** The given request as `replay` says; the original is left as it is. */
+/** Returns a new request as `replay` describes; the original is not changed. */
 export function replayRequest(request: IncomingMessage, replay: Replay): IncomingMessage {
   const { url, origin, body } = replay
   const { host, protocol } = new URL(origin)
@@ -38,20 +38,20 @@ async function* once(body: Uint8Array | null): AsyncGenerator<Uint8Array> {
   if (body !== null) yield body
 }
 
-/** The body is larger than allowed. */
+/** The body exceeds the limit. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
 }
 
 /**
  * Reads a body of at most `maxBytes`.
- * @throws BodyTooLarge as soon as that is known; the stream's own error when the client breaks off.
+ * @throws BodyTooLarge as soon as the limit is exceeded; the stream's own error when the client disconnects.
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge()
   const chunks: Uint8Array[] = []
   let size = 0
-  // The stream is left alive when it is too large: the refusal goes out on its socket.
+  // Do not destroy a stream that is too large: the refusal is sent on its socket.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.byteLength
     if (size > maxBytes) throw new BodyTooLarge()

@@ -1,17 +1,38 @@
 /**
- * Who makes the request that the engine works on: the engine calls back without saying for whom, so the address is
- * carried along the asynchronous way.
+ * Carries facts of the current request through the engine, whose callbacks do not say for which request they run: the
+ * client's address, and why the request may not wait.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-const addresses = new AsyncLocalStorage<string>()
+/** Why a request may not wait for a person: too many of its address do, or too many in all. */
+export type ReachedBound = 'address' | 'all'
 
-/** Runs `work`; whatever it calls may ask for the address. */
-export function runFor<Result>(address: string, work: () => Result): Result {
-  return addresses.run(address, work)
+interface Requester {
+  readonly address: string
+  bound: ReachedBound | null
 }
 
-/** The address of the request under way; null outside of one. */
+const requesters = new AsyncLocalStorage<Requester>()
+
+/** Runs `work`; everything that it calls can read the address. */
+export function runFor<Result>(address: string, work: () => Result): Result {
+  return requesters.run({ address, bound: null }, work)
+}
+
+/** The address of the current request; null outside of one. */
 export function requesterAddress(): string | null {
-  return addresses.getStore() ?? null
+  return requesters.getStore()?.address ?? null
+}
+
+/**
+ * Marks the current request as refused because too many wait: the edge then answers so, whatever the engine answers.
+ */
+export function noteReachedBound(bound: ReachedBound): void {
+  const requester = requesters.getStore()
+  if (requester !== undefined) requester.bound = bound
+}
+
+/** The mark that `noteReachedBound` set on the current request, or null. */
+export function reachedBound(): ReachedBound | null {
+  return requesters.getStore()?.bound ?? null
 }

@@ -1,34 +1,58 @@
 /**
- * Requests put into the form that the engine understands, before it sees them: known scopes or the default, the resource
- * without its trailing slash, parameters of OpenID Connect left out. Pure text in, text out.
+ * Normalises requests before the engine sees them: known scopes or the default, the resource without its trailing
+ * slash, OpenID Connect parameters removed. Pure: text in, text out.
  */
 import { isScope } from '../scopes.ts'
 
-/** OAuth 2.1 §3.3: a request without scope gets this one. */
+/** Used for a request without scope (RFC 6749 §3.3). */
 const defaultScope = 'mcp:read'
 
-/** A plain OAuth server ignores what it does not know (RFC 6749 §3.1); the engine would refuse these. */
+/** A plain OAuth server ignores unknown parameters (RFC 6749 §3.1); the engine would refuse these. */
 const ofOpenId = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']
 
-/** The query of an authorization request, put right for `resource`. */
+/** Maximum length of each part of a request; a longer one is refused. Real clients need at most a third of it. */
+const maxQueryLength = 8192
+const maxLength = 512
+const maxLengths: ReadonlyMap<string, number> = new Map([
+  ['client_id', 2048],
+  ['redirect_uri', 2048],
+  ['resource', 2048],
+  ['state', 2048],
+])
+
+/** Which part of an authorization request is too long to be stored while it waits; null when none is. */
+export function findExcess(query: string): string | null {
+  if (query.length > maxQueryLength) return `the query is longer than ${maxQueryLength} characters`
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (name.length > maxLength) return `a name is longer than ${maxLength} characters`
+    const most = maxLengths.get(name) ?? maxLength
+    if (value.length > most) return `${name} is longer than ${most} characters`
+  }
+  return null
+}
+
+/** The query of an authorization request, normalised for `resource`. */
 export function settleAuthorization(query: string, resource: string): URLSearchParams {
   const params = new URLSearchParams(query)
   for (const name of ofOpenId) params.delete(name)
   settleResource(params, resource)
-  // Given twice it is the engine's to refuse.
+  // The engine refuses a scope that is given twice.
   const given = params.getAll('scope')
   if (given.length <= 1) params.set('scope', settleScope(given[0] ?? ''))
   return params
 }
 
-/** The form of a token request, put right for `resource`. */
+/** The form of a token request, normalised for `resource`. */
 export function settleTokenRequest(form: string, resource: string): URLSearchParams {
   const params = new URLSearchParams(form)
   settleResource(params, resource)
   return params
 }
 
-/** True when a token request names another resource than ours: it must not cost the client its code or token. */
+/**
+ * True when a token request names a resource other than ours. It is refused before the engine, so that the code or
+ * token is not used up.
+ */
 export function asksForOther(params: URLSearchParams, resource: string): boolean {
   return params.getAll('resource').some((value) => value !== '' && value !== resource)
 }
@@ -40,7 +64,7 @@ function settleResource(params: URLSearchParams, resource: string): void {
   for (const value of values) params.append('resource', value.replace(/^(.+)\/$/, '$1'))
 }
 
-/** Unknown scopes are left out, and the answer says what was granted (RFC 6749 §3.3). */
+/** Drops unknown scopes; the answer names the granted ones (RFC 6749 §3.3). */
 function settleScope(text: string): string {
   const asked = new Set(text.split(' '))
   const known = [...asked].filter(isScope)

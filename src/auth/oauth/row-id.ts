@@ -1,6 +1,6 @@
 /**
- * Names of rows at rest: a hash of what the other side holds, so that a copy of the database redeems nothing. The
- * values are random with 128 bits and more, so a plain hash is enough.
+ * Ids of stored rows: a hash of the value that the other side holds, so that a copy of the database cannot be used to
+ * redeem anything. The values have at least 128 random bits, so a plain hash is enough.
  */
 import { createHash } from 'node:crypto'
 

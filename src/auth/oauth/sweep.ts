@@ -1,43 +1,24 @@
-/** The broom: deletes what has expired, in small transactions, now and then. */
+/** Deletes expired rows in small transactions, and unused clients where there are too many. */
+import { runInBatches } from '#jobs/batches.ts'
+import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/oauth-port.ts'
+import type { OAuthStore } from '#store/ports/oauth.ts'
 
-export interface SweepDeps {
-  readonly store: OAuthStore
-  readonly clock: Clock
-  readonly onFailure: (error: unknown) => void
-}
-
-export interface Sweep {
-  run(): Promise<void>
-  /** No further sweep; resolves when the one under way has ended. */
-  stop(): Promise<void>
-}
-
-const everyMs = 10 * 60_000
 const batchRows = 500
-/** With ten minutes between sweeps this keeps up with a hundred new rows a second. */
-const maxBatches = 150
+/** With a minute between sweeps, enough for a hundred new rows a second. */
+const maxBatches = 15
+/** Limit of self-registered, never used clients in all: at most about 16 kB each. */
+export const maxUnusedInAll = 10_000
 
-/** Sweeps every ten minutes until it is stopped. A sweep that fails is reported, and the next one comes. */
-export function startSweep({ store, clock, onFailure }: SweepDeps): Sweep {
-  let stopped = false
-  let current: Promise<void> = Promise.resolve()
-  async function run(): Promise<void> {
-    for (let batch = 0; batch < maxBatches && !stopped; batch += 1) {
-      if ((await store.sweep(clock.now(), batchRows)) === 0) return
-    }
-  }
-  const timer = setInterval(() => {
-    current = run().catch(onFailure)
-  }, everyMs)
-  timer.unref()
+/** Runs every minute. */
+export function makeOAuthSweep(store: OAuthStore, clock: Clock): PeriodicTask {
   return {
-    run,
-    async stop() {
-      stopped = true
-      clearInterval(timer)
-      await current
+    name: 'oauth-sweep',
+    everyMs: 60_000,
+    firstRun: 'after_wait',
+    async run(stop) {
+      await store.trimUnusedClients(maxUnusedInAll)
+      await runInBatches(() => store.sweep(clock.now(), batchRows), { maxBatches, stop })
     },
   }
 }

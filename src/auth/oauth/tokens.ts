@@ -1,16 +1,16 @@
 /**
- * Access tokens looked up for the agents' door: one indexed read, nothing remembered, so that a revoked token is refused
- * at its next use on every process (reading R27).
+ * Looks up access tokens for the agents' door: one indexed read, nothing cached, so that a revoked token is refused at
+ * its next use on every process (reading R27).
  */
 import { z } from 'zod'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { OAuthStore } from '#store/oauth-port.ts'
+import type { OAuthStore } from '#store/ports/oauth.ts'
 import { isScope } from '../scopes.ts'
 import type { TokenReader } from './port.ts'
 import { toRowId } from './row-id.ts'
 
-/** What the engine wrote about a token, as far as we rely on it. */
+/** The parts of the engine's token payload that we rely on. */
 const Written = z.object({
   kind: z.literal('AccessToken'),
   accountId: z.string(),
@@ -20,7 +20,7 @@ const Written = z.object({
   scope: z.string(),
 })
 
-/** The engine's tokens are 43 characters of this alphabet; anything else costs no look-up. */
+/** The engine's tokens are 43 characters of this alphabet; anything else is refused without a lookup. */
 const shape = /^[\w-]{43}$/
 
 export interface TokenDeps {
@@ -30,7 +30,6 @@ export interface TokenDeps {
   readonly resource: () => string
 }
 
-/** Makes the reader. */
 export function makeTokenReader({ store, clock, resource }: TokenDeps): TokenReader {
   return {
     async find(token) {

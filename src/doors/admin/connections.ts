@@ -1,14 +1,15 @@
 /**
- * Connections in the admin API: adopt consents, list, refresh, remove. The actions are those of the links room; the
- * public form of a connection is that of the contract.
+ * Connections in the admin API: adopt consents, list, refresh, remove. The actions are those of the connections room; the
+ * public form of a connection is the contract's.
  */
 import type { FastifyInstance } from 'fastify'
+import { byOperator } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
+import { EmptyInput, parseInput } from '#contract/input.ts'
 import { toConnection } from '#resources/list-connections.ts'
-import type { ConnectionRow } from '#store/port.ts'
-import { EmptyBody, LinkBody, parseBody } from './bodies.ts'
-import type { AdminDoorDeps } from './deps.ts'
-import { connectionNotFound, findUser, readConnectionId, recordAction } from './subjects.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { AdminDoorDeps, RunSync } from './deps.ts'
+import { connectionNotFound, findUser, readConnectionId } from './subjects.ts'
 
 interface UserPath {
   Params: { user: string }
@@ -17,9 +18,8 @@ interface ConnectionPath {
   Params: { connection: string }
 }
 
-/** Adds `/admin/users/U/connections` and `/admin/connections/C`. */
 export function addConnectionRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
-  const { store, links } = deps
+  const { store, connections, runSync } = deps
 
   admin.get<UserPath>('/users/:user/connections', async ({ params }) => {
     const user = await findUser(deps, params.user)
@@ -28,31 +28,36 @@ export function addConnectionRoutes(admin: FastifyInstance, deps: AdminDoorDeps)
 
   admin.post<UserPath>('/users/:user/connections', async (request, reply) => {
     const user = await findUser(deps, request.params.user)
-    const credentials = parseBody(LinkBody, request.body)
-    const rows = await links.linkConnections(user.id, credentials)
-    const subject = [credentials.provider, ...rows.map((row) => row.id)].join(' ')
-    await recordAction(deps, 'connections.link', { userId: user.id, subject })
+    const rows = await connections.linkConnections(byOperator, user.id, request.body)
     return reply.code(201).send({ connections: toConnections(rows) })
   })
 
   admin.post<ConnectionPath>('/connections/:connection/refresh', async (request) => {
     const id = readConnectionId(request.params.connection)
-    parseBody(EmptyBody, request.body)
-    const row = await orNotFound(links.refreshConnection(id, { priority: 'user' }))
+    parseInput(EmptyInput, request.body)
+    const row = await orNotFound(
+      connections.refreshConnection(byOperator, id, { priority: 'user' }),
+    )
     const connection = toConnection(row)
-    // The action never returns one that is being deleted.
+    // The action never returns a connection that is being deleted.
     if (connection === null) throw connectionNotFound()
-    await recordAction(deps, 'connections.refresh', { userId: row.userId, subject: id })
     return connection
   })
 
+  addSyncRoute(admin, runSync)
+
   admin.delete<ConnectionPath>('/connections/:connection', async ({ params }, reply) => {
-    const id = readConnectionId(params.connection)
-    const row = await store.connections.find(id)
-    if (row === null) throw connectionNotFound()
-    await orNotFound(links.removeConnection(id))
-    await recordAction(deps, 'connections.remove', { userId: row.userId, subject: id })
+    await orNotFound(connections.removeConnection(byOperator, readConnectionId(params.connection)))
     return reply.code(204).send()
+  })
+}
+
+function addSyncRoute(admin: FastifyInstance, runSync: RunSync): void {
+  admin.post<ConnectionPath>('/connections/:connection/sync', async (request) => {
+    const id = readConnectionId(request.params.connection)
+    parseInput(EmptyInput, request.body)
+    const { syncRunId, newCount, updatedCount, chunks } = await orNotFound(runSync(byOperator, id))
+    return { syncRunId, newCount, updatedCount, chunks }
   })
 }
 
@@ -60,7 +65,7 @@ function toConnections(rows: readonly ConnectionRow[]) {
   return rows.flatMap((row) => toConnection(row) ?? [])
 }
 
-/** The catalogue's words for it point users at REST; an operator is pointed at the command. */
+/** The catalogue's message refers REST users to another operation; an operator is referred to the command. */
 async function orNotFound<T>(action: Promise<T>): Promise<T> {
   try {
     return await action

@@ -1,40 +1,59 @@
-/**
- * What the operators' door needs: ports and settings, handed in by the composition root.
- */
-import type { FastifyInstance } from 'fastify'
+/** What the admin door needs: ports and settings, passed in by the composition root. */
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import type { Logger } from 'pino'
+import type { UserActions } from '#auth/actions.ts'
 import type { PlanSettings } from '#auth/plans.ts'
+import type { Connections } from '#connections/connections.ts'
+import type { By } from '#contract/actor.ts'
 import type { Examine } from '#doctor/doctor.ts'
-import type { UserId } from '#kernel/ids.ts'
+import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { Links } from '#links/links.ts'
-import type { WindowStore } from '#store/kv-port.ts'
-import type { Store } from '#store/port.ts'
+import type { WindowStore } from '#store/ports/kv.ts'
+import type { StoreReader } from '#store/ports/reader.ts'
+import type { Webhooks } from '#webhooks/webhooks.ts'
+
+/** What a sync found, once it is done. @throws ApiError `connection_not_found`, upstream failures by the one mapping. */
+export type RunSync = (
+  by: By,
+  id: ConnectionId,
+) => Promise<{
+  readonly syncRunId: SyncRunId
+  readonly newCount: number
+  readonly updatedCount: number
+  readonly chunks: number
+}>
 
 export interface AdminDoorDeps {
-  readonly store: Store
-  readonly links: Links
+  /** Read-only: every change is an action. */
+  readonly store: Pick<
+    StoreReader,
+    'users' | 'keys' | 'connections' | 'endpoints' | 'deliveries' | 'auditLog'
+  >
+  readonly actions: UserActions
+  readonly connections: Connections
+  readonly webhooks: Webhooks
+  readonly runSync: RunSync
   readonly clock: Clock
   /** Counts failed attempts on the admin token. */
   readonly windows: WindowStore
   readonly adminToken: Secret<string>
   readonly planSettings: PlanSettings
-  /** What to store of the password of a new user. */
-  readonly hashPassword: (password: string) => Promise<string>
-  /** Sets the password a user signs in with and ends their sessions; false when there is no such user. */
-  readonly setPassword: (userId: UserId, password: string) => Promise<boolean>
-  /** Where the door will listen: on loopback it answers to loopback names alone. */
+  /** Where the door will listen: on loopback it answers to loopback names only. */
   readonly listener: { readonly host: string; readonly isLoopback: boolean }
+  /** How sockets are provided, and what answers bytes that are not a valid request. */
+  readonly transport: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: Logger
-  /** Looks at everything this process stands on. */
+  /** Checks everything that this process depends on. */
   readonly examine: Examine
   /** In Prometheus' text format. */
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> }
   readonly readiness: {
-    /** By name of what is asked; each resolves when it answers. */
+    /** By dependency name; each resolves when the dependency answers. */
     readonly checks: Readonly<Record<string, () => Promise<void>>>
-    /** True from the moment the process was told to stop. */
+    /** True for a dependency that is unavailable but not required: it is named, and the process stays ready. */
+    isUnavailable(name: string): boolean
+    /** True as soon as the process was asked to stop. */
     isDraining(): boolean
   }
   /** Further paths below `/admin`, guarded like all others: those of the sandbox. */

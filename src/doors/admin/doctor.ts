@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { AdminDoorDeps } from './deps.ts'
 
-/** Adds `/admin/doctor`. It answers 200 whatever is found: the look itself has worked. */
+/** Answers 200 whatever is found: the examination itself succeeded. */
 export function addDoctorRoute(
   admin: FastifyInstance,
   { examine }: Pick<AdminDoorDeps, 'examine'>,

@@ -1,22 +1,23 @@
 /**
- * The operators' door: the admin API and the paths that monitors ask. It has a listener of its own, never the public
- * one. It translates and refuses; what an action means is decided in the rooms behind it. Bodies are never logged.
+ * The admin door: the admin API and the monitoring paths. It has its own listener, never the public one. It translates
+ * and refuses; the rooms behind it decide what an action means. Bodies are never logged.
  */
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { makeTokenCheck, refuseForeignHosts } from './admission.ts'
+import { maxBodyBytes } from '#contract/limits.ts'
+import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
+import { addAuditRoute } from './audit.ts'
 import { addConnectionRoutes } from './connections.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import { addDoctorRoute } from './doctor.ts'
 import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
+import { addHealthRoutes } from './health.ts'
 import { addKeyRoutes } from './keys.ts'
-import { addMonitorRoutes } from './monitor.ts'
 import { addUserRoutes } from './users.ts'
+import { addWebhookRoutes } from './webhooks.ts'
 
-export type { AdminDoorDeps } from './deps.ts'
+export type { AdminDoorDeps, RunSync } from './deps.ts'
 
-/** Specification, Limits: request body. */
-const bodyLimit = 16 * 1024
 /** An e-mail address of 254 characters, each of them percent-encoded. */
 const maxParamLength = 3 * 254
 
@@ -25,13 +26,12 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   const answerError = makeErrorAnswer(deps.log)
   const app = Fastify({
     logger: false,
-    bodyLimit,
+    bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength },
     exposeHeadRoutes: false,
     requestIdHeader: false,
     genReqId: () => randomUUID(),
-    requestTimeout: 30_000,
-    forceCloseConnections: 'idle',
+    ...deps.transport,
     frameworkErrors: answerError,
   })
   readJsonOnly(app)
@@ -43,12 +43,16 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
     reply.header('x-content-type-options', 'nosniff')
     refuseForeignHosts(deps.listener, request)
   })
-  addMonitorRoutes(app, deps)
+  // After the token check and before the body is handled: Fastify has its own rules for bodies by method (QUERY).
+  app.addHook('preParsing', async (request, reply) => {
+    if (request.is404) answerUnknownPath(request, reply)
+  })
+  addHealthRoutes(app, deps)
   app.register(async (admin) => addAdminRoutes(admin, deps), { prefix: '/admin' })
   return app
 }
 
-/** A scope of its own: its hooks guard its routes and its unknown paths, however their URL is spelled. */
+/** A Fastify scope of its own: its hooks guard its routes and its unknown paths, however their URL is spelled. */
 function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   const checkToken = makeTokenCheck(deps)
   admin.addHook('onRequest', async (request) => checkToken(request))
@@ -57,7 +61,7 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
       {
         requestId: request.id,
         method: request.method,
-        // The template: addresses of people stand in the path itself.
+        // The route's template, because real paths contain e-mail addresses.
         route: request.routeOptions.url ?? null,
         status: reply.statusCode,
         durationMs: Math.round(reply.elapsedTime),
@@ -69,11 +73,13 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   addUserRoutes(admin, deps)
   addKeyRoutes(admin, deps)
   addConnectionRoutes(admin, deps)
+  addWebhookRoutes(admin, deps)
+  addAuditRoute(admin, deps)
   addDoctorRoute(admin, deps)
   deps.extension?.(admin)
 }
 
-/** JSON alone; an empty body is an absent one, whatever its declared type. */
+/** Accepts JSON only; an empty body counts as absent, whatever its declared type. */
 function readJsonOnly(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()

@@ -1,17 +1,21 @@
 /**
- * Every failure of this door as the one error envelope. What the framework throws is put into words that say what to
- * do; what nobody expected is logged with its cause and says nothing outside.
+ * Answers every failure of this door with the one error envelope. Errors of the framework get a message that says what
+ * to do; unexpected errors are logged with their cause and answered without details.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { PasswordsBusyError } from '#auth/accounts/password.ts'
+import { PasswordsBusyError } from '#auth/sign-in/hashing-queue.ts'
 import { ApiError, apiError, toEnvelope } from '#contract/errors.ts'
+import { toOperatorsError } from '#providers/operators-error.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
+import { hasDisconnected } from '../client.ts'
 
-/** Makes the one answer to whatever was thrown. */
+/** Makes the error handler for everything that is thrown. */
 export function makeErrorAnswer(log: Logger) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const error = toApiError(thrown)
+    const error = hasDisconnected(request.raw)
+      ? apiError('client_disconnected', { cause: thrown })
+      : toApiError(thrown)
     if (error.status >= 500) {
       const level = error.status === 500 ? 'error' : 'warn'
       log[level]({ requestId: request.id, status: error.status, err: error.cause }, error.message)
@@ -30,7 +34,7 @@ export function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply)
 }
 
 function toApiError(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof ApiError) return toOperatorsError(thrown)
   if (thrown instanceof StoreUnavailableError) {
     return apiError('service_unavailable', { retryAfterSeconds: 5, cause: thrown })
   }
@@ -39,7 +43,7 @@ function toApiError(thrown: unknown): ApiError {
   }
   const code = frameworkCode(thrown)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return apiError('body_too_large', { cause: thrown })
-  const detail = code === null ? undefined : bodyProblems.get(code)
+  const detail = code === null ? undefined : (bodyProblems.get(code) ?? otherProblem(thrown))
   if (detail === undefined) return apiError('internal', { cause: thrown })
   return apiError('invalid_params', { details: [detail], cause: thrown })
 }
@@ -52,6 +56,13 @@ const bodyProblems: ReadonlyMap<string, string> = new Map([
   ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'body: is not as long as Content-Length says'],
   ['FST_ERR_BAD_URL', 'path: is not valid percent-encoding'],
 ])
+
+/** Errors that the framework attributes to the client stay client errors, even where we have no message of our own. */
+function otherProblem(thrown: unknown): string | undefined {
+  const { code, statusCode = 500 } = thrown as FastifyError
+  if (!code.startsWith('FST_') || statusCode >= 500) return undefined
+  return 'request: cannot be read'
+}
 
 function frameworkCode(thrown: unknown): string | null {
   if (!(thrown instanceof Error) || !('code' in thrown)) return null

@@ -1,20 +1,23 @@
-/**
- * Whom a path of the admin API speaks of, and the record of what was done to them. An identifier that cannot be one is
- * simply not found.
- */
+/** The user, key or connection that a path of the admin API names. A malformed identifier is answered as not found. */
 import { apiError } from '#contract/errors.ts'
-import type { UserId } from '#kernel/ids.ts'
-import { type ConnectionId, type KeyId, parseUuid } from '#kernel/ids.ts'
-import type { UserRow } from '#store/port.ts'
+import {
+  type ConnectionId,
+  type DeliveryId,
+  type EndpointId,
+  type KeyId,
+  parseUuid,
+} from '#kernel/ids.ts'
+import type { UserRow } from '#store/ports/users.ts'
 import type { AdminDoorDeps } from './deps.ts'
 
-/** By id or e-mail address. @throws ApiError `user_not_found`. */
+/** By id or e-mail address. `deleting`: also finds a user who is being deleted. @throws ApiError `user_not_found`. */
 export async function findUser(
   { store }: Pick<AdminDoorDeps, 'store'>,
   idOrEmail: string,
+  options: { readonly deleting?: boolean } = {},
 ): Promise<UserRow> {
-  // PostgreSQL refuses NUL in text; no address has control characters.
-  const user = /\p{Cc}/u.test(idOrEmail) ? null : await store.users.find(idOrEmail)
+  // PostgreSQL refuses NUL in text; no address contains control characters.
+  const user = /\p{Cc}/u.test(idOrEmail) ? null : await store.users.find(idOrEmail, options)
   if (user === null) throw apiError('user_not_found')
   return user
 }
@@ -33,17 +36,22 @@ export function readConnectionId(text: string): ConnectionId {
   return id
 }
 
+/** @throws ApiError `webhook_not_found`. */
+export function readEndpointId(text: string): EndpointId {
+  const id = parseUuid<EndpointId>(text)
+  if (id === null) throw apiError('webhook_not_found')
+  return id
+}
+
+/** @throws ApiError `delivery_not_found`. */
+export function readDeliveryId(text: string): DeliveryId {
+  const id = parseUuid<DeliveryId>(text)
+  if (id === null) throw apiError('delivery_not_found')
+  return id
+}
+
 export function connectionNotFound() {
   return apiError('connection_not_found', {
     message: 'Connection not found; list them with `tributary connections list`',
   })
-}
-
-/** Writes down that an operator did `action`; `subject` holds ids alone. */
-export function recordAction(
-  { store, clock }: Pick<AdminDoorDeps, 'store' | 'clock'>,
-  action: string,
-  entry: { readonly userId: UserId | null; readonly subject: string },
-): Promise<void> {
-  return store.audit({ at: clock.now(), actor: 'admin', action, ...entry })
 }

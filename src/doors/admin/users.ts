@@ -1,23 +1,27 @@
 /**
- * Users and their plans in the admin API. Deleting one revokes, forgets and purges everything of theirs, which is the
- * work of the links room.
+ * Users and their plans in the admin API. Deleting a user revokes, forgets and purges all of their data; the connections
+ * room does that.
  */
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { effectivePlan } from '#auth/plans.ts'
+import { byOperator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
+import type { UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
-import type { PlanRow, UserRow } from '#store/port.ts'
-import { NewUserBody, PasswordBody, PlanBody, parseBody } from './bodies.ts'
+import type { PlanRow, UserRow } from '#store/ports/users.ts'
 import type { AdminDoorDeps } from './deps.ts'
-import { findUser, recordAction } from './subjects.ts'
+import { maxPageRows, pageCursor, pageRows, parseQuery, toPage } from './paging.ts'
+import { findUser } from './subjects.ts'
+
+const UsersQuery = z.strictObject({ limit: pageRows(maxPageRows), cursor: pageCursor })
 
 interface UserPath {
   Params: { user: string }
 }
 
-/** Adds `/admin/users` and what lies below it, but keys and connections. */
 export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
-  const { store, links, clock, planSettings } = deps
+  const { store, actions, connections, planSettings } = deps
   const planOf = (user: UserRow) => effectivePlan(user, planSettings)
 
   const toUser = (user: UserRow) => ({
@@ -30,23 +34,16 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
     createdAt: toIso(user.createdAt),
   })
 
-  admin.get('/users', async () => ({ data: (await store.users.list()).map(toUser) }))
+  admin.get('/users', async (request) => {
+    const { limit, cursor } = parseQuery(UsersQuery, request.query)
+    const after = cursor === undefined ? null : { createdAt: cursor.at, id: cursor.id as UserId }
+    const rows = await store.users.listPage({ after, limit: limit + 1 })
+    const place = ({ createdAt, id }: UserRow) => ({ at: createdAt, id })
+    return toPage(rows, limit, { row: toUser, place })
+  })
 
   admin.post('/users', async (request, reply) => {
-    const body = parseBody(NewUserBody, request.body)
-    const passwordHash = body.password === undefined ? null : await deps.hashPassword(body.password)
-    const user = await store.users.create({
-      email: body.email,
-      passwordHash,
-      timezone: body.timezone,
-      plan: body.plan ?? null,
-      status: body.status ?? 'active',
-      legacyUntil: null,
-      grandfathered: false,
-      createdAt: clock.now(),
-    })
-    if (user === 'taken') throw apiError('email_taken')
-    await recordAction(deps, 'users.create', { userId: user.id, subject: user.id })
+    const user = await actions.createUser(byOperator, request.body)
     const { id, email, timezone } = user
     return reply.code(201).send({ id, email, timezone, plan: planOf(user).plan })
   })
@@ -56,26 +53,21 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
   )
 
   admin.delete<UserPath>('/users/:user', async ({ params }, reply) => {
-    const { id } = await findUser(deps, params.user)
-    if (!(await links.deleteUser(id))) throw apiError('user_not_found')
-    await recordAction(deps, 'users.delete', { userId: id, subject: id })
+    // A repeated request repeats the deletion: it is idempotent and does not depend on which request began it.
+    const { id } = await findUser(deps, params.user, { deleting: true })
+    if (!(await connections.deleteUser(byOperator, id))) throw apiError('user_not_found')
     return reply.code(204).send()
   })
 
   admin.put<UserPath>('/users/:user/password', async (request, reply) => {
     const { id } = await findUser(deps, request.params.user)
-    const { password } = parseBody(PasswordBody, request.body)
-    if (!(await deps.setPassword(id, password))) throw apiError('user_not_found')
-    await recordAction(deps, 'users.set-password', { userId: id, subject: id })
+    await actions.setPassword(byOperator, id, request.body)
     return reply.code(204).send()
   })
 
   admin.put<UserPath>('/users/:user/plan', async (request) => {
     const { id } = await findUser(deps, request.params.user)
-    const user = await store.users.setPlan(id, parseBody(PlanBody, request.body))
-    if (user === null) throw apiError('user_not_found')
-    await recordAction(deps, 'plans.set', { userId: id, subject: `${user.plan} ${user.status}` })
-    return toPlan(user)
+    return toPlan(await actions.setPlan(byOperator, id, request.body))
   })
 }
 

@@ -1,5 +1,6 @@
 /**
- * The documentation door over HTTP: what it sends, to whom, for how long, and what it leaves to the house.
+ * The documentation door over HTTP: what it sends, cache headers, conditional requests, and which paths it leaves to
+ * others.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -93,7 +94,7 @@ test('a reader without JavaScript is sent to the document', async () => {
   assert.match(page.body, /<noscript>[\s\S]*href="\/openapi\.json"[\s\S]*<\/noscript>/)
 })
 
-test('R4: other methods, other spellings and unknown assets are left to the house', async () => {
+test('R4: other methods, other spellings and unknown assets are not answered by this door', async () => {
   await using door = await openDoor()
   const asked = [
     ['HEAD', '/doc'],

@@ -1,7 +1,7 @@
 /**
  * The documentation door: the OpenAPI document at /openapi.json and the interactive reference at /doc, both public and
- * GET only (reading R4). Every byte comes from this server or its installed packages; other methods and paths are left to
- * whoever answers `not_found`.
+ * GET only (reading R4). Every byte comes from this server or its installed packages; for other methods and paths the
+ * public server answers `not_found`.
  */
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -10,12 +10,12 @@ import { type Prepared, prepare, sendPrepared } from './prepared.ts'
 import { readScalarScript, readScalarVersion } from './scalar-script.ts'
 
 export interface DocsDoorOptions {
-  /** Makes the OpenAPI document (`makeOpenApi`); asked at its first request, when the server knows its own address. */
+  /** Makes the OpenAPI document (`makeOpenApi`); called at its first request, when the server knows its own address. */
   readonly document: () => object
 }
 
 const fiveMinutes = 'public, max-age=300'
-/** Assets have their digest or version in their path. */
+/** Paths of assets contain their digest or version. */
 const forever = { 'cache-control': 'public, max-age=31536000, immutable' }
 
 /** A Fastify plugin; register it without a prefix. */
@@ -57,7 +57,10 @@ function serve(fastify: FastifyInstance, url: string, prepared: Prepared): void 
   serveLate(fastify, url, async () => prepared)
 }
 
-/** Prepares at the first request; all requests meanwhile wait for the same preparation, and a failed one is repeated. */
+/**
+ * Prepares the content at the first request; concurrent requests wait for the same preparation, and a failed one is
+ * retried.
+ */
 function serveLate(fastify: FastifyInstance, url: string, make: () => Promise<Prepared>): void {
   let made: Promise<Prepared> | null = null
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {

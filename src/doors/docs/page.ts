@@ -1,6 +1,6 @@
 /**
- * The page of the interactive reference, and the policy under which a browser may show it: scripts and data come from
- * this server alone, so that no key typed into it can travel anywhere else.
+ * The page of the interactive reference and its content security policy: scripts and data come from this server alone,
+ * so that a key typed into the page cannot be sent anywhere else.
  */
 
 export interface PageAssets {
@@ -10,10 +10,7 @@ export interface PageAssets {
   readonly start: string
 }
 
-/**
- * Styles may stand in the page, since the reference makes its own while it runs; scripts may not, and none may be made
- * from text.
- */
+/** Inline styles are allowed, since the reference creates its own at run time; inline scripts and `eval` are not. */
 export const contentSecurityPolicy = [
   "default-src 'self'",
   "script-src 'self'",
@@ -29,7 +26,7 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Paths are ours and need no escaping. */
+/** The paths are ours and need no escaping. */
 export function renderPage(assets: PageAssets): string {
   return `<!doctype html>
 <html lang="en">

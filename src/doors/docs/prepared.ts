@@ -1,7 +1,4 @@
-/**
- * Answers whose bytes are made once: compressed and named by their digest beforehand, so that sending one costs nothing
- * but the writing. It knows nothing of what it sends.
- */
+/** Answers whose bytes never change: compressed and digested in advance, so that sending one costs only the write. */
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -18,7 +15,7 @@ export interface Prepared {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Compresses the bytes; `headers` go out with every answer, 304 included. */
+/** Compresses the bytes; `headers` are sent with every answer, 304 included. */
 export async function prepare(
   bytes: Uint8Array | string,
   type: string,
@@ -29,14 +26,14 @@ export async function prepare(
   return { type, plain, compressed: await compress(plain, { level: 9 }), digest, headers }
 }
 
-/** Sends the form that the client accepts, or 304 when it has it already (RFC 9110 §13.1.2). */
+/** Sends the encoding that the client accepts, or 304 when the client has it already (RFC 9110 §13.1.2). */
 export function sendPrepared(
   request: FastifyRequest,
   reply: FastifyReply,
   prepared: Prepared,
 ): FastifyReply {
   const compressed = acceptsGzip(request.headers['accept-encoding'])
-  // The two forms are different bytes, so their strong tags differ.
+  // The two encodings are different bytes, so their strong tags must differ.
   const tag = `"${prepared.digest}${compressed ? '-gzip' : ''}"`
   reply.headers({
     'x-content-type-options': 'nosniff',

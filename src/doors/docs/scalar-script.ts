@@ -1,13 +1,14 @@
 /**
- * The script of the interactive reference, taken out of the installed package: it ships its browser bundle inside a
- * Fastify plugin, which is asked for it once in an instance of its own. Nothing else of the plugin is used.
+ * Extracts the script of the interactive reference from its installed package: the package contains its browser bundle
+ * only inside a Fastify plugin, which is requested once in a separate Fastify instance. Nothing else of the plugin is
+ * used.
  */
 import { readFile } from 'node:fs/promises'
 import Fastify from 'fastify'
 
 const packageName = '@scalar/fastify-api-reference'
 
-/** The installed version, which stands in the script's path. */
+/** The installed version, used in the script's path. */
 export async function readScalarVersion(): Promise<string> {
   const manifest = new URL('../package.json', import.meta.resolve(packageName))
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string }
@@ -15,8 +16,8 @@ export async function readScalarVersion(): Promise<string> {
 }
 
 /**
- * The bundle, about 4 MB. The package is loaded only when somebody opens the page: it costs a tenth of a second and tens
- * of megabytes that a server without readers need not pay.
+ * The bundle, about 4 MB. The package is loaded only when the page is first opened: loading takes a tenth of a second
+ * and tens of megabytes, which a server whose reference is never opened does not need.
  */
 export async function readScalarScript(): Promise<Buffer> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')

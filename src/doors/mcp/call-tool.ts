@@ -1,41 +1,27 @@
 /**
- * One call of a tool, in the order of readings R3 and R28: limit, plan, scope, arguments, then the very answer of REST.
- * A refusal of a single call becomes HTTP; everything else that goes wrong is a result that says so.
+ * One tool call, in the order of readings R3 and R28: limit, plan, scope, arguments, then exactly the answer of REST. A
+ * refused single call is answered with an HTTP error; every other failure is a tool result that describes it.
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { Caller } from '#auth/caller.ts'
 import { type ApiError, apiError, type ErrorName } from '#contract/errors.ts'
-import type { OperationName } from '#contract/operations.ts'
 import type { ToolOperation } from '#contract/tool-descriptions.ts'
 import { type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import { requireScope } from '#gate/scope.ts'
 import type { Clock } from '#kernel/time.ts'
-import { ClientGone } from '../client.ts'
+import type { ReadRecord } from '#telemetry/request-record.ts'
+import { ClientDisconnected } from '../client.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
 import type { Exchange } from './exchange.ts'
 import { toErrorResult, toResult } from './result.ts'
 import { toRawQuery } from './tool-query.ts'
-
-/** One call, or one request without a call, is over. */
-export interface McpEvent {
-  readonly requestId: string
-  /** Null: no tool was called. */
-  readonly operation: OperationName | null
-  /** As REST would have answered; 499: the client went away before its answer. */
-  readonly status: number
-  readonly cache: CacheResult
-  readonly durationMs: number
-  readonly caller: Caller | null
-  /** What went wrong; with its private cause. */
-  readonly error: unknown
-}
 
 export interface CallToolDeps {
   readonly gate: Gate
   readonly clock: Clock
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
-  readonly observe: (event: McpEvent) => void
+  readonly observe: (record: ReadRecord) => void
 }
 
 export type CallTool = (
@@ -45,7 +31,7 @@ export type CallTool = (
   given: Readonly<Record<string, unknown>>,
 ) => Promise<CallToolResult>
 
-/** Refusals before the operation is asked: HTTP when the call stands alone (reading R28). */
+/** Refusals before the operation runs: an HTTP error when the call is the only one of its request (reading R28). */
 const refusals: readonly ErrorName[] = [
   'rate_limited',
   'too_many_concurrent',
@@ -62,6 +48,7 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
     let cache: CacheResult = 'BYPASS'
     const finish = (status: number, error: ApiError | null) => {
       deps.observe({
+        door: 'mcp',
         requestId: exchange.requestId,
         operation: operation.name,
         status,
@@ -78,7 +65,7 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
       gate.entitle(caller, operation)
       requireScope(caller, operation)
       const rawQuery = toRawQuery(operation, given, caller, clock.now())
-      const answer = await gate.answer(caller, operation, rawQuery, () => exchange.departure)
+      const answer = await gate.answer(caller, operation, rawQuery, () => exchange.disconnectSignal)
       cache = answer.cache
       const result = toResult(operation, answer, deps.maxAnswerBytes)
       finish(200, null)
@@ -87,10 +74,12 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
       if (thrown instanceof GateError) cache = thrown.cache
       const cause = thrown instanceof GateError ? thrown.cause : thrown
       const error =
-        cause instanceof ClientGone ? apiError('client_disconnected', { cause }) : toApiError(cause)
+        cause instanceof ClientDisconnected
+          ? apiError('client_disconnected', { cause })
+          : toApiError(cause)
       finish(error.status, error)
       if (!exchange.isBatch && refusals.includes(error.entry)) exchange.refusal = error
-      return toErrorResult(error)
+      return toErrorResult(error, exchange.requestId)
     }
   }
 }

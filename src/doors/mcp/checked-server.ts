@@ -1,7 +1,7 @@
 /**
- * The library's server behind a check of parameters. The library parses them itself, but tells what is wrong as a dump of
- * its schemas over many lines, and for some methods as an internal error; here it is one line with -32602 (JSON-RPC 2.0
- * §5.1). It stands between transport and server, so that in a batch each entry has its own answer.
+ * Checks parameters before the library's server. The library would answer invalid ones with a dump of its schemas over
+ * many lines, and for some methods with an internal error; here the answer is one line with -32602 (JSON-RPC 2.0 §5.1).
+ * The check is between transport and server, so that each entry of a batch has its own answer.
  */
 import {
   INVALID_PARAMS,
@@ -13,7 +13,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 
-/** Of the protocol: 2025-* with its handshake, or 2026-07-28 without. */
+/** Protocol versions: 2025-* with its handshake, or 2026-07-28 without. */
 export type Era = '2025' | '2026'
 type Schemas = ReadonlyMap<string, StandardSchemaV1>
 
@@ -22,13 +22,16 @@ const lasting: readonly (readonly [string, StandardSchemaV1])[] = [
   ['tools/call', specTypeSchemas.CallToolRequest],
 ]
 
-/** Of the methods that take parameters and are answered here. The later era has no `initialize`: that is not found. */
+/**
+ * The methods that take parameters and are answered here. The later era has no `initialize`: there it is an unknown
+ * method.
+ */
 const byEra: Readonly<Record<Era, Schemas>> = {
   2025: new Map([['initialize', specTypeSchemas.InitializeRequest], ...lasting]),
   2026: new Map(lasting),
 }
 
-/** As the library's, but a request with bad parameters is answered before the library sees it. */
+/** Extends the library's server: a request with invalid parameters is answered before the library handles it. */
 export class CheckedServer extends Server {
   readonly #schemas: Schemas
 
@@ -50,10 +53,10 @@ export class CheckedServer extends Server {
   }
 }
 
-/** The answer to a request whose parameters are no good; null when they are. */
+/** The error answer for invalid parameters; null when they are valid. */
 function findProblem(request: JSONRPCRequest, schemas: Schemas) {
   const checked = schemas.get(request.method)?.['~standard'].validate(request)
-  // The library's schemas judge at once; none of them asks anybody.
+  // The library's schemas validate synchronously.
   if (checked === undefined || checked instanceof Promise || checked.issues === undefined) {
     return null
   }
@@ -66,7 +69,7 @@ function findProblem(request: JSONRPCRequest, schemas: Schemas) {
   }
 }
 
-/** Which parameter, and what is expected of it. Deeper than that, names are the sender's own and not repeated. */
+/** Names the parameter and what is expected. Nested names come from the sender and are not repeated. */
 function describe({ path = [], message }: StandardSchemaV1.Issue): string {
   const names = path.map((part) => String(typeof part === 'object' ? part.key : part))
   return `${names.slice(0, 2).join('.')}: ${message.replace('Invalid input: ', '')}`

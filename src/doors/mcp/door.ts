@@ -1,17 +1,15 @@
 /**
- * `/mcp` as a Fastify plugin: the one path in every method, handed to the lane before Fastify reads a body. Other paths
- * are left to whoever answers `not_found` (reading R4).
+ * `/mcp` as a Fastify plugin: this one path in every method, passed to the lane before Fastify reads a body. For other
+ * paths the public server answers `not_found` (reading R4).
  */
 import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type McpLaneOptions, makeMcpLane } from './lane.ts'
 
-export type { McpEvent } from './call-tool.ts'
-
 /** Register it without a prefix. */
 export async function mcpDoor(fastify: FastifyInstance, options: McpLaneOptions): Promise<void> {
   const lane = makeMcpLane(options)
-  // What the parser knows but the router does not is refused like any other method; CONNECT never gets here.
+  // A method that Node parses but Fastify does not route is refused like any other; CONNECT never arrives here.
   for (const method of METHODS) {
     if (method === 'CONNECT' || fastify.supportedMethods.includes(method)) continue
     fastify.addHttpMethod(method)
@@ -25,7 +23,7 @@ export async function mcpDoor(fastify: FastifyInstance, options: McpLaneOptions)
       await lane.serve(request.raw, reply.raw)
     },
     handler: () => {
-      throw new Error('the lane has answered')
+      throw new Error('the lane has already answered')
     },
   })
   fastify.addHook('onClose', () => lane.close())

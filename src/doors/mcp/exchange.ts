@@ -1,29 +1,29 @@
 /**
- * One HTTP request to `/mcp` on its way: what is known of it so far, however it ends. Its calls run one after another,
- * so that a batch never takes more than one place among those in flight (reading R28).
+ * The state of one HTTP request to `/mcp`, used for its answer and its record, however it ends. Its calls run one after
+ * another, so that a batch never holds more than one in-flight place (reading R28).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'
 import type { ApiError } from '#contract/errors.ts'
-import type { WindowState } from '#store/kv-port.ts'
-import { departure, requestIdOf } from '../client.ts'
+import type { WindowState } from '#store/ports/kv.ts'
+import { disconnectSignal, requestIdOf } from '../client.ts'
 
 export interface Exchange {
   readonly requestId: string
   readonly startedAt: number
-  /** Aborted when the client goes away before its answer (reading R22). */
-  readonly departure: AbortSignal
+  /** Aborted when the client disconnects before its answer (reading R22). */
+  readonly disconnectSignal: AbortSignal
   /** What the `X-RateLimit-*` headers describe (reading R6). */
   window: WindowState
   caller: Caller | null
   isBatch: boolean
-  /** Calls of tools so far. */
+  /** Number of tool calls so far. */
   calls: number
-  /** Why a single call was refused as HTTP instead of being answered as a result. */
+  /** Why a single call was refused with an HTTP error instead of a tool result. */
   refusal: ApiError | null
-  /** The last thing that went wrong inside the protocol's own library. */
+  /** The last error inside the protocol library. */
   fault: unknown
-  /** Runs after everything that was given here before. */
+  /** Runs after all earlier work of this exchange has finished. */
   inTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -34,7 +34,7 @@ export function beginExchange(request: IncomingMessage, response: ServerResponse
   return {
     requestId: requestIdOf(request),
     startedAt: performance.now(),
-    departure: departure(response),
+    disconnectSignal: disconnectSignal(response),
     window: noWindow,
     caller: null,
     isBatch: false,

@@ -1,40 +1,40 @@
 /**
- * The agents' door, top to bottom: names, method, pre-auth limit, size, caller, JSON-RPC, plan, then the protocol. Every
- * answer has the rate headers (readings R6, R28); what HTTP itself refuses has the REST envelope.
+ * The agents' door, in the order of its steps: host name, method, pre-auth limit, size, caller, JSON-RPC, plan, then
+ * the protocol. Every answer has the rate headers (readings R6, R28); HTTP errors use the REST envelope.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server'
-import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import { type Bucket, listConnections, type OperationName } from '#contract/operations.ts'
 import { toolOperations } from '#contract/tool-descriptions.ts'
+import type { Admit } from '#gate/admit.ts'
 import type { Gate } from '#gate/gate.ts'
-import type { IdentifyAgent } from '#gate/identify-agent.ts'
-import { type Reservation, settleUnidentified, type Throttle } from '#gate/throttle.ts'
+import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
-import { ClientGone, type IsTrustedProxy, makeClients } from '../client.ts'
-import { makeOwnNames, type PublicOrigins } from '../own-names.ts'
-import { rateLimited, toApiError } from '../refusal.ts'
+import type { ReadRecord } from '#telemetry/request-record.ts'
+import { makeAllowedHosts, type PublicOrigins } from '../allowed-hosts.ts'
+import { ClientDisconnected, type IsTrustedProxy, makeClients } from '../client.ts'
+import { toApiError } from '../refusal.ts'
 import { readBody } from './body.ts'
-import { type McpEvent, makeCallTool } from './call-tool.ts'
+import { makeCallTool } from './call-tool.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 import { type Messages, parseMessages, RpcError } from './messages.ts'
-import { makeProtocol } from './protocol.ts'
-import { makeMcpWriter } from './reply.ts'
+import { makeProtocol, type Protocol } from './protocol.ts'
+import { type McpWriter, makeMcpWriter } from './reply.ts'
 
 export interface McpLaneOptions {
   readonly gate: Gate
-  readonly throttle: Throttle
-  readonly identify: IdentifyAgent
+  readonly throttle: Pick<Throttle, 'peek'>
+  readonly admit: Admit
   readonly clock: Clock
   readonly isTrustedProxy: IsTrustedProxy
-  /** The public origins; asked late, since they are known once the server listens. */
+  /** The public origins; called late, since they are known only after the server listens. */
   readonly origins: () => PublicOrigins
   readonly isLoopback: boolean
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
   readonly version: string
-  readonly observe: (event: McpEvent) => void
+  readonly observe: (record: ReadRecord) => void
 }
 
 export interface McpLane {
@@ -42,143 +42,142 @@ export interface McpLane {
   close(): Promise<void>
 }
 
-/** What stands at the door: credentials, the point they have reserved, and what could be read of the body. */
-interface Entry {
-  readonly authorization: string | undefined
-  readonly reservation: Reservation
-  readonly body: Uint8Array | Error
-}
-
 const buckets: ReadonlyMap<string, Bucket> = new Map<OperationName, Bucket>(
   toolOperations.map((operation) => [operation.name, operation.bucket]),
 )
 
+/** Dependencies of the lane; the same for every request. */
+interface Lane extends McpLaneOptions {
+  readonly clientOf: ReturnType<typeof makeClients>
+  readonly names: ReturnType<typeof makeAllowedHosts>
+  readonly writer: McpWriter
+  readonly protocol: Protocol
+}
+
 export function makeMcpLane(options: McpLaneOptions): McpLane {
-  const { gate, throttle } = options
-  const clientOf = makeClients(options.isTrustedProxy)
-  const names = makeOwnNames(options)
-  const writer = makeMcpWriter(options.clock, () => options.origins().mcp)
   const protocol = makeProtocol({
     version: options.version,
     call: makeCallTool(options),
     url: () => `${options.origins().mcp}/mcp`,
   })
+  const lane: Lane = {
+    ...options,
+    clientOf: makeClients(options.isTrustedProxy),
+    names: makeAllowedHosts(options),
+    writer: makeMcpWriter(options.clock, () => options.origins().mcp),
+    protocol,
+  }
+  return {
+    serve: (request, response) => serve(lane, request, response),
+    close: () => protocol.close(),
+  }
+}
 
-  /** By a name of ours, and from a page of ours where it comes from a page. */
-  function isAskedByName(request: IncomingMessage): boolean {
-    const { origin } = request.headers
-    return names.isOwnHost(request) && (origin === undefined || names.isOwnName(origin))
+async function serve(lane: Lane, request: IncomingMessage, response: ServerResponse) {
+  const exchange = beginExchange(request, response)
+  let outcome: Outcome
+  try {
+    const answer = await judge(lane, request, exchange)
+    exchange.disconnectSignal.throwIfAborted()
+    await lane.writer.pass(response, exchange, answer)
+    outcome = { status: answer.status, error: answer.status >= 500 ? exchange.fault : null }
+  } catch (thrown) {
+    outcome = refuse(lane.writer, request, exchange, { response, thrown })
+  }
+  // Every tool call writes its own record.
+  if (exchange.calls > 0 && outcome.status < 500) return
+  lane.observe({
+    door: 'mcp',
+    requestId: exchange.requestId,
+    operation: null,
+    status: outcome.status,
+    cache: 'BYPASS',
+    durationMs: performance.now() - exchange.startedAt,
+    caller: exchange.caller,
+    error: outcome.error,
+  })
+}
+
+async function judge(lane: Lane, request: IncomingMessage, exchange: Exchange): Promise<Response> {
+  const { gate } = lane
+  const client = lane.clientOf(request)
+
+  // 1 The host name, 2 the method: these refusals cost no point.
+  const problem = findProblem(lane, request)
+  if (problem !== null) {
+    exchange.window = await lane.throttle.peek(client.visitor)
+    throw apiError(problem)
   }
 
-  async function judge(request: IncomingMessage, exchange: Exchange): Promise<Response> {
-    const { authorization, visitor } = clientOf(request)
+  // 3 The pre-auth limit and the caller, 4 the size. The caller is identified even without a readable body: a good key
+  // gets its point back, a bad one does not (reading R6). A body that cannot be read is reported to unidentified
+  // clients too.
+  const admission = await lane.admit.admit(client)
+  if (admission.kind !== 'in') exchange.window = admission.window
+  if (admission.kind === 'limited') throw admission.error
+  const body = await readBody(request)
+  if (admission.kind === 'unknown') throw body instanceof Error ? body : admission.error
+  const { caller } = admission
+  exchange.caller = caller
 
-    // 1 The name we are called by, 2 the method: they consume nothing.
-    const problem = !isAskedByName(request)
-      ? 'foreign_host'
-      : request.method !== 'POST'
-        ? 'method_not_allowed'
-        : null
-    if (problem !== null) {
-      exchange.window = await throttle.peek(visitor)
-      throw apiError(problem)
-    }
+  // 5 JSON-RPC; from here on the rate headers describe the caller's bucket.
+  const reading = body instanceof Error ? body : read(request, body)
+  exchange.window = await gate.peek(caller, bucketOf(reading))
+  if (reading instanceof Error) throw reading
+  exchange.isBatch = reading.isBatch
 
-    // 3 The pre-auth limit, 4 the size, 5 the caller. Who it is is asked even when there is no body to be had: a good
-    // key owes no point for it, a bad one keeps it (reading R6).
-    const reservation = await throttle.reserve(visitor)
-    exchange.window = reservation.state
-    if (!reservation.allowed) throw rateLimited(reservation.state)
-    const body = await readBody(request)
-    const caller = await identify(request, { authorization, reservation, body })
-    exchange.caller = caller
+  // 6 The plan, for every message (reading R28): the requirement of the least demanding tool.
+  gate.entitle(caller, listConnections)
 
-    // 6 JSON-RPC; from here on the headers are those of the caller's bucket.
-    const reading = body instanceof Error ? body : read(request, body)
-    exchange.window = await gate.peek(caller, bucketOf(reading))
-    if (reading instanceof Error) throw reading
-    exchange.isBatch = reading.isBatch
+  // 7 The protocol. Cancellations are dropped: no earlier request can still run, and a call cancelled within its own
+  // batch would never be answered.
+  const standing = reading.messages.filter((message) => !isCancellation(message))
+  const [first] = standing
+  if (first === undefined) return new Response(null, { status: 202 })
+  const payload = reading.isBatch ? standing : first
+  const answer = await lane.protocol.answer(exchange, caller, request, payload)
+  if (exchange.refusal !== null) throw exchange.refusal
+  return answer
+}
 
-    // 7 The plan, whatever is asked (reading R28): what the least of the tools needs, all need.
-    gate.entitle(caller, listConnections)
-    return pass(request, exchange, caller, reading)
+/** The Host must be one of ours, and so must the Origin when a page sends the request. */
+function findProblem({ names }: Lane, request: IncomingMessage) {
+  const { origin } = request.headers
+  const isOurs = names.isOwnHost(request) && (origin === undefined || names.isOwnName(origin))
+  if (!isOurs) return 'foreign_host'
+  return request.method === 'POST' ? null : 'method_not_allowed'
+}
+
+/** What is recorded of a finished request. */
+interface Outcome {
+  readonly status: number
+  readonly error: unknown
+}
+
+interface Failure {
+  readonly response: ServerResponse
+  readonly thrown: unknown
+}
+
+/** Writes the refusal, unless the client has disconnected. */
+function refuse(
+  writer: McpWriter,
+  request: IncomingMessage,
+  exchange: Exchange,
+  { response, thrown }: Failure,
+): Outcome {
+  // A body that was not read completely is not read further: the connection ends with the answer.
+  if (!request.complete) response.shouldKeepAlive = false
+  if (exchange.disconnectSignal.aborted || thrown instanceof ClientDisconnected) {
+    return { status: 499, error: apiError('client_disconnected', { cause: thrown }) }
   }
-
-  /** Settles the reservation either way. A body that cannot be read is told to strangers too, before anything else. */
-  async function identify(request: IncomingMessage, entry: Entry): Promise<Caller> {
-    const { authorization, reservation, body } = entry
-    try {
-      const caller = await options.identify(authorization, request.socket)
-      reservation.giveBack()
-      return caller
-    } catch (error) {
-      settleUnidentified(reservation, error)
-      throw body instanceof Error ? body : error
-    }
+  if (thrown instanceof RpcError) {
+    writer.refuseRpc(response, exchange, thrown)
+    return { status: thrown.status, error: thrown }
   }
-
-  async function pass(
-    request: IncomingMessage,
-    exchange: Exchange,
-    caller: Caller,
-    { isBatch, messages }: Messages,
-  ): Promise<Response> {
-    // Nothing of an earlier request is left to cancel, and a call cancelled in its own batch would never be answered.
-    const standing = messages.filter((message) => !isCancellation(message))
-    const [first] = standing
-    if (first === undefined) return new Response(null, { status: 202 })
-    const answer = await protocol.answer(exchange, caller, request, isBatch ? standing : first)
-    if (exchange.refusal !== null) throw exchange.refusal
-    return answer
-  }
-
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const exchange = beginExchange(request, response)
-    let status = 499
-    let error: unknown = null
-    try {
-      const answer = await judge(request, exchange)
-      exchange.departure.throwIfAborted()
-      status = answer.status
-      if (status >= 500) error = exchange.fault
-      await writer.pass(response, exchange, answer)
-    } catch (thrown) {
-      ;({ status, error } = refuse(request, response, exchange, thrown))
-    }
-    // A call has told about itself.
-    if (exchange.calls > 0 && status < 500) return
-    options.observe({
-      requestId: exchange.requestId,
-      operation: null,
-      status,
-      cache: 'BYPASS',
-      durationMs: performance.now() - exchange.startedAt,
-      caller: exchange.caller,
-      error,
-    })
-  }
-
-  function refuse(
-    request: IncomingMessage,
-    response: ServerResponse,
-    exchange: Exchange,
-    thrown: unknown,
-  ): { status: number; error: unknown } {
-    // A body that was not read to its end is not read any more: the connection ends with the answer.
-    if (!request.complete) response.shouldKeepAlive = false
-    if (exchange.departure.aborted || thrown instanceof ClientGone) {
-      return { status: 499, error: apiError('client_disconnected', { cause: thrown }) }
-    }
-    if (thrown instanceof RpcError) {
-      writer.refuseRpc(response, exchange, thrown)
-      return { status: thrown.status, error: thrown }
-    }
-    const error = toApiError(thrown)
-    writer.refuse(response, exchange, error)
-    return { status: error.status, error }
-  }
-
-  return { serve, close: () => protocol.close() }
+  const error = toApiError(thrown)
+  writer.refuse(response, exchange, error)
+  return { status: error.status, error }
 }
 
 function read(request: IncomingMessage, bytes: Uint8Array): Messages | RpcError {
@@ -190,7 +189,9 @@ function read(request: IncomingMessage, bytes: Uint8Array): Messages | RpcError 
   }
 }
 
-/** A single call shows its operation's bucket, everything else the cheap one (reading R28). */
+/**
+ * The rate headers show the operation's bucket for a single call, the cheap bucket for everything else (reading R28).
+ */
 function bucketOf(reading: Messages | Error): Bucket {
   if (reading instanceof Error || reading.isBatch) return 'cheap'
   const [message] = reading.messages

@@ -1,6 +1,6 @@
 /**
- * From bytes to JSON-RPC messages (JSON-RPC 2.0 §4–6; specification: batches of at most 10). What is refused here is
- * answered as JSON-RPC with HTTP 400 or 415. What a message means is the protocol library's business.
+ * Parses bytes into JSON-RPC messages (JSON-RPC 2.0 §4–6; contract, Agents: batches of at most 10). What is refused
+ * here is answered as JSON-RPC with HTTP 400 or 415. The protocol library interprets the messages.
  */
 import {
   INVALID_REQUEST,
@@ -12,12 +12,12 @@ import {
   PARSE_ERROR,
 } from '@modelcontextprotocol/server'
 
-/** Specification, Limits: entries of a batch. */
+/** Maximum entries of a batch (contract, Limits). */
 const maxEntries = 10
-/** The library's own code for a media type that it does not read. */
+/** The library's own code for an unsupported media type. */
 const unsupportedMedia = -32_000
 
-/** A refusal with its HTTP status; `id` is that of the request where one can be told. */
+/** A refusal with its HTTP status; `id` is the request's id where it can be read. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly status: number
@@ -49,7 +49,7 @@ export function parseMessages(contentType: string | undefined, bytes: Uint8Array
   }
   const messages = value.map(toMessage)
   const ids = messages.filter(isJSONRPCRequest).map(({ id }) => id)
-  // Two answers with one id could not be told apart.
+  // The client could not tell apart two answers with one id.
   if (new Set(ids).size !== ids.length) {
     throw new RpcError(400, INVALID_REQUEST, 'The ids of a batch must be distinct')
   }
@@ -62,7 +62,7 @@ function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(bytes))
   } catch {
-    // The parser's sentence quotes what it read: it is not repeated.
+    // The parser's message quotes its input, so it is not passed on.
     throw new RpcError(400, PARSE_ERROR, 'Parse error: the body is not valid JSON')
   }
 }
@@ -71,7 +71,12 @@ function toMessage(value: unknown): JSONRPCMessage {
   if (isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value)) {
     return value
   }
-  throw new RpcError(400, INVALID_REQUEST, 'Invalid Request: no JSON-RPC 2.0 message', idOf(value))
+  throw new RpcError(
+    400,
+    INVALID_REQUEST,
+    'Invalid Request: not a JSON-RPC 2.0 message',
+    idOf(value),
+  )
 }
 
 function idOf(value: unknown): string | number | null {

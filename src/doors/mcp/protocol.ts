@@ -1,6 +1,6 @@
 /**
- * The protocol library and the two eras it speaks (2026-07-28 and 2025-*), both served from one factory, statelessly: an
- * instance per request, no session, no stream, no notification of changes. What a call does is not decided here.
+ * The protocol library and the two eras that it supports (2026-07-28 and 2025-*), both served statelessly: one server
+ * instance per request, no session, no stream, no change notification. What a tool call does is defined elsewhere.
  */
 import type { IncomingMessage } from 'node:http'
 import {
@@ -28,7 +28,7 @@ export interface ProtocolOptions {
 }
 
 export interface Protocol {
-  /** Answers the messages of one request; rejects with the reason of `departure` when the client leaves. */
+  /** Answers the messages of one request; rejects with the reason of `disconnectSignal` when the client disconnects. */
   answer(
     exchange: Exchange,
     caller: Caller,
@@ -38,16 +38,16 @@ export interface Protocol {
   close(): Promise<void>
 }
 
-/** The list changes with the release alone; an hour is how long a client may go without noticing one. */
+/** The list changes only with a release; a client may keep it for an hour. */
 const listHint = { ttlMs: 3_600_000, cacheScope: 'public' } as const
-/** A client may hold so many change streams open; each is closed at once, since nothing ever changes. */
+/** Maximum open change streams per client; each is closed at once, since nothing changes. */
 const maxSubscriptions = 32
-/** What of the client's headers the protocol looks at. */
+/** The request headers that the protocol reads. */
 const protocolHeaders = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
-/** Asked of clients in forms that we never send. */
+/** The library requires a validator for elicitation, which we never send. */
 const noValidator = {
   getValidator: () => {
-    throw new Error('this server asks its clients nothing')
+    throw new Error('this server sends no requests to clients')
   },
 }
 
@@ -83,7 +83,7 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
   const modern = createMcpHandler(
     ({ requestInfo }) => {
       const make = requestInfo === undefined ? undefined : served.get(requestInfo)
-      if (make === undefined) throw new Error('a request came past the door')
+      if (make === undefined) throw new Error('a request bypassed the lane')
       return make()
     },
     { legacy: 'reject', maxSubscriptions },
@@ -101,15 +101,15 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
 
   return {
     async answer(exchange, caller, incoming, payload) {
-      const request = toRequest(options.url(), incoming, exchange.departure)
+      const request = toRequest(options.url(), incoming, exchange.disconnectSignal)
       const given = { parsedBody: payload }
       if (!(await isLegacyRequest(request, payload))) {
         served.set(request, () => makeServer('2026', exchange, caller))
         return modern.fetch(request, given)
       }
       const server = makeServer('2025', exchange, caller)
-      // A closed transport of that era never answers: whoever left is told by the signal.
-      return leaving(exchange.departure, answerLegacy(server, request, payload), () =>
+      // A closed transport of that era never settles: the signal ends the wait when the client disconnects.
+      return leaving(exchange.disconnectSignal, answerLegacy(server, request, payload), () =>
         server.close(),
       )
     },
@@ -128,7 +128,8 @@ function invalidParams(message: string): ProtocolError {
 }
 
 function toRequest(url: string, incoming: IncomingMessage, signal: AbortSignal): Request {
-  // Every answer is JSON whatever is accepted (RFC 9110 §12.5.1 lets us): the library would refuse a plain curl.
+  // Every answer is JSON whatever the client accepts (RFC 9110 §12.5.1 allows it): the library would refuse a plain
+  // `curl`.
   const headers = new Headers({ accept: 'application/json, text/event-stream' })
   for (const name of protocolHeaders) {
     const value = incoming.headers[name]

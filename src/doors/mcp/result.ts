@@ -1,20 +1,22 @@
 /**
- * Answers as tool results: `structuredContent` is the REST body, the first text block the same JSON with every character
- * that a reader cannot see written out, the second one line on where the page stands. A page too large for a model ends
- * earlier, by whole rows (interfaces, MCP_MAX_ANSWER_BYTES); rows are never cut and the cached answer stays whole.
+ * Formats answers as tool results: `structuredContent` is the REST body, the first text block the same JSON with every
+ * invisible character escaped, the second one line about the page's position. A page that is too large for a model ends
+ * earlier, after a whole row (docs/configuration.md, Events and agents); rows are never cut and the cached answer stays
+ * complete.
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { type ApiError, toEnvelope } from '#contract/errors.ts'
+import type { ApiError } from '#contract/errors.ts'
 import type { Pagination } from '#contract/resources.ts'
 import type { ToolOperation } from '#contract/tool-descriptions.ts'
 import type { Answer } from '#gate/gate.ts'
+import { toAgentEnvelope } from './wording.ts'
 
 interface Page {
   readonly data: readonly unknown[]
   readonly pagination?: Pagination
 }
 
-/** The result of an answered call. `maxBytes` 0: no bound. */
+/** The result of an answered call. `maxBytes` 0 means no limit. */
 export function toResult(
   operation: ToolOperation,
   answer: Answer,
@@ -32,11 +34,11 @@ export function toResult(
 
 const utf8 = new TextDecoder()
 
-/** The result of a call that failed: the envelope of REST, and when to try again. */
-export function toErrorResult(error: ApiError): CallToolResult {
+/** The result of a failed call: the error envelope of REST in wording for agents, and when to retry. */
+export function toErrorResult(error: ApiError, requestId: string): CallToolResult {
   const wait = error.retryAfterSeconds
   const line = wait === null ? 'The call failed.' : `The call failed: retry after ${wait} s.`
-  const envelope = toEnvelope(error)
+  const envelope = toAgentEnvelope(error, requestId)
   return { ...toContent(envelope, visible(JSON.stringify(envelope)), line), isError: true }
 }
 
@@ -50,10 +52,10 @@ function toContent(body: object, text: string, line: string): CallToolResult {
   }
 }
 
-/** Controls, direction marks, invisible joiners and tags: all of Cc and Cf, and the separators that break lines. */
+/** Controls, direction marks, invisible joiners and tags: all of Cc and Cf, and the line and paragraph separators. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** JSON text that reads back the same, without any character that hides or turns what stands beside it. */
+/** JSON text that parses to the same value, without any character that hides or reorders the text around it. */
 function visible(json: string): string {
   return json.replace(unseen, (character) =>
     character
@@ -63,10 +65,10 @@ function visible(json: string): string {
   )
 }
 
-/** What stands around rows in an answer: the frame of JSON-RPC, the second text block, the pagination object. */
+/** Reserved for everything but the rows: the JSON-RPC frame, the second text block, the pagination object. */
 const frameBytes = 700
 
-/** Drops rows from the end until both copies of the page fit; at least one row stays. */
+/** Drops rows from the end until both copies of the page fit; keeps at least one row. */
 function shorten(operation: ToolOperation, page: Page, maxBytes: number): Page {
   const { data, pagination } = page
   if (pagination === undefined) return page
@@ -79,7 +81,7 @@ function shorten(operation: ToolOperation, page: Page, maxBytes: number): Page {
     rows += 1
   }
   if (rows === data.length) return page
-  // Specification, trades: the total is null whenever there is more.
+  // The total is null whenever there is more (contract, Holdings and trades).
   const total = operation.name === 'list_trades' ? null : pagination.total
   return {
     data: data.slice(0, rows),
@@ -93,7 +95,7 @@ function literalBytes(text: string): number {
 }
 
 interface About {
-  /** It ends earlier than REST's, to fit. */
+  /** It ends earlier than REST's page, to fit. */
   readonly isCut: boolean
   /** The row ceiling or the page cap fired: the total is a lower bound (reading R17). */
   readonly isTruncated: boolean
@@ -113,7 +115,7 @@ function describe(operation: ToolOperation, page: Page, about: About): string {
   return `${counted} from offset ${offset}${all}${why}. There is more: ${next}.`
 }
 
-/** Specification, Balance: nulls stand for what the provider could not tell. */
+/** A null balance means that the provider does not know it (contract, Balance). */
 function unknownBalances(page: Page): string {
   const unknown = page.data.filter(
     (row) =>
@@ -122,5 +124,5 @@ function unknownBalances(page: Page): string {
       'currentBalance' in row &&
       row.currentBalance === null,
   )
-  return unknown.length === 0 ? '' : ` ${unknown.length} could not be told by the bank (null).`
+  return unknown.length === 0 ? '' : ` ${unknown.length} not provided by the bank (null).`
 }

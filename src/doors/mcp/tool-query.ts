@@ -1,6 +1,6 @@
 /**
- * From a tool's arguments to the REST query that asks the same, spelled as people spell it, so that both doors share one
- * cache entry (reading R28). Values that were left out stay left out: the defaults are the operation's own.
+ * Converts a tool's arguments to the equivalent REST query, spelled as REST clients usually spell it, so that both
+ * doors share one cache entry (reading R28). Arguments that were left out stay out: the operation has its own defaults.
  */
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
@@ -25,7 +25,7 @@ export function toRawQuery(
     .join('&')
 }
 
-/** Reading R30. */
+/** Adds the range of reading R30. */
 function withRange(values: ToolArguments, caller: Caller, now: number): ToolArguments {
   const { from, to, ...others } = values
   const given = {
@@ -35,7 +35,7 @@ function withRange(values: ToolArguments, caller: Caller, now: number): ToolArgu
   return { ...others, ...readTradesRange(given, getZone(caller.timezone), now) }
 }
 
-/** Commas and colons stand as they are; half a surrogate pair, which no URL can carry, becomes U+FFFD. */
+/** Commas and colons are not encoded; an unpaired surrogate, which a URL cannot carry, becomes U+FFFD. */
 function encode(value: string | number | readonly string[]): string {
   const text = typeof value === 'object' ? value.join(',') : String(value)
   return encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',').replaceAll('%3A', ':')

@@ -1,11 +1,14 @@
-/** The files that pages need: Pico from its package, our own sheet over it, the mark; each under the digest of its bytes. */
+/**
+ * The files that pages need: Pico from its package, our own style sheet, the logo; each path contains the digest of its
+ * bytes.
+ */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { FastifyInstance } from 'fastify'
 
 export interface Asset {
-  /** With the digest of its content, so that it may be kept for ever. */
+  /** Contains the digest of the content, so that clients may cache it without limit. */
   readonly path: string
   readonly type: string
   readonly bytes: Buffer
@@ -17,7 +20,7 @@ export interface Assets {
   readonly icon: Asset
 }
 
-/** Reads them from the disk, once. */
+/** Reads them from disk, once. */
 export async function readAssets(): Promise<Assets> {
   const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.min.css')
   const [picoBytes, pagesBytes, iconBytes] = await Promise.all([
@@ -41,7 +44,7 @@ function toAsset(name: string, ending: keyof typeof types, bytes: Buffer): Asset
 
 const forever = { 'cache-control': 'public, max-age=31536000, immutable' }
 
-/** Serves them: GET only. */
+/** GET only. */
 export function addAssetRoutes(scope: FastifyInstance, assets: Assets): void {
   for (const { path, type, bytes } of Object.values(assets)) {
     scope.get(path, async (_request, reply) => reply.headers(forever).type(type).send(bytes))

@@ -1,9 +1,11 @@
 /**
- * The two cookies of the pages: the session's, and a visitor's from which the forms of somebody who is not signed in get
- * their token. `__Host-` and Secure when the service is https (interfaces, pages).
+ * The cookies of the pages: the session's; a visitor's, from which the forms of a person who is not signed in derive
+ * their token; and one that recognises a browser that signed in before. `__Host-` and Secure when the service uses
+ * https (docs/accounts.md, Pages).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isToken, newToken } from '#auth/accounts/sessions.ts'
+import { browserLifeMs } from '#auth/sign-in/browsers.ts'
+import { isToken, newToken } from '#auth/sign-in/sessions.ts'
 
 const maxAgeSeconds = 30 * 86_400
 
@@ -11,43 +13,52 @@ export interface Cookies {
   session(request: FastifyRequest): string | null
   setSession(reply: FastifyReply, token: string): void
   clearSession(reply: FastifyReply): void
-  /** The visitor's token; made and set when there is none. */
+  /** The visitor's token; created and set when there is none. */
   visitor(request: FastifyRequest, reply: FastifyReply): string
   /** Null when the browser sends none. */
   givenVisitor(request: FastifyRequest): string | null
+  /** The unverified cookie of a known browser; it outlives sessions and sign-outs. */
+  browser(request: FastifyRequest): string | null
+  setBrowser(reply: FastifyReply, value: string): void
 }
 
 export function makeCookies(options: { readonly secure: boolean }): Cookies {
   const prefix = options.secure ? '__Host-' : ''
   const sessionName = `${prefix}tributary`
   const visitorName = `${prefix}tributary-visitor`
+  const browserName = `${prefix}tributary-browser`
   const attributes = `Path=/; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`
 
   const set = (reply: FastifyReply, name: string, value: string, maxAge: number) =>
     reply.header('set-cookie', `${name}=${value}; ${attributes}; Max-Age=${maxAge}`)
 
   return {
-    session: (request) => readCookie(request, sessionName),
+    session: (request) => readToken(request, sessionName),
     setSession: (reply, token) => void set(reply, sessionName, token, maxAgeSeconds),
     clearSession: (reply) => void set(reply, sessionName, '', 0),
     visitor(request, reply) {
-      const known = readCookie(request, visitorName)
+      const known = readToken(request, visitorName)
       if (known !== null) return known
       const token = newToken()
       set(reply, visitorName, token, maxAgeSeconds)
       return token
     },
-    givenVisitor: (request) => readCookie(request, visitorName),
+    givenVisitor: (request) => readToken(request, visitorName),
+    browser: (request) => readCookie(request, browserName),
+    setBrowser: (reply, value) => void set(reply, browserName, value, browserLifeMs / 1000),
   }
 }
 
-/** A cookie of ours: anything that is not shaped like one of our tokens is as good as absent. */
+/** Reads one of our cookies; a value that does not have the format of our tokens counts as absent. */
+function readToken(request: FastifyRequest, name: string): string | null {
+  const value = readCookie(request, name)
+  return value !== null && isToken(value) ? value : null
+}
+
 function readCookie(request: FastifyRequest, name: string): string | null {
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const cut = pair.indexOf('=')
-    if (cut === -1 || pair.slice(0, cut).trim() !== name) continue
-    const value = pair.slice(cut + 1).trim()
-    return isToken(value) ? value : null
+    if (cut !== -1 && pair.slice(0, cut).trim() === name) return pair.slice(cut + 1).trim()
   }
   return null
 }

@@ -1,16 +1,21 @@
-/** What comes in with a request to a page: form fields and the place to go on to. */
-import type { FastifyRequest } from 'fastify'
+/** The input of page requests (form fields, the path to continue to), and the redirect to the sign-in. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The fields of a posted form; none when the body is something else. */
+/** The fields of a posted form; empty when the body is something else. */
 export function formOf(request: FastifyRequest): URLSearchParams {
   return request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
 }
 
 /**
  * A path on this server, or `/`: anything that a browser could read as another host (`//`, `/\`, a scheme, control
- * characters) is not followed, so that nobody can be sent away from here by a link.
+ * characters) is rejected, so that a link cannot redirect a person to another site.
  */
 export function localPath(text: string | null): string {
   if (text === null || text.length > 2048) return '/'
   return /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text) ? text : '/'
+}
+
+/** Redirects to the sign-in, which leads back to `path`. */
+export function toSignIn(reply: FastifyReply, path: string): FastifyReply {
+  return reply.redirect(`/sign-in?return=${encodeURIComponent(path)}`, 303)
 }

@@ -40,7 +40,7 @@ test('finished HTML goes in as it is, lists in a row, nothing as nothing', () =>
   )
 })
 
-test('nobody makes Html but the template tag', () => {
+test('only the template tag can make Html', () => {
   assert.throws(() => new Html('<script>', Symbol('made by html')))
 })
 

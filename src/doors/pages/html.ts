@@ -1,9 +1,6 @@
-/**
- * HTML that escapes by itself: whatever is put into `html` as text comes out as text. It refuses nothing and knows no
- * page; only its own results go in unescaped.
- */
+/** HTML with automatic escaping: every value put into `html` is escaped, except results of `html` itself. */
 
-/** Finished HTML: made by `html` alone. */
+/** Finished HTML; only `html` creates it. */
 export class Html {
   readonly #text: string
   constructor(text: string, permit: symbol) {
@@ -19,7 +16,7 @@ const made = Symbol('made by html')
 
 export type HtmlValue = string | number | Html | null | false | undefined | readonly HtmlValue[]
 
-/** The template tag. Null, undefined and false are nothing, lists are their items in a row. */
+/** The template tag. Null, undefined and false render nothing; a list renders its items in order. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let text = strings[0] ?? ''
   for (const [index, value] of values.entries()) text += render(value) + (strings[index + 1] ?? '')
@@ -46,8 +43,8 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * Other people's words, e.g. an agent's own name: one line, bounded, control and bidirectional characters made visible,
- * so that a name cannot rewrite the sentence around it.
+ * Text from outside, e.g. an agent's own name: one line, bounded, control and bidirectional characters made visible, so
+ * that a name cannot change the sentence around it.
  */
 export function foreignText(text: string, maxLength = 80): string {
   const visible = text.replace(

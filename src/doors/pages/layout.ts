@@ -1,17 +1,19 @@
-/** The frame of every page, and the small pieces that forms are made of. */
-import type { UserRow } from '#store/port.ts'
+/** The layout of every page, and the small parts that forms consist of. */
+import type { UserRow } from '#store/ports/users.ts'
 import type { Assets } from './assets.ts'
 import { type Html, html } from './html.ts'
 
 export interface PageParts {
   readonly title: string
-  /** Null: nobody looked who is there (a failure). */
+  /** Null: the session was not looked up (a failure). */
   readonly visit: { readonly user: UserRow | null; readonly formToken: string } | null
   readonly body: Html
+  /** Target of the logo link; the start page when undefined. */
+  readonly home?: string | undefined
 }
 
 /** The whole document. */
-export function renderPage({ title, visit, body }: PageParts, assets: Assets): string {
+export function renderPage({ title, visit, body, home = '/' }: PageParts, assets: Assets): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -27,7 +29,7 @@ export function renderPage({ title, visit, body }: PageParts, assets: Assets): s
 <a class="skip" href="#main">Skip to content</a>
 <header class="container">
 <nav aria-label="Main">
-<ul><li><a class="brand" href="/"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a></li></ul>
+<ul><li><a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a></li></ul>
 <ul>${visit !== null && renderLinks(visit)}</ul>
 </nav>
 </header>
@@ -49,7 +51,6 @@ function renderLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html
 <button type="submit" class="outline secondary">Sign out</button></form></li>`
 }
 
-/** A hidden field. */
 export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
@@ -65,7 +66,7 @@ export interface FieldParts {
   readonly autofocus?: boolean
 }
 
-/** A labelled field; its problem, or else its hint, is tied to it. */
+/** A labelled field; its problem, or else its hint, is linked to it for assistive technology. */
 export function field(parts: FieldParts): Html {
   const { name, problem } = parts
   const hint = problem === undefined ? parts.hint : undefined
@@ -79,7 +80,7 @@ ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`
 }
 
-/** What went wrong with the form as a whole, read out at once. */
+/** A problem with the form as a whole; screen readers announce it at once. */
 export function alertBox(message: string | null): Html | null {
   return message === null ? null : html`<p class="alert" role="alert">${message}</p>`
 }

@@ -1,12 +1,13 @@
 /**
- * One visit to a page: who is signed in, the token its forms carry, and whether a post may be believed. A post counts
- * only when it comes from our own pages: its Origin (or Sec-Fetch-Site) says so where a browser sends them, and its
- * form token belongs to the cookie.
+ * One visit to a page: who is signed in, the token for its forms, and whether a post is genuine. A post is accepted
+ * only from our own pages: its Origin (or Sec-Fetch-Site), where the browser sends one, must be ours, and its form
+ * token must belong to the cookie.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { formTokenOf, isFormToken, type Session, type Sessions } from '#auth/accounts/sessions.ts'
-import type { Store, UserRow } from '#store/port.ts'
-import type { OwnNames } from '../own-names.ts'
+import { formTokenOf, isFormToken, type Session, type Sessions } from '#auth/sign-in/sessions.ts'
+import type { StoreReader } from '#store/ports/reader.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import type { AllowedHosts } from '../allowed-hosts.ts'
 import type { Cookies } from './cookies.ts'
 
 export interface Visit {
@@ -17,11 +18,11 @@ export interface Visit {
 }
 
 export interface Visits {
-  /** For a GET: sets the visitor's cookie when nobody is signed in and there is none. */
+  /** For a GET: sets the visitor's cookie when there is neither a session nor a visitor's cookie. */
   begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit>
   /**
-   * For a POST: null when it did not come from a page of ours. While somebody is signed in, only their session's token
-   * counts; a form that lets somebody in (`arriving`) may have been opened before.
+   * For a POST: null when it did not come from one of our pages. With a session, only the session's token is accepted;
+   * a sign-in form (`arriving`) may have been opened before the session began.
    */
   accept(
     request: FastifyRequest,
@@ -31,10 +32,10 @@ export interface Visits {
 }
 
 export interface VisitOptions {
-  readonly store: Store
+  readonly store: Pick<StoreReader, 'users'>
   readonly sessions: Sessions
   readonly cookies: Cookies
-  readonly names: OwnNames
+  readonly names: AllowedHosts
 }
 
 export function makeVisits({ store, sessions, cookies, names }: VisitOptions): Visits {
@@ -63,8 +64,8 @@ export function makeVisits({ store, sessions, cookies, names }: VisitOptions): V
   }
 }
 
-/** Browsers send Origin with every post; scripts may send neither header, and have the form token alone to show. */
-function comesFromOurselves(request: FastifyRequest, names: OwnNames): boolean {
+/** Browsers send Origin with every post. A client that sends neither header is judged by its form token alone. */
+function comesFromOurselves(request: FastifyRequest, names: AllowedHosts): boolean {
   const { origin } = request.headers
   if (origin !== undefined) return names.isOwnOrigin(origin, request)
   const site = request.headers['sec-fetch-site']

@@ -1,5 +1,6 @@
 /**
- * How the lane writes: one `writeHead` with a flat list of headers, one `end` with prepared bytes. It decides nothing.
+ * Writes the lane's answers: one `writeHead` with a flat list of headers, one `end` with prepared bytes. It makes no
+ * decisions.
  */
 import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
@@ -7,85 +8,62 @@ import type { ApiError } from '#contract/errors.ts'
 import { toEnvelope } from '#contract/errors.ts'
 import type { CacheResult } from '#gate/gate.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { WindowState } from '#store/kv-port.ts'
+import type { WindowState } from '#store/ports/kv.ts'
 import { toRateTexts } from '../refusal.ts'
 
 export interface ReplyFacts {
   readonly requestId: string
   readonly window: WindowState
   readonly cache: CacheResult
-  /** Deprecation headers are due (reading R9). */
+  /** The answer needs the deprecation headers (reading R9). */
   readonly deprecated: boolean
 }
 
-/** Specification, common headers: calls without accountId keep working until then. */
+/** Calls without accountId keep working until then (contract, Common response headers). */
 const sunset = 'Wed, 01 Sep 2027 00:00:00 GMT'
 
-/** Beyond this copying the body costs more than it saves. */
+const json = 'application/json; charset=utf-8'
+
+/** Above this, copying the body costs more than it saves. */
 const maxTextLength = 8192
+
+/** A constant page for a person, with its content security policy. */
+export interface StaticPage {
+  readonly bytes: Uint8Array
+  readonly policy: string
+}
 
 export interface ReplyWriter {
   ok(response: ServerResponse, facts: ReplyFacts, body: Uint8Array, truncated: boolean): void
   error(response: ServerResponse, facts: ReplyFacts, error: ApiError): void
+  /** 404 for a person: the headers of an unknown path, and the page. */
+  page(response: ServerResponse, facts: ReplyFacts, page: StaticPage): void
 }
 
 export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWriter {
-  function commonHeaders(facts: ReplyFacts, length: number): string[] {
-    const rate = toRateTexts(facts.window, clock.now())
-    const headers = [
-      'Content-Type',
-      'application/json; charset=utf-8',
-      'Content-Length',
-      String(length),
-      'Cache-Control',
-      'no-store',
-      'X-Content-Type-Options',
-      'nosniff',
-      'X-Cache',
-      facts.cache,
-      'X-Request-Id',
-      facts.requestId,
-      'X-RateLimit-Limit',
-      rate.limit,
-      'X-RateLimit-Remaining',
-      rate.remaining,
-      'X-RateLimit-Reset',
-      rate.reset,
-    ]
-    if (facts.deprecated) {
-      const link = `<${docsUrl()}>; rel="deprecation"; type="text/html"`
-      headers.push('Deprecation', 'true', 'Sunset', sunset, 'Link', link)
-    }
-    return headers
-  }
-
-  // Head and body leave together when both are text, which saves a tenth of a small answer; the text goes with its bytes.
   const texts = new WeakMap<Uint8Array, string>()
-  function textOf(body: Uint8Array): string | null {
-    if (body.length > maxTextLength) return null
-    let text = texts.get(body)
-    if (text === undefined) {
-      if (!isAscii(body)) return null
-      text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
-      texts.set(body, text)
-    }
-    return text
-  }
-
+  const context: HeaderContext = { clock, docsUrl }
   return {
     ok(response, facts, body, truncated) {
-      const headers = commonHeaders(facts, body.length)
-      // Writing to a client that has gone away would be an error event that nobody hears.
+      const headers = commonHeaders(context, facts, body.length, json)
+      // Writing to a disconnected client would emit an error event without a listener.
       if (response.destroyed) return
       if (truncated) headers.push('X-Service-Truncated', 'true')
       response.writeHead(200, headers)
-      const text = facts.cache === 'HIT' ? textOf(body) : null
+      const text = facts.cache === 'HIT' ? textOf(texts, body) : null
       if (text === null) response.end(body)
       else response.end(text, 'latin1')
     },
+    page(response, facts, { bytes, policy }) {
+      const headers = commonHeaders(context, facts, bytes.length, 'text/html; charset=utf-8')
+      headers.push('Content-Security-Policy', policy, 'X-Frame-Options', 'DENY')
+      if (response.destroyed) return
+      response.writeHead(404, headers)
+      response.end(bytes)
+    },
     error(response, facts, error) {
       const body = Buffer.from(JSON.stringify(toEnvelope(error)))
-      const headers = commonHeaders(facts, body.length)
+      const headers = commonHeaders(context, facts, body.length, json)
       if (error.retryAfterSeconds !== null) {
         headers.push('Retry-After', String(error.retryAfterSeconds))
       }
@@ -95,6 +73,60 @@ export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWrite
       response.end(body)
     },
   }
+}
+
+interface HeaderContext {
+  readonly clock: Clock
+  readonly docsUrl: () => string
+}
+
+function commonHeaders(
+  { clock, docsUrl }: HeaderContext,
+  facts: ReplyFacts,
+  length: number,
+  type: string,
+): string[] {
+  const rate = toRateTexts(facts.window, clock.now())
+  const headers = [
+    'Content-Type',
+    type,
+    'Content-Length',
+    String(length),
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+    'X-Cache',
+    facts.cache,
+    'X-Request-Id',
+    facts.requestId,
+    'X-RateLimit-Limit',
+    rate.limit,
+    'X-RateLimit-Remaining',
+    rate.remaining,
+    'X-RateLimit-Reset',
+    rate.reset,
+  ]
+  if (facts.deprecated) {
+    const link = `<${docsUrl()}>; rel="deprecation"; type="text/html"`
+    headers.push('Deprecation', 'true', 'Sunset', sunset, 'Link', link)
+  }
+  return headers
+}
+
+/**
+ * The body as text, when it is short and ASCII; cached as long as its bytes exist. Node sends head and body in one
+ * write when both are text, which saves a tenth of a small answer's time.
+ */
+function textOf(texts: WeakMap<Uint8Array, string>, body: Uint8Array): string | null {
+  if (body.length > maxTextLength) return null
+  let text = texts.get(body)
+  if (text === undefined) {
+    if (!isAscii(body)) return null
+    text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
+    texts.set(body, text)
+  }
+  return text
 }
 
 /** RFC 6750 §3: without credentials the challenge names no error. */

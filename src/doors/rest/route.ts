@@ -1,7 +1,6 @@
 /**
- * From a request's target to the operation that owns it. Targets come again and again: what was worked out of one is
- * remembered, and its query comes back as the same string, so that those who look something up by it need not hash it
- * anew.
+ * Finds the operation of a request's target. Clients repeat targets, so results are remembered; the query is returned
+ * as the same string object, so that lookups by it need not hash it again.
  */
 import { LRUCache } from 'lru-cache'
 import { type Operation, operations } from '#contract/operations.ts'
@@ -9,18 +8,18 @@ import { type Operation, operations } from '#contract/operations.ts'
 export interface Route {
   /** Null for an unknown path or a method other than GET. */
   readonly operation: Operation | null
-  /** The text after "?" as it came. */
+  /** The text after "?" as received. */
   readonly rawQuery: string
   /** Reading R9: a call of transactions that names no account. */
   readonly deprecated: boolean
 }
 
-// Targets are chosen by strangers: few are remembered, and only short ones.
+// Clients choose the targets: only few and short ones are remembered.
 const maxRemembered = 4096
 const maxRememberedLength = 1024
 const nowhere: Route = { operation: null, rawQuery: '', deprecated: false }
 
-/** Makes the look-up by method and target; paths are exact (reading R4). */
+/** Makes the lookup by method and target; paths must match exactly (reading R4). */
 export function makeRoutes(): (method: string | undefined, target: string) => Route {
   const paths = new Map(operations.map((operation) => [operation.path, operation]))
   const remembered = new LRUCache<string, Route>({ max: maxRemembered })
@@ -45,7 +44,7 @@ export function makeRoutes(): (method: string | undefined, target: string) => Ro
   }
 }
 
-/** Reading R9: whether the request names an account, however its name is encoded. */
+/** Reading R9: whether the request has an `accountId`, however the parameter's name is encoded. */
 function namesAccount(rawQuery: string): boolean {
   if (/(?:^|&)accountId=/.test(rawQuery)) return true
   if (!rawQuery.includes('%') && !rawQuery.includes('accountId')) return false

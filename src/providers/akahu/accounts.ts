@@ -1,12 +1,12 @@
 /**
- * The small bodies of Akahu, checked by schema: who a token belongs to, and the one list of accounts that serves
- * discovery, balances and the question whether a login still lives. Numbers stay source text (reading R24).
+ * Akahu's small bodies, validated by schema: the user of a token, and the one list of accounts that discovery,
+ * balances and the check of a login's consent all use. Numbers stay source text (reading R24).
  */
 import { z } from 'zod'
 import { parseExactJson } from '#kernel/json.ts'
 import type { CallContext } from '../port.ts'
 import type { AkahuClient } from './client.ts'
-import { malformed } from './refusals.ts'
+import { malformed } from './failures.ts'
 
 const text = z.string()
 const id = z.string().min(1)
@@ -37,7 +37,8 @@ export type WireAccount = z.infer<typeof WireAccount>
 const AccountsBody = z.object({
   success: z.literal(true),
   items: z.array(WireAccount),
-  // The list is documented as not paged. Should that change, half a list would look like withdrawn consents.
+  // The list is documented as not paged. Were it paged one day, the first page alone would look like withdrawn
+  // consents.
   cursor: z.object({ next: z.null().optional() }).nullish(),
 })
 const MeBody = z.object({ success: z.literal(true), item: z.object({ _id: id }) })
@@ -62,7 +63,7 @@ export async function fetchUserId(
   return readBody(MeBody, await client.asUser(userToken, request, call)).item._id
 }
 
-/** The login an account belongs to: older data call it `_credentials`. Null when the account names none. */
+/** The login of an account; older data call it `_credentials`. Null when the account names none. */
 export function loginOf(account: WireAccount): string | null {
   return account._authorisation ?? account._credentials ?? null
 }
@@ -72,11 +73,11 @@ function readBody<Body>(schema: z.ZodType<Body>, bytes: Uint8Array): Body {
   try {
     parsed = parseExactJson(Buffer.from(bytes).toString('utf8'))
   } catch (cause) {
-    throw malformed('the answer is no JSON', cause)
+    throw malformed('the answer is not JSON', cause)
   }
   const checked = schema.safeParse(parsed)
   if (checked.success) return checked.data
-  // Paths only: the values at them are the user's.
+  // Paths only, because the values may be the user's data.
   const where = checked.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'body')
   throw malformed(`the answer has another shape than expected at ${where.join(', ')}`)
 }

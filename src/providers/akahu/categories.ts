@@ -1,6 +1,6 @@
 /**
- * From NZFCC, the category list that Akahu uses, to the sixteen keys of the contract. The mapping is our own (Akahu has
- * no such keys, and no income or transfer groups); `quirks.md` names the source of the table.
+ * Maps NZFCC, the category list that Akahu uses, to the sixteen keys of the contract. The mapping is our own (Akahu
+ * has no such keys, and no income or transfer groups); `quirks.md` names the source of the table.
  */
 import { type CategoryKey, isCategoryKey } from '#contract/categories.ts'
 import { type Decimal, isNegative, isZero } from '#kernel/decimal.ts'
@@ -12,7 +12,7 @@ const byCode: ReadonlyMap<string, CategoryKey> = new Map(
   ),
 )
 
-/** For codes that are newer than the table: the ten groups hardly ever change. */
+/** For codes newer than the table; the ten groups rarely change. */
 const byGroup: ReadonlyMap<string, CategoryKey> = new Map([
   ['Appearance', 'MERCHANDISE'],
   ['Education', 'SERVICES'],
@@ -26,25 +26,25 @@ const byGroup: ReadonlyMap<string, CategoryKey> = new Map([
   ['Utilities', 'RENT_AND_UTILITIES'],
 ])
 
-/** What Akahu says of a row's category: its code and the name of its group, as far as they are there. */
+/** A row's category from Akahu: its code and the name of its group, where present. */
 export interface NzfccCategory {
   readonly code: string | null
   readonly group: string | null
 }
 
-/** The key of an NZFCC category: by its code, else by its group, else null. */
+/** The key of an NZFCC category: by its code, otherwise by its group, otherwise null. */
 export function fromNzfcc(category: NzfccCategory): CategoryKey | null {
   const known = category.code === null ? undefined : byCode.get(category.code)
   if (known !== undefined) return known
   return category.group === null ? null : (byGroup.get(category.group) ?? null)
 }
 
-/** True when the table has this code; others are reported, so that the table can be renewed. */
+/** True when the table has this code; other codes are reported, so that the table can be updated. */
 export function isKnownCode(code: string | null): boolean {
   return code !== null && byCode.has(code)
 }
 
-/** The key of a row without a category: what its type and sign alone prove, else null. */
+/** The key of a row without a category, as far as its type and sign prove one; otherwise null. */
 export function fromType(type: unknown, amount: Decimal): CategoryKey | null {
   switch (type) {
     case 'FEE':

@@ -1,24 +1,33 @@
 /**
- * A person's consent at Akahu: whose token it is, whether a login still lives, and how it ends. No consent
- * that lives on ever passes for ended, and no fault of our own for the person's.
+ * A person's consent at Akahu: the owner of a token, whether a login's consent is still active, and how it is
+ * revoked. An active consent must never be reported as ended, and an error of our app never as a lost consent.
  */
 import assert from 'node:assert/strict'
+import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { consentGone, UpstreamError, type UpstreamFailure } from '../failure.ts'
-import type { CallContext, ConnectionRef, Credentials, Login } from '../port.ts'
+import type {
+  BalanceQuery,
+  CallContext,
+  ConnectionRef,
+  ConsentSighting,
+  Credentials,
+  Login,
+} from '../port.ts'
 import { fetchAccounts, fetchUserId, loginOf, type WireAccount } from './accounts.ts'
 import type { AkahuClient } from './client.ts'
-import { isInactive } from './map.ts'
+import { isInactive, newestRefresh } from './map.ts'
 
-/** What may stand in a header; anything else is no token, and would never reach Akahu. */
+/** The characters that a header allows; a token with any other could not be sent. */
 const tokenPattern = /^[\x21-\x7e]{1,512}$/
 
-/** The user token, which every login of Akahu has. */
+/** The user token. Throws `consent_lost` for a login whose token was revoked at Akahu: it is deleted here then. */
 export function tokenOf(login: Login): string {
-  assert(login.secret !== null, 'an Akahu login has a user token')
-  return login.secret
+  if (login.secret !== null) return login.secret
+  const failure = { kind: 'consent_lost', becomes: 'revoked', wholeLogin: true } as const
+  throw new UpstreamError('akahu', { ...failure, detail: consentGone })
 }
 
-/** Who a user token belongs to. Throws `consent_lost` or `rejected` for one that does not work. */
+/** The owner of a user token. Throws `consent_lost` or `rejected` for a token that does not work. */
 export async function identify(client: AkahuClient, credentials: Credentials, call: CallContext) {
   assert(credentials.provider === 'akahu', 'the credentials are for Akahu')
   const { userToken } = credentials
@@ -35,8 +44,9 @@ export async function identify(client: AkahuClient, credentials: Credentials, ca
 }
 
 /**
- * A token can be refused because our own app is: asking as the app makes that an alert for the operator (reading R20a).
- * The refusal of the token stands all the same, as that of every user endpoint does (page "Errors").
+ * Akahu also refuses a token when it refuses our own app. A request as the app detects that and alerts the operator
+ * (reading R20a). The token still counts as refused, as at every user endpoint (docs/providers/akahu.md, Errors and
+ * limits).
  */
 async function checkApp(client: AkahuClient, call: CallContext): Promise<void> {
   const request = { method: 'GET', route: '/connections', target: '/connections' } as const
@@ -47,7 +57,7 @@ async function checkApp(client: AkahuClient, call: CallContext): Promise<void> {
   }
 }
 
-/** Ends the whole token. One that is refused or unknown has ended before. */
+/** Revokes the whole token. A token that is refused or unknown was revoked before. */
 export async function revokeToken(
   client: AkahuClient,
   login: Login,
@@ -63,7 +73,7 @@ export async function revokeToken(
   }
 }
 
-/** Ends one login at one institution; the other connections of the token live on. */
+/** Revokes one login at one institution; the token's other connections stay active. */
 export async function revokeLogin(
   client: AkahuClient,
   login: Login,
@@ -77,14 +87,14 @@ export async function revokeLogin(
   } catch (error) {
     if (isLost(error)) return
     if (!isRejected(error, 404)) throw error
-    // "Not found" is believed only when its accounts are gone, too.
+    // "Not found" is trusted only when the login's accounts are gone too.
     const accounts = await fetchUnlessLost(client, login, call)
     if (accounts !== null && accountsOf(connection, accounts).length > 0) throw error
   }
 }
 
 /**
- * Resolves when an empty answer can be believed.
+ * Resolves when an empty answer can be trusted.
  * @throws UpstreamError `consent_lost` when the login is gone from the token or INACTIVE (reading R20b).
  */
 export async function confirmEmpty(
@@ -99,11 +109,46 @@ export async function confirmEmpty(
   throw new UpstreamError('akahu', { kind: 'consent_lost', becomes, detail: consentGone })
 }
 
+/**
+ * The active logins: Akahu keeps serving old rows of an INACTIVE login, so rows do not prove that it is active
+ * (reading R20b).
+ */
+export async function listAlive(
+  client: AkahuClient,
+  login: Login,
+  call: CallContext,
+): Promise<readonly UpstreamId[]> {
+  const accounts = await fetchAccounts(client, tokenOf(login), call)
+  const logins = Map.groupBy(accounts, loginOf)
+  return [...logins].flatMap(([id, own]) =>
+    id === null || isInactive(own) ? [] : [upstreamId(id)],
+  )
+}
+
+/** What the list of accounts, which balances come from, shows about the logins behind them. */
+export function sightLogins(
+  { accounts: asked }: BalanceQuery,
+  accounts: readonly WireAccount[],
+): readonly ConsentSighting[] {
+  const ids = new Set(accounts.flatMap(({ _id, _migrated }) => [_id, _migrated]))
+  const connections = Map.groupBy(asked, ({ connection }) => connection.id)
+  return [...connections].flatMap(([connectionId, members]): ConsentSighting[] => {
+    const own = members[0] === undefined ? [] : accountsOf(members[0].connection, accounts)
+    if (own.length > 0) {
+      const status = isInactive(own) ? 'invalidated' : 'active'
+      return [{ connectionId, status, lastRefreshedAt: newestRefresh(own) }]
+    }
+    // Its accounts may have moved to another login; the next refresh handles that.
+    const hasMoved = members.some(({ account }) => ids.has(account.upstreamId))
+    return hasMoved ? [] : [{ connectionId, status: 'revoked', lastRefreshedAt: null }]
+  })
+}
+
 function accountsOf(connection: ConnectionRef, accounts: readonly WireAccount[]) {
   return accounts.filter((account) => loginOf(account) === connection.upstreamId)
 }
 
-/** The accounts of the token, or null when the token is no longer good. */
+/** The accounts of the token, or null when the token is no longer valid. */
 async function fetchUnlessLost(client: AkahuClient, login: Login, call: CallContext) {
   try {
     return await fetchAccounts(client, tokenOf(login), call)

@@ -1,6 +1,6 @@
 /**
- * Promises of the date rule (reading R16a), by example on both sides of summer time and by property in several zones.
- * Which rows a read returns is tested in `tests/adapters/akahu`.
+ * Checks the date rule (reading R16a) by examples on both sides of daylight saving, and by properties in several
+ * zones. `tests/adapters/akahu` tests which rows a read returns.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,8 +12,10 @@ const sydney = getZone('Australia/Sydney')
 const auckland = getZone('Pacific/Auckland')
 const zones = [sydney, auckland, getZone('America/New_York'), getZone('Pacific/Kiritimati')]
 
+const bounded = { from: null, to: null }
+
 function read(text: string, zone = sydney) {
-  const date = makeDateReader(zone)(text)
+  const date = makeDateReader({ zone, window: bounded })(text)
   assert.ok(date !== null, text)
   return date
 }
@@ -80,24 +82,24 @@ for (const text of [
   null,
 ]) {
   test(`a stamp that is ${JSON.stringify(text)} cannot be read`, () => {
-    assert.equal(makeDateReader(sydney)(text), null)
+    assert.equal(makeDateReader({ zone: sydney, window: bounded })(text), null)
   })
 }
 
 test('stamps at the ends of time, whose day some zone could not name, cannot be read', () => {
   for (const zone of zones) {
-    assert.equal(makeDateReader(zone)('9999-12-31T11:00:00.000Z'), null)
-    assert.equal(makeDateReader(zone)('0001-01-01T00:00:00.000Z'), null)
+    assert.equal(makeDateReader({ zone, window: bounded })('9999-12-31T11:00:00.000Z'), null)
+    assert.equal(makeDateReader({ zone, window: bounded })('0001-01-01T00:00:00.000Z'), null)
     assert.match(read('9999-12-29T23:00:00.000Z', zone).day, /^9999-12-\d\d$/)
   }
 })
 
 test('a reader that is asked again and again gives each stamp its own answer', () => {
-  const reader = makeDateReader(sydney)
+  const reader = makeDateReader({ zone: sydney, window: bounded })
   const texts = ['2022-12-08T11:00:00.000Z', 'soon', 'soon', '2022-12-08T11:00:00.001Z']
   assert.deepEqual(
     [...texts, ...texts].map((text) => reader(text)?.day ?? null),
     [...Array(2)].flatMap(() => ['2022-12-09', null, null, '2022-12-08']),
   )
-  assert.equal(makeDateReader(sydney)(''), null)
+  assert.equal(makeDateReader({ zone: sydney, window: bounded })(''), null)
 })

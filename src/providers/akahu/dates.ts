@@ -1,27 +1,32 @@
 /**
- * The date rule of Akahu (reading R16a): banks that know only the day write midnight in New Zealand as UTC, so such a
- * stamp means that New Zealand day wherever the user lives; every other stamp is an instant.
+ * The date rule of Akahu (reading R16a): banks that know only the day send midnight in New Zealand as UTC. Such a
+ * time means that New Zealand day in whatever zone the user lives; every other time is an instant.
  */
-import { getZone, type Micros, parseInstant, type Zone } from '#kernel/time.ts'
+import { getZone, type Micros, parseInstant } from '#kernel/time.ts'
+import { timeOfDay } from '../day-time.ts'
+import type { RowsQuery } from '../port.ts'
 
 const newZealand = getZone('Pacific/Auckland')
 /** Every offset of New Zealand since 1946 is a multiple of half an hour. */
 const halfHour: Micros = 1_800_000_000
-/** One day away from the ends of what four-digit years can say, so that every zone can still name the day. */
+/** One day inside the range of four-digit years, so that the day can be written in every zone. */
 const earliest: Micros = -62_135_510_400_000_000
 const latest: Micros = 253_402_128_000_000_000
 
-/** What the `date` of a row means to one user. */
+/** The user's zone, and the window that is read. */
+type Reader = Pick<RowsQuery, 'zone' | 'window'>
+
+/** The meaning of a row's `date` for one user. */
 export interface RowDate {
-  /** When it counts for `from` and `to`: a day-only one at the first instant of its day in the user's zone. */
+  /** The instant compared with `from` and `to` (see `day-time.ts` when only the day is known). */
   readonly time: Micros
   /** The day that is shown. */
   readonly day: string
 }
 
-/** Reads `date` fields for a user of this zone; null for what is no instant that every zone can name. */
-export function makeDateReader(zone: Zone): (date: unknown) => RowDate | null {
-  // Rows of one day mostly carry the same stamp and stand together, and each is read for its head and for its map.
+/** Parses `date` fields for one user; null for text that is not an instant with a day in every zone. */
+export function makeDateReader(reader: Reader): (date: unknown) => RowDate | null {
+  // Neighbouring rows mostly have the same date, and each date is parsed twice, for `head` and for `map`.
   let lastText = ''
   let lastDate: RowDate | null = null
 
@@ -29,21 +34,21 @@ export function makeDateReader(zone: Zone): (date: unknown) => RowDate | null {
     if (typeof date !== 'string') return null
     if (date === lastText) return lastDate
     lastText = date
-    lastDate = readDate(date, zone)
+    lastDate = readDate(date, reader)
     return lastDate
   }
 }
 
-function readDate(text: string, zone: Zone): RowDate | null {
+function readDate(text: string, reader: Reader): RowDate | null {
   const stamp = parseInstant(text)
   if (stamp === null || stamp < earliest || stamp > latest) return null
   const day = dayMeant(stamp)
   return day === null
-    ? { time: stamp, day: zone.dayOf(stamp) }
-    : { time: zone.startOfDay(day), day }
+    ? { time: stamp, day: reader.zone.dayOf(stamp) }
+    : { time: timeOfDay(day, newZealand, reader), day }
 }
 
-/** The New Zealand day that a stamp of exactly its first instant stands for, else null. */
+/** The New Zealand day whose first instant this is, or null. */
 function dayMeant(stamp: Micros): string | null {
   if (stamp % halfHour !== 0) return null
   const day = newZealand.dayOf(stamp)

@@ -1,6 +1,6 @@
 /**
- * Promises of the mapping, field by field: account types, masks, currencies, balances, amounts, and the rows that are
- * refused because they cannot be read.
+ * Checks the mapping field by field: account types, masks, currencies, balances, amounts, and rows refused as
+ * unreadable.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,10 @@ import type { WireAccount } from './accounts.ts'
 import { makeDateReader } from './dates.ts'
 import { maskNumber, toBalance, toConnections, toTransaction, type WireRow } from './map.ts'
 
-const readDate = makeDateReader(getZone('Australia/Sydney'))
+const readDate = makeDateReader({
+  zone: getZone('Australia/Sydney'),
+  window: { from: null, to: null },
+})
 const ref: AccountRef = {
   id: '1b4e28ba-2fa1-41d2-883f-0016d3cca427' as AccountId,
   connectionId: '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10' as ConnectionId,
@@ -113,15 +116,15 @@ test('a name that holds the account number shows its mask instead', () => {
   assert.equal(named('Plain', '$&'), 'Plain')
 })
 
-test('R24b: the currency is the one of the balance, NZD without one, XXX for what is no ISO code', () => {
+test('R24b: the currency is that of the balance, unknown without one, XXX for a code outside ISO 4217', () => {
   const currency = (balance: WireAccount['balance']) => discovered({ balance }).account.currency
   const of = (code: string | null) => ({ currency: code, current: 1, available: undefined })
   assert.equal(currency(of('USD')), 'USD')
   assert.equal(currency(of('Airpoints')), 'XXX')
   assert.equal(currency(of('nzd')), 'XXX')
-  assert.equal(currency(of(null)), 'NZD')
-  assert.equal(currency(null), 'NZD')
-  assert.equal(currency(undefined), 'NZD')
+  assert.equal(currency(of(null)), null)
+  assert.equal(currency(null), null)
+  assert.equal(currency(undefined), null)
 })
 
 test('accounts are grouped by authorisation, in older data by credentials', () => {
@@ -154,7 +157,7 @@ test('one INACTIVE account makes its connection invalidated', () => {
   assert.deepEqual(discovered({ status: 'ODD' }).notes, ['unknown account status'])
 })
 
-test('a connection was refreshed when the newest of its stamps says', () => {
+test('the refresh time of a connection is the newest of its timestamps', () => {
   const { note } = makeNote()
   const [connection] = toConnections(
     [
@@ -315,7 +318,7 @@ for (const [field, value] of broken) {
   })
 }
 
-test('without merchant and category both are null or told by the type', () => {
+test('without merchant and category both are null or derived from the type', () => {
   const bare = mapped({ merchant: undefined, category: undefined })
   assert.equal(bare.merchantName, null)
   assert.equal(bare.category, null)
@@ -324,7 +327,7 @@ test('without merchant and category both are null or told by the type', () => {
   assert.equal(mapped({ merchant: 'Countdown' }).merchantName, null)
 })
 
-test('an unknown category is told by its group and counted, never by the type', () => {
+test('an unknown category is derived from its group and counted, never from the type', () => {
   const groups = { personal_finance: { name: 'Food' } }
   const known = mapped({ category: { _id: 'nzfcc_new', groups } })
   assert.equal(known.category, 'FOOD_AND_DRINK')

@@ -1,6 +1,6 @@
 /**
- * From Akahu's shapes to the contract's: accounts, connections, balances and transactions. Pure: no I/O, no clock.
- * Amounts are text from wire to wire; a full account number goes in and only its last four digits come out.
+ * Maps Akahu's shapes to the contract's: accounts, connections, balances and transactions. Pure: no I/O, no clock.
+ * Amounts stay text throughout; of an account number only the last four digits leave this file.
  */
 import type { AccountType, Balance, Transaction } from '#contract/resources.ts'
 import {
@@ -14,17 +14,17 @@ import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { currencyDigits, parseCurrency } from '#kernel/money.ts'
 import { type Micros, parseInstant, toIso } from '#kernel/time.ts'
-import { hideNumber } from '../account-number.ts'
+import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import { loginOf, type WireAccount } from './accounts.ts'
 import { fromNzfcc, fromType, isKnownCode } from './categories.ts'
 import type { RowDate } from './dates.ts'
-import { malformed } from './refusals.ts'
+import { malformed } from './failures.ts'
 
-/** Counts a value that the known lists do not have; the row itself is never passed on. */
+/** Reports a value that is not in the known lists, without its row. */
 export type Note = (what: string) => void
 
-/** A transaction as parsed: its `amount` is text or a NumberText, whatever else stays unchecked until it is used. */
+/** A parsed transaction: `amount` is text or a NumberText, all other fields are validated when they are used. */
 export type WireRow = Readonly<Record<string, unknown>>
 
 const accountTypes: ReadonlyMap<string, AccountType> = new Map([
@@ -41,7 +41,7 @@ const accountTypes: ReadonlyMap<string, AccountType> = new Map([
   ['REWARDS', 'other'],
 ])
 
-/** Reading R24: more fraction digits than this in a balance are the noise of binary floats. */
+/** Reading R24: digits beyond this in a balance are binary float noise. */
 const maxBalanceDigits = 6
 
 /** Groups the accounts of a token into connections: one per login at one institution. */
@@ -70,7 +70,7 @@ function toConnection(
   return {
     upstreamId: upstreamId(login),
     institutionId: institution._id,
-    institutionName: institution.name,
+    institutionName: hideNumbers(institution.name, []),
     institutionLogo: institution.logo ?? null,
     status: isInactive(accounts) ? 'invalidated' : 'active',
     lastRefreshedAt: newestRefresh(accounts),
@@ -78,12 +78,13 @@ function toConnection(
   }
 }
 
-/** A login is one: a single account that needs its user asks for reconnection of all. */
+/** True when any account of the login is INACTIVE: the login must then be reconnected as a whole. */
 export function isInactive(accounts: readonly WireAccount[]): boolean {
   return accounts.some((account) => account.status === 'INACTIVE')
 }
 
-function newestRefresh(accounts: readonly WireAccount[]): string | null {
+/** The newest refresh time that Akahu gives; null when it gives none. */
+export function newestRefresh(accounts: readonly WireAccount[]): string | null {
   let newest: Micros | null = null
   for (const { refreshed } of accounts) {
     for (const stamp of [refreshed?.balance, refreshed?.transactions, refreshed?.meta]) {
@@ -99,38 +100,38 @@ function toAccount(account: WireAccount, note: Note): DiscoveredAccount {
   if (type === undefined) note('unknown account type')
   if (account.status !== 'ACTIVE' && account.status !== 'INACTIVE') note('unknown account status')
   const former = account._migrated ?? null
+  const number = account.formatted_account ?? null
+  const mask = maskNumber(number)
   return {
     upstreamId: upstreamId(account._id),
     previousUpstreamId: former === null ? null : upstreamId(former),
-    name: hideNumber(
-      account.name,
-      account.formatted_account ?? '',
-      maskNumber(account.formatted_account ?? null),
-    ),
+    name: hideNumbers(account.name, [{ number, mask }]),
     type: type ?? 'other',
-    accountNumber: maskNumber(account.formatted_account ?? null),
+    accountNumber: mask,
     currency: toCurrency(account, note),
   }
 }
 
-/** `xxxx` and the last four digits of all digits taken together; null without a number or with fewer digits. */
+/** `xxxx` and the last four digits of the number; null without a number or with fewer digits. */
 export function maskNumber(number: string | null): string | null {
   const digits = number?.replace(/[^0-9]/g, '') ?? ''
   return digits.length < 4 ? null : `xxxx${digits.slice(-4)}`
 }
 
-/** Reading R24b: none is NZD. What is no ISO code (points of a loyalty scheme) is `XXX`, "no currency" of ISO 4217. */
-function toCurrency(account: WireAccount, note: Note): string {
+/**
+ * Null when absent. A code outside ISO 4217 (points of a loyalty scheme) becomes `XXX`, "no currency" of ISO 4217.
+ */
+function toCurrency(account: WireAccount, note: Note): string | null {
   const sent = account.balance?.currency ?? null
-  if (sent === null) return 'NZD'
+  if (sent === null) return null
   const currency = parseCurrency(sent)
   if (currency === null) note('unknown currency')
   return currency ?? 'XXX'
 }
 
 /**
- * The balances of one account, all null when Akahu cannot tell: the account has none, its digits cannot be read, or its
- * login is INACTIVE (Akahu goes on serving the last known figures with 200, which are no balance of today; R20b).
+ * The balances of one account. All are null when the account has none, when a number cannot be read, or when its
+ * login is INACTIVE: Akahu then keeps serving the last known numbers with 200, which are not current (R20b).
  */
 export function toBalance(account: WireAccount, ref: AccountRef, note: Note): Balance {
   const unknown = {
@@ -141,12 +142,12 @@ export function toBalance(account: WireAccount, ref: AccountRef, note: Note): Ba
   }
   const { balance } = account
   if (!balance || account.status === 'INACTIVE') return unknown
-  const currency = toCurrency(account, note)
+  const currency = toCurrency(account, note) ?? ref.currency
   const currentBalance = readBalance(balance.current, currency)
   const isAbsent = balance.available === undefined || balance.available === null
   const availableBalance = isAbsent ? null : readBalance(balance.available, currency)
   if (currentBalance === null || (availableBalance === null && !isAbsent)) {
-    // One unreadable figure must not cost the other accounts of the request their balances.
+    // One unreadable number must not affect the balances of the request's other accounts.
     note('unreadable balance')
     return unknown
   }
@@ -159,14 +160,14 @@ function readBalance(value: unknown, currency: string): Decimal | null {
   return roundHalfEven(amount, currencyDigits(currency))
 }
 
-/** Text is taken as well as a number token: it has all its digits either way. */
+/** Accepts text and number tokens, since both keep all digits. */
 function readNumber(value: unknown): Decimal | null {
   if (value instanceof NumberText) return parseDecimal(value.source)
   return typeof value === 'string' ? parseDecimal(value) : null
 }
 
 /**
- * A row of the window in the contract's shape.
+ * Maps a row of the window.
  * @throws UpstreamError `malformed` when id, date, amount or description cannot be read (reading R23).
  */
 export function toTransaction(
@@ -180,7 +181,7 @@ export function toTransaction(
   const amount = readNumber(row.amount)
   if (typeof id !== 'string' || id === '') throw malformed('a transaction has no id')
   if (typeof date !== 'string' || shown === null) throw malformed('a transaction has no date')
-  if (amount === null) throw malformed('the amount of a transaction is no number')
+  if (amount === null) throw malformed('the amount of a transaction is not a number')
   if (typeof description !== 'string') throw malformed('a transaction has no description')
   return {
     id,
@@ -211,7 +212,7 @@ function readField(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }
 
-/** A text that is there and not empty, else null. */
+/** A text that is present and not empty, otherwise null. */
 function readText(value: unknown, key: string): string | null {
   const found = readField(value, key)
   return typeof found === 'string' && found !== '' ? found : null

@@ -1,12 +1,12 @@
 /**
- * HTTP with Fiskil: the bearer token and version header on every call, one fresh token after a 401, refusals as
- * UpstreamError, short lists walked to their end. It maps nothing and knows nothing of accounts or money.
+ * HTTP with Fiskil: bearer token and version header on every call, one fresh token after a 401, refusals as
+ * UpstreamError, short lists read to their end. It maps nothing and knows nothing of accounts or money.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
 import { makeUpstream, type UpstreamRequest, type UpstreamResponse } from '../upstream.ts'
+import { malformed, rejected, toRefusal } from './failures.ts'
 import { pageSize, readListPage } from './lists.ts'
-import { malformed, rejected, toRefusal } from './refusal.ts'
 import { makeTokenSource } from './token.ts'
 
 export interface FiskilOptions {
@@ -14,34 +14,36 @@ export interface FiskilOptions {
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: string
-  /** The literal text of the version header: `v1`, `v2` or `v3`. */
+  /** Base64, as the Console shows it; absent or null: no webhooks are received. */
+  readonly webhookSecret?: string | null
+  /** The exact text of the version header: `v1`, `v2` or `v3`. */
   readonly version: string
-  /** One call in all, in milliseconds. */
+  /** Bounds one call as a whole, in milliseconds. */
   readonly timeoutMs: number
   readonly clock: Clock
   readonly report: UpstreamReport
 }
 
 export interface ListRequest {
-  /** Path of the list, which is its route in the metrics too. */
+  /** Path of the list; also its route in the metrics. */
   readonly path: string
-  /** The resource's name in the wrapped form. */
+  /** The key of the rows in the wrapped form. */
   readonly key: string
   readonly query: Readonly<Record<string, string>>
-  /** How a body becomes values: with numbers as floats, or as their text. */
+  /** How a body is parsed: numbers as floats, or as their source text. */
   readonly parse: (body: Uint8Array) => unknown
 }
 
 export interface FiskilClient {
-  /** Our own base address. */
+  /** The base address from our configuration. */
   readonly base: URL
-  /** GET; the body of a 2xx answer. Throws UpstreamError, or the signal's reason. */
+  /** GET; returns the body of a 2xx answer. Throws UpstreamError, or the signal's reason. */
   get(path: string, query: Readonly<Record<string, string>>, call: CallContext): Promise<Uint8Array>
-  /** GET or DELETE of one thing by its id; the body of a 2xx answer. */
+  /** GET or DELETE of one resource by id; returns the body of a 2xx answer. */
   one(method: 'GET' | 'DELETE', path: string, id: string, call: CallContext): Promise<Uint8Array>
-  /** Every row of a short list, all pages; `malformed` when its pages never end. */
+  /** Every row of a short list, all pages; `malformed` when the pages do not end. */
   list(request: ListRequest, call: CallContext): Promise<readonly unknown[]>
-  /** Whether Fiskil is there and gives our app a token. */
+  /** Checks that Fiskil is reachable and issues a token to our app. */
   probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
 }
@@ -72,7 +74,7 @@ export function makeFiskilClient(options: FiskilOptions): FiskilClient {
     let token = await tokens.get(call)
     let response = await send(request, token, call)
     if (response.status === 401) {
-      // Expired early or revoked in the Console: one fresh token, one repetition, then it is our fault.
+      // Expired early or revoked in the Console: one retry with a fresh token; then it is our fault.
       tokens.drop(token)
       token = await tokens.get(call)
       response = await send(request, token, call)
@@ -109,7 +111,7 @@ export function makeFiskilClient(options: FiskilOptions): FiskilClient {
         const page = readListPage(request.parse(body), request.key, base)
         rows.push(...page.rows)
         if (page.next === null) return rows
-        if (seen.has(page.next)) throw malformed(`the pages of ${request.key} go in a circle`)
+        if (seen.has(page.next)) throw malformed(`the pages of ${request.key} form a cycle`)
         seen.add(page.next)
         cursor = page.next
       }
@@ -120,7 +122,7 @@ export function makeFiskilClient(options: FiskilOptions): FiskilClient {
   }
 }
 
-/** An id as one segment of a path. What would climb out of it, or cannot be written, exists nowhere. */
+/** An id as one path segment. An id that would leave its segment, or that cannot be encoded, cannot exist. */
 function toSegment(id: string): string {
   if (/^\.{0,2}$/.test(id) || id.length > maxIdLength || !id.isWellFormed()) {
     throw rejected(404, 'there is no such id')

@@ -1,20 +1,23 @@
 /**
- * The Fiskil adapter (Australia, Consumer Data Right): the banking port over Fiskil's Data API. A login is an end user,
- * a connection one of its consents. Read-only but for ending a consent; habits of the provider stand in quirks.md.
+ * The Fiskil adapter (Australia, Consumer Data Right): the banking port over Fiskil's Data API. A login is an end
+ * user, a connection one of its consents. Ending a consent is its only write; quirks.md lists the provider's habits.
  */
-import type { Balance, Transaction } from '#contract/resources.ts'
+import type { Balance } from '#contract/resources.ts'
 import { microsPerMs, toIso } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
   AccountRef,
   BalanceQuery,
+  BalanceReading,
   BankingAdapter,
   CallContext,
+  ConnectionRef,
+  ConsentSighting,
   PageCursor,
-  RowPage,
   RowsQuery,
+  TransactionPage,
 } from '../port.ts'
-import { type FiskilOptions, makeFiskilClient } from './client.ts'
+import { type FiskilClient, type FiskilOptions, makeFiskilClient } from './client.ts'
 import {
   accountKey,
   type ConsentDeps,
@@ -22,29 +25,30 @@ import {
   discoverConnections,
   listBalanceRows,
   refuseLostConsent,
-} from './consents.ts'
+  sightConsents,
+} from './consent.ts'
+import { isUnknownAddress, rejected } from './failures.ts'
 import { pageSize } from './lists.ts'
 import { toBalance } from './map.ts'
-import { isUnknownAddress, rejected } from './refusal.ts'
-import { openTransactionPage } from './transaction-page.ts'
+import { openTransactionPage } from './reader.ts'
+import { makeFiskilWebhooks } from './webhook.ts'
 
 export type { FiskilOptions } from './client.ts'
 
-/** Makes the adapter and opens its connection pool; `close` shuts it. */
+/** Makes the adapter and opens its connection pool; `close` closes the pool. */
 export function makeFiskil(options: FiskilOptions): BankingAdapter {
   const client = makeFiskilClient(options)
   const deps: ConsentDeps = { client, clock: options.clock, report: options.report }
   const odd = (what: string) => options.report.oddity({ provider: 'fiskil', what })
+  const { webhookSecret: secret = null, clock } = options
 
-  const open = (
-    query: RowsQuery,
-    cursor: PageCursor | null,
-    body: Uint8Array,
-  ): RowPage<Transaction> => openTransactionPage({ query, cursor, body, base: client.base, odd })
+  const open = (query: RowsQuery, cursor: PageCursor | null, body: Uint8Array): TransactionPage =>
+    openTransactionPage({ query, cursor, body, base: client.base, odd })
 
   return {
     provider: 'fiskil',
     category: 'banking',
+    freshness: 'reads',
 
     async identify(credentials, call) {
       if (credentials.provider !== 'fiskil') {
@@ -53,32 +57,23 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
       try {
         await client.one('GET', '/v1/end-users', credentials.endUserId, call)
       } catch (error) {
-        // Where this path is not to be had, the list of their consents will tell.
+        // Where this path does not exist, the list of their consents answers the question.
         if (!isUnknownAddress(error)) throw error
       }
-      // The end user id is no secret: it opens nothing without our client credentials.
+      // The end user id is not secret: it gives no access without our client credentials.
       return { upstreamUserId: credentials.endUserId, secret: null }
     },
 
     discover: (login, call) => discoverConnections(deps, login, call),
 
-    async revoke(_login, connection, _options, call) {
-      // The end user stays even after the last consent: it may hold consents that we never adopted, and it is the
-      // one that a new link must use again. 204 comes for an unknown consent too, so this may be repeated.
-      try {
-        await client.one('DELETE', '/v1/consent', connection.upstreamId, call)
-      } catch (error) {
-        if (!isRefused(error, [404])) throw error
-      }
-    },
+    revoke: (_login, connection, _options, call) => revoke(client, connection, call),
 
     confirmEmpty: (login, connection, call) => confirmConsent(deps, { login, connection }, call),
 
     async balances(query, call) {
-      const rows = await listBalanceRows(client, query.login, call)
-      const balances = pickBalances(rows, query)
-      if (balances.some((balance) => balance.currency === null)) odd('unreadable balance')
-      return balances
+      const reading = await readBalances(deps, query, call)
+      if (reading.balances.some((balance) => balance.currency === null)) odd('unreadable balance')
+      return reading
     },
 
     transactions: {
@@ -100,13 +95,30 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     },
 
     probe: (call) => client.probe(call),
+    ...(secret === null ? {} : { webhooks: makeFiskilWebhooks({ secret, clock, odd }) }),
     close: () => client.close(),
   }
 }
 
 /**
- * A read that was forbidden, or whose end user is unknown, may have lost its consent: then that is what is thrown
- * (reading R20). Otherwise, and when nobody can tell, the refusal itself stands.
+ * The end user is kept even after the last consent: it may have consents that we never adopted, and a new link must
+ * use the same end user. The call may be repeated, because an unknown consent gives 204 too.
+ */
+async function revoke(
+  client: FiskilClient,
+  { upstreamId }: ConnectionRef,
+  call: CallContext,
+): Promise<void> {
+  try {
+    await client.one('DELETE', '/v1/consent', upstreamId, call)
+  } catch (error) {
+    if (!isRefused(error, [404])) throw error
+  }
+}
+
+/**
+ * A read that was forbidden, or whose end user is unknown, may have lost its consent; then `consent_lost` is thrown
+ * (reading R20). Otherwise, and when the consents cannot be read, the caller throws the refusal itself.
  */
 async function explainRefusal(
   deps: ConsentDeps,
@@ -122,6 +134,44 @@ async function explainRefusal(
   }
 }
 
+/**
+ * The balances and what they prove about the consents: rows prove a consent active; missing rows and a refusal are
+ * checked against the list of consents (reading R20b).
+ */
+async function readBalances(
+  deps: ConsentDeps,
+  query: BalanceQuery,
+  call: CallContext,
+): Promise<BalanceReading> {
+  const { login } = query
+  const connections = [
+    ...new Map(query.accounts.map(({ connection }) => [connection.id, connection])).values(),
+  ]
+  let rows: Awaited<ReturnType<typeof listBalanceRows>>
+  try {
+    rows = await listBalanceRows(deps.client, login, call)
+  } catch (error) {
+    if (!isRefused(error, [403, 404])) throw error
+    const consents = await sightConsents(deps, { login, connections }, call)
+    // When all consents are active they do not explain the refusal, so it is thrown.
+    if (consents === null || consents.every(({ status }) => status === 'active')) throw error
+    return { balances: [], consents }
+  }
+  const listed = new Set(rows.map((row) => row.arrangement_id))
+  const isListed = ({ upstreamId }: ConnectionRef) => listed.has(upstreamId)
+  const silent = connections.filter((connection) => !isListed(connection))
+  const doubted =
+    silent.length === 0
+      ? []
+      : ((await sightConsents(deps, { login, connections: silent }, call)) ?? [])
+  const sighted = connections
+    .filter(isListed)
+    .map(
+      ({ id }): ConsentSighting => ({ connectionId: id, status: 'active', lastRefreshedAt: null }),
+    )
+  return { balances: pickBalances(rows, query), consents: [...sighted, ...doubted] }
+}
+
 function isRefused(error: unknown, statuses: readonly number[]): boolean {
   return (
     error instanceof UpstreamError &&
@@ -130,7 +180,7 @@ function isRefused(error: unknown, statuses: readonly number[]): boolean {
   )
 }
 
-/** Rows are matched by consent and account; they keep the provider's order. */
+/** Rows are matched by consent and account, and keep the provider's order. */
 function pickBalances(
   rows: readonly Readonly<Record<string, unknown>>[],
   query: BalanceQuery,
@@ -148,7 +198,7 @@ function pickBalances(
     const account = wanted.get(key)
     if (account === undefined) continue
     balances.push(toBalance(row, account))
-    // A row that is sent twice answers once.
+    // A row that is sent twice is used once.
     wanted.delete(key)
   }
   return balances
@@ -156,11 +206,12 @@ function pickBalances(
 
 /** The last instant that RFC 3339 can write. */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-const slackMs = 1000
+/** A bank's zone, where a day without a time was written, is at most this far away (reading R16a). */
+const slackMs = 26 * 3_600_000
 
 /**
- * Bounds are date-times with `Z` (a bare day is 400) and a second wider than the window on each side: whether the
- * provider's own bounds are inclusive is not documented, and the walk filters again.
+ * Bounds are date-times with `Z` (a bare day gives 400) and wider than the window on both sides. It is not documented
+ * whether the provider's bounds are inclusive, nor when a day without a time counts; the walk filters the rows again.
  */
 function toTransactionsQuery(query: RowsQuery, cursor: PageCursor | null): Record<string, string> {
   const sent: Record<string, string> = {

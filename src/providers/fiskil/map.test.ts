@@ -1,7 +1,4 @@
-/**
- * Promises of the mapping of consents, accounts and balances: every row of the page's tables, and nothing shown that
- * must stay hidden.
- */
+/** Checks the mapping of consents, accounts and balances: every row of the tables, and no private value shown. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +7,7 @@ import { Account, Balance } from '#contract/resources.ts'
 import { newId, upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import type { AccountRef } from '../port.ts'
-import { adoptConsents } from './consents.ts'
+import { adoptConsents } from './consent.ts'
 import {
   type Consent,
   type FiskilAccount,

@@ -1,6 +1,6 @@
 /**
- * Fiskil's consents, accounts and balances in our words (page "Mapping"): pure, no HTTP. Full account numbers come in
- * here and do not go out.
+ * Maps Fiskil's consents, accounts and balances (docs/providers/fiskil.md, Mapping): pure, no HTTP. Full account
+ * numbers do not leave this file.
  */
 import { z } from 'zod'
 import { type CategoryKey, isCategoryKey } from '#contract/categories.ts'
@@ -10,9 +10,9 @@ import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { parseCurrency } from '#kernel/money.ts'
 import { type Micros, microsPerMs, parseDay, parseInstant } from '#kernel/time.ts'
-import { hideNumber } from '../account-number.ts'
+import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount } from '../port.ts'
-import { malformed } from './refusal.ts'
+import { malformed } from './failures.ts'
 
 const text = z.string().nullish()
 
@@ -20,7 +20,7 @@ export const Consent = z.object({
   arrangement_id: z.string().min(1),
   active: z.boolean(),
   created_at: text,
-  // The auth session tells its end in seconds; should a consent do so too, it is read.
+  // The auth session gives its expiry in seconds; the same form is accepted for a consent.
   expires_at: z.union([z.string(), z.number()]).nullish(),
   institution_id: z.string().min(1),
   institution_name: text,
@@ -38,10 +38,11 @@ export const FiskilAccount = z.object({
   product_category: text,
   account_number: text,
   masked_number: text,
+  bsb: text,
 })
 export type FiskilAccount = z.infer<typeof FiskilAccount>
 
-/** Checks every row of a short list; throws `malformed` naming the place, never the value. */
+/** Validates every row of a short list; throws `malformed` naming the place, never the value. */
 export function readRows<Row>(
   schema: z.ZodType<Row>,
   rows: readonly unknown[],
@@ -56,9 +57,9 @@ export function readRows<Row>(
 }
 
 /**
- * The status of a connection from its consent: past its end it is `invalidated`; ended before its time it was withdrawn
- * and is `revoked`. A consent that tells no end, or none that can be read, is judged by its activity alone: one bank's
- * odd date must not keep the others from being found.
+ * The status of a connection from its consent: `invalidated` after its expiry, `revoked` when it was withdrawn
+ * before. A consent without a readable expiry is judged by its activity alone, so that one bank's odd date does not
+ * hide the others.
  */
 export function toConnectionStatus(consent: Consent, nowMs: number): ConnectionStatus {
   const endsAt = readEnd(consent.expires_at)
@@ -67,7 +68,7 @@ export function toConnectionStatus(consent: Consent, nowMs: number): ConnectionS
   return consent.active ? 'active' : 'revoked'
 }
 
-/** An RFC 3339 time, a plain day (its end in UTC) or seconds since the epoch; null for none of these. */
+/** An RFC 3339 time, a plain day (its end in UTC) or seconds since the epoch; null for anything else. */
 function readEnd(end: Consent['expires_at']): Micros | null {
   if (typeof end === 'number') return end * 1000 * microsPerMs
   if (end === undefined || end === null) return null
@@ -75,19 +76,31 @@ function readEnd(end: Consent['expires_at']): Micros | null {
   return parseInstant(day === null ? end : `${day}T23:59:59Z`)
 }
 
-/** An account as it is stored. `currency` comes from its balance: the account itself has none. */
+/** An account as it is stored. `currency` comes from its balance, because the account has none. */
 export function toDiscoveredAccount(
   account: FiskilAccount,
   currency: string | null,
 ): DiscoveredAccount {
   const name = [account.nickname, account.display_name, account.product_name].find(isFilled)
+  const { account_number: number, masked_number: masked, bsb } = account
+  const mask = maskNumber(account)
+  const assumed = [
+    ...(name === undefined ? (['name'] as const) : []),
+    ...(isFilled(account.product_category) ? [] : (['type'] as const)),
+  ]
   return {
     upstreamId: upstreamId(account.account_id),
     previousUpstreamId: null,
-    name: hideNumber(name ?? 'Account', account.account_number ?? '', maskNumber(account)),
+    name: hideNumbers(name ?? 'Account', [
+      { number: `${bsb ?? ''} ${number ?? ''}`, mask },
+      { number, mask },
+      { number: masked, mask },
+      { number: bsb, mask: null },
+    ]),
     type: toAccountType(account),
-    accountNumber: maskNumber(account),
+    accountNumber: mask,
     currency,
+    ...(assumed.length === 0 ? {} : { assumed }),
   }
 }
 
@@ -102,7 +115,7 @@ const loans: ReadonlySet<string> = new Set([
   'BUY_NOW_PAY_LATER',
 ])
 
-/** CDR has one category for everyday and savings accounts: telling them apart by name is our rule. */
+/** CDR has one category for everyday and savings accounts; distinguishing them by name is our own rule. */
 export function toAccountType(account: FiskilAccount): AccountType {
   const category = account.product_category ?? ''
   if (category === 'TRANS_AND_SAVINGS_ACCOUNTS') {
@@ -118,8 +131,8 @@ export function toAccountType(account: FiskilAccount): AccountType {
 }
 
 /**
- * `xxxx` and the last four digits of the account's number, else of its masked number; null when there are fewer. Of a
- * masked number only digits behind its last mask character count: those before it are not the last ones.
+ * `xxxx` and the last four digits of the account's number, otherwise of its masked number; null with fewer digits. Of
+ * a masked number only digits after its last mask character count, because earlier ones are not the last digits.
  */
 export function maskNumber(
   account: Pick<FiskilAccount, 'account_number' | 'masked_number'>,
@@ -130,7 +143,7 @@ export function maskNumber(
   return last === null ? null : `xxxx${last[0]}`
 }
 
-/** The category key of Fiskil's primary category (its shape is ours but for two names); null for anything else. */
+/** The category key for Fiskil's primary category (same names as ours except two); null for anything else. */
 export function toCategoryKey(primary: string): CategoryKey | null {
   if (primary === 'GENERAL_MERCHANDISE') return 'MERCHANDISE'
   if (primary === 'GENERAL_SERVICES') return 'SERVICES'
@@ -138,8 +151,8 @@ export function toCategoryKey(primary: string): CategoryKey | null {
 }
 
 /**
- * The balance of one account. A row with an unreadable amount gives three nulls, as if the call for this account alone
- * had failed: the others need not suffer for it.
+ * The balance of one account. A row with an unreadable amount gives three nulls, as if the call for this account
+ * alone had failed, so that the other accounts are not affected.
  * @param row parsed with numbers as text.
  */
 export function toBalance(row: Readonly<Record<string, unknown>>, account: AccountRef): Balance {
@@ -156,19 +169,19 @@ export function toBalance(row: Readonly<Record<string, unknown>>, account: Accou
   }
 }
 
-/** Decimal text or the text of a JSON number; null when absent, undefined when it cannot be read. */
+/** Decimal text or the source text of a JSON number; null when absent, undefined when unreadable. */
 export function readAmount(value: unknown): Decimal | null | undefined {
   if (value === null || value === undefined) return null
   if (value instanceof NumberText) return parseDecimal(value.source) ?? undefined
   return typeof value === 'string' ? (parseDecimal(value) ?? undefined) : undefined
 }
 
-/** An ISO 4217 code, or null when there is none that can be read. */
+/** An ISO 4217 code, or null when absent or unreadable. */
 export function readCurrency(value: unknown): string | null {
   return typeof value === 'string' ? parseCurrency(value) : null
 }
 
-/** True for a text that is there and says something. */
+/** True for a text that is present and not blank. */
 export function isFilled(value: string | null | undefined): value is string {
   return value !== null && value !== undefined && value.trim() !== ''
 }

@@ -1,6 +1,6 @@
 /**
- * The one access token of this process: minted when needed, shared by all users, renewed a minute before it ends. Many
- * callers who find none wait for one request together; a caller who gives up leaves it to the others.
+ * The single access token of this process: requested when needed, shared by all users, renewed a minute before it
+ * expires. Concurrent callers share one request; a caller that aborts does not abort the request.
  */
 import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
@@ -8,15 +8,15 @@ import { UpstreamError } from '../failure.ts'
 import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
 import { readServerTime } from '../server-time.ts'
 import type { Upstream, UpstreamResponse } from '../upstream.ts'
+import { malformed, toRefusal } from './failures.ts'
 import { readJson } from './lists.ts'
-import { malformed, toRefusal } from './refusal.ts'
 
 export interface TokenSource {
-  /** A token that is good for a minute at least. Throws UpstreamError, or the signal's reason. */
+  /** A token that is valid for at least a minute. Throws UpstreamError, or the signal's reason. */
   get(call: CallContext): Promise<string>
-  /** Forgets a token that was refused, unless another has taken its place already. */
+  /** Discards a refused token, unless a newer one has replaced it. */
   drop(token: string): void
-  /** Mints one more token, which is not kept: whether our credentials are good. */
+  /** Requests one more token, which is not kept, to check our credentials. */
   probe(call: CallContext): Promise<ProbeReply>
 }
 
@@ -29,7 +29,7 @@ export interface TokenOptions {
   readonly report: UpstreamReport
 }
 
-/** Fifteen minutes by the documentation; what the reply says counts. */
+/** Fifteen minutes by the documentation; the reply's own value applies. */
 const Token = z.object({ token: z.string().min(1), expires_in: z.number().positive().default(900) })
 
 const marginMs = 60_000
@@ -64,7 +64,7 @@ export function makeTokenSource(options: TokenOptions): TokenSource {
   }
 
   async function mint(): Promise<string> {
-    // Nobody's own signal: the request is everybody's, and the upstream's time limit bounds it.
+    // No caller's signal, because the request is shared; the upstream's time limit bounds it.
     const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
     const { token, expires_in } = read(await ask(call))
     const lifeMs = Math.min(expires_in * 1000, longestLifeMs)
@@ -98,7 +98,7 @@ export function makeTokenSource(options: TokenOptions): TokenSource {
   }
 }
 
-/** A 4xx on the way to a token refuses our own credentials, whatever its number: the caller cannot mend it (R20a). */
+/** Any 4xx on the token request refuses our own credentials, which the caller cannot fix (R20a). */
 function toOurFault(error: UpstreamError, report: UpstreamReport): UpstreamError {
   const { failure } = error
   if (failure.kind !== 'rejected' && failure.kind !== 'misconfigured') return error
@@ -111,7 +111,7 @@ function toOurFault(error: UpstreamError, report: UpstreamReport): UpstreamError
   )
 }
 
-/** Waits for a shared promise for as long as this caller has patience; the promise itself goes on. */
+/** Waits for a shared promise until this caller's signal aborts; the promise itself continues. */
 function waitFor<Value>(shared: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason)

@@ -1,27 +1,27 @@
 /**
- * From bytes to JSON values. What cannot be read is `malformed`; no message quotes the body,
- * since it holds what nobody should find in a log.
+ * Parses bytes to JSON values. An unreadable body is `malformed`; no message quotes the body, because it holds
+ * private data.
  */
 import { malformed } from './failures.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text of a body; bytes that are no UTF-8 make it unreadable. */
+/** The text of a body; throws `malformed` for bytes that are not UTF-8. */
 export function decode(body: Uint8Array): string {
   try {
     return utf8.decode(body)
   } catch {
-    throw malformed('the body is no UTF-8')
+    throw malformed('the body is not UTF-8')
   }
 }
 
-/** Parses with whatever parser is given; text that is no JSON makes the body unreadable. */
+/** Parses with the given parser; throws `malformed` for text that is not JSON. */
 export function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
   try {
     return parse(text)
   } catch (error) {
-    // The engine's own message quotes the text around the fault.
-    if (error instanceof SyntaxError) throw malformed('the body is no JSON')
+    // The engine's own message would quote the text around the error.
+    if (error instanceof SyntaxError) throw malformed('the body is not JSON')
     throw error
   }
 }

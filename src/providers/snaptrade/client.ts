@@ -1,7 +1,6 @@
 /**
- * SnapTrade over HTTP: every request throttled, signed and bounded, every body parsed. User id
- * and secret stand in the query, so no URL leaves this file: routes are templates, sentences are
- * cleaned.
+ * SnapTrade over HTTP: every request throttled, signed and bounded, every body parsed. User id and secret are in the
+ * query, so no URL leaves this file: routes are templates, and messages are cleaned.
  */
 import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
@@ -13,7 +12,7 @@ import { decode, parseJson } from './body.ts'
 import { fail, toFailure } from './failures.ts'
 import { makeSigner, toQuery, toSegment } from './signature.ts'
 
-/** The budget of the whole application: asked before every call. */
+/** The budget of the whole application, consulted before every call. */
 export type Throttle = (
   call: CallContext,
 ) => Promise<{ allowed: true } | { allowed: false; retryAfterSeconds: number }>
@@ -46,25 +45,23 @@ export interface ClientRequest {
 }
 
 export interface SnapTradeClient {
-  /**
-   * The bytes of a 2xx; everything else is thrown as UpstreamError by the table of `failures.ts`.
-   */
+  /** The bytes of a 2xx answer; anything else is thrown as UpstreamError by the table of `failures.ts`. */
   fetch(request: ClientRequest, user: User, call: CallContext): Promise<Uint8Array>
-  /** A small body, checked by its schema. */
+  /** A small body, validated by its schema. */
   fetchParsed<Value>(
     schema: z.ZodType<Value>,
     request: ClientRequest,
     user: User,
     call: CallContext,
   ): Promise<Value>
-  /** Whether SnapTrade is there, what time it has, and whether it accepts our signature. */
+  /** Checks that SnapTrade is reachable and accepts our signature, and reads its clock. */
   probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
 }
 
-/** `GET /`: unsigned, made to verify timestamps (provider page §1). */
+/** `GET /`: unsigned, meant for checking timestamps (docs/providers/snaptrade.md, Signature). */
 const Status = z.object({ timestamp: z.string() })
-/** What our client id may do: the cheapest signed call that names no user. */
+/** What our client id may do: the cheapest signed call without a user. */
 const partnerRequest: ClientRequest = { route: '/snapTrade/partners' }
 
 export function makeClient(options: SnapTradeOptions): SnapTradeClient {
@@ -89,7 +86,7 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     })
   }
 
-  /** Reading R20a: what the caller cannot mend is told to the operator, a 425 too. */
+  /** Reading R20a: the operator is alerted to what the caller cannot fix, including a 425. */
   function alertOf(request: ClientRequest, status: number, failure: UpstreamFailure): void {
     if (failure.kind !== 'misconfigured' && failure.kind !== 'preparing') return
     report.alert({
@@ -100,7 +97,7 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
 
   async function fetch(request: ClientRequest, user: User, call: CallContext) {
     const response = await ask(request, user, call)
-    // A deletion is documented as 200, and as queued: 202 and 204 would say the same.
+    // A deletion is documented as 200 and as queued, so 202 and 204 count as success too.
     if (response.status >= 200 && response.status <= 299) return response.body
     const secrets = [user.userSecret, user.userId, options.consumerKey]
     const failure = toFailure(response, { nowMs: clock.now(), secrets })
@@ -138,20 +135,20 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
   }
 }
 
-/** The time that the status names, to the millisecond where it does; else that of the answer's head. */
+/** The time in the status body, to the millisecond where it has it; otherwise the answer's `Date` header. */
 function readTime(response: UpstreamResponse): number | null {
   try {
     const parsed = Status.safeParse(parseJson(decode(response.body)))
     const at = parsed.success ? Date.parse(parsed.data.timestamp) : Number.NaN
     if (!Number.isNaN(at)) return at
   } catch (error) {
-    // A page of something in between is no status: the clock of its head is all that it tells.
+    // The page of an intermediary is not a status, so only its `Date` header is used.
     if (!(error instanceof UpstreamError)) throw error
   }
   return readServerTime(response.headers)
 }
 
-/** No user was named, so a refusal can only mean our app. */
+/** The request named no user, so a refusal can only concern our app. */
 function toOurFault(failure: UpstreamFailure): UpstreamFailure {
   const isOurs = failure.kind === 'rejected' && [401, 403].includes(failure.status)
   return isOurs ? { ...failure, kind: 'misconfigured' } : failure

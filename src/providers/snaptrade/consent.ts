@@ -1,10 +1,11 @@
 /**
- * Questions about the consent behind a refusal or an emptiness. SnapTrade goes on answering 200
- * from its cache for a disabled connection, and with empty lists while the first sync runs: only
- * the connection tells the truth (provider page §4, §8.11; reading R20b).
+ * Checks the consent after a refusal or an empty answer. SnapTrade keeps answering 200 from its cache for a disabled
+ * connection, and with empty lists while the first sync runs; only the connection shows the real state
+ * (docs/providers/snaptrade.md, Errors and limits; reading R20b).
  */
-import { consentGone, UpstreamError } from '../failure.ts'
-import type { CallContext } from '../port.ts'
+import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
+import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
+import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
 import type { SnapTradeClient, User } from './client.ts'
 import { fail } from './failures.ts'
 import { isListed } from './map-connection.ts'
@@ -17,14 +18,14 @@ export interface Question {
   readonly call: CallContext
 }
 
-/** The status of a refusal by the provider, or null when the error is something else. */
+/** The status of a provider's refusal, or null for any other error. */
 export function rejectedStatus(error: unknown): number | null {
   const failure = error instanceof UpstreamError ? error.failure : null
   return failure?.kind === 'rejected' ? failure.status : null
 }
 
 /**
- * A refusal of the user outside any connection: 401 means that id or secret work no more (reading
+ * Converts a refusal of the user outside any connection: 401 means that id or secret are no longer valid (reading
  * R20).
  */
 export function toLoginFailure(error: unknown): unknown {
@@ -32,57 +33,110 @@ export function toLoginFailure(error: unknown): unknown {
   return loseLogin(error.failure.detail)
 }
 
-/** One secret opens every connection of the person, so all of them are hit. */
+/** One secret covers all of the person's connections, so all of them lose their consent. */
 export const loseLogin = (detail: string) =>
   fail({ kind: 'consent_lost', becomes: 'invalidated', wholeLogin: true, detail })
 
-const loseAccount = () =>
-  fail({ kind: 'account_gone', detail: 'SnapTrade no longer knows this account' })
+const gone = 'SnapTrade no longer knows this account'
 
-/** In the words of reading R20b: whatever was asked, the way on is to reconnect. */
 const loseConnection = () => fail({ kind: 'consent_lost', becomes: 'revoked', detail: consentGone })
 
+/** The consent is active, but the broker's login behind it was disabled (reading R20b). */
+const disableConnection = () =>
+  fail({ kind: 'consent_lost', becomes: 'invalidated', detail: loginDisabled })
+
 /**
- * Throws `consent_lost` when the connection is gone, disabled, or its user's secret works no
- * more. It looks into the list that discovery reads too: a 404 for one connection might as well
- * tell of the path.
+ * Throws `consent_lost` when the connection is gone or disabled, or its user's secret is no longer valid. It reads
+ * the list that discovery uses, because a 404 for one connection could be about the path.
  */
 async function checkConnection({ client, user, connectionId, call }: Question): Promise<void> {
-  const request = { route: '/authorizations' }
-  const authorizations = await client
-    .fetchParsed(WireAuthorizations, request, user, call)
-    .catch((error: unknown) => {
-      throw toLoginFailure(error)
-    })
+  const authorizations = await listAuthorizations(client, user, call)
   const own = authorizations.find(({ id }) => id === connectionId)
   if (own === undefined) throw loseConnection()
-  if (own.disabled !== true) return
-  throw fail({ kind: 'consent_lost', becomes: 'invalidated', detail: consentGone })
+  if (own.disabled === true) throw disableConnection()
 }
 
 /**
- * What a refused read means: 401 and 403 may be lost consent, 404 a lost connection or an account
- * that went away. Always throws; a refusal that the connection does not explain stays what it
- * was.
+ * Connections that are not disabled. A disabled one keeps serving its cache, so rows do not prove that it is active.
  */
-export async function explainRefusal(error: unknown, question: Question): Promise<never> {
-  const status = rejectedStatus(error)
-  if (status !== 401 && status !== 403 && status !== 404) throw error
-  await checkConnection(question)
-  if (status !== 404) throw error
-  throw loseAccount()
+export async function listAlive(
+  client: SnapTradeClient,
+  user: User,
+  call: CallContext,
+): Promise<readonly UpstreamId[]> {
+  const authorizations = await listAuthorizations(client, user, call)
+  return authorizations.flatMap(({ id, disabled }) => (disabled === true ? [] : [upstreamId(id)]))
+}
+
+async function listAuthorizations(client: SnapTradeClient, user: User, call: CallContext) {
+  try {
+    return await client.fetchParsed(WireAuthorizations, { route: '/authorizations' }, user, call)
+  } catch (error) {
+    throw toLoginFailure(error)
+  }
 }
 
 /**
- * Believes that a read of a connection found nothing, or throws why it cannot: the consent is gone,
- * or no account there has been synced at all. An account that was read empty has answered for
- * itself already (`checkEmptyAccount`): what another account, or the other kind of data, still
- * waits for is no reason to doubt it.
+ * Finds the reason why reading an account was refused: 401 and 403 may be a lost consent, 404 a lost connection or a
+ * missing account. Always throws; a refusal that the connection does not explain is thrown unchanged, with
+ * SnapTrade's message (reading R20).
  */
-export async function checkEmptyConnection(question: Question): Promise<void> {
+export async function explainRefusal(
+  error: unknown,
+  question: Question,
+  account: AccountRef,
+): Promise<never> {
+  const failure = error instanceof UpstreamError ? error.failure : null
+  if (failure?.kind === 'preparing') throw fail({ ...failure, of: nameAccounts([account]) })
+  // On a 402 SnapTrade itself names the connection as disabled.
+  if (failure?.kind === 'consent_lost') throw fail({ ...failure, detail: loginDisabled })
+  if (failure?.kind !== 'rejected' || ![401, 403, 404].includes(failure.status)) throw error
   await checkConnection(question)
-  const accounts = await listAccounts(question)
-  const own = accounts.filter(({ brokerage_authorization: of }) => of === question.connectionId)
+  if (failure.status !== 404) throw error
+  throw fail({ kind: 'account_gone', detail: failure.detail })
+}
+
+/**
+ * Resolves when an empty read of a connection can be trusted, otherwise throws the reason: the consent is lost, a
+ * requested account is missing or was never synced, or its brokerage does not share what it holds. Without accounts
+ * only the connection is checked.
+ */
+export async function confirmEmpty(question: Question, asked?: EmptyAnswer): Promise<void> {
+  await checkConnection(question)
+  const { client, user, connectionId, call } = question
+  const all = await client.fetchParsed(WireAccounts, { route: '/accounts' }, user, call)
+  if (asked === undefined || asked.accounts.length === 0) {
+    return checkFirstSync(all.filter(({ brokerage_authorization: of }) => of === connectionId))
+  }
+  const known = new Map<string, WireAccount>(all.map((account) => [account.id, account]))
+  const found = asked.accounts.map((ref) => ({ ref, account: known.get(ref.upstreamId) }))
+  if (found.some(({ account }) => account === undefined)) {
+    throw fail({ kind: 'account_gone', detail: gone })
+  }
+  const namesOf = (is: (account: WireAccount) => boolean) => {
+    const refs = found.flatMap(({ ref, account }) => (account && is(account) ? [ref] : []))
+    return refs.length === 0 ? null : nameAccounts(refs)
+  }
+  // A closed account may never have been synced, and no sync is coming.
+  const unsynced = namesOf((account) => isListed(account) && !isSynced(account, asked.what))
+  if (unsynced !== null) {
+    const detail = `the first sync of ${asked.what} has not finished`
+    throw fail({ kind: 'preparing', detail, of: unsynced })
+  }
+  const unshared = namesOf(
+    ({ sync_status }) =>
+      asked.what === 'holdings' && sync_status?.holdings?.holdings_unavailable === true,
+  )
+  if (unshared !== null) {
+    const detail = `the brokerage does not share the holdings of ${unshared}; ask for other accounts`
+    throw fail({ kind: 'rejected', status: 422, detail })
+  }
+}
+
+/**
+ * Throws `preparing` for a connection without stored accounts while none of its accounts has finished a first sync.
+ */
+function checkFirstSync(own: readonly WireAccount[]): void {
   // A closed account may never have been synced, and is not shown anyway.
   if (!own.some(isListed)) return
   if (own.some((account) => isSynced(account, 'holdings') || isSynced(account, 'transactions'))) {
@@ -91,36 +145,16 @@ export async function checkEmptyConnection(question: Question): Promise<void> {
   throw fail({ kind: 'preparing', detail: 'the first sync of the connection has not finished' })
 }
 
-/** Believes that one account has no holdings or no activities, or throws why it cannot. */
-export async function checkEmptyAccount(
-  question: Question,
-  accountId: string,
-  what: 'holdings' | 'transactions',
-): Promise<void> {
-  const accounts = await listAccounts(question).catch((error: unknown) =>
-    explainRefusal(error, question),
-  )
-  const account = accounts.find(({ id }) => id === accountId)
-  if (account === undefined) {
-    await checkConnection(question)
-    throw loseAccount()
-  }
-  if (!isSynced(account, what)) {
-    // A connection that broke before its first sync never gets there: waiting would not mend it.
-    await checkConnection(question)
-    throw fail({ kind: 'preparing', detail: `the first sync of ${what} has not finished` })
-  }
-  if (what === 'holdings' && account.sync_status?.holdings?.holdings_unavailable === true) {
-    const detail = 'the brokerage does not share the holdings of this account, ask for others'
-    throw fail({ kind: 'rejected', status: 422, detail })
-  }
-}
-
-async function listAccounts({ client, user, call }: Question): Promise<readonly WireAccount[]> {
-  return client.fetchParsed(WireAccounts, { route: '/accounts' }, user, call)
-}
-
-/** An account that does not tell of its first sync has nothing to wait for. */
-function isSynced(account: WireAccount, what: 'holdings' | 'transactions'): boolean {
+/** An account without sync information counts as synced. */
+function isSynced(account: WireAccount, what: EmptyAnswer['what']): boolean {
   return account.sync_status?.[what]?.initial_sync_completed !== false
+}
+
+const maxNamed = 5
+
+/** `the account "Margin" (id)`: the name that people know and the id for the next request. */
+function nameAccounts(accounts: readonly AccountRef[]): string {
+  const names = accounts.slice(0, maxNamed).map(({ name, id }) => `"${name.slice(0, 80)}" (${id})`)
+  const more = accounts.length > maxNamed ? ` and ${accounts.length - maxNamed} more` : ''
+  return `the account${accounts.length === 1 ? '' : 's'} ${names.join(', ')}${more}`
 }

@@ -1,15 +1,15 @@
 /**
- * Every connection of a SnapTrade user with its accounts: two calls, and one more for each
- * account whose currency stands nowhere else.
+ * Every connection of a SnapTrade user with its accounts: two calls, and one more for each account whose currency is
+ * not known otherwise.
  */
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, DiscoveredConnection } from '../port.ts'
 import type { SnapTradeClient, User } from './client.ts'
 import { toLoginFailure } from './consent.ts'
-import { defaultCurrency, isListed, parseCode, toConnection } from './map-connection.ts'
+import { isListed, parseCode, toConnection } from './map-connection.ts'
 import { type WireAccount, WireAccounts, WireAuthorizations, WireBalances } from './wire.ts'
 
-/** Balances asked for at the same time, of the four that the provider page allows. */
+/** Concurrent balance requests, of the four that are allowed (docs/providers/snaptrade.md, Errors and limits). */
 const maxInFlight = 4
 
 export async function discoverConnections(
@@ -51,8 +51,8 @@ async function addCurrencies(
 }
 
 /**
- * The first currency that the account holds, or the default of reading R24b where it holds none;
- * null when the provider cannot tell, which must not keep the accounts from being found.
+ * The first currency that the account holds; null when it holds none, and when the provider cannot answer, because
+ * accounts must be found without it too.
  */
 async function askCurrency(
   client: SnapTradeClient,
@@ -64,7 +64,7 @@ async function askCurrency(
     const request = { route: '/accounts/{id}/balances', id }
     const balances = await client.fetchParsed(WireBalances, request, user, call)
     const codes = balances.map(({ currency }) => parseCode(currency?.code))
-    return codes.find((code) => code !== null) ?? defaultCurrency
+    return codes.find((code) => code !== null) ?? null
   } catch (error) {
     if (error instanceof UpstreamError) return null
     throw error

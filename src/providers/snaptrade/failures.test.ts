@@ -1,6 +1,6 @@
 /**
- * The table of the provider page §4, one row per status, and the cleaning of the provider's
- * sentence.
+ * Checks the table of docs/providers/snaptrade.md, Errors and limits, one row per status, and the cleaning of the
+ * provider's message.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -57,7 +57,7 @@ test('R20: a 429 waits as long as the window says, else 30 seconds', () => {
   assert.equal(wait({ 'x-ratelimit-reset': 'soon' }), 30)
 })
 
-test('the first text of the body is the detail, whatever it is called', () => {
+test('the first text of the body is the detail, under any key', () => {
   for (const body of [
     { detail: 'because' },
     { default_detail: 'because' },

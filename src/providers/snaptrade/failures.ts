@@ -1,19 +1,19 @@
 /**
- * SnapTrade's answers other than 200, as failures of the house (provider page §4; readings R20 to
- * R20a). It owns the table of statuses and the cleaning of the provider's sentence; asking
- * further questions is the client's business.
+ * Converts SnapTrade's answers other than 200 to upstream failures (docs/providers/snaptrade.md, Errors and limits;
+ * readings R20 to R20a). It owns the table of statuses and the cleaning of the provider's message; it makes no
+ * further requests.
  */
+import { retryLaterSeconds } from '#contract/limits.ts'
+import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
-import { defaultRetryAfterSeconds, maxRetryAfterSeconds, readRetryAfter } from '../retry-after.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 const maxDetail = 300
 
 /**
- * The failure that an answer means. `secrets` are cut out of the provider's sentence wherever
- * they stand. A 401 or 403 that is the user's stays `rejected`: only the connection tells whether
- * consent is gone.
+ * The failure for an answer. `secrets` are removed from the provider's message. A 401 or 403 about the user stays
+ * `rejected`: only the connection shows whether the consent is lost.
  */
 export function toFailure(
   response: UpstreamResponse,
@@ -24,7 +24,7 @@ export function toFailure(
   const detail = cleanDetail(text ?? `SnapTrade answered ${status}`, secrets)
   if (status === 429) {
     const wait = readRetryAfter(headers, nowMs) ?? readReset(headers)
-    return { kind: 'throttled', retryAfterSeconds: wait ?? defaultRetryAfterSeconds, detail }
+    return { kind: 'throttled', retryAfterSeconds: wait ?? retryLaterSeconds, detail }
   }
   if (status === 425) return { kind: 'preparing', detail }
   if (status === 410) return { kind: 'misconfigured', status, detail }
@@ -38,14 +38,11 @@ export function toFailure(
   if (status >= 500) {
     return { kind: 'unavailable', status, detail: withRequestId(detail, headers) }
   }
-  // Redirects are not followed and no other success has a body we could read.
+  // Redirects are not followed, and no other 2xx or 3xx has a body that we could read.
   return { kind: 'malformed', detail: `an answer with status ${status}` }
 }
 
-/**
- * The client id, the key or the clock is wrong: nobody but the operator can mend it (reading
- * R20a).
- */
+/** The client id, the key or the clock is wrong, which only the operator can fix (reading R20a). */
 function isOurFault(code: string | null, detail: string): boolean {
   return code === '1076' || /invalid clientid|timestamp|signature/i.test(detail)
 }
@@ -55,10 +52,7 @@ interface ErrorBody {
   readonly code: string | null
 }
 
-/**
- * The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text
- * counts.
- */
+/** The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text found is used. */
 function readError(body: Uint8Array): ErrorBody {
   const value = parseObject(body)
   if (value === null) return { text: null, code: null }
@@ -76,15 +70,12 @@ function parseObject(body: Uint8Array): Record<string, unknown> | null {
     const value: unknown = JSON.parse(Buffer.from(body).toString())
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
   } catch {
-    // A proxy's error page is no JSON; the status alone says enough then.
+    // A proxy's error page is not JSON; the status is sufficient.
     return null
   }
 }
 
-/**
- * The provider's sentence, fit to be shown: bounded, on one line, without anything that opens a
- * door.
- */
+/** Makes the provider's message safe to show: bounded, on one line, without credentials. */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)])
   return hideSecrets(text, forms)
@@ -97,8 +88,9 @@ export function cleanDetail(text: string, secrets: readonly string[]): string {
 type Headers = UpstreamResponse['headers']
 
 /**
- * SnapTrade sends no `Retry-After` so far, but the seconds until its window resets (provider page
- * §4). Null when it tells none; a number beyond any wait would be a moment, which it must not be.
+ * SnapTrade sends no `Retry-After` so far, but the seconds until its window resets (docs/providers/snaptrade.md,
+ * Errors and limits). Null when there are none; a number larger than any wait would be a point in time, which the
+ * header must not be.
  */
 function readReset(headers: Headers): number | null {
   const value = headers['x-ratelimit-reset']
@@ -117,10 +109,7 @@ export function fail(failure: UpstreamFailure): UpstreamError {
   return new UpstreamError('snaptrade', failure)
 }
 
-/**
- * An answer or a row that cannot be read (reading R23); `detail` names the place, never the
- * value.
- */
+/** An answer or a row that cannot be read (reading R23); `detail` names the place, never the value. */
 export function malformed(detail: string): UpstreamError {
   return fail({ kind: 'malformed', detail })
 }

@@ -1,15 +1,14 @@
 /**
- * The SnapTrade adapter: brokerage connections, holdings and trades behind the port of the house.
- * It owns the order of calls and the questions asked after a refusal; HTTP is `client.ts`, shapes
- * are `map-*.ts`, habits are `quirks.md`.
+ * The SnapTrade adapter: brokerage connections, holdings and trades. It owns the order of calls and the checks after
+ * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, habits of the provider in `quirks.md`.
  */
 
 import type { BrokerageAdapter, CallContext, ConnectionRef, Credentials, Login } from '../port.ts'
 import { makeClient, type SnapTradeClient, type SnapTradeOptions, type User } from './client.ts'
 import {
-  checkEmptyAccount,
-  checkEmptyConnection,
+  confirmEmpty,
   explainRefusal,
+  listAlive,
   loseLogin,
   rejectedStatus,
   toLoginFailure,
@@ -18,12 +17,13 @@ import { discoverConnections } from './discover.ts'
 import { fail } from './failures.ts'
 import { toHoldings } from './map-holding.ts'
 import { readRows } from './numbers.ts'
-import { makeTradeReader, theAccount } from './trade-reader.ts'
+import { makeTradeReader, theAccount } from './reader.ts'
+import { makeSnapTradeWebhooks } from './webhook.ts'
 import { WireAuthorizations } from './wire.ts'
 
 export type { SnapTradeOptions } from './client.ts'
 
-/** Opens the adapter; `throttle` is asked before every call and a refusal becomes `throttled`. */
+/** Makes the adapter; `throttle` is consulted before every call, and a refusal becomes `throttled`. */
 export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
   const client = makeClient(options)
   const onOddity = (what: string) => options.report.oddity({ provider: 'snaptrade', what })
@@ -37,12 +37,14 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
   return {
     provider: 'snaptrade',
     category: 'brokerage',
+    freshness: 'reported',
     identify: (credentials, call) => identify(client, credentials, call),
     discover: async (login, call) => discoverConnections(client, toUser(login), call),
     revoke: async (login, connection, _options, call) =>
       revoke(client, toUser(login), connection, call),
-    confirmEmpty: async (login, connection, call) =>
-      checkEmptyConnection(asks(login, connection, call)),
+    confirmEmpty: async (login, connection, call, asked) =>
+      confirmEmpty(asks(login, connection, call), asked),
+    listAlive: (login, call) => listAlive(client, toUser(login), call),
     async holdings({ login, connection, account }, call) {
       const question = asks(login, connection, call)
       const body = await client
@@ -51,29 +53,27 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
           question.user,
           call,
         )
-        .catch((error: unknown) => explainRefusal(error, question))
-      const { rows } = readRows(body, 'results')
-      if (rows.length === 0) await checkEmptyAccount(question, account.upstreamId, 'holdings')
-      return toHoldings(rows, account, onOddity)
+        .catch((error: unknown) => explainRefusal(error, question, account))
+      return toHoldings(readRows(body, 'results').rows, account, onOddity)
     },
     trades: makeTradeReader({
       onOddity,
       fetchPage: async (query, parameters, call) => {
         const question = asks(query.login, query.connection, call)
-        const id = theAccount(query).upstreamId
+        const account = theAccount(query)
+        const id = account.upstreamId
         const request = { route: '/accounts/{id}/activities', id, query: parameters }
         return client
           .fetch(request, question.user, call)
-          .catch((error: unknown) => explainRefusal(error, question))
+          .catch((error: unknown) => explainRefusal(error, question, account))
       },
-      checkEmpty: async (query, call) =>
-        checkEmptyAccount(
-          asks(query.login, query.connection, call),
-          theAccount(query).upstreamId,
-          'transactions',
-        ),
     }),
     probe: (call) => client.probe(call),
+    webhooks: makeSnapTradeWebhooks({
+      consumerKey: options.consumerKey,
+      clock: options.clock,
+      odd: onOddity,
+    }),
     close: () => client.close(),
   }
 }
@@ -83,12 +83,10 @@ function toUser(login: Login): User {
   return { userId: login.upstreamUserId, userSecret: login.secret }
 }
 
-/**
- * SnapTrade tells nothing about a user but their connections: listing them proves id and secret.
- */
+/** SnapTrade's only data about a user are the connections: listing them proves id and secret. */
 async function identify(client: SnapTradeClient, credentials: Credentials, call: CallContext) {
   if (credentials.provider !== 'snaptrade') {
-    throw fail({ kind: 'rejected', status: 400, detail: 'these are no SnapTrade credentials' })
+    throw fail({ kind: 'rejected', status: 400, detail: 'these are not SnapTrade credentials' })
   }
   const { snaptradeUserId: userId, userSecret } = credentials
   if (userId === '' || userSecret === '') {
@@ -100,8 +98,7 @@ async function identify(client: SnapTradeClient, credentials: Credentials, call:
 }
 
 /**
- * The user stays, even without connections: their secret is shown once, so a deleted one could
- * not come back.
+ * The user is kept even without connections: the secret is shown only once, so a deleted user could not be restored.
  */
 async function revoke(
   client: SnapTradeClient,
@@ -117,7 +114,7 @@ async function revoke(
   try {
     await client.fetch(request, user, call)
   } catch (error) {
-    // Gone already: the deletion was repeated, or somebody else was first.
+    // Already deleted: by an earlier call, or by someone else.
     if (rejectedStatus(error) !== 404) throw toLoginFailure(error)
   }
 }

@@ -1,4 +1,4 @@
-/** Connections and accounts, field by field (provider page §6). */
+/** Checks connections and accounts field by field (docs/providers/snaptrade.md, Mapping). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -85,7 +85,7 @@ test('a connection shows the display name and the square logo, with their stand-
   assert.equal(brokerage({ display_name: 'D', name: 'N' }).institutionName, 'D')
   assert.equal(brokerage({ display_name: '', name: 'N' }).institutionName, 'N')
   assert.equal(brokerage({ slug: 'S' }).institutionName, 'S')
-  assert.equal(brokerage({}).institutionName, 'b-1')
+  assert.equal(brokerage({}).institutionName, null)
   const wide = { aws_s3_logo_url: 'https://l/wide.png' }
   assert.equal(brokerage(wide).institutionLogo, 'https://l/wide.png')
   assert.equal(
@@ -104,7 +104,7 @@ test('a disabled connection is invalidated and its accounts stay', () => {
   assert.equal(toConnection(authorization(), []).status, 'active')
 })
 
-test('the last refresh is the newest of the accounts, in ISO 8601 UTC whatever its shape', () => {
+test('the last refresh is the newest of the accounts, in ISO 8601 UTC for any input form', () => {
   const shown = (...texts: (string | null)[]) =>
     toConnection(authorization(), texts.map(synced)).lastRefreshedAt
   assert.equal(shown('2024-06-28 18:42:46.561408+00:00'), '2024-06-28T18:42:46.561Z')

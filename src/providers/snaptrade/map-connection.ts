@@ -1,31 +1,31 @@
 /**
- * From SnapTrade's connections and accounts to ours (provider page §6). Pure. Account numbers are
- * masked here and go no further.
+ * Maps SnapTrade's connections and accounts (docs/providers/snaptrade.md, Mapping). Pure. Full account numbers do not
+ * leave this file.
  */
 import type { AccountType } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import { microsPerMs, parseDay, parseInstant, toIso } from '#kernel/time.ts'
-import { hideNumber } from '../account-number.ts'
+import { hideNumbers } from '../account-number.ts'
 import type { DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import type { WireAccount, WireAuthorization } from './wire.ts'
 
-/** Reading R24b: the currency of last resort. */
+/** Reading R24b: the currency when nothing else is known. */
 export const defaultCurrency = 'USD'
 
-/** @param accounts those of this connection that are listed, with their currency. */
+/** @param accounts the listed accounts of this connection, with their currency. */
 export function toConnection(
   authorization: WireAuthorization,
   accounts: readonly { readonly account: WireAccount; readonly currency: string | null }[],
 ): DiscoveredConnection {
   const { brokerage } = authorization
   const disabled = authorization.disabled === true
-  const names = [brokerage.display_name, brokerage.name, brokerage.slug, brokerage.id]
-  // A disabled connection that lists no account tells nothing about them: what we have stays.
+  const institution = firstText([brokerage.display_name, brokerage.name, brokerage.slug])
+  // A disabled connection that lists no accounts says nothing about them; the stored ones stay.
   const silent = disabled && accounts.length === 0
   return {
     upstreamId: upstreamId(authorization.id),
     institutionId: brokerage.id,
-    institutionName: firstText(names) ?? brokerage.id,
+    institutionName: institution === null ? null : hideNumbers(institution, []),
     institutionLogo: firstText([brokerage.aws_s3_square_logo_url, brokerage.aws_s3_logo_url]),
     status: disabled ? 'invalidated' : 'active',
     lastRefreshedAt: newestSync(accounts.map(({ account }) => account)),
@@ -34,26 +34,25 @@ export function toConnection(
 }
 
 function toAccount(account: WireAccount, currency: string | null): DiscoveredAccount {
-  const accountNumber = maskNumber(account.number ?? '')
+  const { number, institution_account_id: stable } = account
+  const accountNumber = maskNumber(number ?? '')
   const fallback = [account.institution_name, accountNumber].filter(Boolean).join(' ')
   return {
     upstreamId: upstreamId(account.id),
     previousUpstreamId: null,
-    name: hideNumber(
-      firstText([account.name, fallback]) ?? 'Account',
-      account.number ?? '',
-      maskNumber(account.number ?? ''),
-    ),
+    name: hideNumbers(firstText([account.name, fallback]) ?? 'Account', [
+      { number, mask: accountNumber },
+      // The broker's own id of the account, which may be its full number.
+      { number: stable, mask: maskNumber(stable ?? '') },
+    ]),
     type: toAccountType(account),
     accountNumber,
     currency,
+    ...(firstText([account.name]) === null ? { assumed: ['name'] } : {}),
   }
 }
 
-/**
- * Closed, archived and paper accounts are left out: they hold nothing that can be asked for, or
- * nothing real.
- */
+/** Closed, archived and paper accounts are left out: they have no readable data, or none that is real. */
 export function isListed(account: WireAccount): boolean {
   return account.status !== 'closed' && account.status !== 'archived' && account.is_paper !== true
 }
@@ -73,8 +72,8 @@ export function toAccountType(
 }
 
 /**
- * `xxxx` and the last four letters or digits. What a brokerage masked with stars, dots or a run
- * of x is no character of the number; fewer than four real ones give null.
+ * `xxxx` and the last four letters or digits. Stars, dots or a run of x are a brokerage's own mask and not part of
+ * the number; fewer than four real characters give null.
  */
 export function maskNumber(number: string): string | null {
   const real = number.replace(/[^0-9A-Za-z]+/g, '').replace(/^x{2,}/i, '')
@@ -82,8 +81,8 @@ export function maskNumber(number: string): string | null {
 }
 
 /**
- * The newest successful sync as ISO 8601 UTC; dates come with a blank for `T`, other offsets, or
- * as a day alone.
+ * The newest successful sync as ISO 8601 UTC; dates arrive with a blank instead of `T`, with other offsets, or as a
+ * day.
  */
 function newestSync(accounts: readonly WireAccount[]): string | null {
   let newest: number | null = null

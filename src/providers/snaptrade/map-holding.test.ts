@@ -1,4 +1,4 @@
-/** Holdings, field by field (provider page §6). */
+/** Checks holdings field by field (docs/providers/snaptrade.md, Mapping). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Holding } from '#contract/resources.ts'
@@ -154,7 +154,7 @@ test('R24b: the currency is the row’s, the instrument’s, the underlying’s,
   assert.equal(of(null, null, null), 'CAD')
 })
 
-test('two positions in one instrument are told apart in row order', () => {
+test('two positions in one instrument are numbered in row order', () => {
   const rows = [position(), position({ units: '-1' }), position({}, { id: 'i-2' }), position()]
   assert.deepEqual(
     toHoldings(rows, account, () => {}).map(({ id }) => id),

@@ -1,7 +1,6 @@
 /**
- * From SnapTrade's positions to holdings (provider page §6). Pure and exact: products keep every
- * digit and nothing is divided. A position without units is unreadable, never left out (readings
- * R23, R24b).
+ * Maps SnapTrade's positions to holdings (docs/providers/snaptrade.md, Mapping). Pure and exact: products keep every
+ * digit and nothing is divided. A position without units is unreadable, never left out (readings R23, R24b).
  */
 import type { Holding } from '#contract/resources.ts'
 import { type Decimal, multiply, parseDecimal, subtract } from '#kernel/decimal.ts'
@@ -12,7 +11,7 @@ import { isRow, type Row, readDecimal, readPart, readText } from './numbers.ts'
 
 const one = parseDecimal('1')
 
-/** The kinds that are priced per unit held. */
+/** The kinds whose price is per unit held. */
 const plainKinds: ReadonlySet<string> = new Set([
   'stock',
   'etf',
@@ -23,10 +22,7 @@ const plainKinds: ReadonlySet<string> = new Set([
   'other',
 ])
 
-/**
- * All holdings of one account in the provider's order; `onOddity` hears of kinds that nobody
- * knows.
- */
+/** All holdings of one account in the provider's order; unknown kinds are passed to `onOddity`. */
 export function toHoldings(
   rows: readonly unknown[],
   account: AccountRef,
@@ -35,7 +31,7 @@ export function toHoldings(
   const seen = new Map<string, number>()
   return rows.map((row) => {
     const holding = toHolding(row, account, onOddity)
-    // Long and short, or lots of one instrument: positions have no id of their own.
+    // Positions have no id of their own, so long and short ones, or lots of one instrument, are numbered.
     const count = (seen.get(holding.id) ?? 0) + 1
     seen.set(holding.id, count)
     return count === 1 ? holding : { ...holding, id: `${holding.id}:${count}` }
@@ -43,7 +39,7 @@ export function toHoldings(
 }
 
 function toHolding(row: unknown, account: AccountRef, onOddity: (what: string) => void): Holding {
-  if (!isRow(row)) throw malformed('a position is no object')
+  if (!isRow(row)) throw malformed('a position is not an object')
   const instrument = readPart(row, 'instrument')
   if (instrument === null) throw malformed('a position has no instrument')
   const instrumentId = readText(instrument, 'id')
@@ -75,13 +71,13 @@ function toHolding(row: unknown, account: AccountRef, onOddity: (what: string) =
   }
 }
 
-/** Units times price times the contract's size; null when any of them is not known. */
+/** Units times price times the contract's size; null when any of them is unknown. */
 function product(units: Decimal, price: Decimal | null, factor: Decimal | null): Decimal | null {
   if (price === null || factor === null) return null
   return multiply(factor === one ? units : multiply(units, factor), price)
 }
 
-/** How many units of the priced thing one unit held stands for; null where nobody tells. */
+/** How many priced units one held unit represents; null when unknown. */
 function readFactor(instrument: Row, onOddity: (what: string) => void): Decimal | null {
   const kind = readText(instrument, 'kind') ?? ''
   if (kind === 'option' || kind === 'future') return readDecimal(instrument, 'multiplier')
@@ -100,7 +96,7 @@ function firstText(key: string, places: readonly (Row | null)[]): string | null 
 
 function readCurrency(places: readonly (Row | null)[], account: AccountRef): string {
   const text = firstText('currency', places)
-  // A price in an unreadable currency must not pass for one in the account's.
+  // A price in an unreadable currency must not be shown as one in the account's currency.
   const code = parseCode(text ?? (account.currency || defaultCurrency))
   if (code === null) throw malformed('a position has an unreadable currency')
   return code

@@ -1,4 +1,4 @@
-/** Trades, field by field (provider page §6), and the key of the specification. */
+/** Checks trades field by field (docs/providers/snaptrade.md, Mapping), and the key of the contract. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Trade } from '#contract/resources.ts'
@@ -19,7 +19,7 @@ const account: AccountRef = {
   currency: 'CAD',
 }
 
-/** Numbers as text, as `numbers.ts` hands them on. */
+/** Numbers as text, as `numbers.ts` returns them. */
 const activity = (fields: object = {}): Row => ({
   id: 't-1',
   symbol: { symbol: 'AAPL', description: 'Apple Inc.' },
@@ -201,19 +201,19 @@ test('R24a: absent parts of the key are empty strings between their hyphens', ()
   assert.equal(map(cash).id, '2026-03-22-USD-DIVIDEND-25-0---')
 })
 
-test('the key of a readable row is the id of its trade, whatever the row holds', () => {
+test('the key of any readable row is the id of its trade', () => {
   const fields = [{}, { type: 'JOURNAL' }, { trade_date: null }, { amount: '1e2', fee: null }]
   for (const each of fields) assert.equal(toTradeKey(activity(each), parseTime), map(each).id)
 })
 
-test('R23: unreadable parts stand in the key as they were sent', () => {
+test('R23: unreadable parts are in the key as they were sent', () => {
   assert.equal(
     toTradeKey(activity({ amount: 'lots', settlement_date: 'soon', type: 5 }), parseTime),
     '2026-03-22T16:27:55Z-AAPL-5-lots-10.50-soon-1.95-BOUGHT Apple Inc.',
   )
 })
 
-test('R23: an unreadable date stands in the key in its own words, before any other date', () => {
+test('R23: an unreadable date is part of the key as received, before any other date', () => {
   const words = toTradeKey(activity({ trade_date: 'soonish' }), parseTime)
   assert.equal(words, 'soonish-AAPL-BUY--2430.23-10.50-2026-03-24-1.95-BOUGHT Apple Inc.')
   const none = { trade_date: undefined, settlement_date: undefined }
@@ -223,7 +223,7 @@ test('R23: an unreadable date stands in the key in its own words, before any oth
   )
 })
 
-test('R24a: a type that nobody knows is OTHER in the key', () => {
+test('R24a: an unknown type is OTHER in the key', () => {
   assert.equal(
     toTradeKey(activity({ type: 'JOURNAL' }), parseTime),
     '2026-03-22T16:27:55Z-AAPL-OTHER--2430.23-10.50-2026-03-24-1.95-BOUGHT Apple Inc.',

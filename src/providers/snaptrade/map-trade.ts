@@ -1,6 +1,6 @@
 /**
- * From SnapTrade's activities to trades (provider page §6). Pure. Signs stay as they were sent
- * (reading R24b); a null amount stays zero and is never computed.
+ * Maps SnapTrade's activities to trades (docs/providers/snaptrade.md, Mapping). Pure. Signs are kept as received
+ * (reading R24b); a null amount becomes zero and is never computed.
  */
 import type { Trade, TradeType } from '#contract/resources.ts'
 import { parseDecimal, zero } from '#kernel/decimal.ts'
@@ -43,17 +43,17 @@ const tradeTypes: Readonly<Record<string, TradeType>> = {
   ADJUSTMENT: 'other',
 }
 
-/** Our word for a provider type; null for one that nobody knows. */
+/** Our trade type for a provider's type; null for an unknown one. */
 export function toTradeType(type: string): TradeType | null {
   const name = type.trim().toUpperCase()
   if (Object.hasOwn(tradeTypes, name)) return tradeTypes[name] ?? null
   return /_TRANSFER_(?:IN|OUT)$/.test(name) ? 'transfer' : null
 }
 
-/** When a row counts, and how its date is shown. */
+/** A row's time, and the form in which its date is shown. */
 export interface TradeTime {
   readonly time: Micros
-  /** `YYYY-MM-DD` where only the day is known, else the date-time as sent. */
+  /** `YYYY-MM-DD` where only the day is known, otherwise the date-time as received. */
   readonly shown: string
 }
 
@@ -61,9 +61,9 @@ const microsPerDay = 86_400_000 * microsPerMs
 const naive = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /**
- * Midnight UTC is a day alone and counts at its first instant in the user's zone (reading R16a).
- * A blank for `T` and a missing offset (UTC then) are mended, so that what is shown is ISO 8601.
- * Null for what is no date.
+ * Midnight UTC means only a day, which counts at its first instant in the user's zone (reading R16a). A blank instead
+ * of `T` and a missing offset (then UTC) are corrected, so that ISO 8601 is shown. Null for anything that is not a
+ * date.
  */
 export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
   let complete = text
@@ -80,19 +80,16 @@ export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
   return { time: zone.startOfDay(day), shown: day }
 }
 
-/** `parseTradeTime` in one zone. */
+/** `parseTradeTime` for one zone. */
 export type ParseTime = (text: string) => TradeTime | null
 
-/** The row itself; anything but an object is unreadable. */
+/** The row itself; throws `malformed` for anything but an object. */
 export function readActivity(row: unknown): Row {
-  if (!isRow(row)) throw malformed('an activity is no object')
+  if (!isRow(row)) throw malformed('an activity is not an object')
   return row
 }
 
-/**
- * The trade date, or the settlement date where the broker tells no other; neither makes the row
- * unreadable.
- */
+/** The trade date, or the settlement date when it is the only one; without either the row is unreadable. */
 export function readTradeTime(row: Row, parseTime: ParseTime): TradeTime {
   const text = readText(row, 'trade_date') ?? readText(row, 'settlement_date')
   const at = text === null ? null : parseTime(text)
@@ -100,9 +97,7 @@ export function readTradeTime(row: Row, parseTime: ParseTime): TradeTime {
   return at
 }
 
-/**
- * Maps one row in full; its `id` is the bare key, to be numbered by the resource (reading R24a).
- */
+/** Maps one row completely; its `id` is the bare key, which the resource numbers (reading R24a). */
 export function toTrade(
   row: Row,
   context: {
@@ -143,10 +138,9 @@ export function toTrade(
 }
 
 /**
- * The id of the specification: trade date, symbol, upper-case type, total amount, quantity,
- * settlement date, fees and description, joined by hyphens. It is asked of rows outside the
- * window too, so an unreadable part stands there as it was sent and the row is refused only when
- * it is mapped (reading R23).
+ * The id of the contract: trade date, symbol, upper-case type, total amount, quantity, settlement date, fees and
+ * description, joined by hyphens. It is also used for rows outside the window, so an unreadable part is included as
+ * received, and the row is refused only when it is mapped (reading R23).
  */
 export function toTradeKey(row: Row, parseTime: ParseTime): string {
   const settlement = row.settlement_date
@@ -176,7 +170,7 @@ function numberOr(row: Row, key: 'amount' | 'units' | 'fee', absent: string): st
   return text === null ? absent : (parseDecimal(text) ?? text)
 }
 
-/** The option first, in case `symbol` holds what it stands on; of cash movements the currency. */
+/** The option comes first, in case `symbol` contains the underlying; for cash movements it is the currency. */
 function toSymbol(row: Row): string {
   for (const [part, key] of symbolPlaces) {
     const place = readPart(row, part)
@@ -196,13 +190,13 @@ const symbolPlaces = [
 function readCurrency(row: Row, account: AccountRef): string {
   const currency = readPart(row, 'currency')
   const quote = readPart(row, 'currency_universal_symbol')
-  const told = [
+  const given = [
     currency === null ? null : readText(currency, 'code'),
     quote === null ? null : readText(quote, 'symbol'),
     quote === null ? null : readText(quote, 'raw_symbol'),
   ].filter((text) => text !== null)
-  // An amount in an unreadable currency must not pass for one in the account's.
-  const texts = told.length > 0 ? told : [account.currency || defaultCurrency]
+  // An amount in an unreadable currency must not be shown as one in the account's currency.
+  const texts = given.length > 0 ? given : [account.currency || defaultCurrency]
   const code = texts.map(parseCode).find((known) => known !== null)
   if (code === undefined) throw malformed('an activity has an unreadable currency')
   return code

@@ -1,7 +1,6 @@
 /**
- * Rows whose numbers keep every digit (reading R24): the listed keys arrive as text, whether
- * SnapTrade sends JSON numbers (activities) or decimal strings (positions), today or after a
- * change of mind.
+ * Rows whose numbers keep every digit (reading R24): the listed keys become text, whether SnapTrade sends JSON
+ * numbers (activities) or decimal strings (positions), now or after a change on its side.
  */
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { makeNumberQuoter, NumberText, parseExactJson } from '#kernel/json.ts'
@@ -17,7 +16,7 @@ const quoteNumbers = makeNumberQuoter(keys)
 
 export interface RowList {
   readonly rows: readonly unknown[]
-  /** The object around the rows. */
+  /** The object that contains the rows. */
   readonly envelope: Row
 }
 
@@ -25,13 +24,13 @@ export interface RowList {
 const tradeKeys = ['price', 'units', 'amount', 'fee'] as const
 
 export interface LazyRowList extends RowList {
-  /** The same row with every number of interest as text; the page is read for that when it is first asked. */
+  /** The row with every listed number as text; the first call converts the whole page. */
   exactRow(index: number): unknown
 }
 
 /**
- * Parses a page of activities. Most of its rows are only counted: their numbers stay as they are until they are asked
- * for, which saves a third of reading a page.
+ * Parses a page of activities. Most rows are only counted, so numbers are converted when first needed, which saves a
+ * third of the time of a page.
  */
 export function readLazyRows(body: Uint8Array, name: string): LazyRowList {
   const text = decode(body)
@@ -50,11 +49,11 @@ export function readLazyRows(body: Uint8Array, name: string): LazyRowList {
   }
 }
 
-/** Parses a body of rows under `name`, every number of interest as text. */
+/** Parses a body of rows under `name`, with every listed number as text. */
 export function readRows(body: Uint8Array, name: string): RowList {
   const text = decode(body)
   const quick = findRows(parseJson(text, quoteNumbers), name)
-  // A key spelled with \u escapes slips past the quoter; the exact parser sees every number.
+  // A key spelled with \u escapes is missed by the quoter; the exact parser handles every number.
   return quick.rows.some(hasFloat) ? findRows(parseJson(text, parseExactJson), name) : quick
 }
 
@@ -75,10 +74,7 @@ export function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * The text of a number as it was sent; null when there is none. Other types come back as JSON
- * text.
- */
+/** The text of a number as received; null when absent. Other types are returned as JSON text. */
 export function numberText(row: Row, key: NumberKey): string | null {
   const value = row[key]
   if (value === undefined || value === null) return null
@@ -86,35 +82,32 @@ export function numberText(row: Row, key: NumberKey): string | null {
   return value instanceof NumberText ? value.source : JSON.stringify(value)
 }
 
-/**
- * The exact decimal, null when absent; what is no number makes the row unreadable (readings R23,
- * R24b).
- */
+/** The exact decimal, null when absent; throws `malformed` for anything that is not a number (readings R23, R24b). */
 export function readDecimal(row: Row, key: NumberKey): Decimal | null {
   const text = numberText(row, key)
   if (text === null) return null
   const value = parseDecimal(text)
-  if (value === null) throw malformed(`a row's ${key} is no number`)
+  if (value === null) throw malformed(`a row's ${key} is not a number`)
   return value
 }
 
-/** Text, null when absent or empty; another type makes the row unreadable. */
+/** Text, null when absent or empty; throws `malformed` for another type. */
 export function readText(row: Row, key: string): string | null {
   const value = row[key]
   if (value === undefined || value === null || value === '') return null
-  if (typeof value !== 'string') throw malformed(`a row's ${key} is no text`)
+  if (typeof value !== 'string') throw malformed(`a row's ${key} is not text`)
   return value
 }
 
-/** An object within a row, null when absent; another type makes the row unreadable. */
+/** An object within a row, null when absent; throws `malformed` for another type. */
 export function readPart(row: Row, key: string): Row | null {
   const value = row[key]
   if (value === undefined || value === null) return null
-  if (!isRow(value)) throw malformed(`a row's ${key} is no object`)
+  if (!isRow(value)) throw malformed(`a row's ${key} is not an object`)
   return value
 }
 
-/** A whole number that is no amount: a count or an offset. */
+/** A whole number that is not an amount: a count or an offset. */
 export function readCount(row: Row, key: string): number | null {
   const value = row[key]
   const number = value instanceof NumberText ? Number(value.source) : value

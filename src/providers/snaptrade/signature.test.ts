@@ -1,7 +1,4 @@
-/**
- * The published way of signing, by its vectors, and the promise that what is signed is what is
- * sent.
- */
+/** Checks the published signing method by its test vectors, and that exactly the signed text is sent. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
@@ -10,14 +7,14 @@ import { makeSigner, toQuery, toSegment } from './signature.ts'
 
 const sign = makeSigner('consumer_key')
 
-test('a request without a body is signed as the vector of the provider page', () => {
+test('a request without a body is signed as the vector of its documentation', () => {
   assert.equal(
     sign({ path: '/accounts', query: 'timestamp=1700000000' }),
     '3VkE1AkN6sr1yxWbl8JA7v9O9MFXfMFDVgzhC9GhptU=',
   )
 })
 
-test('a request with a body is signed as the vector of the provider page', () => {
+test('a request with a body is signed as the vector of its documentation', () => {
   assert.equal(
     sign({
       content: { substring: 'AAPL' },

@@ -1,24 +1,24 @@
 /**
- * How SnapTrade requests are signed (provider page §1): an HMAC over compact JSON of body, path
- * and query. The query is built once here and must be sent as the very text that was signed.
+ * Signs SnapTrade requests (docs/providers/snaptrade.md, Signature): an HMAC over compact JSON of body, path and
+ * query. The query is built once here and must be sent exactly as signed.
  */
 import { createHmac } from 'node:crypto'
 
 export interface SignedParts {
-  /** The JSON body, or undefined; an empty object counts as none. */
+  /** The JSON body, or undefined; an empty object counts as no body. */
   readonly content?: unknown
-  /** The path exactly as requested, with whatever prefix the base URL has. */
+  /** The path exactly as requested, including the prefix of the base URL. */
   readonly path: string
   /** The raw query without "?", exactly as sent. */
   readonly query: string
 }
 
 /**
- * Makes the signer of one consumer key.
- * @throws URIError when the key holds half a surrogate pair.
+ * Makes the signer for one consumer key.
+ * @throws URIError when the key contains half a surrogate pair.
  */
 export function makeSigner(consumerKey: string): (parts: SignedParts) => string {
-  // As the vendor's SDK does; the same bytes as the plain key for keys of ordinary characters.
+  // As in the vendor's SDK; it changes nothing in a key of ordinary characters.
   const key = encodeURI(consumerKey)
   return ({ content, path, query }) => {
     const message = toCanonicalJson({ content: isEmpty(content) ? null : content, path, query })
@@ -31,7 +31,7 @@ function isEmpty(content: unknown): boolean {
   return typeof content === 'object' && Object.keys(content).length === 0
 }
 
-/** JSON without blanks, the keys sorted at every level. */
+/** JSON without blanks, with sorted keys at every level. */
 function toCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
@@ -41,12 +41,12 @@ function toCanonicalJson(value: unknown): string {
   })
 }
 
-/** A query string that no URL parser on the way has a reason to write differently. */
+/** A query string in a canonical form, so that no URL parser rewrites it on the way. */
 export function toQuery(parameters: readonly (readonly [string, string])[]): string {
   return parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
 }
 
-/** Everything but the unreserved characters of RFC 3986 §2.3. */
+/** Encodes everything except the unreserved characters of RFC 3986 §2.3. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -54,9 +54,7 @@ function encode(text: string): string {
   )
 }
 
-/**
- * One segment of a path: an identifier cannot leave its place, whatever the provider made it of.
- */
+/** An identifier as one path segment, which it cannot leave whatever characters it has. */
 export function toSegment(id: string): string {
   return encode(id)
 }

@@ -1,12 +1,11 @@
 /**
- * The small bodies that SnapTrade sends, as far as we read them. Nothing is required there by the
- * vendor's file that we can do without; amounts are left out, since balances of brokerage
- * accounts are not served. Pages of positions and activities are not here: they are read by hand,
- * number by number.
+ * SnapTrade's small bodies, as far as we read them. A field is required here only where we cannot do without it,
+ * whatever the vendor's description requires. Balances of brokerage accounts are left out, since we do not serve
+ * them. Pages of positions and activities are parsed elsewhere, to keep every digit of their numbers.
  */
 import { z } from 'zod'
 
-/** Identifiers go into paths: nothing that could leave its segment. */
+/** Ids are used in paths, so no character that could leave the path segment is allowed. */
 const id = z.string().regex(/^[\w-]{1,100}$/)
 const text = z.string().nullish()
 const flag = z.boolean().nullish()
@@ -35,6 +34,7 @@ export const WireAccount = z.object({
   brokerage_authorization: id,
   name: text,
   number: text,
+  institution_account_id: text,
   institution_name: text,
   sync_status: z.object({ transactions: TransactionsStatus, holdings: HoldingsStatus }).nullish(),
   balance: z.object({ total: z.object({ currency: text }).nullish() }).nullish(),

@@ -1,17 +1,17 @@
 /**
- * The numbers of the breaker (specification, Limits; reading R21), the same for both drivers. The rule itself stands
- * twice, in TypeScript and in Lua; the contract suite holds the two together.
+ * The numbers of the breaker (contract, Limits; reading R21), shared by both drivers. The rule itself exists in
+ * TypeScript and in Lua; the contract suite checks that both behave the same.
  */
 export interface BreakerRule {
   /** This many failures … */
   readonly failures: number
-  /** … younger than this open it … */
+  /** … within this time open the breaker … */
   readonly windowMs: number
-  /** … for this long; then one probe is let through. */
+  /** … for this long; then one probe is allowed. */
   readonly openMs: number
-  /** A probe that reports nothing for this long is given up, and the next request may be the probe. */
+  /** A probe without a result after this long is abandoned, and the next request may be the probe. */
   readonly probeMs: number
-  /** Nobody asked for this long after it could have been probed: forgotten, thus closed. */
+  /** Without any request for this long after the cooldown the entry is deleted, which closes the breaker. */
   readonly forgetMs: number
 }
 

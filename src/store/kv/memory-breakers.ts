@@ -1,13 +1,13 @@
 /**
- * Breakers in this process's memory. Nothing is kept for a healthy connection: an entry begins with a failure. It
- * decides open, probe or closed; what counts as a failure is the guard's.
+ * Breakers in this process's memory. A healthy connection has no entry: the first failure creates it. This file
+ * decides open, probe or closed; the guard decides what counts as a failure.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
-import type { BreakerState, BreakerStore } from '../kv-port.ts'
+import type { BreakerState, BreakerStore } from '../ports/kv.ts'
 import { type BreakerRule, breakerRule } from './breaker-rule.ts'
 
-/** The port, answering at once. */
+/** The port, with synchronous results. */
 export interface MemoryBreakers extends BreakerStore {
   check(key: string): BreakerState
   fail(key: string, probe: boolean): void
@@ -16,7 +16,7 @@ export interface MemoryBreakers extends BreakerStore {
 }
 
 interface Breaker {
-  /** When it failed while closed; at most as many as open it. */
+  /** Times of the failures while closed; at most as many as open it. */
   failedAt: readonly number[]
   /** Null while closed. */
   openUntil: number | null
@@ -27,7 +27,7 @@ const closed: BreakerState = { kind: 'closed' }
 const probeNow: BreakerState = { kind: 'probe' }
 const defaultMaxKeys = 50_000
 
-/** Opens with every breaker closed; at most `maxKeys` failing connections are remembered. */
+/** Starts with every breaker closed; remembers at most `maxKeys` failing connections. */
 export function makeMemoryBreakers(
   clock: Clock,
   rule: BreakerRule = breakerRule,
@@ -35,11 +35,11 @@ export function makeMemoryBreakers(
 ): MemoryBreakers {
   const breakers = new LRUCache<string, Breaker>({ max: maxKeys })
 
-  /** The breaker if it is open or waits for its probe, else null. */
+  /** The breaker if it is open or waits for its probe, otherwise null. */
   function findOpen(key: string, now: number): (Breaker & { openUntil: number }) | null {
     const breaker = breakers.get(key)
     if (breaker === undefined || !isOpen(breaker)) return null
-    // Set back by hours, the clock would keep it open for hours.
+    // Without this bound, a clock set back by hours would keep it open for hours.
     breaker.openUntil = Math.min(breaker.openUntil, now + rule.openMs)
     breaker.probeUntil = Math.min(breaker.probeUntil, now + rule.probeMs)
     if (now < breaker.openUntil + rule.forgetMs) return breaker
@@ -63,7 +63,7 @@ export function makeMemoryBreakers(
       const openUntil = now + rule.openMs
       const open = findOpen(key, now)
       if (open !== null) {
-        // A straggler that began before it opened tells nothing new: only the probe decides.
+        // A request that started before the breaker opened proves nothing new; only the probe decides.
         if (probe) breakers.set(key, { failedAt: [], openUntil, probeUntil: 0 })
         return
       }

@@ -1,51 +1,82 @@
 /**
- * Finished answers in this process's memory: bounded by bytes, each entry gone when its life by the injected clock is
- * over. It decides nothing about what may be stored; the key carries user and epoch, so nothing is ever deleted by name.
+ * Finished answers in this process's memory, bounded by bytes in total and per owner; each entry expires by the
+ * injected clock. It does not decide what may be cached. Keys contain user and epoch, so entries never need to be
+ * invalidated by key.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
-import type { CachedAnswer, CacheLookup, CacheStore } from '../kv-port.ts'
+import type { CachedAnswer, CacheLookup, CacheStore } from '../ports/kv.ts'
 
 export interface MemoryCacheOptions {
   readonly clock: Clock
-  /** All entries together, keys and book-keeping included (`CACHE_MAX_BYTES`). */
+  /** Bound of all entries together, including keys and overhead (`CACHE_MAX_BYTES`). */
   readonly maxBytes: number
-  /** One body (`CACHE_MAX_ENTRY_BYTES`). */
+  /** Bound of one body (`CACHE_MAX_ENTRY_BYTES`). */
   readonly maxEntryBytes: number
 }
 
-/** The port, answering at once. */
+/** The port, with synchronous results. */
 export interface MemoryCache extends CacheStore {
   get(key: string): CacheLookup
-  set(key: string, answer: CachedAnswer, ttlMs: number): boolean
-  /** Drops what has outlived its life; memory must not hold money data longer than the contract's cache does. */
+  set(key: string, answer: CachedAnswer, ttlMs: number, owner?: string): boolean
+  /** Removes expired entries; memory must not hold money data longer than the contract allows the cache to. */
   sweep(): void
 }
 
-/** An entry is its own look-up result, so that a hit allocates nothing. */
+/** The stored entry is also the result of the look-up, so that a hit allocates nothing. */
 interface Entry {
   readonly kind: 'hit'
   readonly answer: CachedAnswer
   readonly storedAt: number
   readonly expiresAt: number
+  readonly owner: Owner | null
+  readonly size: number
+}
+
+/** The entries of one user, by key in the order in which they were stored. */
+interface Owner {
+  readonly name: string
+  readonly keys: Set<string>
+  bytes: number
 }
 
 const miss: CacheLookup = { kind: 'miss' }
 
-// Measured with Node 26: map slot, list slots, entry, answer and array header come to some 400 bytes.
+// Measured with Node 26: map slot, list slots, entry, answer and array header take about 400 bytes.
 const entryOverheadBytes = 400
 const bytesPerKeyCharacter = 2
 
-// A second bound, so that a sweep over very many tiny answers stays a matter of milliseconds.
+// Bounds the number of entries, so that a sweep over very small answers takes only milliseconds.
 const maxEntries = 65_536
 
-/** Opens an empty cache. A bound of 0 bytes makes it refuse every entry. */
+/** The share of all bytes that one user may have, so that one user cannot evict the others' entries. */
+export const ownerShare = 1 / 8
+
+/** Opens an empty cache. With a bound of 0 bytes it stores nothing. */
 export function makeMemoryCache(options: MemoryCacheOptions): MemoryCache {
   const { clock, maxBytes, maxEntryBytes } = options
+  const owners = new Map<string, Owner>()
   const entries = new LRUCache<string, Entry>({
     max: maxEntries,
     maxSize: Math.max(1, maxBytes),
+    dispose({ owner, size }, key) {
+      if (owner === null) return
+      owner.bytes -= size
+      owner.keys.delete(key)
+      if (owner.keys.size === 0) owners.delete(owner.name)
+    },
   })
+
+  /** Counts a stored entry; a user over the share loses their own oldest answers. */
+  function count(owner: Owner, key: string, size: number): void {
+    owners.set(owner.name, owner)
+    owner.bytes += size
+    owner.keys.add(key)
+    for (const oldest of owner.keys) {
+      if (owner.bytes <= maxBytes * ownerShare || oldest === key) break
+      entries.delete(oldest)
+    }
+  }
 
   return {
     get(key) {
@@ -56,33 +87,38 @@ export function makeMemoryCache(options: MemoryCacheOptions): MemoryCache {
       return miss
     },
 
-    set(key, answer, ttlMs) {
+    set(key, answer, ttlMs, ownerName) {
       const size = answer.body.byteLength + key.length * bytesPerKeyCharacter + entryOverheadBytes
       if (answer.body.byteLength > maxEntryBytes || size > maxBytes || ttlMs <= 0) return false
       const kept = { body: detach(answer.body), truncated: answer.truncated }
       const storedAt = clock.now()
       const expiresAt = storedAt + ttlMs
-      entries.set(key, { kind: 'hit', answer: kept, storedAt, expiresAt }, { size })
+      const owner =
+        ownerName === undefined
+          ? null
+          : (owners.get(ownerName) ?? { name: ownerName, keys: new Set<string>(), bytes: 0 })
+      entries.set(key, { kind: 'hit', answer: kept, storedAt, expiresAt, owner, size }, { size })
+      if (owner !== null) count(owner, key, size)
       return true
     },
 
     sweep() {
       const now = clock.now()
-      // Collected first: deleting under the iterator could lead it astray.
+      // Collected first, because deleting while iterating could skip entries.
       const dead = [...entries.entries()].filter(([, entry]) => !isAlive(entry, now))
       for (const [key] of dead) entries.delete(key)
     },
   }
 }
 
-/** An answer from the future was stored before the clock was set back: it would live too long. */
+/** An entry stored later than now was stored before the clock was set back, and would live too long. */
 function isAlive(entry: Entry, now: number): boolean {
   return entry.storedAt <= now && now < entry.expiresAt
 }
 
 /**
- * A body that is a view on a larger buffer would keep all of it alive, uncounted. A Buffer, since Node would make one of
- * any other bytes at every answer.
+ * A view on a larger buffer would keep all of that buffer in memory without counting it. The result is a Buffer,
+ * because Node would otherwise convert the bytes for every answer.
  */
 function detach(body: Uint8Array): Uint8Array {
   const { buffer } = body.byteLength === body.buffer.byteLength ? body : new Uint8Array(body)

@@ -1,4 +1,4 @@
-/** What the contract of leases cannot see: many keys that come and go. */
+/** What the contract suite of leases cannot check: many keys that are used briefly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeMemoryLeases } from './memory-leases.ts'
@@ -12,7 +12,7 @@ test('places stay taken while thousands of other keys come and go', () => {
   assert.notEqual(leases.acquire('held', 1).lease, null)
 })
 
-test('a key that was forgotten starts anew, and a late release frees nobody else', () => {
+test('a removed key starts again, and a late release frees no place of another request', () => {
   const leases = makeMemoryLeases()
   const { lease } = leases.acquire('early', 1)
   lease?.release()

@@ -1,41 +1,42 @@
 /**
- * Places among those in flight, counted in this process. They need no expiry here: whoever holds one dies with the
- * counter. It holds one number per key in use, and a few thousand idle ones at most.
+ * Counts requests in flight in this process. The counts need no expiry: when the process ends, its requests and the
+ * counts end together. It stores one number per key in use, and a few thousand idle ones at most.
  */
-import type { Lease, LeaseStore } from '../kv-port.ts'
+import type { Lease, LeaseStore } from '../ports/kv.ts'
 
 export type Acquired =
   | { readonly lease: Lease }
   | { readonly lease: null; readonly retryMs: number }
 
-/** The port, answering at once. */
+/** The port, with synchronous results. */
 export interface MemoryLeases extends LeaseStore {
   acquire(key: string, limit: number): Acquired
 }
 
 /**
- * Any of those in flight may end at any moment, so the honest advice is the shortest that `Retry-After` can give; the
- * time to the next expiry would send well-behaved clients away for a minute.
+ * Any request in flight may end at any moment, so it advises the shortest wait that `Retry-After` can express. The
+ * time to the next expiry would make well-behaved clients wait needlessly long.
  */
 export const leasesTaken: Acquired = { lease: null, retryMs: 1000 }
 
-/** The answer where a limit of 0 turns the limit off. */
+/** The answer for a limit of 0, which means no limit. */
 export const freeLease: Acquired = { lease: { release() {} } }
 
-/** One key's requests in flight. */
+/** The requests in flight of one key. */
 interface Places {
   taken: number
 }
 
-/** Keys without a request in flight are forgotten together, once there are so many keys. */
+/** Idle keys are removed together once there are this many keys. */
 const sweepAt = 4096
 
-/** Opens with nothing in flight. */
+/** Starts with nothing in flight. */
 export function makeMemoryLeases(): MemoryLeases {
   const inFlight = new Map<string, Places>()
   let nextSweep = sweepAt
 
-  // A key that came and went with each of its requests would make the map build itself anew every few requests.
+  // Idle keys stay in the map for a while: removing them after each request would make the map rehash every few
+  // requests.
   function open(key: string): Places {
     if (inFlight.size >= nextSweep) {
       for (const [name, { taken }] of inFlight) if (taken === 0) inFlight.delete(name)
@@ -56,7 +57,7 @@ export function makeMemoryLeases(): MemoryLeases {
       return {
         lease: {
           release() {
-            // A second release of the same lease must not free somebody else's place.
+            // A second release of the same lease must not release another request's place.
             if (held) places.taken -= 1
             held = false
           },

@@ -1,87 +1,203 @@
 /**
- * Rate windows in this process's memory: fixed windows that start with the first request counted in them (reading R7).
- * It counts and tells; what a window is for, and what a refusal says, is the gate's. Why it is our own file:
+ * Rate windows in this process's memory: fixed windows that start with the first request counted in them (reading
+ * R7). Each purpose has its own bound, so that filling one evicts nothing of another. This file only counts; the
+ * gate decides what a window is for and what a refusal says. Why we wrote it:
  * docs/decisions/0002-own-rate-windows.md.
  */
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
-import type { WindowState, WindowStore } from '../kv-port.ts'
+import type { WindowState, WindowStore } from '../ports/kv.ts'
+import { makeWindowPool, type Window, type WindowPool } from './window-pool.ts'
 
-/** The port, answering at once. */
+/** The port, with synchronous results. */
 export interface MemoryWindows extends WindowStore {
   take(key: string, limit: number, windowMs: number): WindowState
   giveBack(key: string, limit: number, windowMs: number): void
   peek(key: string, limit: number, windowMs: number): WindowState
+  forget(key: string): void
+  /** Stores the count that Redis returned, so that counting continues from it while Redis is unavailable. */
+  learn(key: string, reply: CountReply): void
+  /**
+   * What to send to Redis about a window after Redis became available again, once: Redis may have lost its count,
+   * and has not counted the requests counted here. Null when there is nothing to send.
+   */
+  recall(key: string, era: number): Recalled | null
+  /** Records a request that was given back in Redis, here too. */
+  gaveBack(key: string, limit: number, windowMs: number): void
+  /** Sending the recalled counts failed; the next `recall` returns them again. */
+  unrecall(key: string): void
+  /** How many requests of the current window Redis has counted. */
+  known(key: string, windowMs: number): number
 }
 
-interface Window {
-  count: number
-  endsAt: number
+/** What Redis returned for a window. */
+export interface CountReply {
+  readonly count: number
+  readonly leftMs: number
+  readonly limit: number
+  /** Grows each time Redis becomes available. */
+  readonly era: number
 }
 
-// Whoever counts tells only every eighth time that it is in use, which halves the cost of counting.
-const tellEvery = 8
+export interface Recalled {
+  readonly known: number
+  /** Counted here while Redis was unavailable; negative when more was given back. */
+  readonly spent: number
+  readonly leftMs: number
+}
 
-// Keys hold addresses and token prefixes that strangers choose: beyond this many the longest unused one is forgotten.
-const defaultMaxKeys = 100_000
+/**
+ * How many windows of a purpose (the part of a key before its first colon) are remembered. Unauthenticated callers
+ * choose addresses and token prefixes; keys, accounts and browsers belong to users.
+ */
+export const windowBounds: Readonly<Record<string, number>> = {
+  // Before the caller is identified (gate/throttle.ts): address and token prefix, address, IPv6 network.
+  pre: 40_000,
+  ip: 20_000,
+  net: 10_000,
+  // The buckets of keys and grants (gate/gate.ts).
+  key: 50_000,
+  // Sign-in (auth/sign-in/attempts.ts): addresses, then failures by day and by minute.
+  'sign-in': 20_000,
+  account: 20_000,
+  'account-pause': 20_000,
+  browser: 10_000,
+  'browser-pause': 10_000,
+  stranger: 20_000,
+  'stranger-pause': 20_000,
+  oauth: 20_000,
+  'admin-token': 1000,
+  // Webhooks of providers that were received (connections/receive-webhook.ts), and logins that they are sent about.
+  webhook: 50_000,
+  listen: 20_000,
+  // Requests that a provider allows us (providers/budget.ts).
+  budget: 100,
+}
+/** For keys with none of these purposes. */
+const otherBound = 1000
 
-/** Opens empty windows; at most `maxKeys` of them are remembered. */
-export function makeMemoryWindows(clock: Clock, maxKeys = defaultMaxKeys): MemoryWindows {
-  const windows = new LRUCache<string, Window>({ max: maxKeys })
+/** The windows of one process, by purpose. */
+interface Pools {
+  readonly clock: Clock
+  readonly byPurpose: ReadonlyMap<string, WindowPool>
+  readonly others: WindowPool
+}
 
+/** Starts without windows; `bounds` gives the largest number for each purpose. */
+export function makeMemoryWindows(clock: Clock, bounds = windowBounds): MemoryWindows {
+  const pools: Pools = {
+    clock,
+    byPurpose: new Map(
+      Object.entries(bounds).map(([purpose, bound]) => [purpose, makeWindowPool(bound)]),
+    ),
+    others: makeWindowPool(otherBound),
+  }
   return {
-    take(key, limit, windowMs) {
-      if (limit === 0) return noLimit
-      const now = clock.now()
-      const window = windows.peek(key)
-      if (window === undefined) {
-        windows.set(key, { count: 1, endsAt: now + windowMs })
-        return { allowed: true, limit, remaining: limit - 1, resetMs: windowMs }
-      }
-      if (!isRunning(window, now, windowMs)) {
-        window.count = 1
-        window.endsAt = now + windowMs
-        return { allowed: true, limit, remaining: limit - 1, resetMs: windowMs }
-      }
-      if (window.count >= limit || window.count % tellEvery === 0) windows.get(key)
-      if (window.count >= limit) {
-        return { allowed: false, limit, remaining: 0, resetMs: window.endsAt - now }
-      }
-      window.count += 1
-      return { allowed: true, limit, remaining: limit - window.count, resetMs: window.endsAt - now }
+    take: (key, limit, windowMs) => take(pools, key, limit, windowMs),
+    giveBack: (key, limit, windowMs) => void giveBack(pools, key, limit, windowMs),
+    gaveBack(key, limit, windowMs) {
+      const window = giveBack(pools, key, limit, windowMs)
+      if (window !== null) window.known -= 1
     },
-
-    giveBack(key, limit, windowMs) {
-      if (limit === 0) return
-      // Whoever gives back has just taken: there is no need to call it recently used again.
-      const window = windows.peek(key)
-      if (window !== undefined && isRunning(window, clock.now(), windowMs)) window.count -= 1
-    },
-
     peek(key, limit, windowMs) {
       if (limit === 0) return noLimit
       const now = clock.now()
-      const window = windows.get(key)
+      const window = poolOf(pools, key).find(key)
       const running = window !== undefined && isRunning(window, now, windowMs)
       return running
         ? windowState(limit, window.count, window.endsAt - now)
         : windowState(limit, 0, windowMs)
     },
+    forget(key) {
+      const pool = poolOf(pools, key)
+      const window = pool.find(key)
+      if (window !== undefined) pool.remove(window)
+    },
+    learn: (key, reply) => learn(pools, key, reply),
+    recall: (key, era) => recall(pools, key, era),
+    unrecall(key) {
+      const window = poolOf(pools, key).find(key)
+      if (window !== undefined) window.era = null
+    },
+    known(key, windowMs) {
+      const window = poolOf(pools, key).find(key)
+      return window !== undefined && isRunning(window, clock.now(), windowMs) ? window.known : 0
+    },
   }
 }
 
-/** The answer where a limit of 0 turns the limit off. */
+function poolOf({ byPurpose, others }: Pools, key: string): WindowPool {
+  return byPurpose.get(key.slice(0, key.indexOf(':'))) ?? others
+}
+
+function take(pools: Pools, key: string, limit: number, windowMs: number): WindowState {
+  if (limit === 0) return noLimit
+  const now = pools.clock.now()
+  const pool = poolOf(pools, key)
+  const window = pool.find(key)
+  if (window === undefined || !isRunning(window, now, windowMs)) {
+    const begun = window ?? pool.add(key, now, now + windowMs)
+    if (window !== undefined) pool.restart(window, now + windowMs)
+    if (limit === 1) pool.mark(begun, true)
+    return { allowed: true, limit, remaining: limit - 1, resetMs: windowMs }
+  }
+  if (window.count >= limit) {
+    return { allowed: false, limit, remaining: 0, resetMs: window.endsAt - now }
+  }
+  window.count += 1
+  if (window.count === limit) pool.mark(window, true)
+  return { allowed: true, limit, remaining: limit - window.count, resetMs: window.endsAt - now }
+}
+
+/** Gives one request back; returns its window, or null when none is running. */
+function giveBack(pools: Pools, key: string, limit: number, windowMs: number): Window | null {
+  if (limit === 0) return null
+  const pool = poolOf(pools, key)
+  const window = pool.find(key)
+  if (window === undefined || !isRunning(window, pools.clock.now(), windowMs)) return null
+  window.count -= 1
+  // When every request was given back, the next window starts with the next request.
+  if (window.count <= 0) pool.remove(window)
+  else pool.mark(window, window.count >= limit)
+  return window
+}
+
+function learn(pools: Pools, key: string, { count, leftMs, limit, era }: CountReply): void {
+  const now = pools.clock.now()
+  const pool = poolOf(pools, key)
+  const window = pool.find(key)
+  if (count <= 0) {
+    if (window !== undefined) pool.remove(window)
+    return
+  }
+  const kept = window ?? pool.add(key, now, now + leftMs)
+  kept.count = count
+  kept.known = count
+  kept.endsAt = now + leftMs
+  kept.era = era
+  pool.mark(kept, count >= limit)
+}
+
+function recall(pools: Pools, key: string, era: number): Recalled | null {
+  const window = poolOf(pools, key).find(key)
+  if (window === undefined || window.era === era) return null
+  const leftMs = window.endsAt - pools.clock.now()
+  window.era = era
+  if (leftMs <= 0) return null
+  return { known: window.known, spent: window.count - window.known, leftMs }
+}
+
+/** The answer for a limit of 0, which means no limit. */
 export const noLimit: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 
-/** What a look without counting tells: `allowed` is whether the next one would be. */
+/** The state without counting: `allowed` says whether the next request would be allowed. */
 export function windowState(limit: number, count: number, resetMs: number): WindowState {
   return { allowed: count < limit, limit, remaining: Math.max(0, limit - count), resetMs }
 }
 
 /**
- * A window whose every request was given back has not started: it starts with the first one counted. One that would end
- * later than a window lasts was started before the clock was set back: nobody is refused until the clock caught up.
+ * A window that ends later than its length allows was started before the clock was set back. It is ignored, so that
+ * nobody is refused until the clock catches up.
  */
 function isRunning(window: Window, now: number, windowMs: number): boolean {
-  return window.count > 0 && now < window.endsAt && window.endsAt - now <= windowMs
+  return now < window.endsAt && window.endsAt - now <= windowMs
 }

@@ -1,9 +1,9 @@
 /**
- * Fast state of one process, all of it in memory and all of it answering at once: it stands on the path of every cached
- * answer. It is also the insurance of the Redis driver. Nothing here outlives the process or is shared with another.
+ * Fast state of one process, all in memory and synchronous, because every cached answer passes through it. It is
+ * also the fallback of the Redis driver. Nothing here outlives the process or is shared with another.
  */
 import type { Clock } from '#kernel/time.ts'
-import type { Kv } from '../kv-port.ts'
+import type { Kv } from '../ports/kv.ts'
 import { type MemoryBreakers, makeMemoryBreakers } from './memory-breakers.ts'
 import { type MemoryCache, makeMemoryCache } from './memory-cache.ts'
 import { type MemoryLeases, makeMemoryLeases } from './memory-leases.ts'
@@ -15,7 +15,7 @@ export interface MemoryKvOptions {
   readonly cacheMaxEntryBytes: number
 }
 
-/** The port, every method answering at once. */
+/** The port, with every method synchronous. */
 export interface MemoryKv extends Kv {
   readonly cache: MemoryCache
   readonly windows: MemoryWindows
@@ -25,23 +25,30 @@ export interface MemoryKv extends Kv {
 
 const sweepEveryMs = 30_000
 
-/** Opens empty fast state of this process; `isShared()` is always false. Close it to end its sweep. */
+/** Opens empty fast state for this process; `isShared()` is always false. `close` ends its sweep. */
 export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
   const cache = makeMemoryCache({
     clock: options.clock,
     maxBytes: options.cacheMaxBytes,
     maxEntryBytes: options.cacheMaxEntryBytes,
   })
-  // The timer only says when to look; what has expired is told by the injected clock.
+  // The timer only triggers the sweep; the injected clock decides what has expired.
   const sweeper = setInterval(() => cache.sweep(), sweepEveryMs)
   sweeper.unref()
 
+  const windows = makeMemoryWindows(options.clock)
+
   return {
     cache,
-    windows: makeMemoryWindows(options.clock),
+    // Walks stay in the process; nothing is shared.
+    walks: { load: () => ({ kind: 'unavailable' }), save: () => ({ kind: 'unavailable' }) },
+    windows,
+    // A single process may use the whole budget.
+    budgets: windows,
     leases: makeMemoryLeases(),
     breakers: makeMemoryBreakers(options.clock),
     isShared: () => false,
+    connections: () => [],
     ping: async () => {},
     close: async () => clearInterval(sweeper),
   }

@@ -1,6 +1,4 @@
-/**
- * Opening fast state: what is refused, and that a Redis which is not there is no reason not to open.
- */
+/** Opening fast state: what is refused, and that it opens without a reachable Redis. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -45,7 +43,7 @@ test('a Redis that is not there is logged once, and limits hold from the start',
   assert.equal(kv.isShared(), false)
   assert.equal((await kv.windows.take('k', 1, 60_000)).allowed, true)
   assert.equal((await kv.windows.take('k', 1, 60_000)).allowed, false)
-  assert.deepEqual(await kv.cache.get('k'), { kind: 'away' })
+  assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
   await kv.ping()
   assert.equal(warnings.length, 1)
   assert.match(JSON.stringify(warnings), /ECONNREFUSED/)

@@ -1,8 +1,8 @@
 /**
- * Breakers shared through Redis: the rule of memory-breakers.ts as Lua, by the server's own time, each call one atomic
- * step. Nothing is kept for a healthy connection; an open one is a hash that expires when it may be forgotten.
+ * Breakers shared through Redis: the rule of memory-breakers.ts in Lua, by the server's clock, each call one atomic
+ * step. A healthy connection has no key; an open breaker is a hash that expires when it may be forgotten.
  */
-import type { BreakerState, BreakerStore } from '../kv-port.ts'
+import type { BreakerState, BreakerStore } from '../ports/kv.ts'
 import type { BreakerRule } from './breaker-rule.ts'
 import type { MemoryBreakers } from './memory-breakers.ts'
 import type { RedisLink } from './redis-link.ts'
@@ -15,7 +15,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local open = tonumber(redis.call('HGET', KEYS[1], 'open'))
 `
 
-// Answers 0 closed, 1 open with the wait, 2 this one is the probe.
+// Returns 0 closed, 1 open with the wait, 2 this request is the probe.
 const checkLua = `${nowLua}
 if not open then return {0, 0} end
 local wait = math.max(open, tonumber(redis.call('HGET', KEYS[1], 'probe')) or 0)
@@ -24,7 +24,7 @@ redis.call('HSET', KEYS[1], 'probe', now + ARGV[1])
 return {2, 0}
 `
 
-// ARGV: is it the probe, failures that open, their window, how long it opens, how long it is remembered after that.
+// ARGV: 1 for the probe, failures that open it, their window, time open, time remembered after that.
 const failLua = `${nowLua}
 local function open_it()
   redis.call('DEL', KEYS[1])
@@ -48,14 +48,14 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 0
 `
 
-/** Shared breakers; `twin` counts while Redis is away. */
+/** Shared breakers; `local` is used while Redis is unavailable. */
 export function makeRedisBreakers(options: {
   readonly link: RedisLink
   readonly seal: Seal
-  readonly twin: MemoryBreakers
+  readonly local: MemoryBreakers
   readonly rule: BreakerRule
 }): BreakerStore {
-  const { link, seal, twin, rule } = options
+  const { link, seal, local, rule } = options
   const check = link.script('tributaryBreakerCheck', checkLua)
   const fail = link.script('tributaryBreakerFail', failLua)
   const name = (key: string) => seal.name('breaker', key)
@@ -66,7 +66,7 @@ export function makeRedisBreakers(options: {
       return link.run(
         'breakers',
         async () => readState(await check(name(key), rule.probeMs)),
-        () => twin.check(key),
+        () => local.check(key),
       )
     },
 
@@ -74,7 +74,7 @@ export function makeRedisBreakers(options: {
       return link.run(
         'breakers',
         async () => void (await fail(name(key), probe ? 1 : 0, ...failArguments)),
-        () => twin.fail(key, probe),
+        () => local.fail(key, probe),
       )
     },
 
@@ -83,7 +83,7 @@ export function makeRedisBreakers(options: {
       return link.run(
         'breakers',
         async () => void (await link.client.del(name(key))),
-        () => twin.succeed(key, probe),
+        () => local.succeed(key, probe),
       )
     },
 
@@ -91,7 +91,7 @@ export function makeRedisBreakers(options: {
       return link.run(
         'breakers',
         async () => void (await link.client.hdel(name(key), 'probe')),
-        () => twin.abandon(key),
+        () => local.abandon(key),
       )
     },
   }

@@ -1,23 +1,24 @@
 /**
- * Places in flight shared through Redis: a sorted set of leases by their expiry, by the server's own time. A lease lives
- * a minute and is renewed while it is held, so that the places of a process that died come back by themselves.
+ * Requests in flight, shared through Redis: a sorted set of leases by their expiry, by the server's clock. A lease
+ * lives ten seconds and is renewed every three seconds while it is held, so that the leases of a crashed process
+ * expire. A release that Redis did not receive is kept and sent when Redis is available again.
  */
 import { randomUUID } from 'node:crypto'
-import type { LeaseStore } from '../kv-port.ts'
+import type { LeaseStore } from '../ports/kv.ts'
 import { type Acquired, freeLease, leasesTaken, type MemoryLeases } from './memory-leases.ts'
 import type { RedisLink } from './redis-link.ts'
 import type { Seal } from './redis-seal.ts'
 
 export interface LeaseTiming {
-  /** A lease that is not renewed for this long is gone. */
+  /** A lease that is not renewed for this long expires. */
   readonly leaseMs: number
   readonly renewEveryMs: number
 }
 
-export const leaseTiming: LeaseTiming = { leaseMs: 60_000, renewEveryMs: 20_000 }
+export const leaseTiming: LeaseTiming = { leaseMs: 10_000, renewEveryMs: 3000 }
 
 export interface RedisLeases extends LeaseStore {
-  /** Ends the renewals and gives back what this process still holds. */
+  /** Stops the renewals and releases everything that this process still holds. */
   close(): Promise<void>
 }
 
@@ -34,43 +35,60 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 `
 
-// Adds what is missing too: after a restart of Redis those in flight are counted again.
+// ZADD also adds a missing lease, so that requests in flight are counted again after a restart of Redis.
 const renewLua = `${nowLua}
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `
 
-// No request lives nearly as long; a lease that its owner forgot must not be renewed for ever.
-const maxRenewals = 15
+// The longest request that can be configured (REQUEST_TIMEOUT_MS); after it, a lease that was never released is no
+// longer renewed.
+const longestMs = 3_600_000
+// Releases waiting for Redis; beyond this number the oldest is dropped, and its lease expires.
+const maxOwed = 10_000
 
 interface Held {
   readonly name: string
   readonly id: string
-  renewals: number
+  readonly since: number
 }
 
-/** Shared places; `twin` counts while Redis is away, and a place taken there is given back there. */
-export function makeRedisLeases(options: {
+interface RedisLeasesOptions {
   readonly link: RedisLink
   readonly seal: Seal
-  readonly twin: MemoryLeases
+  readonly local: MemoryLeases
   readonly timing: LeaseTiming
-}): RedisLeases {
-  const { link, seal, twin, timing } = options
+}
+
+/** Shared leases; `local` counts while Redis is unavailable, and a lease acquired there is released there. */
+export function makeRedisLeases(options: RedisLeasesOptions): RedisLeases {
+  const { link, seal, local, timing } = options
   const acquire = link.script('tributaryLeaseAcquire', acquireLua)
   const renew = link.script('tributaryLeaseRenew', renewLua)
   const held = new Set<Held>()
+  const owed = makeOwed(timing.leaseMs)
 
   const remove = (lease: Held) =>
-    link.run('leases', async () => void (await link.client.zrem(lease.name, lease.id)), nothing)
+    link.run(
+      'leases',
+      async () => {
+        await link.client.zrem(lease.name, lease.id)
+        owed.settle(lease)
+      },
+      () => owed.add(lease),
+    )
+  const payOwed = () => {
+    for (const lease of owed.list()) void remove(lease)
+  }
+  link.onEnter(payOwed)
 
   async function take(lease: Held, limit: number): Promise<Acquired> {
     try {
       const granted = await acquire(lease.name, lease.id, limit, timing.leaseMs)
       if (granted !== 1) return leasesTaken
     } catch (cause) {
-      // It may have been granted after we stopped waiting: then it is given back, or expires by itself.
+      // Redis may have granted it after our timeout, so it is released, or expires.
       void remove(lease)
       throw cause
     }
@@ -79,9 +97,9 @@ export function makeRedisLeases(options: {
   }
 
   const renewer = setInterval(() => {
+    if (link.isUp()) payOwed()
     for (const lease of held) {
-      lease.renewals += 1
-      if (lease.renewals > maxRenewals) held.delete(lease)
+      if (performance.now() - lease.since > longestMs) held.delete(lease)
       else void link.run('leases', () => renew(lease.name, lease.id, timing.leaseMs), nothing)
     }
   }, timing.renewEveryMs)
@@ -90,11 +108,15 @@ export function makeRedisLeases(options: {
   return {
     acquire(key, limit) {
       if (limit === 0) return freeLease
-      const lease = { name: seal.name('lease', key), id: randomUUID(), renewals: 0 }
+      const lease = { name: seal.name('lease', key), id: randomUUID(), since: performance.now() }
       return link.run(
         'leases',
         () => take(lease, limit),
-        () => twin.acquire(key, limit),
+        () => {
+          // Leases that this process acquired before Redis became unavailable count too.
+          const left = limit - [...held].filter(({ name }) => name === lease.name).length
+          return left > 0 ? local.acquire(key, left) : leasesTaken
+        },
       )
     },
 
@@ -102,7 +124,27 @@ export function makeRedisLeases(options: {
       clearInterval(renewer)
       const rest = [...held]
       held.clear()
-      await Promise.all(rest.map(remove))
+      await Promise.all([...rest, ...owed.list()].map(remove))
+    },
+  }
+}
+
+/** Released leases that may still exist in Redis, where they expire after `leaseMs` at the latest. */
+function makeOwed(leaseMs: number) {
+  const leases = new Map<string, { readonly lease: Held; readonly until: number }>()
+  return {
+    add(lease: Held): void {
+      leases.delete(lease.id)
+      leases.set(lease.id, { lease, until: performance.now() + leaseMs })
+      const oldest = leases.size > maxOwed ? leases.keys().next() : null
+      if (oldest?.done === false) leases.delete(oldest.value)
+    },
+    settle: (lease: Held): void => void leases.delete(lease.id),
+    /** Those that have not expired yet; expired ones are dropped. */
+    list(): readonly Held[] {
+      const now = performance.now()
+      for (const [id, { until }] of leases) if (until <= now) leases.delete(id)
+      return Array.from(leases.values(), ({ lease }) => lease)
     },
   }
 }

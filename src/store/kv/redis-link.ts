@@ -1,187 +1,175 @@
 /**
- * The one connection to Valkey/Redis: sends a command or, when that fails or takes too long, lets memory stand in.
- * While Redis is away nothing waits for it; a probe that writes asks in the background whether it is back. It knows
- * nothing of what the commands mean, and none of its methods throws.
+ * A connection to one Valkey/Redis: it sends a command or, when that fails or takes too long, falls back to memory.
+ * While Redis is unavailable nothing waits for it. It does not interpret commands, and none of its methods throws.
+ * link-state.ts decides whether Redis is available.
  */
 import { Redis } from 'ioredis'
-import type { Maybe } from '../kv-port.ts'
+import type { KvConnection, Maybe } from '../ports/kv.ts'
+import { type LinkName, makeLinkState } from './link-state.ts'
+import { type Probe, probeScripts } from './redis-probe.ts'
 import type { KvConcern, KvReport } from './report.ts'
 
 /** Runs one Lua script on one key, as a single atomic step. */
-export type RedisScript = (key: string, ...args: (string | number)[]) => Promise<unknown>
+export type RedisScript = (
+  key: string,
+  ...args: readonly (string | number | Buffer)[]
+) => Promise<unknown>
 
 export interface RedisLink {
   readonly client: Redis
-  /** False while memory stands in. */
+  /** False while memory is used instead. */
   isUp(): boolean
-  /** Registers a script of one key; call once per name. */
+  /**
+   * Registers a script of one key; call once per name. When the key holds a value of another type, the key is
+   * deleted and the script runs again.
+   */
   script(name: string, lua: string): RedisScript
-  /** Sends; answers with `standIn` at once when Redis is away, and when `send` fails. Never rejects if `standIn` does not throw. */
-  run<T>(concern: KvConcern, send: () => Promise<T>, standIn: () => T): Maybe<T>
-  /** Asks Redis whether it is there; the answer is what `isUp` says afterwards. */
+  /**
+   * Calls `send`, or `fallback` at once when Redis is unavailable and after `send` failed. Never rejects unless
+   * `fallback` throws.
+   */
+  run<T>(concern: KvConcern, send: () => Promise<T>, fallback: () => T): Maybe<T>
+  /** Registers a callback for each time Redis becomes available. */
+  onEnter(act: () => void): void
+  /** Probes Redis and updates `isUp`. */
   probe(): Promise<void>
+  /** The state of this connection, for operators. */
+  describe(name: KvConnection['name']): KvConnection
   close(): Promise<void>
 }
 
 export interface RedisLinkOptions {
   readonly url: string
+  /** What is stored there. */
+  readonly serves: readonly LinkName[]
   readonly report: KvReport
-  /** A key of its own that the probe may write. */
+  /** A key reserved for the probe. */
   readonly probeKey: string
 }
 
-// A healthy round trip is a tenth of a millisecond; a request should not notice more than a blink of a sick one.
+// A healthy round trip takes a tenth of a millisecond; this bounds the delay that a slow Redis adds to a request.
 const commandTimeoutMs = 250
 const connectTimeoutMs = 2000
 const maxReconnectDelayMs = 2000
-const probeEveryMs = 500
 
 /**
- * Opens the connection and waits until it is known whether Redis is there, two seconds at most. Throws only for a URL
- * that is none of Redis; the text of the URL is never shown, since it may hold a password.
+ * Opens the connection and waits until the first probe has succeeded or failed, two seconds at most. Throws only
+ * for a URL that is not a Redis URL, without quoting it, because it may contain a password.
  */
 export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
-  const client = new Redis(readUrl(options.url), {
-    commandTimeout: commandTimeoutMs,
-    connectTimeout: connectTimeoutMs,
-    // A command is answered now or by memory; none is kept for later or sent a second time.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(times * 100, maxReconnectDelayMs) * (0.5 + Math.random()),
-    // After a failover the old primary refuses writes: connecting anew finds the new one.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  const variable = options.serves.includes('limits') ? 'REDIS_URL' : 'REDIS_CACHE_URL'
+  const client = makeClient(options.url, variable)
+  const script = makeScript(client, options.report)
+  const state = makeLinkState({
+    client,
+    variable,
+    serves: options.serves,
+    report: options.report,
+    probe: makeProbe(options, client, script),
+    deadlineMs: connectTimeoutMs,
   })
-  const state = makeLinkState(client, options)
   await state.firstKnown
+  const { metrics } = options.report
   return {
     client,
     isUp: state.isUp,
+    script,
 
-    script(name, lua) {
-      client.defineCommand(name, { lua, numberOfKeys: 1 })
-      const call: RedisScript = Reflect.get(client, name)
-      return call.bind(client)
-    },
-
-    run(concern, send, standIn) {
+    run(concern, send, fallback) {
       if (!state.isUp()) {
-        options.report.metrics.stoodIn(concern)
-        return standIn()
+        metrics.fellBack(concern)
+        return fallback()
       }
-      return send().catch((cause: unknown) => {
-        state.leave(cause)
-        options.report.metrics.stoodIn(concern)
-        return standIn()
-      })
+      return send().then(
+        (value) => {
+          state.answered()
+          return value
+        },
+        (cause: unknown) => {
+          if (isForeignValue(cause)) metrics.unreadable()
+          else state.failed(cause)
+          metrics.fellBack(concern)
+          return fallback()
+        },
+      )
     },
 
+    onEnter: state.onEnter,
     probe: state.probe,
+    describe: (name) => ({
+      name,
+      variable,
+      isUp: state.isUp(),
+      trouble: state.trouble(),
+      evicts: state.evicts(),
+    }),
 
     async close() {
       const wasUp = state.isUp()
       state.end()
-      // A connection that cannot say goodbye is cut; what it says then tells nobody anything.
+      // QUIT may fail on a broken connection; it is then closed anyway, and the error is of no use.
       if (wasUp) await client.quit().catch(() => undefined)
       client.disconnect()
     },
   }
 }
 
-function readUrl(text: string): string {
+function makeClient(url: string, variable: KvConnection['variable']): Redis {
+  return new Redis(readUrl(url, variable), {
+    commandTimeout: commandTimeoutMs,
+    connectTimeout: connectTimeoutMs,
+    // A command is answered now or by the fallback: it is never queued, and never retried.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times) => Math.min(times * 100, maxReconnectDelayMs) * (0.5 + Math.random()),
+    // After a failover the old primary refuses writes; reconnecting finds the new one.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  })
+}
+
+function makeScript(client: Redis, { metrics }: KvReport): RedisLink['script'] {
+  return (name, lua) => {
+    client.defineCommand(name, { lua, numberOfKeys: 1 })
+    const call: RedisScript = Reflect.get(client, name).bind(client)
+    return (key, ...args) =>
+      call(key, ...args).catch(async (cause: unknown) => {
+        if (!isForeignValue(cause)) throw cause
+        metrics.unreadable()
+        await client.del(key)
+        return call(key, ...args)
+      })
+  }
+}
+
+/**
+ * A key holds a value that this version never writes: another service uses our prefix, or another version another
+ * type. This says nothing about the health of the server, and the key must be free for the next write.
+ */
+function isForeignValue(cause: unknown): boolean {
+  return cause instanceof Error && /^WRONGTYPE |value is not an integer/.test(cause.message)
+}
+
+function readUrl(text: string, variable: KvConnection['variable']): string {
   const scheme = URL.parse(text)?.protocol
   if (scheme === 'redis:' || scheme === 'rediss:') return text
-  throw new Error('REDIS_URL must be a redis:// or rediss:// URL')
+  throw new Error(`${variable} must be a redis:// or rediss:// URL`)
 }
 
-interface LinkState {
-  readonly firstKnown: Promise<void>
-  isUp(): boolean
-  leave(cause: unknown): void
-  probe(): Promise<void>
-  end(): void
-}
-
-/** Whether Redis is in use, and the background question whether it is back. */
-function makeLinkState(client: Redis, options: RedisLinkOptions): LinkState {
-  const { report, probeKey } = options
-  const known = Promise.withResolvers<void>()
-  let phase: 'opening' | 'up' | 'away' | 'ended' = 'opening'
-  let probing: Promise<void> | null = null
-  let lastCause: unknown = null
-
-  const prober = setInterval(() => {
-    if (phase !== 'up') void probe()
-  }, probeEveryMs)
-  prober.unref()
-  const patience = setTimeout(() => leave(lastCause ?? new Error('no answer')), connectTimeoutMs)
-
-  function leave(cause: unknown): void {
-    if (phase === 'away' || phase === 'ended') return
-    phase = 'away'
-    report.metrics.shared(false)
-    report.log.warn(
-      { cause: describe(cause) },
-      'Redis is away: limits and breakers are kept per process, no cache',
-    )
-    known.resolve()
-  }
-
-  function enter(): void {
-    if (phase === 'up' || phase === 'ended') return
-    phase = 'up'
-    lastCause = null
-    report.metrics.shared(true)
-    report.log.info({}, 'Redis is in use: limits, breakers and cache are shared')
-    known.resolve()
-  }
-
-  async function write(): Promise<void> {
-    if (client.status !== 'ready') return
-    try {
-      // A write, not a ping: a full or read-only server answers pings and would be of no use.
-      await client.set(probeKey, '1', 'PX', probeEveryMs)
-      enter()
-    } catch (cause) {
-      leave(cause)
-      // A connection that lets commands time out may be dead without knowing; a new one costs little.
-      if (isTimeout(cause) && client.status === 'ready') client.disconnect(true)
-    }
-  }
-
-  function probe(): Promise<void> {
-    probing ??= write().finally(() => {
-      probing = null
-    })
-    return probing
-  }
-
-  client.on('error', (cause) => {
-    lastCause = cause
-  })
-  client.on('ready', () => void probe())
-  client.on('close', () => leave(lastCause ?? new Error('the connection was closed')))
-  void known.promise.then(() => clearTimeout(patience))
-
+/** Runs the commands that this connection will need; one script for each kind of state stored there. */
+function makeProbe(
+  { serves, probeKey }: RedisLinkOptions,
+  client: Redis,
+  script: (name: string, lua: string) => RedisScript,
+): Probe {
+  const checks = serves.map((name) => script(`tributaryProbe_${name}`, probeScripts[name]))
+  const database = client.options.db ?? 0
   return {
-    firstKnown: known.promise,
-    isUp: () => phase === 'up',
-    leave,
-    probe,
-    end() {
-      phase = 'ended'
-      clearInterval(prober)
-      known.resolve()
+    async write() {
+      // When Redis refuses the database, ioredis reports nothing and continues in database 0; SELECT reports it.
+      if (database > 0) await client.select(database)
+      // Twice, because the client sends a script as EVAL the first time on a connection and as EVALSHA afterwards.
+      await Promise.all(checks.flatMap((check) => [check(probeKey), check(probeKey)]))
     },
+    readMemory: () => client.info('memory'),
   }
-}
-
-/** A host with several addresses fails with an error that has a code and no message. */
-function describe(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause)
-  if (cause.message !== '') return cause.message
-  return 'code' in cause ? String(cause.code) : cause.name
-}
-
-function isTimeout(cause: unknown): boolean {
-  return cause instanceof Error && cause.message === 'Command timed out'
 }

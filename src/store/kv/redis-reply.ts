@@ -1,28 +1,29 @@
 /**
- * Reads what our own Lua scripts answer. A reply of another shape is somebody else's script or key: it throws, and the
- * link lets memory stand in.
+ * Validates the replies of our own Lua scripts. A reply of another shape comes from a foreign script or key: these
+ * functions throw, and the link falls back to memory.
  */
 
-/** Two numbers of a script's reply. */
+/** Reads two numbers. @throws Error for another reply. */
 export function readPair(reply: unknown): [number, number] {
   const [first, second] = readNumbers(reply)
-  if (first === undefined || second === undefined) throw new Error('a script answered too little')
+  if (first === undefined || second === undefined)
+    throw new Error('the reply of a script is too short')
   return [first, second]
 }
 
-/** Three numbers of a script's reply. */
+/** Reads three numbers. @throws Error for another reply. */
 export function readTriple(reply: unknown): [number, number, number] {
   const [first, second, third] = readNumbers(reply)
   if (first === undefined || second === undefined || third === undefined) {
-    throw new Error('a script answered too little')
+    throw new Error('the reply of a script is too short')
   }
   return [first, second, third]
 }
 
 function readNumbers(reply: unknown): number[] {
-  if (!Array.isArray(reply)) throw new Error('a script answered no list')
+  if (!Array.isArray(reply)) throw new Error('the reply of a script is not a list')
   return reply.map((item: unknown) => {
-    if (typeof item !== 'number') throw new Error('a script answered no number')
+    if (typeof item !== 'number') throw new Error('the reply of a script is not a number')
     return item
   })
 }

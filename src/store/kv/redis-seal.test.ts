@@ -1,5 +1,6 @@
 /**
- * The seal of what leaves the process: names tell nothing, values open only whole, with their secret, under their key.
+ * The seal of what is stored in Redis: names reveal nothing, and values open only unchanged, with their secret and
+ * key.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -42,7 +43,7 @@ test('another secret neither opens a value nor finds its name', () => {
   assert.notEqual(other.name('cache', 'key'), seal.name('cache', 'key'))
 })
 
-test('two seals of one answer share no text, so that equal answers cannot be told', () => {
+test('two seals of one answer share no bytes, so that equal answers cannot be recognised', () => {
   const answer = { body: Buffer.alloc(64, 'a'), truncated: false }
   const [one, two] = [seal.seal('key', answer), seal.seal('key', answer)]
   assert.equal(one.equals(two), false)

@@ -1,16 +1,16 @@
 /**
- * What leaves this process for Redis says nothing to whoever reads it there: names are keyed hashes, cached answers are
- * encrypted and bound to their name. It owns the formats; it stores nothing.
+ * Protects what this process stores in Redis from anyone who can read Redis: names are keyed hashes, cached answers
+ * are encrypted and bound to their name. This file owns the formats and stores nothing.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import type { CachedAnswer } from '../kv-port.ts'
+import type { CachedAnswer } from '../ports/kv.ts'
 
 export interface Seal {
-  /** The Redis key of `key`: equal for equal text, and telling nothing of it. */
+  /** The Redis key of `key`: deterministic, and it reveals nothing about the key. */
   name(concern: string, key: string): string
-  /** Encrypts an answer for the cache key it belongs to. */
+  /** Encrypts an answer, bound to its cache key. */
   seal(key: string, answer: CachedAnswer): Buffer
-  /** The answer, or null when it was sealed with another secret, for another key, or was changed. */
+  /** The answer, or null when it was sealed with another secret or for another key, or was changed. */
   open(key: string, sealed: Buffer): CachedAnswer | null
 }
 
@@ -22,13 +22,17 @@ const tagBytes = 16
 const headerBytes = 1 + saltBytes + nonceBytes
 const nameBytes = 18
 
-/** Derives names and values from one 32-byte secret. `prefix` begins every name. Throws for a secret of another size. */
+/**
+ * Derives the keys for names and values from one 32-byte secret. `prefix` starts every name. Throws for a secret of
+ * another length.
+ */
 export function makeSeal(secret: Uint8Array, prefix: string): Seal {
   if (secret.byteLength !== 32) throw new Error('the cache key must have 32 bytes')
   const nameKey = derive(secret, 'tributary kv names')
   const valueKey = derive(secret, 'tributary kv values')
 
-  // A key per value: GCM under one key and random nonces would reach its bound of 2^32 values within weeks of a busy service.
+  // One key per value: with a single key and random nonces, a busy service would reach the GCM bound of 2^32 values
+  // within weeks.
   const keyOf = (salt: Uint8Array) => createHmac('sha256', valueKey).update(salt).digest()
 
   return {
@@ -65,7 +69,7 @@ export function makeSeal(secret: Uint8Array, prefix: string): Seal {
       try {
         cipher.final()
       } catch {
-        // The only thing `final` can tell: the tag does not fit. Nothing of the text is used then.
+        // `final` throws only when the authentication tag does not match; no decrypted bytes are used then.
         return null
       }
       return { truncated: plain[0] === 1, body: plain.subarray(1) }

@@ -1,17 +1,29 @@
 /**
- * Rate windows shared through Redis: the rule of memory-windows.ts as Lua, by the server's own time, each call one
+ * Rate windows shared through Redis: the rule of memory-windows.ts in Lua, by the server's clock, each call one
  * atomic step. A window is one number whose expiry is the end of the window.
  */
-import type { WindowState, WindowStore } from '../kv-port.ts'
+import type { Maybe, WindowState, WindowStore } from '../ports/kv.ts'
 import { type MemoryWindows, noLimit, windowState } from './memory-windows.ts'
 import type { RedisLink } from './redis-link.ts'
 import { readPair, readTriple } from './redis-reply.ts'
 import type { Seal } from './redis-seal.ts'
 
-// Answers whether it was allowed, the count, and the milliseconds left. A count of 0 is a window that has not begun.
-const takeLua = `
+// After Redis was unavailable, a process sends the count it knew, the requests it counted meanwhile, and the time
+// left.
+const readLua = (first: number) => `
 local count = tonumber(redis.call('GET', KEYS[1])) or 0
 local left = redis.call('PTTL', KEYS[1])
+if ARGV[${first}] then
+  local isLost = count <= 0 or left <= 0
+  if isLost then left = tonumber(ARGV[${first + 2}]) end
+  count = math.max(isLost and 0 or count, tonumber(ARGV[${first}])) + tonumber(ARGV[${first + 1}])
+  if count > 0 then redis.call('SET', KEYS[1], count, 'PX', left) end
+end
+`
+
+// Returns whether the request is allowed, the count, and the milliseconds left. A count of 0 means no window is
+// running.
+const takeLua = `${readLua(3)}
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2])
 if count <= 0 or left <= 0 then
@@ -22,7 +34,11 @@ if count >= limit then return {0, count, left} end
 return {1, redis.call('INCR', KEYS[1]), left}
 `
 
-// A window whose every request was given back is gone: it begins with the first one counted.
+const reportLua = `${readLua(1)}
+return count
+`
+
+// When every request was given back the key is deleted, and the next request starts a new window.
 const giveBackLua = `
 local count = tonumber(redis.call('GET', KEYS[1])) or 0
 if count > 1 then return redis.call('DECR', KEYS[1]) end
@@ -33,47 +49,155 @@ const peekLua = `
 return {tonumber(redis.call('GET', KEYS[1])) or 0, redis.call('PTTL', KEYS[1])}
 `
 
-/** Shared windows; `twin` counts while Redis is away. Counts are not carried over in either direction. */
-export function makeRedisWindows(link: RedisLink, seal: Seal, twin: MemoryWindows): WindowStore {
-  const take = link.script('tributaryWindowTake', takeLua)
-  const giveBack = link.script('tributaryWindowGiveBack', giveBackLua)
-  const peek = link.script('tributaryWindowPeek', peekLua)
-  const name = (key: string) => seal.name('window', key)
+export interface RedisWindowsOptions {
+  readonly link: RedisLink
+  readonly seal: Seal
+  /** Learns every count and continues from it while Redis is unavailable; Redis gets those counts afterwards. */
+  readonly local: MemoryWindows
+  /**
+   * The number of processes among which the rest of a window is divided while Redis is unavailable; absent: each
+   * has all of it. Our callers reach any process and must not be refused early; a provider's limit must not be
+   * exceeded.
+   */
+  readonly shareOut?: () => number
+}
 
+type Script = ReturnType<RedisLink['script']>
+
+/** What the functions below share. */
+interface Shared extends RedisWindowsOptions {
+  readonly scripts: Readonly<Record<'take' | 'giveBack' | 'peek' | 'report', Script>>
+  readonly name: (key: string) => string
+  /** Keys of the divided windows. They are few, and their counts are sent as soon as Redis is available again. */
+  readonly sharedOut: Set<string>
+  /** Grows each time Redis becomes available. */
+  era: number
+}
+
+/** Rate windows shared by all processes. */
+export function makeRedisWindows(options: RedisWindowsOptions): WindowStore {
+  const { link, seal, local } = options
+  const shared: Shared = {
+    ...options,
+    scripts: {
+      take: link.script('tributaryWindowTake', takeLua),
+      giveBack: link.script('tributaryWindowGiveBack', giveBackLua),
+      peek: link.script('tributaryWindowPeek', peekLua),
+      report: link.script('tributaryWindowTell', reportLua),
+    },
+    name: (key) => seal.name('window', key),
+    sharedOut: new Set(),
+    era: 0,
+  }
+  link.onEnter(() => {
+    shared.era += 1
+    for (const key of shared.sharedOut) void reportCounts(shared, key)
+  })
   return {
     take(key, limit, windowMs) {
       if (limit === 0) return noLimit
+      if (shared.shareOut !== undefined) shared.sharedOut.add(key)
       return link.run(
         'windows',
-        async () => {
-          const [allowed, count, left] = readTriple(await take(name(key), limit, windowMs))
-          return { ...windowState(limit, count, left), allowed: allowed === 1 }
-        },
-        () => twin.take(key, limit, windowMs),
+        () => takeShared(shared, key, limit, windowMs),
+        () => local.take(key, limitHere(shared, key, limit, windowMs), windowMs),
       )
     },
-
     giveBack(key, limit, windowMs) {
       if (limit === 0) return
       return link.run(
         'windows',
         async () => {
-          await giveBack(name(key))
+          await shared.scripts.giveBack(shared.name(key))
+          // The local count must follow, in case Redis becomes unavailable next.
+          local.gaveBack(key, limit, windowMs)
         },
-        () => twin.giveBack(key, limit, windowMs),
+        () => local.giveBack(key, limit, windowMs),
       )
     },
-
     peek(key, limit, windowMs) {
       if (limit === 0) return noLimit
       return link.run(
         'windows',
-        async (): Promise<WindowState> => {
-          const [count, left] = readPair(await peek(name(key)))
-          return left > 0 ? windowState(limit, count, left) : windowState(limit, 0, windowMs)
-        },
-        () => twin.peek(key, limit, windowMs),
+        () => peekShared(shared, key, limit, windowMs),
+        () => local.peek(key, limitHere(shared, key, limit, windowMs), windowMs),
       )
     },
+    forget(key) {
+      local.forget(key)
+      return link.run(
+        'windows',
+        async () => {
+          await link.client.del(shared.name(key))
+        },
+        () => undefined,
+      )
+    },
+  }
+}
+
+async function takeShared(
+  shared: Shared,
+  key: string,
+  limit: number,
+  windowMs: number,
+): Promise<WindowState> {
+  const reply = await withNews(shared, key, (news) =>
+    shared.scripts.take(shared.name(key), limit, windowMs, ...news),
+  )
+  const [allowed, count, leftMs] = readTriple(reply)
+  shared.local.learn(key, { count, leftMs, limit, era: shared.era })
+  return { ...windowState(limit, count, leftMs), allowed: allowed === 1 }
+}
+
+async function peekShared(
+  { scripts, name }: Shared,
+  key: string,
+  limit: number,
+  windowMs: number,
+): Promise<WindowState> {
+  const [count, left] = readPair(await scripts.peek(name(key)))
+  return left > 0 ? windowState(limit, count, left) : windowState(limit, 0, windowMs)
+}
+
+/** The limit for this process while Redis is unavailable. */
+function limitHere(
+  { local, shareOut }: Shared,
+  key: string,
+  limit: number,
+  windowMs: number,
+): number {
+  if (shareOut === undefined) return limit
+  const known = Math.min(limit, local.known(key, windowMs))
+  const share = Math.floor((limit - known) / shareOut())
+  return Math.max(1, known + share)
+}
+
+function reportCounts(shared: Shared, key: string): Maybe<void> {
+  const send = async (news: number[]) => {
+    if (news.length > 0) await shared.scripts.report(shared.name(key), ...news)
+  }
+  return shared.link.run(
+    'windows',
+    async () => void (await withNews(shared, key, send)),
+    () => undefined,
+  )
+}
+
+/**
+ * Calls `send` with the counts that Redis missed while it was unavailable: once, and again only if sending failed.
+ */
+async function withNews(
+  { local, era }: Shared,
+  key: string,
+  send: (news: number[]) => Promise<unknown>,
+): Promise<unknown> {
+  const recalled = local.recall(key, era)
+  const { known = 0, spent = 0, leftMs = 0 } = recalled ?? {}
+  try {
+    return await send(recalled === null ? [] : [known, spent, Math.ceil(leftMs)])
+  } catch (cause) {
+    if (recalled !== null) local.unrecall(key)
+    throw cause
   }
 }

@@ -1,66 +1,122 @@
 /**
- * Fast state shared through Valkey/Redis, with memory as its insurance: when Redis is away, windows, leases and breakers
- * go on in this process and the cache says so; when it is back, it is used again. It holds the parts together and no rule.
+ * Fast state shared through Valkey/Redis with memory as the fallback: while Redis is unavailable, windows, leases
+ * and breakers continue in this process and the cache answers `unavailable`. This file assembles the parts and holds no
+ * rule.
  */
 import type { Clock } from '#kernel/time.ts'
-import type { Kv } from '../kv-port.ts'
+import type { Kv } from '../ports/kv.ts'
+import type { StoreMark } from '../ports/meta.ts'
 import { type BreakerRule, breakerRule } from './breaker-rule.ts'
 import { makeMemoryBreakers } from './memory-breakers.ts'
 import { makeMemoryLeases } from './memory-leases.ts'
 import { makeMemoryWindows } from './memory-windows.ts'
 import { makeRedisBreakers } from './redis-breakers.ts'
 import { makeRedisCache } from './redis-cache.ts'
+import { type IncarnationTiming, openIncarnation } from './redis-incarnation.ts'
 import { type LeaseTiming, leaseTiming, makeRedisLeases } from './redis-leases.ts'
-import { openRedisLink } from './redis-link.ts'
+import { openRedisLink, type RedisLink, type RedisLinkOptions } from './redis-link.ts'
+import { openProcesses } from './redis-processes.ts'
 import { makeSeal } from './redis-seal.ts'
+import { makeRedisWalks } from './redis-walks.ts'
 import { makeRedisWindows } from './redis-windows.ts'
 import type { KvReport } from './report.ts'
 
 export interface RedisKvOptions {
+  /** The server of limits, leases and breakers. */
   readonly url: string
-  /** Tells the time to the insurance; Redis goes by its own. */
+  /** The server of cached answers and walks; absent or equal to `url`: one connection serves both. */
+  readonly cacheUrl?: string
+  /** The clock of the fallback; Redis uses its own. */
   readonly clock: Clock
   /** 32 bytes, the same in every process of one service. */
   readonly secret: Uint8Array
   readonly maxEntryBytes: number
+  /** The size of the cache, of which one user may have an eighth; 128 MiB when absent. */
+  readonly maxBytes?: number
+  /** Changes when the same rows would give a different answer. */
+  readonly generation?: string
+  /** The mark of the store that answers come from; absent: the store is never restored from a backup. */
+  readonly mark?: StoreMark
   readonly report: KvReport
-  /** Begins every key; services that share a Redis need different ones. */
+  /** The prefix of every key; services that share a Redis need different ones. */
   readonly prefix?: string
   readonly breakerRule?: BreakerRule
   readonly leaseTiming?: LeaseTiming
+  readonly incarnationTiming?: IncarnationTiming
 }
 
+const defaultMaxBytes = 128 * 1024 * 1024
+
+/** The mark of a store that is never restored from a backup. */
+const steadyMark: StoreMark = { read: async () => 0, advance: async () => {} }
+
 /**
- * Opens shared fast state; also opens, with its insurance, when Redis cannot be reached (two seconds at most). Throws
- * for a URL that is none of Redis and a secret that has not 32 bytes.
+ * Opens shared fast state. When Redis cannot be reached within two seconds it opens on the fallback. Throws for a
+ * URL that is not a Redis URL and for a secret that is not 32 bytes long.
  */
 export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
   const { clock, report, prefix = 'tributary:' } = options
   const seal = makeSeal(options.secret, prefix)
-  const link = await openRedisLink({ url: options.url, report, probeKey: `${prefix}probe` })
+  const links = await openLinks(options, { report, probeKey: `${prefix}probe` })
+  const link = links.limits
   const rule = options.breakerRule ?? breakerRule
   const leases = makeRedisLeases({
     link,
     seal,
-    twin: makeMemoryLeases(),
+    local: makeMemoryLeases(),
     timing: options.leaseTiming ?? leaseTiming,
   })
 
+  const incarnation = await openIncarnation({
+    link: links.cache,
+    seal,
+    generation: options.generation ?? '',
+    mark: options.mark ?? steadyMark,
+    report,
+    ...(options.incarnationTiming === undefined ? {} : { timing: options.incarnationTiming }),
+  })
+  const processes = await openProcesses({ link, seal, jobs: report.jobs })
+  const windows = { link, seal, local: makeMemoryWindows(clock) }
+
   return {
     cache: makeRedisCache({
-      link,
-      seal,
+      link: incarnation.link,
+      seal: incarnation.seal,
       metrics: report.metrics,
       maxEntryBytes: options.maxEntryBytes,
+      maxBytes: options.maxBytes ?? defaultMaxBytes,
     }),
-    windows: makeRedisWindows(link, seal, makeMemoryWindows(clock)),
+    walks: makeRedisWalks({
+      link: incarnation.link,
+      seal: incarnation.seal,
+      metrics: report.metrics,
+    }),
+    windows: makeRedisWindows(windows),
+    budgets: makeRedisWindows({ ...windows, shareOut: processes.count }),
     leases,
-    breakers: makeRedisBreakers({ link, seal, twin: makeMemoryBreakers(clock, rule), rule }),
+    breakers: makeRedisBreakers({ link, seal, local: makeMemoryBreakers(clock, rule), rule }),
     isShared: link.isUp,
-    ping: link.probe,
+    connections: () => [links.limits.describe('limits'), links.cache.describe('cache')],
+    ping: async () => void (await Promise.all([links.limits.probe(), links.cache.probe()])),
     async close() {
-      await leases.close()
-      await link.close()
+      await Promise.all([incarnation.close(), leases.close(), processes.close()])
+      await Promise.all([links.limits.close(), links.cache.close()])
     },
   }
+}
+
+/** One connection when both are on one server, so that later code can query both in one round trip. */
+async function openLinks(
+  { url, cacheUrl = url }: RedisKvOptions,
+  common: Pick<RedisLinkOptions, 'report' | 'probeKey'>,
+): Promise<{ readonly limits: RedisLink; readonly cache: RedisLink }> {
+  if (cacheUrl === url) {
+    const link = await openRedisLink({ ...common, url, serves: ['limits', 'cache'] })
+    return { limits: link, cache: link }
+  }
+  const [limits, cache] = await Promise.all([
+    openRedisLink({ ...common, url, serves: ['limits'] }),
+    openRedisLink({ ...common, url: cacheUrl, serves: ['cache'] }),
+  ])
+  return { limits, cache }
 }

@@ -1,33 +1,43 @@
 /**
- * What fast state tells its operators: one line per change of state, one count per event. It never names a key, a user
- * or a value.
+ * What fast state reports to operators: one log line per change of state, one count per event. A report never
+ * contains a key, a user or a value.
  */
+import type { JobReport } from '#jobs/periodic.ts'
+import type { KvConnection } from '../ports/kv.ts'
 
-/** A part of a logger like pino's. */
+/** The part of a pino-like logger that is used. */
 export interface KvLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
 }
 
-export type KvConcern = 'cache' | 'windows' | 'leases' | 'breakers'
+export type KvConcern = 'cache' | 'walks' | 'windows' | 'leases' | 'breakers' | 'processes'
 
-/** Feeds metrics; every method may be called on the path of a request. */
+/** Feeds metrics; every method may be called while a request is handled. */
 export interface KvMetrics {
-  /** Redis came into use (`true`) or memory stands in for it (`false`). */
-  shared(isShared: boolean): void
-  /** One call was answered by memory (the cache: by `away`) because Redis was not there. */
-  stoodIn(concern: KvConcern): void
-  /** A cached value could not be opened: written with another key, or tampered with. It counts as a miss. */
+  /** A Redis server came into use (`true`) or became unavailable (`false`). */
+  shared(connection: KvConnection['name'], isShared: boolean): void
+  /** A call used the fallback (the cache: `unavailable`) because Redis was unavailable. */
+  fellBack(concern: KvConcern): void
+  /**
+   * A value under one of our names cannot be read: it was written with another key or by another version, or was
+   * tampered with. It counts as a miss.
+   */
   unreadable(): void
 }
 
 export interface KvReport {
   readonly log: KvLog
   readonly metrics: KvMetrics
+  /** Receives the results of the periodic tasks `kv-processes` and `kv-incarnation`. */
+  readonly jobs: JobReport
 }
 
-/** Says nothing. */
+/** Logs nothing. */
 export const silentLog: KvLog = { info() {}, warn() {} }
 
 /** Counts nothing. */
-export const silentMetrics: KvMetrics = { shared() {}, stoodIn() {}, unreadable() {} }
+export const silentMetrics: KvMetrics = { shared() {}, fellBack() {}, unreadable() {} }
+
+/** Ignores the results of the periodic tasks. */
+export const silentJobs: JobReport = { done() {}, failed() {} }

@@ -1,13 +1,14 @@
 /**
- * Accounts of connections. An account keeps its id for life: when the provider renames it, and when it is missing for
- * a while. What is missing is hidden, not deleted, so that it gets its id back when it returns.
+ * Accounts of connections. An account keeps its id when the provider renames it and while it is missing: a missing
+ * account is hidden, not deleted, so that it has the same id when it returns.
  */
+import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { type AccountId, type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
-import type { AccountStore, NewAccount } from '../port.ts'
+import type { AccountStore, NewAccount } from '../ports/accounts.ts'
 import type { Engine, Write } from './engine.ts'
 import { type KnownAccount, planAccounts } from './plan-accounts.ts'
 import type { Db } from './tables.ts'
-import { bumpEpoch } from './users.ts'
+import { bumpEpoch, lockUser } from './users.ts'
 
 /** The account repository of `engine`. */
 export function makeAccountStore({
@@ -17,20 +18,25 @@ export function makeAccountStore({
   engine: Engine
   write: Write
 }): AccountStore {
-  const { db, kind } = engine
+  const { db } = engine
   return {
-    list: (userId) => selectVisible(db).where('accounts.user_id', '=', userId).execute(),
+    async list(userId) {
+      const rows = await selectVisible(db).where('accounts.user_id', '=', userId).execute()
+      return rows.map(hideNumbers)
+    },
     listByConnection: (userId, connectionId) => listOf(db, userId, connectionId),
     replace: (connectionId, accounts) =>
       write(async (tx, touched) => {
-        // Two syncs of one connection must not both see an account as new. SQLite has one writer anyway.
-        const connection = await tx
+        const living = tx
           .selectFrom('connections')
           .select('user_id as userId')
           .where('id', '=', connectionId)
           .where('status', '<>', 'deleting')
-          .$if(kind === 'postgres', (query) => query.forUpdate())
-          .executeTakeFirst()
+        const owner = await living.executeTakeFirst()
+        // The user's row is locked, so that two concurrent refreshes do not both insert the same account.
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living')
+          return []
+        const connection = await living.executeTakeFirst()
         if (connection === undefined) return []
         const changed = await apply(tx, connection.userId, connectionId, accounts)
         if (changed) {
@@ -39,10 +45,44 @@ export function makeAccountStore({
         }
         return listOf(tx, connection.userId, connectionId)
       }),
+    repoint: (connectionId, ids) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('connections')
+          .select('user_id as userId')
+          .where('id', '=', connectionId)
+          .executeTakeFirst()
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
+        if (!(await repoint(tx, connectionId, ids))) return
+        await bumpEpoch(tx, owner.userId)
+        touched(owner.userId)
+      }),
   }
 }
 
-/** Writes what differs; true when anything did. */
+/** True when an account changed. The caller has locked the user's row, which every writer of accounts locks. */
+async function repoint(
+  tx: Db,
+  connectionId: ConnectionId,
+  { from, to }: Parameters<AccountStore['repoint']>[1],
+): Promise<boolean> {
+  const known = await tx
+    .selectFrom('accounts')
+    .select('id')
+    .where('connection_id', '=', connectionId)
+    .where('upstream_id', '=', to)
+    .executeTakeFirst()
+  if (known !== undefined) return false
+  const { numUpdatedRows } = await tx
+    .updateTable('accounts')
+    .set({ upstream_id: to })
+    .where('connection_id', '=', connectionId)
+    .where('upstream_id', '=', from)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** Writes the differences; true when there were any. */
 async function apply(
   tx: Db,
   userId: UserId,
@@ -91,11 +131,26 @@ function toColumns(account: NewAccount) {
   }
 }
 
-function listOf(db: Db, userId: UserId, connectionId: ConnectionId) {
-  return selectVisible(db)
+async function listOf(db: Db, userId: UserId, connectionId: ConnectionId) {
+  const rows = await selectVisible(db)
     .where('accounts.user_id', '=', userId)
     .where('accounts.connection_id', '=', connectionId)
     .execute()
+  return rows.map(hideNumbers)
+}
+
+/**
+ * Names stored before number masking by shape existed are masked when they are read; the connection's next refresh
+ * stores them masked.
+ */
+function hideNumbers<Row extends { readonly name: string; readonly institutionName: string }>(
+  row: Row,
+): Row {
+  return {
+    ...row,
+    name: hideNumberShapes(row.name),
+    institutionName: hideNumberShapes(row.institutionName),
+  }
 }
 
 function selectVisible(db: Db) {

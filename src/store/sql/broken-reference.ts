@@ -1,13 +1,13 @@
 /**
- * Tells a reference to a row that is gone from every other failure, on both engines: for writers that lose a race
- * against a deletion and have an answer to that.
+ * Recognises a foreign key violation on both engines, for writers that may lose a race against a deletion and can
+ * handle it.
  */
 import { sqlState } from './postgres-failure.ts'
 
 /** sqlite.org/rescode.html: SQLITE_CONSTRAINT_FOREIGNKEY. */
 const sqliteForeignKey = 787
 
-/** True when a statement failed because the row that it refers to does not exist. */
+/** True when a statement failed because the referenced row does not exist. */
 export function isBrokenReference(error: unknown): boolean {
   // PostgreSQL, Appendix A: foreign_key_violation.
   if (sqlState(error) === '23503') return true

@@ -1,21 +1,21 @@
 /**
- * Tells the listeners of this process whose rows changed. It keeps nothing and orders nothing; a listener that throws
- * is logged and never keeps the others, or the writer, from going on.
+ * Notifies the listeners of this process of committed changes and of due work. It stores nothing and guarantees no order.
+ * A listener that throws is logged and affects neither the other listeners nor the writer.
  */
-import type { StoreChange } from '../port.ts'
-import type { StoreLog } from './engine.ts'
+import type { StoreLog } from '../log.ts'
 
-type Listener = (change: StoreChange) => void
+type Listener<News> = (news: News) => void
 
-export interface ChangeFeed {
-  /** Returns the unsubscriber. */
-  subscribe(listener: Listener): () => void
-  emit(change: StoreChange): void
+export interface Feed<News> {
+  /** Returns a function that unsubscribes. */
+  subscribe(listener: Listener<News>): () => void
+  emit(news: News): void
 }
 
-export function makeChangeFeed(log: StoreLog): ChangeFeed {
-  // Each subscription is an object of its own: the same function may be subscribed twice.
-  const subscriptions = new Set<{ readonly listener: Listener }>()
+/** `message`: the log line for a listener that throws. */
+export function makeFeed<News>(log: StoreLog, message: string): Feed<News> {
+  // Each subscription is its own object, so that the same function may be subscribed twice.
+  const subscriptions = new Set<{ readonly listener: Listener<News> }>()
   return {
     subscribe(listener) {
       const subscription = { listener }
@@ -24,12 +24,12 @@ export function makeChangeFeed(log: StoreLog): ChangeFeed {
         subscriptions.delete(subscription)
       }
     },
-    emit(change) {
+    emit(news) {
       for (const { listener } of subscriptions) {
         try {
-          listener(change)
+          listener(news)
         } catch (error) {
-          log({ level: 'error', message: 'a listener of store changes failed', error })
+          log({ level: 'error', message, error })
         }
       }
     },

@@ -1,13 +1,18 @@
 /**
- * Connections: links to institutions. `deleting` is final: such a row is never shown to its user, never comes back to
- * life, and does not stand in the way of a new link to the same place. Every change of one grows the user's epoch (R10).
+ * Connections to institutions. `deleting` is final: such a row is never shown to its user, never becomes active
+ * again, and does not block a new connection to the same institution. Every change of a connection raises the user's
+ * epoch (R10).
  */
 import { sql } from 'kysely'
-import { type ConnectionId, newId } from '#kernel/ids.ts'
-import type { ConnectionStore, NewConnection } from '../port.ts'
-import type { Write } from './engine.ts'
-import { type Db, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
-import { bumpEpoch } from './users.ts'
+import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
+import { OwnerGoneError } from '../failure.ts'
+import type { ConnectionStore, NewConnection } from '../ports/connections.ts'
+import { isBrokenReference } from './broken-reference.ts'
+import type { Engine, Write } from './engine.ts'
+import { requestSync } from './syncs.ts'
+import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
+import { settleStatus, tellStatus } from './told-status.ts'
+import { bumpEpoch, demandUser, lockUser } from './users.ts'
 
 const columns = [
   'id',
@@ -23,8 +28,15 @@ const columns = [
   'created_at as createdAt',
 ] as const
 
-/** The connection repository over `db`. */
-export function makeConnectionStore({ db, write }: { db: Db; write: Write }): ConnectionStore {
+/** The connection repository of `engine`. */
+export function makeConnectionStore({
+  engine,
+  write,
+}: {
+  engine: Engine
+  write: Write
+}): ConnectionStore {
+  const { db } = engine
   const select = () => db.selectFrom('connections').select(columns)
   return {
     list: (userId) =>
@@ -53,82 +65,169 @@ export function makeConnectionStore({ db, write }: { db: Db; write: Write }): Co
         .execute(),
     listDeleting({ after, limit }) {
       const waiting = select()
-        // The words of the partial index, not a parameter: both engines must recognise them.
+        // A literal, not a parameter, so that both engines use the partial index.
         .where(sql<boolean>`status = 'deleting'`)
         .orderBy('id')
         .limit(limit)
       return (after === null ? waiting : waiting.where('id', '>', after)).execute()
     },
     save: (connection) =>
-      write(async (tx, touched) => {
-        const row = await upsert(tx, connection)
+      write(async (tx, touched, woke) => {
+        await demandUser(engine, tx, connection.userId)
+        const row = await orGone(upsert(tx, connection))
+        await requestSync(tx, row.id, { at: connection.createdAt, reason: 'linked' })
+        woke('sync')
         await bumpEpoch(tx, row.userId)
         touched(row.userId)
         return row
       }),
-    ...makeChanges(write),
+    settle: (news) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('logins')
+          .select('user_id as userId')
+          .where('id', '=', news.login.id)
+          .executeTakeFirst()
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
+        if (!(await settleStatus(tx, news))) return
+        await bumpEpoch(tx, owner.userId)
+        touched(owner.userId)
+      }),
+    ...makeChanges(engine, write),
   }
 }
 
-/** The changes of one row that is there already. Each does nothing when there is nothing to change. */
-function makeChanges(
-  write: Write,
-): Pick<ConnectionStore, 'repoint' | 'setStatus' | 'setRefreshed' | 'delete'> {
+type Institution = Parameters<ConnectionStore['setInstitution']>[1]
+type Changes = Pick<
+  ConnectionStore,
+  'repoint' | 'setInstitution' | 'setStatus' | 'tell' | 'setRefreshed' | 'delete'
+>
+
+/**
+ * Runs `work`, which changes a connection's row and returns it when it did; the user's row is locked before the
+ * connection's row. True when something changed.
+ */
+function makeChange(engine: Engine, write: Write) {
+  return (
+    id: ConnectionId,
+    work: (tx: Db) => Promise<{ readonly userId: UserId } | undefined>,
+  ): Promise<boolean> =>
+    write(async (tx, touched) => {
+      if ((await lockOwner(engine, tx, id)) === null) return false
+      const row = await work(tx)
+      if (row === undefined) return false
+      await bumpEpoch(tx, row.userId)
+      touched(row.userId)
+      return true
+    })
+}
+
+/** Changes of one existing row. Each does nothing when there is nothing to change. */
+function makeChanges(engine: Engine, write: Write): Changes {
+  const change = makeChange(engine, write)
   return {
-    repoint: (id, upstreamId) =>
-      write(async (tx, touched) => {
-        const row = await tx
-          .updateTable('connections')
+    repoint: async (id, upstreamId) => {
+      await change(id, (tx) =>
+        living(tx, id)
           .set({ upstream_id: upstreamId })
-          .where('id', '=', id)
           .where('upstream_id', '<>', upstreamId)
-          .where('status', '<>', 'deleting')
           .returning('user_id as userId')
-          .executeTakeFirst()
-        if (row === undefined) return
-        await bumpEpoch(tx, row.userId)
-        touched(row.userId)
-      }),
+          .executeTakeFirst(),
+      )
+    },
+    setInstitution: async (id, institution) => {
+      await change(id, (tx) =>
+        setInstitution(tx, id, institution).returning('user_id as userId').executeTakeFirst(),
+      )
+    },
     setStatus: (id, status) =>
-      write(async (tx, touched) => {
-        const row = await tx
-          .updateTable('connections')
+      change(id, (tx) =>
+        living(tx, id)
           .set({ status })
-          .where('id', '=', id)
           .where('status', '<>', status)
-          .where('status', '<>', 'deleting')
           .returning('user_id as userId')
-          .executeTakeFirst()
-        if (row === undefined) return
-        await bumpEpoch(tx, row.userId)
-        touched(row.userId)
+          .executeTakeFirst(),
+      ),
+    tell: (told) =>
+      write(async (tx, touched) => {
+        const owner = await lockOwner(engine, tx, told.connectionId)
+        if (owner === null) return false
+        const { isNew, hasChanged } = await tellStatus(tx, told)
+        if (hasChanged) {
+          await bumpEpoch(tx, owner)
+          touched(owner)
+        }
+        return isNew
       }),
-    setRefreshed: (id, at) =>
+    // Only the list of connections shows this, and it is cached for a minute at most, so the epoch stays.
+    setRefreshed: (id, at, { told }) =>
       write(async (tx, touched) => {
         const row = await tx
           .updateTable('connections')
           .set({ last_refreshed_at: moment(at) })
           .where('id', '=', id)
-          .where(isUnsetOrBefore('last_refreshed_at', at))
+          .where(told ? isNot('last_refreshed_at', at) : isUnsetOrBefore('last_refreshed_at', at))
           .returning('user_id as userId')
           .executeTakeFirst()
         if (row !== undefined) touched(row.userId)
       }),
-    delete: (id) =>
-      write(async (tx, touched) => {
-        const row = await tx
+    delete: async (id) => {
+      await change(id, (tx) =>
+        tx
           .deleteFrom('connections')
           .where('id', '=', id)
           .returning('user_id as userId')
-          .executeTakeFirst()
-        if (row === undefined) return
-        await bumpEpoch(tx, row.userId)
-        touched(row.userId)
-      }),
+          .executeTakeFirst(),
+      )
+    },
   }
 }
 
-/** One statement: two links of the same place at the same time make one connection. */
+const living = (tx: Db, id: ConnectionId) =>
+  tx.updateTable('connections').where('id', '=', id).where('status', '<>', 'deleting')
+
+function setInstitution(
+  tx: Db,
+  id: ConnectionId,
+  { institutionId, institutionName, institutionLogo }: Institution,
+) {
+  return living(tx, id)
+    .set({
+      institution_id: institutionId,
+      institution_name: institutionName,
+      institution_logo: institutionLogo,
+    })
+    .where((row) =>
+      row.or([
+        row('institution_id', '<>', institutionId),
+        row('institution_name', '<>', institutionName),
+        row('institution_logo', 'is distinct from', institutionLogo),
+      ]),
+    )
+}
+
+/** Locks the row of the connection's user, and returns the user; null when there is no such connection. */
+async function lockOwner(engine: Engine, tx: Db, id: ConnectionId): Promise<UserId | null> {
+  const row = await tx
+    .selectFrom('connections')
+    .select('user_id as userId')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined || (await lockUser(engine, tx, row.userId)) === null) return null
+  return row.userId
+}
+
+/** The login may have been deleted just now, with its last connection. */
+async function orGone<Row>(work: Promise<Row>): Promise<Row> {
+  try {
+    return await work
+  } catch (cause) {
+    if (!isBrokenReference(cause)) throw cause
+    throw new OwnerGoneError('the login of the connection is gone', { cause })
+  }
+}
+
+/** One statement, so that linking the same institution twice concurrently makes one connection. */
 function upsert(tx: Db, connection: NewConnection) {
   return tx
     .insertInto('connections')
@@ -144,11 +243,12 @@ function upsert(tx: Db, connection: NewConnection) {
       status: connection.status,
       last_refreshed_at: momentOrNull(connection.lastRefreshedAt),
       created_at: moment(connection.createdAt),
+      told_at: moment(connection.createdAt),
     })
     .onConflict((conflict) =>
       conflict
         .columns(['user_id', 'provider', 'upstream_id'])
-        // The words of the partial index, not a parameter: PostgreSQL must recognise them.
+        // A literal, not a parameter, so that PostgreSQL matches the partial index.
         .where(sql<boolean>`status <> 'deleting'`)
         .doUpdateSet((set) => ({
           login_id: set.ref('excluded.login_id'),
@@ -156,13 +256,7 @@ function upsert(tx: Db, connection: NewConnection) {
           institution_name: set.ref('excluded.institution_name'),
           institution_logo: set.ref('excluded.institution_logo'),
           status: set.ref('excluded.status'),
-          // Only ever forward in time, and an unknown time changes nothing.
-          last_refreshed_at: sql<Date | null>`case
-            when connections.last_refreshed_at is null
-              or excluded.last_refreshed_at > connections.last_refreshed_at
-            then excluded.last_refreshed_at
-            else connections.last_refreshed_at
-          end`,
+          told_at: set.ref('excluded.told_at'),
         })),
     )
     .returning(columns)

@@ -1,71 +1,124 @@
 /**
- * What SQLite and PostgreSQL have to offer alike, and the one way to write: a transaction that names the users whose
- * rows it changed. Repositories know nothing else of an engine.
+ * What SQLite and PostgreSQL have in common, and the one way to write: a transaction that records the users whose
+ * rows it changed. Repositories use nothing else of an engine.
  */
 import type { CompiledQuery } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '../failure.ts'
-import type { StoreChange } from '../port.ts'
-import type { ChangeFeed } from './change-feed.ts'
+import type { StoreChange, WorkKind } from '../ports/changes.ts'
+import type { KeyPlace } from '../ports/inspector.ts'
+import type { Feed } from './change-feed.ts'
 import type { Db } from './tables.ts'
-
-/** One line for the log of whoever opened the store. */
-export interface StoreLogEvent {
-  readonly level: 'info' | 'warn' | 'error'
-  readonly message: string
-  readonly [detail: string]: unknown
-}
-export type StoreLog = (event: StoreLogEvent) => void
 
 export interface Engine {
   readonly kind: 'sqlite' | 'postgres'
   readonly db: Db
-  /** A statement that is prepared once and reads only what is committed; gives the first row. */
+  /** A statement that is prepared once and reads committed data only; returns the first row. */
   prepare<Row>(
     name: string,
     query: CompiledQuery<Row>,
   ): (parameters: readonly unknown[]) => Promise<Row | undefined>
-  /** Keeps other processes from setting up the schema until this transaction ends. */
+  /** Prevents other processes from setting up the schema until this transaction ends. */
   lockSchema(tx: Db): Promise<void>
-  /** Tells other processes of changed users, when this transaction commits. */
-  announce(tx: Db, userIds: readonly UserId[]): Promise<void>
-  /** Starts to hear of changes by other processes. */
-  listen(hear: (change: StoreChange) => void): Promise<void>
+  /** Holds the lock of this name until this transaction ends. */
+  lock(tx: Db, name: string): Promise<void>
+  /** Notifies other processes of changed users and due work when this transaction commits. */
+  announce(tx: Db, news: News): Promise<void>
+  /** Starts receiving the notifications of other processes. */
+  listen(listeners: Listeners): Promise<void>
+  /** Where the keys of events are: a handle on `event_keys` alone, inside the transaction `db` on PostgreSQL. */
+  keysOf(db: Db): Db
+  /** Creates the place of the event keys and runs `prepare` on it; called in the transaction that sets up the schema. */
+  prepareKeys(tx: Db, prepare: (db: Db) => Promise<unknown>): Promise<void>
+  /**
+   * Removes deleted event keys from the engine's own log, where the engine can. Called outside transactions.
+   * @throws StoreUnavailableError
+   */
+  scrubKeys(): Promise<void>
+  describeKeys(): Promise<KeyPlace>
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** Runs one transaction; whoever it `touched` is told of to all listeners, once, after the commit. */
+/** The notifications of one transaction. */
+export interface News {
+  readonly users: ReadonlySet<UserId>
+  readonly work: ReadonlySet<WorkKind>
+}
+
+export interface Listeners {
+  readonly change: (change: StoreChange) => void
+  readonly work: (kind: WorkKind) => void
+}
+
+/** The listeners of this process. */
+export interface Feeds {
+  readonly changes: Feed<StoreChange>
+  readonly work: Feed<WorkKind>
+}
+
+type Touched = (userId: UserId) => void
+type Woke = (kind: WorkKind) => void
+
+/**
+ * Runs one transaction; after the commit, all listeners are notified once of each user given to `touched` and of each
+ * kind of work given to `woke`.
+ */
 export type Write = <Result>(
-  work: (tx: Db, touched: (userId: UserId) => void) => Promise<Result>,
+  work: (tx: Db, touched: Touched, woke: Woke) => Promise<Result>,
 ) => Promise<Result>
 
 const maxAttempts = 3
 
-/** The way to write to `engine`. A deadlock or serialisation failure is tried again, at most twice. */
-export function makeWrite(engine: Engine, feed: ChangeFeed): Write {
+/** Makes the write function of `engine`. A deadlock or serialisation failure is retried, at most twice. */
+export function makeWrite(engine: Engine, feeds: Feeds): Write {
   return async (work) => {
     for (let attempt = 1; ; attempt += 1) {
-      const users = new Set<UserId>()
+      const news = { users: new Set<UserId>(), work: new Set<WorkKind>() }
       try {
         const result = await engine.db.transaction().execute(async (tx) => {
-          const worked = await work(tx, (userId) => users.add(userId))
-          if (users.size > 0) await engine.announce(tx, [...users])
+          const worked = await work(
+            tx,
+            (userId) => news.users.add(userId),
+            (kind) => news.work.add(kind),
+          )
+          if (news.users.size + news.work.size > 0) await engine.announce(tx, news)
           return worked
         })
-        tell(feed, users)
+        tell(feeds, news)
         return result
       } catch (error) {
-        // The connection may have broken after the commit: forgetting once too often does no harm.
-        if (error instanceof StoreUnavailableError) tell(feed, users)
+        // The connection may have been lost after the commit, and an unnecessary notification does no harm.
+        if (error instanceof StoreUnavailableError) tell(feeds, news)
         if (attempt >= maxAttempts || !isTransient(error)) throw error
       }
     }
   }
 }
 
-function tell(feed: ChangeFeed, users: ReadonlySet<UserId>): void {
-  for (const userId of users) feed.emit({ userId })
+/** The engine and the write function of one transaction, for repositories that take part in it. */
+export function joinTransaction(
+  engine: Engine,
+  tx: Db,
+  { touched, woke }: { readonly touched: Touched; readonly woke: Woke },
+): { readonly engine: Engine; readonly write: Write } {
+  return {
+    engine: {
+      ...engine,
+      db: tx,
+      // A prepared statement would read on another connection, which does not see this transaction.
+      prepare<Row>(_name: string, query: CompiledQuery<Row>) {
+        return async (parameters: readonly unknown[]) =>
+          (await tx.executeQuery<Row>({ ...query, parameters })).rows[0]
+      },
+    },
+    write: (work) => work(tx, touched, woke),
+  }
+}
+
+function tell(feeds: Feeds, { users, work }: News): void {
+  for (const userId of users) feeds.changes.emit({ userId })
+  for (const kind of work) feeds.work.emit(kind)
 }
 
 /** PostgreSQL, Appendix A: 40001 serialization_failure, 40P01 deadlock_detected. */

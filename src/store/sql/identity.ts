@@ -1,23 +1,34 @@
 /**
- * What a store knows about itself: the mode it was made in, and which encryption keys its rows need. Checked at every
- * opening, so that a wrong setting is one clear line at the start and not an unreadable row later.
+ * The store's identity: its mode, and the encryption keys that its rows need. It is checked whenever the store is
+ * opened, so that a wrong setting is one clear message at the start instead of an unreadable row later.
  */
 import { StoreOpenError } from '../failure.ts'
 import { SealError, type Sealer } from '../seal.ts'
-import { listKeys, sealedTables } from './sealed-tables.ts'
+import { listKeys, type Places, sealedTables } from './sealed-tables.ts'
 import type { Db } from './tables.ts'
 
 export type StoreMode = 'live' | 'sandbox'
+
+export interface Keys {
+  readonly sealer: Sealer
+  /** Where the keys come from, for messages: `ENCRYPTION_KEY`, or the path of the file. */
+  readonly keysIn: string
+}
 
 const purpose = 'key-check'
 const aad = 'meta'
 const proof = 'this store opens'
 
 /**
- * Stamps a new store, or compares an old one with what is asked of it.
+ * Records the identity of a new store, or compares that of an existing one with the options.
  * @throws StoreOpenError `wrong_mode` or `wrong_key`.
  */
-export async function checkIdentity(tx: Db, mode: StoreMode, sealer: Sealer): Promise<void> {
+export async function checkIdentity(
+  places: Places,
+  mode: StoreMode,
+  { sealer, keysIn }: Keys,
+): Promise<void> {
+  const tx = places.db
   const rows = await tx.selectFrom('meta').selectAll().execute()
   const meta = new Map(rows.map((row) => [row.name, row.value]))
   const made = meta.get('mode')
@@ -37,11 +48,16 @@ export async function checkIdentity(tx: Db, mode: StoreMode, sealer: Sealer): Pr
       'wrong_mode',
       `the store was made in ${made} mode and does not open in ${mode} mode: choose another store, or set SANDBOX`,
     )
-  checkProof(sealer, check)
-  await checkKeysInUse(tx, sealer)
+  try {
+    checkProof(sealer, check)
+    await checkKeysInUse(places, sealer)
+  } catch (cause) {
+    if (cause instanceof SealError) throw wrongKey(keysIn, cause)
+    throw cause
+  }
 }
 
-/** From now on the first key alone opens this store. To be called when no row needs another. */
+/** Records that the first key alone opens this store. Call it only when no row needs another key. */
 export async function stampCurrentKey(db: Db, sealer: Sealer): Promise<void> {
   const row = await db
     .selectFrom('meta')
@@ -60,26 +76,22 @@ function sealProof(sealer: Sealer): string {
   return Buffer.from(sealer.seal(purpose, aad, Buffer.from(proof))).toString('base64')
 }
 
+/** @throws SealError */
 function checkProof(sealer: Sealer, check: string): void {
-  try {
-    sealer.open(purpose, aad, Buffer.from(check, 'base64'))
-  } catch (cause) {
-    if (!(cause instanceof SealError)) throw cause
-    throw wrongKey(cause)
-  }
+  sealer.open(purpose, aad, Buffer.from(check, 'base64'))
 }
 
-/** The proof stands for the oldest key; rows that were sealed since may need another. */
-async function checkKeysInUse(tx: Db, sealer: Sealer): Promise<void> {
+/** The proof covers the oldest key only; rows sealed later may need another. @throws SealError */
+async function checkKeysInUse(places: Places, sealer: Sealer): Promise<void> {
   for (const table of sealedTables)
-    for (const fingerprint of await listKeys(tx, table))
-      if (!sealer.knows(fingerprint)) throw wrongKey(undefined)
+    for (const fingerprint of await listKeys(places, table))
+      if (!sealer.knows(fingerprint)) throw new SealError(`rows need the key ${fingerprint}`)
 }
 
-function wrongKey(cause: unknown): StoreOpenError {
+function wrongKey(keysIn: string, cause: SealError): StoreOpenError {
   return new StoreOpenError(
     'wrong_key',
-    'ENCRYPTION_KEY does not hold every key that this store was sealed with: add the missing one to the list',
+    `${keysIn} does not hold every key that this store was sealed with: put the missing one back into it from your copy. A new key opens nothing`,
     { cause },
   )
 }

@@ -1,12 +1,14 @@
 /**
- * The store as operators look at it: engine, schema, rows under older keys, connections in trouble. Asked for by hand
- * alone; it changes nothing, although it proves that a change could be written.
+ * The store as operators see it: engine, schema, rows under older keys, connections that need action. It runs only on
+ * an operator's request; it changes nothing, although it checks that the store accepts a write.
  */
 import { sql } from 'kysely'
-import type { StoreCondition, StoredStatus, StoreInspector, TroubledConnection } from '../port.ts'
+import type { StoredStatus } from '../ports/connections.ts'
+import type { StoreCondition, StoreInspector, TroubledConnection } from '../ports/inspector.ts'
 import type { Sealer } from '../seal.ts'
 import type { Engine } from './engine.ts'
 import { countMigrations } from './migrate.ts'
+import { inspectRiver } from './river-inspector.ts'
 import { listAgedKeys, sealedTables } from './sealed-tables.ts'
 import type { Db } from './tables.ts'
 
@@ -18,9 +20,9 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
       let count = 0
       for (const table of sealedTables) {
         let room = limit
-        for (const key of await listAgedKeys(db, table, sealer)) {
+        for (const key of await listAgedKeys(engine, table, sealer)) {
           if (room === 0) break
-          const rows = await table.list(db, sealer, { key, after: null, limit: room })
+          const rows = await table.list(engine, sealer, { key, after: null, limit: room })
           count += rows.length
           room -= rows.length
         }
@@ -29,11 +31,12 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
     },
     countConnections: () => countConnections(db),
     listTroubled: (limit) => listTroubled(db, limit),
+    ...inspectRiver(engine),
   }
 }
 
 async function examine({ kind, db }: Engine): Promise<StoreCondition> {
-  // Committed and put on the disk like any other: a full or read-only store says so here and nowhere else.
+  // Committed and flushed to disk like any other write: only this detects a full or read-only store.
   await db
     .updateTable('meta')
     .set((row) => ({ value: row.ref('value') }))
@@ -74,7 +77,7 @@ async function countConnections(db: Db): Promise<Readonly<Record<StoredStatus, n
     .groupBy('status')
     .execute()
   const counts = { active: 0, invalidated: 0, pending_mfa: 0, revoked: 0, deleting: 0 }
-  // PostgreSQL counts in int8, which comes as text.
+  // PostgreSQL counts in int8, which `pg` returns as text.
   for (const { status, count } of rows) counts[status] = Number(count)
   return counts
 }

@@ -1,12 +1,13 @@
 /**
- * API keys: hashes, never keys. `findCaller` is the hot query of the house, one prepared statement over two unique
- * indexes. Whether a key has expired is judged by whoever holds the clock.
+ * API keys: hashes, never keys. `findCaller` is the most frequent query of the service: one prepared statement over
+ * two unique indexes. Callers decide with their clock whether a key has expired.
  */
 import { sql } from 'kysely'
 import { type KeyId, newId } from '#kernel/ids.ts'
-import type { CallerRow, KeyRow, KeyStore, NewKey } from '../port.ts'
+import type { CallerRow, KeyRow, KeyStore, NewKey } from '../ports/keys.ts'
 import type { Engine, Write } from './engine.ts'
 import { type Db, isAfter, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
+import { demandUser, lockUser } from './users.ts'
 
 const columns = [
   'id',
@@ -25,20 +26,15 @@ export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }
   const findCaller = prepareCaller(engine)
   return {
     create: (key) =>
-      write((tx, touched) => {
+      write(async (tx, touched) => {
+        await demandUser(engine, tx, key.userId)
         touched(key.userId)
         return insertKey(tx, key)
       }),
     createWithin: (key, maxActive) =>
       write(async (tx, touched) => {
-        // Two that count at once must not both see the last free place. SQLite has one writer anyway.
-        const user = await tx
-          .selectFrom('users')
-          .select('id')
-          .where('id', '=', key.userId)
-          .$if(engine.kind === 'postgres', (query) => query.forNoKeyUpdate())
-          .executeTakeFirst()
-        if (user === undefined) return null
+        // The user's row is locked, so that two concurrent calls cannot both take the last place.
+        if ((await lockUser(engine, tx, key.userId)) !== 'living') return null
         if ((await countActive(tx, key)) >= maxActive) return 'full'
         touched(key.userId)
         return insertKey(tx, key)
@@ -95,7 +91,7 @@ function insertKey(tx: Db, key: NewKey): Promise<KeyRow> {
     .executeTakeFirstOrThrow()
 }
 
-/** How many keys of the same user are good at the moment when this one is made. */
+/** How many keys of the user are active, as `toKeyStatus` in `auth/keys.ts` has it, when this one is created. */
 async function countActive(tx: Db, { userId, createdAt }: NewKey): Promise<number> {
   const { count } = await tx
     .selectFrom('api_keys')
@@ -104,7 +100,7 @@ async function countActive(tx: Db, { userId, createdAt }: NewKey): Promise<numbe
     .where('revoked_at', 'is', null)
     .where(({ or, eb }) => or([eb('expires_at', 'is', null), isAfter('expires_at', createdAt)]))
     .executeTakeFirstOrThrow()
-  // PostgreSQL counts in int8, which comes as text.
+  // PostgreSQL counts in int8, which `pg` returns as text.
   return Number(count)
 }
 
@@ -125,5 +121,6 @@ function prepareCaller(engine: Engine) {
     ])
     .where('api_keys.hash', '=', new Uint8Array())
     .where('api_keys.revoked_at', 'is', null)
+    .where('users.deleting_at', 'is', null)
   return engine.prepare<CallerRow>('find_caller', query.compile())
 }

@@ -1,14 +1,13 @@
 /**
- * Logins at the providers and their secrets. A secret goes in sealed and comes out opened; the bytes in the table are
- * bound to their row, so that one copied to another user's row does not open.
+ * Logins at the providers and their secrets. Secrets are stored encrypted and returned decrypted. The ciphertext is
+ * bound to its row, so that a copy in another user's row does not open.
  */
 import type { Provider } from '#contract/resources.ts'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
-import type { LoginRow, LoginStore } from '../port.ts'
+import type { LoginRow, LoginStore } from '../ports/logins.ts'
 import type { Sealer } from '../seal.ts'
-import type { Write } from './engine.ts'
-import type { Db } from './tables.ts'
-import { bumpEpoch } from './users.ts'
+import type { Engine, Write } from './engine.ts'
+import { bumpEpoch, demandUser, lockUser } from './users.ts'
 
 const columns = [
   'id',
@@ -16,50 +15,64 @@ const columns = [
   'provider',
   'upstream_user_id as upstreamUserId',
   'secret',
+  'version',
 ] as const
+
+const bareColumns = columns.filter((column) => column !== 'secret')
 
 const purpose = 'login-secret'
 
-/** What names a login; the same for its whole life, so it can bind the ciphertext before there is a row. */
+/** What identifies a login; it never changes, so it can bind the ciphertext before the row exists. */
 interface LoginName {
   readonly userId: UserId
   readonly provider: Provider
   readonly upstreamUserId: string
 }
 
-/** The login repository over `db`. */
-export function makeLoginStore({
-  db,
-  write,
-  sealer,
-}: {
-  db: Db
-  write: Write
-  sealer: Sealer
-}): LoginStore {
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  readonly sealer: Sealer
+}
+
+/** The login repository of `engine`. */
+export function makeLoginStore(parts: Parts): LoginStore {
+  return { save: makeSave(parts), ...makeReads(parts), ...makeEnds(parts) }
+}
+
+function makeSave({ engine, write, sealer }: Parts): LoginStore['save'] {
+  return (login) =>
+    write(async (tx, touched) => {
+      await demandUser(engine, tx, login.userId)
+      await bumpEpoch(tx, login.userId)
+      touched(login.userId)
+      const row = await tx
+        .insertInto('logins')
+        .values({
+          id: newId<LoginId>(),
+          user_id: login.userId,
+          provider: login.provider,
+          upstream_user_id: login.upstreamUserId,
+          ...sealedColumns(sealer, login, login.secret),
+        })
+        .onConflict((conflict) =>
+          conflict.columns(['user_id', 'provider', 'upstream_user_id']).doUpdateSet((set) => ({
+            secret: set.ref('excluded.secret'),
+            secret_key: set.ref('excluded.secret_key'),
+            version: set('logins.version', '+', 1),
+          })),
+        )
+        .returning(columns)
+        .executeTakeFirstOrThrow()
+      return opened(sealer, row)
+    })
+}
+
+type Reads = 'get' | 'list' | 'listIds' | 'find' | 'listByUpstream'
+
+function makeReads({ engine, sealer }: Parts): Pick<LoginStore, Reads> {
+  const { db } = engine
   return {
-    save: (login) =>
-      write(async (tx, touched) => {
-        touched(login.userId)
-        const row = await tx
-          .insertInto('logins')
-          .values({
-            id: newId<LoginId>(),
-            user_id: login.userId,
-            provider: login.provider,
-            upstream_user_id: login.upstreamUserId,
-            ...sealedColumns(sealer, login, login.secret),
-          })
-          .onConflict((conflict) =>
-            conflict.columns(['user_id', 'provider', 'upstream_user_id']).doUpdateSet((set) => ({
-              secret: set.ref('excluded.secret'),
-              secret_key: set.ref('excluded.secret_key'),
-            })),
-          )
-          .returning(columns)
-          .executeTakeFirstOrThrow()
-        return opened(sealer, row)
-      }),
     async get(id) {
       const row = await db
         .selectFrom('logins')
@@ -86,22 +99,72 @@ export function makeLoginStore({
         .execute()
       return rows.map((row) => row.id)
     },
-    delete: (id) =>
+    async find(id) {
+      const row = await db
+        .selectFrom('logins')
+        .select(bareColumns)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row ?? null
+    },
+    listByUpstream: ({ provider, upstreamUserId, limit }) =>
+      db
+        .selectFrom('logins')
+        .select(bareColumns)
+        .where('provider', '=', provider)
+        .where('upstream_user_id', '=', upstreamUserId)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+  }
+}
+
+/** What ends a secret or a login; the user's row is locked first. */
+function makeEnds({ engine, write }: Parts): Pick<LoginStore, 'forgetSecret' | 'deleteUnused'> {
+  return {
+    forgetSecret: ({ id, version }) =>
       write(async (tx, touched) => {
-        const row = await tx
+        const owner = await tx
+          .selectFrom('logins')
+          .select('user_id as userId')
+          .where('id', '=', id)
+          .executeTakeFirst()
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) === null) return false
+        const { numUpdatedRows } = await tx
+          .updateTable('logins')
+          .set((set) => ({ secret: null, secret_key: null, version: set('version', '+', 1) }))
+          .where('id', '=', id)
+          .where('version', '=', version)
+          .executeTakeFirstOrThrow()
+        if (numUpdatedRows === 0n) return false
+        await bumpEpoch(tx, owner.userId)
+        touched(owner.userId)
+        return true
+      }),
+    deleteUnused: (id) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('logins')
+          .select('user_id as userId')
+          .where('id', '=', id)
+          .executeTakeFirst()
+        // Saving the same login locks the user's row too, so the two cannot overlap.
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) === null) return
+        const { numDeletedRows } = await tx
           .deleteFrom('logins')
           .where('id', '=', id)
-          .returning('user_id as userId')
-          .executeTakeFirst()
-        if (row === undefined) return
-        // Connections that still stood on it are gone with it.
-        await bumpEpoch(tx, row.userId)
-        touched(row.userId)
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(selectFrom('connections').select('connections.id').where('login_id', '=', id)),
+            ),
+          )
+          .executeTakeFirstOrThrow()
+        if (numDeletedRows > 0n) touched(owner.userId)
       }),
   }
 }
 
-/** The columns of a secret under the current key. */
+/** The columns of a secret sealed under the current key. */
 export function sealedColumns(sealer: Sealer, name: LoginName, secret: string | null) {
   if (secret === null) return { secret: null, secret_key: null }
   return {
@@ -110,7 +173,7 @@ export function sealedColumns(sealer: Sealer, name: LoginName, secret: string | 
   }
 }
 
-/** The secret in the clear. @throws SealError when it does not open. */
+/** The decrypted secret. @throws SealError when it does not open. */
 export function openSecret(sealer: Sealer, name: LoginName, sealed: Uint8Array): string {
   return Buffer.from(sealer.open(purpose, identity(name), sealed)).toString('utf8')
 }
@@ -121,9 +184,9 @@ function identity({ userId, provider, upstreamUserId }: LoginName): string {
 
 function opened(
   sealer: Sealer,
-  row: LoginName & { readonly id: LoginId; readonly secret: Uint8Array | null },
+  row: LoginName & Pick<LoginRow, 'id' | 'version'> & { readonly secret: Uint8Array | null },
 ): LoginRow {
-  const { id, userId, provider, upstreamUserId } = row
+  const { id, userId, provider, upstreamUserId, version } = row
   const secret = row.secret === null ? null : openSecret(sealer, row, row.secret)
-  return { id, userId, provider, upstreamUserId, secret }
+  return { id, userId, provider, upstreamUserId, secret, version }
 }

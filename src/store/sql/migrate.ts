@@ -1,6 +1,6 @@
 /**
- * Brings the schema up to date from the numbered files in `migrations/`, all in the caller's transaction: a start that
- * fails half way leaves the store as it was. Files are append-only; one that was changed after it ran is refused.
+ * Migrates a schema with the numbered files of a folder, all in the caller's transaction, so that a failed start leaves
+ * the store unchanged. Files are append-only; one that changed after it ran is refused.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -8,6 +8,9 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { StoreOpenError } from '../failure.ts'
 import type { Db } from './tables.ts'
+
+/** Of the store, and of the place of the event keys; each has its own list of what ran. */
+export type MigrationFolder = 'migrations' | 'key-migrations'
 
 interface Migration {
   readonly number: number
@@ -17,18 +20,18 @@ interface Migration {
 }
 
 /**
- * Applies what is missing and returns the names of what was applied.
- * @throws StoreOpenError `newer_schema` when the store knows migrations that this code does not, `changed_migration`
- *   when one that ran has another checksum now.
+ * Applies missing migrations and returns their names.
+ * @throws StoreOpenError `newer_schema` when the store has migrations that this code does not know, `changed_migration`
+ *   when the checksum of an applied one differs.
  */
-export async function migrate(tx: Db): Promise<readonly string[]> {
+export async function migrate(tx: Db, folder: MigrationFolder): Promise<readonly string[]> {
   await sql`create table if not exists schema_migrations (
     number integer not null primary key,
     name text not null,
     checksum text not null
   )`.execute(tx)
   const done = await tx.selectFrom('schema_migrations').selectAll().orderBy('number').execute()
-  const migrations = readMigrations()
+  const migrations = readMigrations(folder)
   const known = new Map(migrations.map((migration) => [migration.number, migration]))
   for (const row of done) {
     const migration = known.get(row.number)
@@ -53,20 +56,20 @@ async function apply(tx: Db, { number, name, checksum, statements }: Migration):
   await tx.insertInto('schema_migrations').values({ number, name, checksum }).execute()
 }
 
-/** How many migrations this code knows. */
+/** How many migrations of the store this code knows. */
 export function countMigrations(): number {
-  return readMigrations().length
+  return readMigrations('migrations').length
 }
 
-/** The files in order, numbered from 1 without a gap, so that a count says which are done. */
-function readMigrations(): readonly Migration[] {
-  const folder = join(import.meta.dirname, 'migrations')
+/** The files in order, numbered from 1 without a gap, so that a count identifies the applied ones. */
+function readMigrations(name: MigrationFolder): readonly Migration[] {
+  const folder = join(import.meta.dirname, name)
   const files = readdirSync(folder).filter((file) => file.endsWith('.sql'))
   return files.sort().map((file, index) => {
     const number = index + 1
     if (!file.startsWith(`${String(number).padStart(4, '0')}_`))
       throw new Error(`migration ${file} is out of order: ${number} was expected`)
-    // A checkout may have turned the line ends.
+    // Git may have converted the line endings.
     const text = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n')
     return {
       number,
@@ -77,7 +80,7 @@ function readMigrations(): readonly Migration[] {
   })
 }
 
-/** SQLite runs one statement at a time. A statement ends with a semicolon at the end of a line. */
+/** SQLite runs one statement per call. A statement ends with a semicolon at the end of a line. */
 function splitStatements(text: string): readonly string[] {
   return text
     .replaceAll(/^--.*$/gm, '')

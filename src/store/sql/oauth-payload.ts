@@ -1,13 +1,13 @@
 /**
- * Payloads of OAuth rows as they lie at rest: sealed under the current key, bound to their row, so that one copied to
- * another row does not open. What stands in them is the authorization server's business.
+ * Encryption of OAuth payloads: sealed under the current key and bound to their row, so that a copy in another row
+ * does not open. Only the authorization server interprets the content.
  */
 import type { Sealer } from '../seal.ts'
 
-/** The two tables; each has its own purpose, so that a grant's payload never opens as a token's. */
+/** The two tables have separate purposes, so that a grant's payload never opens as a token's. */
 export type OAuthTable = 'oauth_grants' | 'oauth_rows'
 
-/** The columns of a payload under the current key. */
+/** The columns of a payload sealed under the current key. */
 export function sealPayload(sealer: Sealer, table: OAuthTable, id: Uint8Array, payload: string) {
   return {
     payload: sealer.seal(purpose(table), rowName(table, id), Buffer.from(payload, 'utf8')),
@@ -15,7 +15,7 @@ export function sealPayload(sealer: Sealer, table: OAuthTable, id: Uint8Array, p
   }
 }
 
-/** The payload in the clear. @throws SealError when it does not open. */
+/** The decrypted payload. @throws SealError when it does not open. */
 export function openPayload(
   sealer: Sealer,
   table: OAuthTable,

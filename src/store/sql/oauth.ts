@@ -1,20 +1,23 @@
 /**
- * Grants to agents and what lives by them: codes, tokens, clients, requests for consent. Redeeming is one conditional
- * statement, revoking one deletion that the foreign keys carry on. It knows hashes of tokens, never tokens, and nothing
- * of the protocol.
+ * Grants to agents and what depends on them: codes, tokens, clients, requests for consent. Redeeming is one
+ * conditional statement; revoking is one deletion that cascades through the foreign keys. It stores hashes of tokens,
+ * never tokens, and knows nothing of the protocol.
  */
+import type { SessionId } from '#kernel/ids.ts'
 import type {
   NewOAuthGrant,
   NewOAuthRow,
   OAuthAgentRow,
   OAuthModel,
   OAuthStore,
-} from '../oauth-port.ts'
+} from '../ports/oauth.ts'
 import type { Sealer } from '../seal.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import type { Engine, Write } from './engine.ts'
+import { admitPending, trimClients, trimUnusedClients } from './oauth-crowd.ts'
 import { openPayload, sealPayload } from './oauth-payload.ts'
 import { type Db, isAfter, isBefore, moment } from './tables.ts'
+import { lockUser } from './users.ts'
 
 const maxAgents = 200
 
@@ -27,11 +30,31 @@ interface Parts {
 }
 
 /** The repository of the authorization server. */
-export function makeOAuthStore({ engine, write, sealer }: Parts): OAuthStore {
+export function makeOAuthStore(parts: Parts): OAuthStore {
+  const { write } = parts
+  return {
+    ...makeRows(parts),
+    ...makeGrants(parts),
+    sweep: (at, limit) => write((tx) => sweep(tx, at, limit)),
+  }
+}
+
+type Rows = 'save' | 'savePending' | 'saveWhile' | 'find' | 'consume' | 'delete'
+type Clients = 'touchClient' | 'trimClients' | 'trimUnusedClients'
+
+function makeRows({ engine, write, sealer }: Parts): Pick<OAuthStore, Rows | Clients> {
   const { db } = engine
   const findRow = prepareRow(engine)
   return {
     save: (row) => unlessBroken(() => saveRow(db, sealer, row)),
+    savePending: (row, bounds) => write((tx) => savePending({ engine, sealer, tx }, row, bounds)),
+    saveWhile: (sessionId, row) =>
+      unlessBroken(() =>
+        write(async (tx) => {
+          if (!(await holdSession(engine, tx, sessionId))) return false
+          return saveRow(tx, sealer, row)
+        }),
+      ),
     async find(model, id) {
       const row = await findRow([id, model])
       if (row === undefined) return null
@@ -61,7 +84,27 @@ export function makeOAuthStore({ engine, write, sealer }: Parts): OAuthStore {
         .execute()
     },
     trimClients: (origin, keep) => trimClients(db, origin, keep),
-    saveGrant: (grant) => unlessBroken(() => saveGrant(db, sealer, grant)),
+    trimUnusedClients: (keep) => trimUnusedClients(db, keep),
+  }
+}
+
+type Grants =
+  | 'saveGrant'
+  | 'findGrant'
+  | 'deleteGrant'
+  | 'hasGrants'
+  | 'listAgentGrants'
+  | 'listAgents'
+
+function makeGrants({ engine, write, sealer }: Parts): Pick<OAuthStore, Grants> {
+  const { db } = engine
+  return {
+    saveGrant: (grant) =>
+      write(async (tx) => {
+        if ((await lockUser(engine, tx, grant.userId)) !== 'living') return false
+        await saveGrant(tx, sealer, grant)
+        return true
+      }),
     async findGrant(id) {
       const row = await db
         .selectFrom('oauth_grants')
@@ -83,34 +126,35 @@ export function makeOAuthStore({ engine, write, sealer }: Parts): OAuthStore {
         touched(row.userId)
         return true
       }),
-    async listGrants(userId, clientId) {
-      const rows = await db
+    async hasGrants(clientId) {
+      const row = await db
         .selectFrom('oauth_grants')
         .select('id')
-        .where('user_id', '=', userId)
         .where('client_id', '=', clientId)
-        .orderBy('created_at', 'desc')
-        .orderBy('id')
-        .execute()
-      return rows.map((row) => row.id)
+        .limit(1)
+        .executeTakeFirst()
+      return row !== undefined
     },
+    listAgentGrants: (userId, clientId) =>
+      write(async (tx) => {
+        await lockUser(engine, tx, userId)
+        return listAgentGrants(tx, userId, clientId)
+      }),
     listAgents: (userId, at) => listAgents(db, sealer, userId, at),
-    sweep: (at, limit) => write((tx) => sweep(tx, at, limit)),
   }
 }
 
-/** False when the row that `work` refers to was deleted meanwhile; every other failure stays one. */
-async function unlessBroken(work: () => Promise<void>): Promise<boolean> {
+/** The result of `work`, or false when a referenced row was deleted meanwhile; other errors pass through. */
+async function unlessBroken(work: () => Promise<boolean>): Promise<boolean> {
   try {
-    await work()
-    return true
+    return await work()
   } catch (error) {
     if (isBrokenReference(error)) return false
     throw error
   }
 }
 
-/** The look-up of every call of an agent: one read by primary key. */
+/** Every call of an agent runs this look-up: one read by primary key. */
 function prepareRow(engine: Engine) {
   const query = engine.db
     .selectFrom('oauth_rows')
@@ -125,7 +169,15 @@ function prepareRow(engine: Engine) {
   }>('find_oauth_row', query.compile())
 }
 
-async function saveRow(db: Db, sealer: Sealer, row: NewOAuthRow): Promise<void> {
+/** True when the session exists; it is locked until the transaction ends. */
+async function holdSession({ kind }: Engine, tx: Db, id: SessionId): Promise<boolean> {
+  const query = tx.selectFrom('sessions').select('id').where('id', '=', id)
+  // SQLite needs no lock: it has a single writer.
+  const row = await (kind === 'postgres' ? query.forShare() : query).executeTakeFirst()
+  return row !== undefined
+}
+
+async function saveRow(db: Db, sealer: Sealer, row: NewOAuthRow): Promise<true> {
   await db
     .insertInto('oauth_rows')
     .values({
@@ -146,9 +198,36 @@ async function saveRow(db: Db, sealer: Sealer, row: NewOAuthRow): Promise<void> 
       })),
     )
     .execute()
+  return true
 }
 
-async function saveGrant(db: Db, sealer: Sealer, grant: NewOAuthGrant): Promise<void> {
+interface PendingParts {
+  readonly engine: Engine
+  readonly sealer: Sealer
+  readonly tx: Db
+}
+
+/** Requests are counted and stored one at a time, so that two of them cannot both take the last place. */
+async function savePending(
+  { engine, sealer, tx }: PendingParts,
+  row: NewOAuthRow,
+  bounds: Parameters<OAuthStore['savePending']>[1],
+): Promise<'kept' | 'origin_full' | 'full'> {
+  await engine.lock(tx, 'pending-requests')
+  const known = await tx
+    .selectFrom('oauth_rows')
+    .select('id')
+    .where('id', '=', row.id)
+    .executeTakeFirst()
+  if (known === undefined) {
+    const outcome = await admitPending(tx, row, bounds)
+    if (outcome !== 'kept') return outcome
+  }
+  await saveRow(tx, sealer, row)
+  return 'kept'
+}
+
+async function saveGrant(db: Db, sealer: Sealer, grant: NewOAuthGrant): Promise<true> {
   await db
     .insertInto('oauth_grants')
     .values({
@@ -167,21 +246,31 @@ async function saveGrant(db: Db, sealer: Sealer, grant: NewOAuthGrant): Promise<
       })),
     )
     .execute()
+  return true
 }
 
-async function trimClients(db: Db, origin: Uint8Array, keep: number): Promise<void> {
-  const ofOrigin = db
-    .selectFrom('oauth_rows')
+async function listAgentGrants(
+  tx: Db,
+  userId: NewOAuthGrant['userId'],
+  clientId: string,
+): Promise<readonly Uint8Array[]> {
+  const rows = await tx
+    .selectFrom('oauth_grants')
     .select('id')
-    .where('origin', '=', origin)
-    .where('model', '=', 'Client')
-    .where('used_at', 'is', null)
-  const newest = ofOrigin.orderBy('created_at', 'desc').orderBy('id').limit(keep)
-  await db
-    .deleteFrom('oauth_rows')
-    .where('id', 'in', ofOrigin)
-    .where('id', 'not in', newest)
+    .where('user_id', '=', userId)
+    .where('client_id', '=', clientId)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('oauth_rows as agent')
+          .select('agent.id')
+          .whereRef('agent.grant_id', '=', 'oauth_grants.id')
+          .where('agent.model', '=', 'Agent'),
+      ),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
     .execute()
+  return rows.map((row) => row.id)
 }
 
 const credentials: readonly OAuthModel[] = ['AuthorizationCode', 'AccessToken', 'RefreshToken']

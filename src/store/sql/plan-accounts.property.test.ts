@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { newId, upstreamId } from '#kernel/ids.ts'
-import type { NewAccount } from '../port.ts'
+import type { NewAccount } from '../ports/accounts.ts'
 import { type KnownAccount, planAccounts } from './plan-accounts.ts'
 
 const name = fc.constantFrom('a', 'b', 'c', 'd', 'e').map(upstreamId)
@@ -26,7 +26,7 @@ const known: fc.Arbitrary<readonly KnownAccount[]> = fc
   )
   .map((rows) => rows.map((row) => ({ ...row, id: newId(), accountNumber: null, currency: 'NZD' })))
 
-/** What the table holds after a plan. */
+/** The rows of the table after a plan is applied. */
 function apply(rows: readonly KnownAccount[], accounts: readonly NewAccount[]): KnownAccount[] {
   const plan = planAccounts(rows, accounts)
   const changed = new Map(plan.changed.map(({ id, account: to }) => [id, to]))
@@ -45,7 +45,7 @@ function apply(rows: readonly KnownAccount[], accounts: readonly NewAccount[]): 
   ]
 }
 
-test('after a plan exactly the given accounts are visible, and no upstream id stands twice', () => {
+test('after a plan exactly the given accounts are visible, and every upstream id occurs once', () => {
   fc.assert(
     fc.property(known, fc.array(account), (rows, accounts) => {
       const after = apply(rows, accounts)

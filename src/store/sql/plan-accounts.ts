@@ -1,12 +1,12 @@
 /**
- * Decides, without touching any row, how a connection's known accounts become the provider's present list: what is
- * new, what changed under the same id, what is missing.
+ * Decides, without writing, how a connection's stored accounts become the provider's current list: which are new,
+ * which changed under the same id, which are missing.
  */
 import type { AccountType } from '#contract/resources.ts'
 import type { AccountId, UpstreamId } from '#kernel/ids.ts'
-import type { NewAccount } from '../port.ts'
+import type { NewAccount } from '../ports/accounts.ts'
 
-/** An account as the table has it, hidden ones included. */
+/** An account as stored, including hidden ones. */
 export interface KnownAccount {
   readonly id: AccountId
   readonly upstreamId: UpstreamId
@@ -24,8 +24,8 @@ export interface AccountPlan {
 }
 
 /**
- * Matches by the provider's present id first, then by the former one; a row is matched once. Of two entries with the
- * same id the last counts.
+ * Matches by the provider's current id first, then by the former one; a row is matched once. When two entries have
+ * the same id, the last one is used.
  */
 export function planAccounts(
   known: readonly KnownAccount[],
@@ -40,7 +40,7 @@ export function planAccounts(
     if (row === undefined) strangers.push(account)
     else {
       unmatched.delete(account.upstreamId)
-      pairs.push({ row, account })
+      pairs.push({ row, account: withKnown(row, account) })
     }
   }
   const added: NewAccount[] = []
@@ -50,7 +50,7 @@ export function planAccounts(
     if (former === null || row === undefined) added.push(account)
     else {
       unmatched.delete(former)
-      pairs.push({ row, account })
+      pairs.push({ row, account: withKnown(row, account) })
     }
   }
   return {
@@ -60,6 +60,12 @@ export function planAccounts(
       .map(({ row, account }) => ({ id: row.id, account })),
     hidden: [...unmatched.values()].filter((row) => !row.hidden).map((row) => row.id),
   }
+}
+
+/** Fields that the provider omitted keep their stored value. */
+function withKnown(row: KnownAccount, account: NewAccount): NewAccount {
+  const kept = (account.assumed ?? []).map((field) => [field, row[field]])
+  return { ...account, ...Object.fromEntries(kept) }
 }
 
 function differs(row: KnownAccount, account: NewAccount): boolean {

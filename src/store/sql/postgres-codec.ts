@@ -1,12 +1,12 @@
 /**
- * Between PostgreSQL's types and the values that the queries speak of: instants read as milliseconds, int8 stays text
- * (`pg` does that), booleans and bytes are what `pg` makes of them. Instants are written as `Date`.
+ * Converts between PostgreSQL's types and the values of the queries: instants are read as milliseconds and written as
+ * `Date`; int8 stays text; booleans and bytes are as `pg` returns them.
  */
 import { types } from 'pg'
 
 const { TIMESTAMPTZ } = types.builtins
 
-/** The type parsers of every connection; nothing global is changed. */
+/** The type parsers of every connection; no global setting of `pg` is changed. */
 export const postgresTypes = { getTypeParser: getParser as typeof types.getTypeParser }
 
 function getParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {

@@ -1,24 +1,27 @@
 /**
- * The grown-up engine: PostgreSQL 15 or newer over `pg`, several processes on one database. Everything of the store
- * lives in the connection's current schema.
+ * The engine for several processes on one database: PostgreSQL 15 or newer over `pg`. All tables are in the
+ * connection's current schema, except the keys of events, which have a schema of their own.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
-import { StoreOpenError } from '../failure.ts'
-import type { Engine, StoreLog } from './engine.ts'
-import { startListener, toMessage } from './postgres-listener.ts'
+import { StoreOpenError, StoreUnavailableError } from '../failure.ts'
+import type { StoreLog } from '../log.ts'
+import type { Engine } from './engine.ts'
+import { toConnectError, toTarget } from './postgres-failure.ts'
+import { makeKeySchema } from './postgres-key-schema.ts'
+import { startListener, toMessages } from './postgres-listener.ts'
 import { makePool, type StorePool } from './postgres-pool.ts'
 import type { Tables } from './tables.ts'
 
 const oldestVersion = 150_000
-// The first half of the advisory lock's name ("trib"); the second is the schema.
+// The first half of the advisory lock's key ("trib"); the second half is derived from the schema.
 const lockSpace = 0x74_72_69_62
-// Several starts wait for the one that migrates.
+// Processes that start at the same time wait for the one that migrates.
 const migrationTimeout = '10min'
 const closeTimeoutMs = 5_000
 
 /**
- * Connects, and refuses servers that the migrations were not written for.
+ * Connects, and refuses servers older than the migrations support.
  * @throws StoreOpenError `unreachable` or `too_old`.
  */
 export async function openPostgres(databaseUrl: string, log: StoreLog): Promise<Engine> {
@@ -45,18 +48,12 @@ async function inspect(db: Kysely<Tables>, databaseUrl: string) {
     `.execute(db)
     return { version: Number(rows[0]?.version), schema: rows[0]?.schema ?? '' }
   } catch (cause) {
-    const words = cause instanceof Error ? cause.message : String(cause)
-    throw new StoreOpenError('unreachable', `${nameOf(databaseUrl)} cannot be used: ${words}`, {
-      cause,
-    })
+    const failure = toConnectError(cause, toTarget(databaseUrl))
+    if (!(failure instanceof StoreUnavailableError)) throw failure
+    const { message, remedy } = failure
+    const words = remedy === null ? message : `${message}. ${remedy}`
+    throw new StoreOpenError('unreachable', words, { cause })
   }
-}
-
-/** The server as the operator knows it, without the password. */
-function nameOf(databaseUrl: string): string {
-  if (!URL.canParse(databaseUrl)) return 'the database of DATABASE_URL'
-  const { host, pathname } = new URL(databaseUrl)
-  return `the database ${host}${pathname}`
 }
 
 interface Parts {
@@ -69,28 +66,39 @@ interface Parts {
 
 function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
   const instance = randomUUID()
-  // Channels belong to the database: two stores in schemas of one database must not hear each other.
+  // Channels are per database, so the name includes the schema: two stores in one database must not receive each
+  // other's notifications.
   const channel = `tributary_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`
+  const keySchema = makeKeySchema(schema)
   let stopListening: () => Promise<void> = async () => {}
   return {
     kind: 'postgres',
     db,
     prepare<Row>(name: string, query: CompiledQuery<Row>) {
       return async (parameters: readonly unknown[]) =>
-        // The rows of a compiled query have the type that the query was built with.
+        // The caller's type for the rows is that of the compiled query.
         (await pool.named(name, query.sql, parameters))[0] as Row | undefined
     },
     async lockSchema(tx) {
       await sql`set local statement_timeout = ${sql.lit(migrationTimeout)}`.execute(tx)
       await sql`select pg_advisory_xact_lock(${lockSpace}::int, hashtext(${schema}))`.execute(tx)
     },
-    async announce(tx, userIds) {
-      for (const userId of userIds)
-        await sql`select pg_notify(${channel}, ${toMessage(instance, userId)})`.execute(tx)
+    async lock(tx, name) {
+      const key = `${schema} ${name}`
+      await sql`select pg_advisory_xact_lock(${lockSpace}::int, hashtext(${key}))`.execute(tx)
     },
-    async listen(hear) {
-      stopListening = await startListener({ databaseUrl, channel, instance, hear, log })
+    async announce(tx, news) {
+      for (const message of toMessages(instance, news))
+        await sql`select pg_notify(${channel}, ${message})`.execute(tx)
     },
+    async listen(listeners) {
+      stopListening = await startListener({ databaseUrl, channel, instance, listeners, log })
+    },
+    keysOf: (of) => of.withSchema(keySchema.name),
+    prepareKeys: (tx, prepare) => keySchema.prepare(tx, prepare),
+    // Deleted rows are freed by vacuum, and the log of changes is the server's.
+    scrubKeys: async () => {},
+    describeKeys: () => keySchema.describe(db),
     async ping() {
       await sql`select 1`.execute(db)
     },
@@ -98,7 +106,7 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
   }
 }
 
-/** A server that went away without a word never says goodbye; the process ends without it. */
+/** A server that vanished never confirms the close; this bounds the wait. */
 async function withTimeout(closing: Promise<unknown>): Promise<void> {
   const waiting = Promise.withResolvers<void>()
   const timer = setTimeout(waiting.resolve, closeTimeoutMs)

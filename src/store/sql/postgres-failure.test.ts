@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StoreUnavailableError } from '../failure.ts'
-import { sqlState, toStoreError } from './postgres-failure.ts'
+import { toStoreError as read, sqlState, toConnectError, toTarget } from './postgres-failure.ts'
+
+const target = toTarget('postgresql://app:hunter2@db.example:5433/money')
+const toStoreError = (error: unknown) => read(error, target)
 
 const told = (code: string) => Object.assign(new Error('told'), { code, severity: 'ERROR' })
 
@@ -52,4 +55,53 @@ test('a mistake of ours stays what it is, and an outage keeps its cause', () => 
 test('a state is read from the server alone', () => {
   assert.equal(sqlState(told('42501')), '42501')
   assert.equal(sqlState(Object.assign(new Error('no'), { code: 'ENOENT' })), null)
+})
+
+test('a refused login, a missing or closed database, a revoked right and a server that is not ready are outages, named with role and database', () => {
+  const cases = [
+    ['28000', /refuses the role "app" \(database "money" at db\.example:5433\)/, /LOGIN/],
+    ['28P01', /refuses the role "app"/, /password of DATABASE_URL/],
+    ['3D000', /no such database \(database "money"/, /DATABASE_URL/],
+    ['57P04', /no such database/, /DATABASE_URL/],
+    ['55000', /takes no connections \(database "money"/, /ALLOW_CONNECTIONS/],
+    ['53300', /no connection left/, /max_connections/],
+    ['53100', /no room left/, /disk/],
+    ['25006', /takes no writes/, /promote/],
+    ['57P03', /is not ready/, /Wait/],
+    ['42501', /denies the role "app" a right/, /CONNECT/],
+  ] as const
+  for (const [code, sentence, remedy] of cases) {
+    const failure = toStoreError(told(code))
+    assert.ok(failure instanceof StoreUnavailableError, code)
+    assert.match(failure.message, sentence)
+    assert.match(failure.message, /: told$/)
+    assert.match(failure.remedy ?? '', remedy)
+    assert.doesNotMatch(failure.message + failure.remedy, /hunter2/)
+  }
+  for (const code of ['57P01', '57P02', '57P05', '08004', '08P01'])
+    assert.ok(toStoreError(told(code)) instanceof StoreUnavailableError, code)
+})
+
+test('every failure to connect is an outage, including errors of the driver itself', () => {
+  const words = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
+  const expired = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' })
+  for (const error of [new Error(words), expired, told('XX000')])
+    assert.ok(toConnectError(error, target) instanceof StoreUnavailableError, error.message)
+  const several = new AggregateError([new Error('connect ECONNREFUSED ::1:5433')])
+  assert.match(String(toConnectError(several, target)), /ECONNREFUSED ::1:5433/)
+})
+
+test('role and database are read from any form of DATABASE_URL', () => {
+  assert.deepEqual(toTarget('postgres://a%20b:p@h/d%2Fe'), {
+    role: 'a b',
+    database: 'd/e',
+    host: 'h',
+  })
+  assert.deepEqual(toTarget('postgresql:///d?host=/run/pg&user=u'), {
+    role: 'u',
+    database: 'd',
+    host: '/run/pg',
+  })
+  assert.deepEqual(toTarget('postgresql://h'), { role: null, database: null, host: 'h' })
+  assert.equal(toTarget('postgresql://100%@h/d').role, '100%')
 })

@@ -1,36 +1,71 @@
 /**
- * Tells an outage of PostgreSQL from a mistake of ours. An outage is what may be over by the next call: no connection,
- * a server that is starting, stopping, full or standing by, a statement that took too long.
+ * Distinguishes an outage of PostgreSQL from a bug of ours. An outage may be over by the next call: no connection,
+ * refused credentials, a server that is starting, stopping, full or a standby, a statement that took too long.
  */
 import { StoreUnavailableError } from '../failure.ts'
 
-/** PostgreSQL, Appendix A, by class: connection exception, insufficient resources, system error. */
-const awayClasses: ReadonlySet<string> = new Set(['08', '53', '58'])
+/**
+ * PostgreSQL, Appendix A, by class: connection exception, invalid authorization (a refused login), insufficient
+ * resources, operator intervention (shutdown, not ready, statement timeout), system error.
+ */
+const awayClasses: ReadonlySet<string> = new Set(['08', '28', '53', '57', '58'])
 
 /**
- * read_only_sql_transaction (a standby after a failover), lock_not_available, query_canceled (statement timeout),
- * admin_shutdown, crash_shutdown, cannot_connect_now, idle_in_transaction_session_timeout.
+ * invalid_catalog_name (the database does not exist), read_only_sql_transaction (a standby after a failover),
+ * idle_in_transaction_session_timeout, insufficient_privilege (a right was revoked), object_not_in_prerequisite_state
+ * (the database accepts no connections), lock_not_available.
  */
 const awayCodes: ReadonlySet<string> = new Set([
+  '3D000',
   '25006',
-  '55P03',
-  '57014',
-  '57P01',
-  '57P02',
-  '57P03',
   '25P03',
+  '42501',
+  '55000',
+  '55P03',
 ])
 
-/** An error of `pg` as the house sees it. Those that are no outage come back as they are. */
-export function toStoreError(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof StoreUnavailableError) return error
-  if (!isOutage(error)) return error
-  return new StoreUnavailableError(`PostgreSQL does not answer: ${error.message}`, {
-    cause: error,
-  })
+/** The user, database and host of a connection, for operators; without the password. */
+export interface PostgresTarget {
+  /** Null: the driver's own default. */
+  readonly role: string | null
+  readonly database: string | null
+  readonly host: string
 }
 
-/** The SQLSTATE of an error, or null when the server did not speak. */
+/** The target that `DATABASE_URL` names. */
+export function toTarget(databaseUrl: string): PostgresTarget {
+  const url = URL.parse(databaseUrl)
+  if (url === null) return { role: null, database: null, host: 'the host of DATABASE_URL' }
+  return {
+    role: decode(url.username) || url.searchParams.get('user'),
+    database: decode(url.pathname.slice(1)) || null,
+    host: url.host || url.searchParams.get('host') || 'the local socket',
+  }
+}
+
+/** Text with an invalid percent escape is used as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (error instanceof URIError) return text
+    throw error
+  }
+}
+
+/** Converts an outage reported by `pg` to StoreUnavailableError; other errors are returned unchanged. */
+export function toStoreError(error: unknown, target: PostgresTarget): unknown {
+  if (!(error instanceof Error) || error instanceof StoreUnavailableError) return error
+  return isOutage(error) ? unavailable(error, target) : error
+}
+
+/** As `toStoreError`, for connecting: every failure to connect is an outage. */
+export function toConnectError(error: unknown, target: PostgresTarget): unknown {
+  if (!(error instanceof Error) || error instanceof StoreUnavailableError) return error
+  return unavailable(error, target)
+}
+
+/** The SQLSTATE of an error, or null when the server sent none. */
 export function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || !('severity' in error)) return null
   return typeof error.code === 'string' ? error.code : null
@@ -39,10 +74,81 @@ export function sqlState(error: unknown): string | null {
 function isOutage(error: Error): boolean {
   const state = sqlState(error)
   if (state !== null) return awayClasses.has(state.slice(0, 2)) || awayCodes.has(state)
-  // Sockets speak in system error codes (ECONNREFUSED, EPIPE …); a name look-up failure is one too.
+  // Socket errors have system error codes (ECONNREFUSED, EPIPE …); a failed name look-up has one too.
   if ('syscall' in error || error instanceof AggregateError) return true
-  // The driver's own errors have neither code nor class: only their words.
+  // Errors of the driver itself have neither code nor class, so they are recognised by their message.
   return /^(connection terminated|timeout e|query read timeout|client (was closed|has encountered))/i.test(
     error.message,
   )
+}
+
+function unavailable(error: Error, target: PostgresTarget): StoreUnavailableError {
+  const { sentence, remedy } = explain(sqlState(error), target)
+  return new StoreUnavailableError(`${sentence}: ${wordsOf(error)}`, {
+    cause: error,
+    ...(remedy === null ? {} : { remedy }),
+  })
+}
+
+/** When several addresses of one name fail, the combined error has no message. */
+function wordsOf(error: Error): string {
+  if (!(error instanceof AggregateError) || error.message !== '') return error.message
+  return error.errors.map((one) => (one instanceof Error ? one.message : String(one))).join('; ')
+}
+
+function explain(
+  state: string | null,
+  { role, database, host }: PostgresTarget,
+): { readonly sentence: string; readonly remedy: string | null } {
+  const who = role === null ? 'our role' : `the role "${role}"`
+  const where = `database ${database === null ? 'of DATABASE_URL' : `"${database}"`} at ${host}`
+  if (state?.startsWith('28')) {
+    return {
+      sentence: `PostgreSQL refuses ${who} (${where})`,
+      remedy: `See that ${who} may log in there (pg_hba.conf, LOGIN, VALID UNTIL) with the password of DATABASE_URL`,
+    }
+  }
+  switch (state) {
+    case '42501':
+      return {
+        sentence: `PostgreSQL denies ${who} a right (${where})`,
+        remedy: `Grant ${who} CONNECT on the database, and USAGE and CREATE on its schema and the tables in it`,
+      }
+    case '3D000':
+    case '57P04':
+      return {
+        sentence: `PostgreSQL has no such database (${where})`,
+        remedy:
+          'Set DATABASE_URL to the right one, or restore it (docs/operations.md, Backup and restore)',
+      }
+    case '55000':
+      return {
+        sentence: `PostgreSQL takes no connections (${where}, ${who})`,
+        remedy: 'ALTER DATABASE … ALLOW_CONNECTIONS true lets them in again',
+      }
+    case '25006':
+      return {
+        sentence: `PostgreSQL takes no writes (${where})`,
+        remedy:
+          'It is a standby, or set to read only: promote it, or let DATABASE_URL name the one that takes writes',
+      }
+    case '53100':
+      return {
+        sentence: `PostgreSQL has no room left (${where})`,
+        remedy: 'Make room on the disk of its server',
+      }
+    case '53300':
+      return {
+        sentence: `PostgreSQL has no connection left (${where}, ${who})`,
+        remedy:
+          'Raise max_connections or the limit of the role or database, or end what holds them: each process needs 11',
+      }
+    case '57P03':
+      return {
+        sentence: `PostgreSQL is not ready (${where})`,
+        remedy: 'Wait until it has started or recovered; its own log says how far it is',
+      }
+    default:
+      return { sentence: `PostgreSQL does not answer (${where})`, remedy: null }
+  }
 }

@@ -1,36 +1,43 @@
 /**
- * The line on which processes tell each other whose rows changed: LISTEN on a connection of its own, which comes back
- * by itself. After a gap nobody knows what was missed, so everybody is told to forget everything.
+ * Receives notifications of changed users and due work from other processes: LISTEN on a separate connection that
+ * reconnects by itself. Notifications may be missed while it is down, so after a reconnect all cached rows must be
+ * dropped and all kinds of work looked for.
  */
 import { Client } from 'pg'
 import type { UserId } from '#kernel/ids.ts'
-import type { StoreChange } from '../port.ts'
-import type { StoreLog } from './engine.ts'
-import { toStoreError } from './postgres-failure.ts'
+import type { StoreLog } from '../log.ts'
+import type { WorkKind } from '../ports/changes.ts'
+import type { Listeners, News } from './engine.ts'
+import { toConnectError, toTarget } from './postgres-failure.ts'
 import { connectionSettings } from './postgres-pool.ts'
 
 const firstRetryMs = 100
 const maxRetryMs = 5_000
-// A line that died without a word is noticed by asking.
+// How often a query checks the connection, since a TCP connection can break without notice.
 const heartbeatMs = 15_000
 
 export interface ListenerOptions {
   readonly databaseUrl: string
   readonly channel: string
-  /** Marks the messages of this process, which it told its own listeners already. */
+  /** Marks the messages of this process, whose own listeners were notified already. */
   readonly instance: string
-  readonly hear: (change: StoreChange) => void
+  readonly listeners: Listeners
   readonly log: StoreLog
 }
 
-/** The text of one message: who says it, whose rows changed. */
-export function toMessage(instance: string, userId: UserId): string {
-  return `${instance} ${userId}`
+const workKinds: readonly WorkKind[] = ['sync', 'delivery']
+
+/**
+ * The texts of the messages: the sending process, and the changed user or the kind of work. A process of an older version
+ * reads a kind of work as the id of a user, which matches none.
+ */
+export function toMessages(instance: string, { users, work }: News): readonly string[] {
+  return [...users, ...work].map((about) => `${instance} ${about}`)
 }
 
 /**
- * Starts to listen; resolves once the line stands. Returns its end.
- * @throws StoreUnavailableError when it cannot be established at first.
+ * Starts to listen; resolves once connected. Returns a function that stops.
+ * @throws StoreUnavailableError when the first connection fails.
  */
 export async function startListener(options: ListenerOptions): Promise<() => Promise<void>> {
   let client: Client | undefined
@@ -40,7 +47,10 @@ export async function startListener(options: ListenerOptions): Promise<() => Pro
 
   function lost(which: Client): void {
     if (closed || which !== client || retry !== undefined) return
-    options.log({ level: 'warn', message: 'the line for store changes is down' })
+    options.log({
+      level: 'warn',
+      message: 'the connection for store change notifications was lost',
+    })
     drop(which)
     schedule()
   }
@@ -57,10 +67,14 @@ export async function startListener(options: ListenerOptions): Promise<() => Pro
       client = next
       retry = undefined
       waitMs = firstRetryMs
-      options.log({ level: 'info', message: 'the line for store changes is back' })
-      options.hear({ userId: null })
+      options.log({
+        level: 'info',
+        message: 'the connection for store change notifications is restored',
+      })
+      options.listeners.change({ userId: null })
+      for (const kind of workKinds) options.listeners.work(kind)
     } catch {
-      // The loss was logged; the next attempt follows until it is back or closed.
+      // The loss was logged already; retries go on until it is connected or closed.
       if (!closed) schedule()
     }
   }
@@ -82,7 +96,7 @@ export async function startListener(options: ListenerOptions): Promise<() => Pro
 
 async function connect(options: ListenerOptions, lost: (client: Client) => void): Promise<Client> {
   const client = new Client(connectionSettings(options.databaseUrl))
-  // Both come when a connection breaks, in either order; `lost` counts the first.
+  // Both events occur when a connection breaks, in either order; `lost` handles the first only.
   client.on('error', () => lost(client))
   client.on('end', () => lost(client))
   client.on('notification', ({ payload }) => receive(payload ?? '', options))
@@ -91,19 +105,21 @@ async function connect(options: ListenerOptions, lost: (client: Client) => void)
     await client.query(`listen ${client.escapeIdentifier(options.channel)}`)
   } catch (error) {
     drop(client)
-    throw toStoreError(error)
+    throw toConnectError(error, toTarget(options.databaseUrl))
   }
   return client
 }
 
-function receive(payload: string, { instance, hear }: ListenerOptions): void {
-  const [sender, userId] = payload.split(' ')
-  if (sender === instance || userId === undefined) return
-  // Only stores write to this channel, with ids of their own rows.
-  hear({ userId: userId as UserId })
+function receive(payload: string, { instance, listeners }: ListenerOptions): void {
+  const [sender, about] = payload.split(' ')
+  if (sender === instance || about === undefined) return
+  const kind = workKinds.find((known) => known === about)
+  // Only stores write to this channel; whatever is no kind of work is the id of one of their users.
+  if (kind === undefined) listeners.change({ userId: about as UserId })
+  else listeners.work(kind)
 }
 
-/** Ends a connection that nobody waits for any more; that it fails to end politely changes nothing. */
+/** Closes a connection that is no longer used; an error while closing has no effect. */
 function drop(client: Client): void {
   client.end().catch(() => {})
 }

@@ -1,20 +1,20 @@
 /**
- * The pool of PostgreSQL connections: bounded in number and in every wait, its values through the codec, its failures
- * told apart. In the shape that Kysely's PostgreSQL dialect asks for.
+ * The pool of PostgreSQL connections: the number of connections and every wait are bounded, values pass through the
+ * codec, and outages are distinguished from bugs. It has the interface that Kysely's PostgreSQL dialect expects.
  */
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import { postgresTypes } from './postgres-codec.ts'
-import { toStoreError } from './postgres-failure.ts'
+import { type PostgresTarget, toConnectError, toStoreError, toTarget } from './postgres-failure.ts'
 
-/** One wait for a connection, one statement at the server, one answer on the wire. */
+/** Limits: connecting, one statement on the server, one answer over the network. */
 const connectTimeoutMs = 2_000
 const statementTimeoutMs = 10_000
 const answerTimeoutMs = 12_000
 const idleInTransactionMs = 30_000
 const maxConnections = 10
 
-/** What every connection of this process asks for, in the pool or beside it. */
+/** The settings of every connection of this process, in the pool or outside it. */
 export function connectionSettings(databaseUrl: string) {
   return {
     connectionString: databaseUrl,
@@ -29,56 +29,65 @@ export function connectionSettings(databaseUrl: string) {
 }
 
 export interface StorePool {
-  /** For Kysely, which ends it too. */
+  /** For Kysely, which closes it too. */
   readonly forKysely: PostgresPool
   /** Runs one statement, prepared once per connection under its name. */
   named(name: string, text: string, values: readonly unknown[]): Promise<readonly unknown[]>
 }
 
-/** Makes the pool; it connects with the first query. */
+/** Makes the pool; it connects on the first query. */
 export function makePool(databaseUrl: string): StorePool {
   const pool = new Pool({ ...connectionSettings(databaseUrl), max: maxConnections })
-  // Without a listener the loss of an idle connection would end the process; the pool replaces it by itself.
+  const target = toTarget(databaseUrl)
+  // Without a listener the loss of an idle connection would end the process; the pool replaces the connection.
   pool.on('error', () => {})
-  // The same for one that is checked out: its query fails with the same error, which is where it is told.
+  // The same for a connection in use, whose query reports the error.
   pool.on('connect', (client) => {
     client.on('error', () => {})
   })
+  async function connect(): Promise<PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw toConnectError(error, target)
+    }
+  }
   return {
     forKysely: {
-      connect: async () => wrap(await waitFor(pool.connect())),
+      connect: async () => wrap(await connect(), target),
       end: () => pool.end(),
       options: pool.options,
     },
     async named(name, text, values) {
-      const { rows } = await waitFor(pool.query({ name, text, values: [...values] }))
-      return rows
+      const client = await connect()
+      let broken = false
+      try {
+        return (await client.query({ name, text, values: [...values] })).rows
+      } catch (error) {
+        const failure = toStoreError(error, target)
+        broken = failure !== error
+        throw failure
+      } finally {
+        client.release(broken)
+      }
     },
   }
 }
 
-async function waitFor<Result>(step: Promise<Result>): Promise<Result> {
-  try {
-    return await step
-  } catch (error) {
-    throw toStoreError(error)
-  }
-}
-
-/** A connection that failed once as a connection is not given back: its next answer might be a late one. */
-function wrap(client: PoolClient): PostgresPoolClient {
+/** After a connection error the connection is discarded: its next answer might belong to an earlier query. */
+function wrap(client: PoolClient, target: PostgresTarget): PostgresPoolClient {
   let broken = false
   const query = async (text: string, values: readonly unknown[]) => {
     try {
       return await client.query(text, [...values])
     } catch (error) {
-      const failure = toStoreError(error)
+      const failure = toStoreError(error, target)
       if (failure !== error) broken = true
       throw failure
     }
   }
   return {
-    // The dialect's cursor form is never used: rows are read in bounded lists.
+    // Kysely's cursor overload is never used, because rows are read in bounded lists.
     query: query as unknown as PostgresPoolClient['query'],
     release: (destroy) => client.release(destroy === true || broken),
   }

@@ -1,103 +1,94 @@
 /**
- * The background work and the start read whole tables' worth of rows over the years. Each of their queries is asked of
- * SQLite with `explain query plan`: a search of an index grows with what it finds, a scan with what there is.
+ * Background work and the start query tables that grow over the years. `explain query plan` of SQLite must show an
+ * index search for each of their queries: the cost of a search grows with its matches, that of a scan with the table.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { CompiledQuery, type KyselyPlugin, type QueryId, type RootOperationNode } from 'kysely'
-import { type ConnectionId, newId } from '#kernel/ids.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
+import { newOAuthRow } from '#tests/contract/store/rows.ts'
+import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
 import { makeSealer } from '../seal.ts'
-import { makeChangeFeed } from './change-feed.ts'
+import { makeAuditLog } from './audit.ts'
 import { makeConnectionStore } from './connections.ts'
-import { type Engine, makeWrite } from './engine.ts'
+import type { Engine, Write } from './engine.ts'
+import { makeLoginStore } from './logins.ts'
 import { makeOAuthStore } from './oauth.ts'
 import { listKeys, sealedTables } from './sealed-tables.ts'
 import { makeSessionStore } from './sessions.ts'
-import { openSqlite } from './sqlite-engine.ts'
+import { makeUserStore } from './users.ts'
 
-const place = makeSqlitePlace()
 const sealer = makeSealer([new Uint8Array(32)])
-let plain: Engine
+let stage: PlanStage
 let engine: Engine
-let asked: { readonly node: RootOperationNode; readonly queryId: QueryId }[] = []
-
-const built = new WeakMap<QueryId, RootOperationNode>()
-/** Notes what was really asked: a query within another is built as well, but only the whole has a result. */
-const recorder: KyselyPlugin = {
-  transformQuery({ node, queryId }) {
-    built.set(queryId, node)
-    return node
-  },
-  async transformResult({ result, queryId }) {
-    const node = built.get(queryId)
-    if (node !== undefined) asked.push({ node, queryId })
-    return result
-  },
-}
+let write: Write
+const plansOf = (work: () => Promise<unknown>) => stage.plansOf(work)
 
 before(async () => {
-  await (await place.open()).close()
-  plain = openSqlite(place.dataDir, () => {})
-  engine = { ...plain, db: plain.db.withPlugin(recorder) }
+  stage = await openPlanStage()
+  ;({ engine, write } = stage)
 })
-after(async () => {
-  await plain?.close()
-  await place.remove()
-})
-
-/** What SQLite says that it does for each query of `work`, in their order. */
-async function plansOf(work: () => Promise<unknown>): Promise<string[]> {
-  asked = []
-  await work()
-  const plans: string[] = []
-  for (const { node, queryId } of asked) {
-    const { sql, parameters } = plain.db.getExecutor().compileQuery(node, queryId)
-    const explain = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters])
-    const { rows } = await plain.db.executeQuery<{ detail: string }>(
-      explain as CompiledQuery<{ detail: string }>,
-    )
-    plans.push(rows.map(({ detail }) => detail).join('; '))
-  }
-  return plans
-}
-
-function assertSearches(plans: readonly string[], indices: readonly string[]): void {
-  for (const [position, index] of indices.entries())
-    assert.match(plans[position] ?? '', new RegExp(`USING (COVERING )?INDEX ${index}\\b`))
-  assert.equal(plans.length, indices.length, plans.join('\n'))
-  for (const plan of plans) assert.doesNotMatch(plan, /\bSCAN \w+(;|$)|TEMP B-TREE/, plan)
-}
+after(() => stage?.close())
 
 test('the sweep of sessions reads those that have ended, not all', async () => {
-  const sessions = makeSessionStore(engine.db)
+  const sessions = makeSessionStore({ engine, write })
   const plans = await plansOf(() => sessions.sweep({ seenBefore: 2, createdBefore: 1 }))
   assertSearches(plans, ['sessions_by_last_seen', 'sessions_by_age'])
   for (const plan of plans) assert.match(plan, /\((last_seen_at|created_at)<\?\)/)
 })
 
 test('the sweep of grants and tokens reads those that have expired, not all', async () => {
-  const write = makeWrite(
-    engine,
-    makeChangeFeed(() => {}),
-  )
   const oauth = makeOAuthStore({ engine, write, sealer })
   const plans = await plansOf(() => oauth.sweep(1, 10))
   assertSearches(plans, ['oauth_grants_by_expiry', 'oauth_rows_by_expiry'])
   for (const plan of plans) assert.match(plan, /\(expires_at<\?\)/)
 })
 
-test('the sweep of deletions reads the connections that wait, not all', async () => {
-  const write = makeWrite(
-    engine,
-    makeChangeFeed(() => {}),
+test('a request that shall wait counts those of its origin and those in all, and reads no other rows', async () => {
+  const oauth = makeOAuthStore({ engine, write, sealer })
+  const row = newOAuthRow({ model: 'Interaction', origin: new Uint8Array(32) })
+  const plans = await plansOf(() => oauth.savePending(row, { at: 1, ofOrigin: 5, inAll: 9 }))
+  await oauth.delete(row.model, row.id)
+  assert.match(
+    plans[1] ?? '',
+    /USING (COVERING )?INDEX oauth_requests_of_origin \(origin=\? AND expires_at>\?\)/,
   )
-  const connections = makeConnectionStore({ db: engine.db, write })
+  assert.match(plans[2] ?? '', /USING (COVERING )?INDEX oauth_requests_by_expiry \(expires_at>\?\)/)
+})
+
+test('whether any user has a grant to a client is one search', async () => {
+  const oauth = makeOAuthStore({ engine, write, sealer })
+  assertSearches(await plansOf(() => oauth.hasGrants('agent')), ['oauth_grants_of_client'])
+})
+
+test('the sweeps of the audit read what they sweep alone, and lists read no more than a page', async () => {
+  const log = makeAuditLog({ db: engine.db, write })
+  const bounds = { before: 1, ofUser: 1, ofNobody: 1, limit: 9 }
+  for (const [kind, index] of [
+    ['refusals', 'audit_refused'],
+    ['sessions', 'audit_sessions'],
+  ] as const) {
+    const [aged = '', crowded = ''] = await plansOf(() => log.sweep(kind, bounds))
+    assert.match(aged, new RegExp(`USING (COVERING )?INDEX ${index}_by_time \\(at<\\?\\)`))
+    assert.match(crowded, new RegExp(`USING (COVERING )?INDEX ${index}_of_user`))
+  }
+  const users = makeUserStore({ ...engine, write })
+  const pages = await plansOf(async () => {
+    await users.listPage({ after: { createdAt: 1, id: newId<UserId>() }, limit: 9 })
+    await log.list({ userId: null, after: { at: 1, id: newId() }, limit: 9 })
+    await log.list({ userId: newId<UserId>(), after: null, limit: 9 })
+  })
+  assert.match(pages[0] ?? '', /INDEX users_by_age/)
+  assert.match(pages[1] ?? '', /INDEX audit_by_time/)
+  assert.match(pages[2] ?? '', /INDEX audit_of_user \(user_id=\?\)/)
+})
+
+test('the sweep of deletions reads the connections that wait, not all', async () => {
+  const connections = makeConnectionStore({ engine, write })
   const plans = await plansOf(async () => {
     await connections.listDeleting({ after: null, limit: 10 })
     await connections.listDeleting({ after: newId<ConnectionId>(), limit: 10 })
   })
-  // A partial index holds nothing else, so that reading it from the front is reading what waits.
+  // The partial index contains only `deleting` rows, so reading it in order reads nothing else.
   for (const plan of plans) assert.match(plan, /USING INDEX connections_deleting\b/)
   for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE/)
   assert.match(plans[1] ?? '', /SEARCH connections USING INDEX connections_deleting \(id>\?\)/)
@@ -106,14 +97,30 @@ test('the sweep of deletions reads the connections that wait, not all', async ()
 test('the change of keys reads the rows under older keys, and the keys in use in one step each', async () => {
   const plans = await plansOf(async () => {
     for (const table of sealedTables) {
-      await listKeys(engine.db, table)
-      await table.list(engine.db, sealer, { key: 'aa', after: null, limit: 10 })
-      await table.list(engine.db, sealer, { key: 'aa', after: newId(), limit: 10 })
+      await listKeys(engine, table)
+      await table.list(engine, sealer, { key: 'aa', after: null, limit: 10 })
+      await table.list(engine, sealer, { key: 'aa', after: newId(), limit: 10 })
     }
   })
   assertSearches(plans, [
     ...Array(3).fill('logins_by_secret_key'),
     ...Array(3).fill('oauth_grants_by_payload_key'),
     ...Array(3).fill('oauth_rows_by_payload_key'),
+    ...Array(3).fill('ledger_keys_by_secret_key'),
+    ...Array(3).fill('webhook_endpoints_by_secret_key'),
+    ...Array(3).fill('event_keys_by_secret_key'),
   ])
+})
+
+test('the logins of a person at a provider are found by a search, in order', async () => {
+  const logins = makeLoginStore({ engine, write, sealer })
+  const person = { provider: 'fiskil', upstreamUserId: 'eu_1', limit: 10 } as const
+  assertSearches(await plansOf(() => logins.listByUpstream(person)), ['logins_by_upstream'])
+})
+
+test('the sweep of deletions reads the users who are being deleted, not all', async () => {
+  const users = makeUserStore({ db: engine.db, write })
+  const plans = await plansOf(() => users.listDeleting({ before: 1, limit: 10 }))
+  assert.match(plans[0] ?? '', /SEARCH users USING (?:COVERING )?INDEX users_deleting/)
+  for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE/)
 })

@@ -1,38 +1,45 @@
 /**
- * Every table with a sealed column, for the walk of the key rotation and for the check of keys in use at the opening.
- * How a column is sealed stands with its repository.
+ * Every table with a sealed column, for key rotation and for the check of keys in use when the store is opened. The
+ * repository of each table defines how its column is sealed.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Sealer } from '../seal.ts'
+import { openSecrets, sealSecrets, secretColumns } from './endpoint-rows.ts'
+import type { Engine } from './engine.ts'
+import { unwrapKey, wrapKey } from './event-seal.ts'
+import { openLedgerKey, sealLedgerKey } from './ledgers.ts'
 import { openSecret, sealedColumns } from './logins.ts'
 import { type OAuthTable, openPayload, sealPayload } from './oauth-payload.ts'
 import type { Db } from './tables.ts'
 
-/** A row under an older key. */
+/** A row sealed under an older key. */
 export interface AgedRow {
-  /** Orders the walk; of the type of the table's primary key. */
+  /** Orders the rows; its type is that of the table's primary key. */
   readonly id: unknown
-  /** As the log may show it. */
+  /** The row's name for the log. */
   readonly name: string
   /** Seals it again, unless it changed meanwhile. @throws SealError when it does not open. */
   reseal(): Promise<void>
 }
 
-/** A table with a sealed column, as the walk sees it. */
+/** The store, or one transaction of it, and the separate place of the event keys. */
+export type Places = Pick<Engine, 'db' | 'keysOf'>
+
+/** A table with a sealed column. */
 export interface SealedTable {
   readonly name: string
-  /** The message for a row that does not open. */
+  /** The log message for a row that does not open. */
   readonly damage: string
-  /** Rows under one key, in the order of their ids: a range over the index of (key, id). */
-  list(db: Db, sealer: Sealer, range: SealedRange): Promise<readonly AgedRow[]>
-  /** The fingerprint behind `after` among those of all keys in use; undefined when there is none. */
-  nextKey(db: Db, after: string): Promise<string | undefined>
+  /** Rows under one key, by id: a range of the index on (key, id). */
+  list(places: Places, sealer: Sealer, range: SealedRange): Promise<readonly AgedRow[]>
+  /** The next key fingerprint in use after `after`; undefined when there is none. */
+  nextKey(places: Places, after: string): Promise<string | undefined>
 }
 
 export interface SealedRange {
   /** Fingerprint of the key that the rows are sealed under. */
   readonly key: string
-  /** Rows behind this id; null: from the first. */
+  /** Only rows after this id; null: from the first. */
   readonly after: unknown
   readonly limit: number
 }
@@ -40,7 +47,7 @@ export interface SealedRange {
 const logins: SealedTable = {
   name: 'logins',
   damage: 'the secret of a login does not open',
-  async list(db, sealer, { key, after, limit }) {
+  async list({ db }, sealer, { key, after, limit }) {
     const query = db
       .selectFrom('logins')
       .select(['id', 'user_id as userId', 'provider', 'upstream_user_id as upstreamUserId'])
@@ -59,13 +66,13 @@ const logins: SealedTable = {
           .updateTable('logins')
           .set(sealedColumns(sealer, row, secret))
           .where('id', '=', row.id)
-          // Whoever saved a newer secret meanwhile is right.
+          // A secret that was saved meanwhile is newer, and stays.
           .where('secret', '=', row.secret)
           .execute()
       },
     }))
   },
-  async nextKey(db, after) {
+  async nextKey({ db }, after) {
     const row = await db
       .selectFrom('logins')
       .select('secret_key as fingerprint')
@@ -81,7 +88,7 @@ function oauthTable(name: OAuthTable): SealedTable {
   return {
     name,
     damage: 'the payload of an OAuth row does not open',
-    async list(db, sealer, { key, after, limit }) {
+    async list({ db }, sealer, { key, after, limit }) {
       const query = db
         .selectFrom(name)
         .select(['id', 'payload'])
@@ -102,7 +109,7 @@ function oauthTable(name: OAuthTable): SealedTable {
         },
       }))
     },
-    async nextKey(db, after) {
+    async nextKey({ db }, after) {
       const row = await db
         .selectFrom(name)
         .select('payload_key as fingerprint')
@@ -115,34 +122,135 @@ function oauthTable(name: OAuthTable): SealedTable {
   }
 }
 
-/** In the order of the walk. */
+const ledgerKeys: SealedTable = {
+  name: 'ledger_keys',
+  damage: 'the key of a ledger does not open',
+  async list({ db }, sealer, { key, after, limit }) {
+    const query = db
+      .selectFrom('ledger_keys')
+      .select(['user_id as id', 'secret'])
+      .where('secret_key', '=', key)
+      .orderBy('user_id')
+      .limit(limit)
+    const rows = await (after === null ? query : query.where(behind(after, 'user_id'))).execute()
+    return rows.map(({ id, secret }) => ({
+      id,
+      name: id,
+      async reseal() {
+        await db
+          .updateTable('ledger_keys')
+          .set(sealLedgerKey(sealer, id, openLedgerKey(sealer, id, secret)))
+          .where('user_id', '=', id)
+          .where('secret', '=', secret)
+          .execute()
+      },
+    }))
+  },
+  nextKey: ({ db }, after) => nextSecretKey(db, 'ledger_keys', after),
+}
+
+const endpoints: SealedTable = {
+  name: 'webhook_endpoints',
+  damage: 'the secrets of a webhook endpoint do not open',
+  async list({ db }, sealer, { key, after, limit }) {
+    const query = db
+      .selectFrom('webhook_endpoints')
+      .select(['id', ...secretColumns])
+      .where('secret_key', '=', key)
+      .orderBy('id')
+      .limit(limit)
+    const rows = await (after === null ? query : query.where(behind(after))).execute()
+    return rows.map(({ id, ...sealed }) => ({
+      id,
+      name: id,
+      async reseal() {
+        await db
+          .updateTable('webhook_endpoints')
+          .set(sealSecrets(sealer, id, openSecrets(sealer, id, sealed)))
+          .where('id', '=', id)
+          // Every change of the secrets is a change of this one.
+          .where('secret', '=', sealed.secret)
+          .execute()
+      },
+    }))
+  },
+  nextKey: ({ db }, after) => nextSecretKey(db, 'webhook_endpoints', after),
+}
+
+const eventKeys: SealedTable = {
+  name: 'event_keys',
+  damage: 'the key of an event does not open',
+  async list({ db, keysOf }, sealer, { key, after, limit }) {
+    const keys = keysOf(db)
+    const query = keys
+      .selectFrom('event_keys')
+      .select(['event_id as id', 'secret'])
+      .where('secret_key', '=', key)
+      .orderBy('event_id')
+      .limit(limit)
+    const rows = await (after === null ? query : query.where(behind(after, 'event_id'))).execute()
+    return rows.map(({ id, secret }) => ({
+      id,
+      name: id,
+      async reseal() {
+        await keys
+          .updateTable('event_keys')
+          .set(wrapKey(sealer, id, unwrapKey(sealer, id, secret)))
+          .where('event_id', '=', id)
+          .where('secret', '=', secret)
+          .execute()
+      },
+    }))
+  },
+  nextKey: ({ db, keysOf }, after) => nextSecretKey(keysOf(db), 'event_keys', after),
+}
+
+async function nextSecretKey(
+  db: Db,
+  table: 'ledger_keys' | 'webhook_endpoints' | 'event_keys',
+  after: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom(table)
+    .select('secret_key as fingerprint')
+    .where('secret_key', '>', after)
+    .orderBy('secret_key')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.fingerprint
+}
+
+/** In the order in which rotation handles them. */
 export const sealedTables: readonly SealedTable[] = [
   logins,
   oauthTable('oauth_grants'),
   oauthTable('oauth_rows'),
+  ledgerKeys,
+  endpoints,
+  eventKeys,
 ]
 
-/** Fingerprints of all keys in use. One step over the index for each, so that it costs nothing in a large table. */
-export async function listKeys(db: Db, table: SealedTable): Promise<readonly string[]> {
+/** Fingerprints of all keys in use. One index step per key, so that a large table costs no more. */
+export async function listKeys(places: Places, table: SealedTable): Promise<readonly string[]> {
   const keys: string[] = []
-  // Every step lies behind the one before; no fingerprint is empty.
-  let key = await table.nextKey(db, '')
+  // No fingerprint is empty, and each step returns a greater one.
+  let key = await table.nextKey(places, '')
   while (key !== undefined) {
     keys.push(key)
-    key = await table.nextKey(db, key)
+    key = await table.nextKey(places, key)
   }
   return keys
 }
 
-/** As `listKeys`, without the key that seals. */
+/** As `listKeys`, without the current key. */
 export async function listAgedKeys(
-  db: Db,
+  places: Places,
   table: SealedTable,
   sealer: Sealer,
 ): Promise<readonly string[]> {
-  return (await listKeys(db, table)).filter((key) => key !== sealer.current)
+  return (await listKeys(places, table)).filter((key) => key !== sealer.current)
 }
 
-function behind(id: unknown): RawBuilder<boolean> {
-  return sql<boolean>`id > ${id}`
+function behind(id: unknown, column = 'id'): RawBuilder<boolean> {
+  return sql<boolean>`${sql.ref(column)} > ${id}`
 }

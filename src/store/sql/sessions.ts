@@ -1,9 +1,11 @@
 /**
- * Browsers in which somebody is signed in, and the hashes of their passwords. Which session is still good is judged by
- * whoever holds the clock; here old ones are only swept.
+ * Browser sessions of signed-in users, and password hashes. Callers decide with their clock which session is valid;
+ * this file only sweeps old ones.
  */
-import { newId, type SessionId } from '#kernel/ids.ts'
-import type { SessionStore } from '../session-port.ts'
+import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
+import type { SessionStore } from '../ports/sessions.ts'
+import { maxSessions } from '../ports/sessions.ts'
+import type { Engine, Write } from './engine.ts'
 import { type Db, isBefore, moment } from './tables.ts'
 
 const columns = [
@@ -14,25 +16,19 @@ const columns = [
   'last_seen_at as lastSeenAt',
 ] as const
 
-/** Rows that one statement sweeps: a sweep must not hold the store for long. */
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+}
+
+/** Rows per sweep statement, so that a sweep locks the store only briefly. */
 const sweepBatch = 500
 
-/** The session repository over `db`. */
-export function makeSessionStore(db: Db): SessionStore {
+/** The session repository over `engine`. */
+export function makeSessionStore({ engine, write }: Parts): SessionStore {
+  const { db } = engine
   return {
-    create: ({ userId, hash, at }) =>
-      db
-        .insertInto('sessions')
-        .values({
-          id: newId<SessionId>(),
-          user_id: userId,
-          hash,
-          created_at: moment(at),
-          signed_in_at: moment(at),
-          last_seen_at: moment(at),
-        })
-        .returning(columns)
-        .executeTakeFirstOrThrow(),
+    create: (session) => write((tx) => begin(engine, tx, session)),
     async find(hash) {
       const row = await db
         .selectFrom('sessions')
@@ -57,22 +53,13 @@ export function makeSessionStore(db: Db): SessionStore {
         .executeTakeFirstOrThrow()
       return numDeletedRows > 0n
     },
-    async deleteAll(userId) {
-      await db.deleteFrom('sessions').where('user_id', '=', userId).execute()
-    },
     async sweep({ seenBefore, createdBefore }) {
-      // One statement for each bound: either is a range over its own index, both in one would read the whole table.
+      // One statement per bound: each uses the index of its column, whereas both in one statement would scan the
+      // table.
       const idle = await deleteBefore(db, 'last_seen_at', seenBefore)
       return idle + (await deleteBefore(db, 'created_at', createdBefore))
     },
-    async setPassword(userId, hash) {
-      const { numUpdatedRows } = await db
-        .updateTable('users')
-        .set({ password_hash: hash })
-        .where('id', '=', userId)
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows > 0n
-    },
+    setPassword: (userId, hash) => write((tx) => replacePassword(tx, userId, hash)),
     async findPassword(userId) {
       const row = await db
         .selectFrom('users')
@@ -82,6 +69,76 @@ export function makeSessionStore(db: Db): SessionStore {
       return row?.password_hash ?? null
     },
   }
+}
+
+/** Null when the checked password is no longer the user's. */
+async function begin(
+  engine: Engine,
+  tx: Db,
+  { userId, hash, at, passwordHash }: Parameters<SessionStore['create']>[0],
+): ReturnType<SessionStore['create']> {
+  if (!(await holdPassword(engine, tx, userId, passwordHash))) return null
+  const session = await tx
+    .insertInto('sessions')
+    .values({
+      id: newId<SessionId>(),
+      user_id: userId,
+      hash,
+      created_at: moment(at),
+      signed_in_at: moment(at),
+      last_seen_at: moment(at),
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+  await endSurplus(tx, userId)
+  return session
+}
+
+/**
+ * Ends every session of the user. The user's row is updated first: a concurrent sign-in then either finds the new
+ * password, or its session is deleted here.
+ */
+async function replacePassword(tx: Db, userId: UserId, hash: string | null): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('users')
+    .set({ password_hash: hash })
+    .where('id', '=', userId)
+    .where('deleting_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  await tx.deleteFrom('sessions').where('user_id', '=', userId).execute()
+  return numUpdatedRows > 0n
+}
+
+/** Bounds the sessions per user: the least recently used are deleted. */
+async function endSurplus(tx: Db, userId: UserId): Promise<void> {
+  const ofUser = tx.selectFrom('sessions').select('id').where('user_id', '=', userId)
+  const kept = ofUser
+    .orderBy('last_seen_at', 'desc')
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(maxSessions)
+  await tx
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id', 'not in', kept)
+    .execute()
+}
+
+/** True when this is the user's password; the row is locked, so it stays so until the transaction ends. */
+async function holdPassword(
+  { kind }: Engine,
+  tx: Db,
+  userId: UserId,
+  passwordHash: string,
+): Promise<boolean> {
+  const query = tx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', userId)
+    .where('password_hash', '=', passwordHash)
+  // SQLite needs no lock: it has a single writer.
+  const row = await (kind === 'postgres' ? query.forShare() : query).executeTakeFirst()
+  return row !== undefined
 }
 
 async function deleteBefore(

@@ -1,16 +1,17 @@
 /**
- * Between SQLite's five storage classes and the values that the queries speak of. The declared type of a column says
- * how it reads: booleans are 0 and 1, instants ISO 8601 text in UTC (which sorts by time), int8 is text as `pg` gives it.
+ * Converts between SQLite's five storage classes and the values of the queries. The declared type of a column
+ * determines how it is read: booleans are 0 and 1, instants ISO 8601 text in UTC (which sorts by time), int8 is text
+ * as in `pg`.
  */
 import type { SQLInputValue, SQLOutputValue, StatementColumnMetadata } from 'node:sqlite'
 
-/** One parameter as SQLite takes it. @throws TypeError for a value that no column can hold. */
+/** Converts a parameter for SQLite. @throws TypeError for a value that no column can hold. */
 export function encodeParameter(value: unknown): SQLInputValue {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value
   if (typeof value === 'boolean') return value ? 1 : 0
   if (value instanceof Date) return value.toISOString()
   if (value instanceof Uint8Array || typeof value === 'bigint') return value
-  throw new TypeError(`a ${typeof value} is no SQL value`)
+  throw new TypeError(`a ${typeof value} is not an SQL value`)
 }
 
 type Decoder = (value: NonNullable<SQLOutputValue>) => unknown
@@ -21,7 +22,7 @@ const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['bigint', (value) => String(value)],
 ])
 
-/** Turns rows, in place, into what `pg` would give; null when the columns read as they are. */
+/** Converts rows in place to what `pg` would return; null when no column needs it. */
 export function makeRowDecoder(
   columns: readonly StatementColumnMetadata[],
 ): ((row: Record<string, unknown>) => void) | null {

@@ -1,31 +1,36 @@
 /**
- * The data directory of the embedded store: who may look into it, and the lock that lets one process in. The lock is an
- * exclusive SQLite lock on a file of its own: the kernel frees it when its holder dies, so it never goes stale.
+ * The data directory of the embedded store: its permissions, and the lock that admits one process. The lock is an
+ * exclusive SQLite lock on a separate file: the operating system releases it when the process ends, so it is never
+ * stale.
  */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreOpenError } from '../failure.ts'
-import type { StoreLog } from './engine.ts'
+import type { StoreLog } from '../log.ts'
 import { sqliteCode } from './sqlite-statements.ts'
 
 export interface SqliteDirectory {
   readonly databasePath: string
-  /** Lets the next process in. */
+  /** The keys of events, in a file of their own. */
+  readonly keysPath: string
+  /** Releases the lock. */
   release(): void
 }
 
 /**
- * Makes the directory (0700) and the files (0600) where they are missing, and locks it.
+ * Creates the directory (0700) and the files (0600) where they are missing, and locks the directory.
  * @throws StoreOpenError `in_use` or `not_writable`.
  */
 export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory {
   const databasePath = join(dataDir, 'tributary.db')
+  const keysPath = join(dataDir, 'event-keys.db')
   const lockPath = join(dataDir, 'tributary.lock')
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     makePrivate(lockPath)
     makePrivate(databasePath)
+    makePrivate(keysPath)
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     throw new StoreOpenError(
@@ -36,23 +41,31 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
   }
   warnOfOnlookers(dataDir, log)
   const lock = takeLock(lockPath, dataDir)
-  return { databasePath, release: () => lock.close() }
+  return { databasePath, keysPath, release: () => lock.close() }
 }
 
 /**
- * SQLite gives its side files (-wal, -shm) the mode of the main file. A file that is there is never opened here: closing
- * any handle of a file gives up all POSIX locks that this process has on it (sqlite.org/howtocorrupt.html §2.2).
+ * SQLite creates its side files (-wal, -shm) with the mode of the main file. An existing file is never opened here,
+ * because closing any handle of a file drops all POSIX locks that this process has on it
+ * (sqlite.org/howtocorrupt.html §2.2).
  */
 function makePrivate(path: string): void {
   if (existsSync(path)) chmodSync(path, 0o600)
   else closeSync(openSync(path, 'wx', 0o600))
 }
 
-/** A directory that was there before is not ours to close: it may be shared on purpose. */
+/** Only warns: an existing directory may be shared on purpose, so its mode is not changed. */
 function warnOfOnlookers(dataDir: string, log: StoreLog): void {
-  // Windows has no such bits: there the directory's own access list holds.
+  // Windows has no such permission bits; the directory's access list applies there.
   if (process.platform === 'win32' || (statSync(dataDir).mode & 0o077) === 0) return
-  log({ level: 'warn', message: `others may look into ${dataDir}: its mode should be 0700` })
+  log({ level: 'warn', message: `other users may read ${dataDir}: its mode should be 0700` })
+}
+
+/** Who may read the file beside its owner; null: nobody. Windows has no such permission bits. */
+export function describeExposure(path: string): string | null {
+  const mode = statSync(path).mode & 0o777
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return null
+  return `other users of this machine may read it (mode 0${mode.toString(8)})`
 }
 
 function takeLock(path: string, dataDir: string): DatabaseSync {

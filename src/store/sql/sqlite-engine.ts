@@ -1,19 +1,22 @@
 /**
- * The embedded engine: `node:sqlite`, one writing connection whose transactions follow one another, and one reading
- * connection that sees only what is committed. Durable through power loss (WAL, `synchronous = full`).
+ * The embedded engine: `node:sqlite` with one writing connection, whose transactions run one after another, one reading
+ * connection that sees committed data only, and one for the separate file of the event keys. Commits survive a power
+ * loss (WAL, `synchronous = full`).
  */
+import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { type CompiledQuery, Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import { StoreOpenError, StoreUnavailableError } from '../failure.ts'
-import type { Engine, StoreLog } from './engine.ts'
-import { enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
+import type { StoreLog } from '../log.ts'
+import type { Engine } from './engine.ts'
+import { describeExposure, enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
 import { makeStatements, onDisk, sqliteCode } from './sqlite-statements.ts'
 import type { Tables } from './tables.ts'
 
-// An operator's own tool may hold the file for a moment. Waiting stops the whole process, so it is short.
+// An operator's tool may lock the file briefly. Waiting blocks the whole process, so the timeout is short.
 const busyTimeoutMs = 250
 
-/** Deleted rows are overwritten, and the log of changes does not keep them for long. */
+/** `secure_delete` overwrites deleted rows; `journal_size_limit` bounds the log that may still contain them. */
 const settings = `
   pragma journal_mode = wal;
   pragma synchronous = full;
@@ -24,31 +27,49 @@ const settings = `
 `
 
 /**
- * Opens the store in `dataDir`, alone.
+ * Opens the store in `dataDir` for this process only.
  * @throws StoreOpenError `in_use`, `not_writable` or `damaged`.
  */
 export function openSqlite(dataDir: string, log: StoreLog): Engine {
   const directory = enterDirectory(dataDir, log)
   const opened: DatabaseSync[] = []
   try {
-    const connect = (readOnly: boolean): DatabaseSync => {
-      const db = new DatabaseSync(directory.databasePath, { readOnly, timeout: busyTimeoutMs })
+    const connect = (path: string, readOnly: boolean): DatabaseSync => {
+      const db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs })
       opened.push(db)
       return db
     }
-    return onDisk(() => {
-      const writer = connect(false)
-      writer.exec(settings)
-      return makeEngine(makeStatements(writer), makeStatements(connect(true)), directory)
+    const { databasePath, keysPath } = directory
+    const [writer, reader] = openFile(databasePath, () => {
+      const db = connect(databasePath, false)
+      db.exec(settings)
+      // PostgreSQL has it by itself.
+      db.function('gen_random_uuid', { directOnly: true }, () => randomUUID())
+      return [db, connect(databasePath, true)]
     })
+    const keys = openFile(keysPath, () => {
+      const db = connect(keysPath, false)
+      db.exec(settings)
+      return db
+    })
+    return makeEngine({ writer, reader, keys, directory })
   } catch (cause) {
     for (const db of opened) db.close()
     directory.release()
-    throw toOpenError(directory.databasePath, cause)
+    throw cause
   }
 }
 
-/** 11, 26: the file is no sound database. Anything else of the disk may be mended without a backup. */
+/** @throws StoreOpenError with the file's name. */
+function openFile<Result>(path: string, open: () => Result): Result {
+  try {
+    return onDisk(open)
+  } catch (cause) {
+    throw toOpenError(path, cause)
+  }
+}
+
+/** 11, 26: the file is not a valid database. Other disk errors can be repaired without a backup. */
 function toOpenError(path: string, cause: unknown): unknown {
   if (!(cause instanceof StoreUnavailableError)) return cause
   const code = sqliteCode(cause.cause)
@@ -56,35 +77,62 @@ function toOpenError(path: string, cause: unknown): unknown {
   return new StoreOpenError(reason, `${path}: ${cause.message}`, { cause })
 }
 
-function makeEngine(
-  writer: SqliteDatabase,
-  reader: SqliteDatabase,
-  directory: SqliteDirectory,
-): Engine {
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: writer }) })
+interface Opened {
+  readonly writer: DatabaseSync
+  readonly reader: DatabaseSync
+  readonly keys: DatabaseSync
+  readonly directory: SqliteDirectory
+}
+
+function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: Opened): Engine {
+  const reader: SqliteDatabase = makeStatements(readerFile)
+  const db = toKysely(writer)
+  const keys = toKysely(keysFile)
   return {
     kind: 'sqlite',
     db,
     prepare<Row>(_name: string, query: CompiledQuery<Row>) {
       return async (parameters: readonly unknown[]) =>
-        // The rows of a compiled query have the type that the query was built with.
+        // The caller's type for the rows is that of the compiled query.
         reader.prepare(query.sql).all(parameters)[0] as Row | undefined
     },
-    // The directory lock keeps other processes out, the one writer keeps other transactions out.
+    // The directory lock excludes other processes, the single writer other transactions.
     lockSchema: async () => {},
+    lock: async () => {},
     announce: async () => {},
     listen: async () => {},
+    keysOf: () => keys,
+    prepareKeys: async (_tx, prepare) => {
+      await keys.transaction().execute(prepare)
+    },
+    scrubKeys: () => truncateLog(keys),
+    describeKeys: async () => ({
+      place: directory.keysPath,
+      exposure: describeExposure(directory.keysPath),
+    }),
     async ping() {
       await sql`select 1`.execute(db)
     },
     async close() {
       try {
         reader.close()
-        // The last connection to close writes the log back into the file and removes it.
+        // Closing the last connection writes the log into the file and deletes the log.
         await db.destroy()
+        await keys.destroy()
       } finally {
         directory.release()
       }
     },
   }
+}
+
+function toKysely(file: DatabaseSync): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: new SqliteDialect({ database: makeStatements(file) }) })
+}
+
+/** The log holds what was deleted until it is written back into the file, where it is overwritten (`secure_delete`). */
+async function truncateLog(keys: Kysely<Tables>): Promise<void> {
+  const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(keys)
+  if (rows[0]?.busy !== 0)
+    throw new StoreUnavailableError('another process reads the file of the event keys')
 }

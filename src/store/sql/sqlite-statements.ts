@@ -1,13 +1,13 @@
 /**
- * One SQLite connection in the shape that Kysely's SQLite dialect asks for: statements prepared once and kept, values
- * through the codec, failures of the disk told apart from mistakes of ours.
+ * One SQLite connection with the interface that Kysely's SQLite dialect expects: statements are prepared once and
+ * kept, values pass through the codec, and disk failures are distinguished from bugs.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { StoreUnavailableError } from '../failure.ts'
 import { encodeParameter, makeRowDecoder } from './sqlite-codec.ts'
 
-// The program has some dozens of statements; only lists of changing length could make more.
+// The program has a few dozen statements; only lists of varying length could make more.
 const maxStatements = 256
 
 /** Wraps an open connection; `close` closes it. */
@@ -26,7 +26,7 @@ export function makeStatements(db: DatabaseSync): SqliteDatabase {
   }
 }
 
-/** Runs a step of SQLite. @throws StoreUnavailableError when the file, not the statement, is the trouble. */
+/** Runs a step of SQLite. @throws StoreUnavailableError when the failure is in the file and not in the statement. */
 export function onDisk<Result>(step: () => Result): Result {
   try {
     return step()
@@ -35,7 +35,7 @@ export function onDisk<Result>(step: () => Result): Result {
   }
 }
 
-/** SQLite's primary result code of an error, or null when it is none of SQLite's. */
+/** SQLite's primary result code of an error, or null when the error is not SQLite's. */
 export function sqliteCode(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null
   return typeof error.errcode === 'number' ? error.errcode & 0xff : null
@@ -49,7 +49,7 @@ function makeStatement(db: DatabaseSync, text: string): SqliteStatement {
     reader: columns.length > 0,
     all: (parameters) =>
       onDisk(() => {
-        // Rows come without a prototype; those of `pg` have one, and nobody shall see a difference.
+        // `node:sqlite` returns rows without a prototype; a copy gives them one, as in `pg`.
         const rows = statement.all(...parameters.map(encodeParameter)).map((row) => ({ ...row }))
         if (decode !== null) for (const row of rows) decode(row)
         return rows
@@ -61,7 +61,7 @@ function makeStatement(db: DatabaseSync, text: string): SqliteStatement {
   }
 }
 
-/** SQLite rolls back by itself when the disk is full: a second rollback would hide the real error. */
+/** SQLite rolls back by itself when the disk is full; a second rollback would hide the original error. */
 function makeRollback(db: DatabaseSync): SqliteStatement {
   const nothing = { changes: 0, lastInsertRowid: 0 }
   const rollback = db.prepare('rollback')
@@ -73,7 +73,7 @@ function makeRollback(db: DatabaseSync): SqliteStatement {
   }
 }
 
-/** The result codes (sqlite.org/rescode.html) that speak of the file and not of the statement. */
+/** Result codes (sqlite.org/rescode.html) of failures in the file, not in the statement. */
 const diskTroubles: ReadonlyMap<number, string> = new Map([
   [5, 'the store is locked by another process'],
   [6, 'the store is locked'],
@@ -83,7 +83,7 @@ const diskTroubles: ReadonlyMap<number, string> = new Map([
   [11, 'the store file is damaged'],
   [13, 'the disk under the store is full'],
   [14, 'the store file cannot be opened'],
-  [26, 'the store file is no SQLite database'],
+  [26, 'the store file is not an SQLite database'],
 ])
 
 function toStoreError(error: unknown): unknown {

@@ -1,6 +1,6 @@
 /**
- * The tables of the durable store as the queries see them: the twin of `migrations/`, nothing else. Instants are
- * written as `Date` and read as milliseconds, on both engines alike (see their codecs).
+ * The tables of the durable store as the queries see them; they must match `migrations/`. Instants are written as
+ * `Date` and read as milliseconds on both engines (see their codecs).
  */
 import { type ColumnType, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { AccountType, Provider } from '#contract/resources.ts'
@@ -13,13 +13,15 @@ import type {
   UpstreamId,
   UserId,
 } from '#kernel/ids.ts'
-import type { OAuthModel } from '../oauth-port.ts'
-import type { PlanName, PlanStatus, StoredStatus } from '../port.ts'
+import type { StoredStatus } from '../ports/connections.ts'
+import type { OAuthModel } from '../ports/oauth.ts'
+import type { PlanName, PlanStatus } from '../ports/users.ts'
+import type { EventTables } from './event-tables.ts'
 
 type Moment = ColumnType<number, Date, Date>
 type MomentOrNull = ColumnType<number | null, Date | null, Date | null>
 
-export interface Tables {
+export interface Tables extends EventTables {
   readonly schema_migrations: { number: number; name: string; checksum: string }
   readonly meta: { name: string; value: string }
   readonly users: {
@@ -36,6 +38,8 @@ export interface Tables {
     /** A PHC string; null: this user cannot sign in with a password. */
     password_hash: string | null
     name: string | null
+    /** Set by the first step of a deletion, and never cleared. */
+    deleting_at: MomentOrNull
   }
   readonly sessions: {
     id: SessionId
@@ -63,6 +67,8 @@ export interface Tables {
     upstream_user_id: string
     secret: Uint8Array | null
     secret_key: string | null
+    /** Grows whenever the credentials are saved. */
+    version: ColumnType<number, number | undefined, number>
   }
   readonly connections: {
     id: ConnectionId
@@ -76,6 +82,8 @@ export interface Tables {
     status: StoredStatus
     last_refreshed_at: MomentOrNull
     created_at: Moment
+    /** The time of the newest status that was told or learnt. */
+    told_at: MomentOrNull
   }
   readonly accounts: {
     id: AccountId
@@ -118,10 +126,13 @@ export interface Tables {
   }
 }
 
-/** The root handle, or one transaction. Inside a transaction only its own handle may be used: SQLite has one writer. */
+/**
+ * The root handle, or one transaction. Inside a transaction only its own handle may be used, because SQLite has a
+ * single writer.
+ */
 export type Db = Kysely<Tables>
 
-/** Milliseconds since the epoch as the engines take them. */
+/** Milliseconds since the epoch as a value that both engines accept. */
 export function moment(ms: number): Date {
   return new Date(ms)
 }
@@ -131,17 +142,30 @@ export function momentOrNull(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-/** True of rows whose instant in `column` is before `ms`: a range over an index of that column. */
+/** True for rows whose instant in `column` is before `ms`; it can use an index of that column. */
 export function isBefore(column: string, ms: number): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} < ${moment(ms)})`
 }
 
-/** As `isBefore`, and true where the instant is unknown. No index serves it: for rows that are found by something else. */
+/**
+ * As `isBefore`, and true when the instant is unknown. It cannot use an index, so another condition must select the
+ * rows.
+ */
 export function isUnsetOrBefore(column: string, ms: number): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${moment(ms)})`
 }
 
-/** True of rows whose instant in `column` is after `ms`. */
+/** True for rows whose instant in `column` differs or is unknown. It cannot use an index. */
+export function isNot(column: string, ms: number): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} <> ${moment(ms)})`
+}
+
+/** True for rows whose instant in `column` is `ms` or earlier: a range of an index on that column. */
+export function isDue(column: string, ms: number): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(column)} <= ${moment(ms)})`
+}
+
+/** True for rows whose instant in `column` is after `ms`. */
 export function isAfter(column: string, ms: number): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} > ${moment(ms)})`
 }

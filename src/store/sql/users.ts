@@ -1,11 +1,15 @@
 /**
- * Users and their plan. A user's deletion takes keys, logins, connections and accounts along by foreign key; the audit
- * stays. What a plan is worth is not decided here.
+ * Users and their plan. A user's deletion begins with a mark that nothing takes back: from then on they are not found and
+ * nothing is given to them, whichever process tries. It ends with the row, which takes keys, logins, connections and
+ * accounts along by foreign key; the audit stays. What a plan is worth is not decided here.
  */
+import { sql } from 'kysely'
+import { comparableEmails, tidyEmail } from '#contract/email.ts'
 import { newId, parseUuid, type UserId } from '#kernel/ids.ts'
-import type { PlanRow, UserRow, UserStore } from '../port.ts'
-import type { Write } from './engine.ts'
-import { type Db, moment, momentOrNull } from './tables.ts'
+import { OwnerGoneError } from '../failure.ts'
+import type { PlanRow, UserStore } from '../ports/users.ts'
+import type { Engine, Write } from './engine.ts'
+import { type Db, isBefore, moment, momentOrNull } from './tables.ts'
 
 const columns = [
   'id',
@@ -21,16 +25,95 @@ const columns = [
 
 /** The user repository over `db`. */
 export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStore {
+  return { ...makeReads(db), ...makeChanges(write), ...makeEnds(write) }
+}
+
+type Reads = 'list' | 'listPage' | 'find' | 'listDeleting' | 'findAccess'
+
+function makeReads(db: Db): Pick<UserStore, Reads> {
+  return {
+    list: () =>
+      db
+        .selectFrom('users')
+        .select(columns)
+        .where('deleting_at', 'is', null)
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute(),
+    listPage({ after, limit }) {
+      const page = db
+        .selectFrom('users')
+        .select(columns)
+        .where('deleting_at', 'is', null)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(limit)
+      if (after === null) return page.execute()
+      const place = sql<boolean>`(created_at, id) > (${moment(after.createdAt)}, ${after.id})`
+      return page.where(place).execute()
+    },
+    async find(idOrEmail, { deleting = false } = {}) {
+      const id = parseUuid<UserId>(idOrEmail.trim())
+      const spellings = comparableEmails(idOrEmail)
+      const query =
+        id === null
+          ? selectByEmail(db, spellings)
+          : db.selectFrom('users').select(columns).where('id', '=', id)
+      const row = await (deleting
+        ? query
+        : query.where('deleting_at', 'is', null)
+      ).executeTakeFirst()
+      return row ?? null
+    },
+    async listDeleting({ before, limit }) {
+      const rows = await db
+        .selectFrom('users')
+        .select('id')
+        // The words of the partial index too: both engines must recognise them.
+        .where('deleting_at', 'is not', null)
+        .where(isBefore('deleting_at', before))
+        .orderBy('deleting_at')
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return rows.map((row) => row.id)
+    },
+    async findAccess(id) {
+      const row = await db
+        .selectFrom('users')
+        .select([
+          'id as userId',
+          'timezone',
+          'plan',
+          'plan_status as status',
+          'legacy_until as legacyUntil',
+          'grandfathered',
+          'epoch',
+        ])
+        .where('id', '=', id)
+        .where('deleting_at', 'is', null)
+        .executeTakeFirst()
+      return row ?? null
+    },
+  }
+}
+
+function makeChanges(
+  write: Write,
+): Pick<UserStore, 'create' | 'setPlan' | 'setTimezone' | 'outdate'> {
   return {
     create(user) {
-      const email = user.email.trim()
+      const email = tidyEmail(user.email)
+      const spellings = comparableEmails(email)
       return write(async (tx, touched) => {
+        const [held] = await selectByEmail(tx, spellings).execute()
+        if (held !== undefined) return 'taken'
         const row = await tx
           .insertInto('users')
           .values({
             id: newId<UserId>(),
             email,
-            email_lower: comparable(email),
+            email_lower: spellings[0],
             timezone: user.timezone,
             ...planColumns(user),
             epoch: 0,
@@ -46,31 +129,13 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
         return row
       })
     },
-    list: () =>
-      db.selectFrom('users').select(columns).orderBy('created_at').orderBy('id').execute(),
-    find: (idOrEmail) => findUser(db, idOrEmail),
-    async findAccess(id) {
-      const row = await db
-        .selectFrom('users')
-        .select([
-          'id as userId',
-          'timezone',
-          'plan',
-          'plan_status as status',
-          'legacy_until as legacyUntil',
-          'grandfathered',
-          'epoch',
-        ])
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return row ?? null
-    },
     setPlan(id, plan) {
       return write(async (tx, touched) => {
         const row = await tx
           .updateTable('users')
           .set(planColumns(plan))
           .where('id', '=', id)
+          .where('deleting_at', 'is', null)
           .returning(columns)
           .executeTakeFirst()
         if (row === undefined) return null
@@ -84,6 +149,7 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
           .updateTable('users')
           .set((set) => ({ timezone, epoch: set('epoch', '+', 1) }))
           .where('id', '=', id)
+          .where('deleting_at', 'is', null)
           .returning(columns)
           .executeTakeFirst()
         if (row === undefined) return null
@@ -91,11 +157,27 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
         return row
       })
     },
+    outdate: (id) =>
+      write(async (tx, touched) => {
+        await bumpEpoch(tx, id)
+        touched(id)
+      }),
+  }
+}
+
+/** How a user's rows end: first without any access, then at all. */
+function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
+  return {
     disarm: (id, at) =>
       write(async (tx, touched) => {
         const row = await tx
           .updateTable('users')
-          .set((set) => ({ password_hash: null, epoch: set('epoch', '+', 1) }))
+          .set((set) => ({
+            password_hash: null,
+            epoch: set('epoch', '+', 1),
+            // Asked for again, it keeps the time of the first.
+            deleting_at: sql<Date>`coalesce(deleting_at, ${moment(at)})`,
+          }))
           .where('id', '=', id)
           .returning('id')
           .executeTakeFirst()
@@ -108,6 +190,7 @@ export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStor
           .execute()
         await tx.deleteFrom('sessions').where('user_id', '=', id).execute()
         await tx.deleteFrom('oauth_grants').where('user_id', '=', id).execute()
+        await tx.deleteFrom('webhook_endpoints').where('user_id', '=', id).execute()
         await tx
           .updateTable('connections')
           .set({ status: 'deleting' })
@@ -138,18 +221,36 @@ export async function bumpEpoch(tx: Db, id: UserId): Promise<void> {
     .execute()
 }
 
-async function findUser(db: Db, idOrEmail: string): Promise<UserRow | null> {
-  const id = parseUuid<UserId>(idOrEmail.trim())
-  const query = db.selectFrom('users').select(columns)
-  const row = await (id === null
-    ? query.where('email_lower', '=', comparable(idOrEmail)).executeTakeFirst()
-    : query.where('id', '=', id).executeTakeFirst())
-  return row ?? null
+/**
+ * Takes the user's row until the transaction ends; null when there is none. The first step of every write that gives a
+ * user something or changes what is theirs: writers of one user follow one another, always in the order user, login,
+ * connection, account, and the mark of a deletion is either there for them to see or waits and finds what they made.
+ */
+export async function lockUser(
+  { kind }: Engine,
+  tx: Db,
+  id: UserId,
+): Promise<'living' | 'deleting' | null> {
+  const query = tx.selectFrom('users').select('deleting_at as deletingAt').where('id', '=', id)
+  // SQLite has one writer: nobody else writes during a transaction.
+  const row = await (kind === 'postgres' ? query.forNoKeyUpdate() : query).executeTakeFirst()
+  if (row === undefined) return null
+  return row.deletingAt === null ? 'living' : 'deleting'
 }
 
-/** The form in which two spellings of one address are equal. */
-function comparable(email: string): string {
-  return email.trim().normalize('NFC').toLowerCase()
+/** As `lockUser`, for what a user who is being deleted is not given. @throws OwnerGoneError */
+export async function demandUser(engine: Engine, tx: Db, id: UserId): Promise<void> {
+  const found = await lockUser(engine, tx, id)
+  if (found !== 'living') throw new OwnerGoneError('the user is gone or being deleted')
+}
+
+/** Users who hold the address in any of its spellings, the one that was given first. */
+function selectByEmail(db: Db, spellings: readonly [string, ...string[]]) {
+  return db
+    .selectFrom('users')
+    .select(columns)
+    .where('email_lower', 'in', spellings)
+    .orderBy((column) => column.case().when('email_lower', '=', spellings[0]).then(0).else(1).end())
 }
 
 function planColumns(plan: PlanRow) {

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demoApp, demoUserTokens } from '#sandbox/akahu/emulator.ts'
 import type { Misbehaviour } from '#sandbox/emulator.ts'
-import { call, failureOf, firstAccount, makeGround, scopedQuery } from './setup.ts'
+import { call, failureOf, firstAccount, makeGround, scopedQuery } from './harness.ts'
 
 const reply = (status: number, message: string, headers = {}): Misbehaviour => ({
   kind: 'reply',

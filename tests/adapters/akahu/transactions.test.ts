@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
 import { makeDateReader } from '#providers/akahu/dates.ts'
-import { institutions } from '#sandbox/akahu/making.ts'
+import { institutions } from '#sandbox/akahu/factories.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
 import {
   call,
@@ -23,7 +23,7 @@ import {
   scopedQuery,
   walk,
   withRows,
-} from './setup.ts'
+} from './harness.ts'
 
 const always = { from: null, to: null }
 
@@ -39,6 +39,20 @@ test('R17: an account of 5,400 rows is read to the end in 54 pages of 100, each 
   for (const row of rows) Transaction.parse(row)
   const routes = new Set(ground.exchanges)
   assert.deepEqual(routes, new Set(['200 GET /accounts/{id}/transactions']))
+})
+
+test('R23: a sync reads every made-up row in full, with the details of its event', async () => {
+  await using ground = await makeGround()
+  const query = scopedQuery('healthy', firstAccount(ground, 'healthy'), { window: always })
+  const { pages } = await walk(ground.adapter, query)
+  const details = pages.flatMap((page) =>
+    Array.from({ length: page.length }, (_, index) => page.details(index)),
+  )
+  assert.ok(details.length > 100)
+  assert.ok(details.every((one) => one.currency === 'NZD' && /^[a-z_]+$/.test(one.class)))
+  assert.ok(details.some((one) => one.class === 'standing_order'))
+  assert.ok(details.some((one) => one.extendedDescription === 'SALARY KAURI'))
+  assert.ok(details.some((one) => one.reference === '14TUI'))
 })
 
 test('an empty page with a cursor is not the end', async () => {
@@ -150,7 +164,7 @@ test('R16a: whatever the window and the zone, the walk gives the rows that the r
         const query = scopedQuery('history', account, { window, zone })
         const { rows } = await walk(ground.adapter, query)
         const expected = account.rows.filter(({ date }) => {
-          const read = makeDateReader(zone)(date)
+          const read = makeDateReader({ zone, window: { from: null, to: null } })(date)
           return read !== null && read.time >= window.from && read.time <= window.to
         })
         const ids = (list: readonly string[]) => list.toSorted()
@@ -254,7 +268,7 @@ test('text that looks like an amount inside a description is left alone', async 
   assert.equal(rows[0]?.description, description)
 })
 
-test('without the enrichment permission there is no merchant, and the type tells the category', async () => {
+test('without the enrichment permission there is no merchant, and the category comes from the type', async () => {
   await using ground = await makeGround()
   ground.akahu.people.healthy.enriched = false
   const query = scopedQuery('healthy', firstAccount(ground, 'healthy'), { window: always })
@@ -264,7 +278,7 @@ test('without the enrichment permission there is no merchant, and the type tells
   assert.deepEqual(categories, new Set([null, 'TRANSFER_OUT', 'BANK_FEES']))
 })
 
-test('a moved account is gone under its former id: scoped by 404, unscoped by its moved rows', async () => {
+test('a moved account is not found under its former id: 404 with an account, its moved rows without', async () => {
   await using ground = await makeGround()
   const account = firstAccount(ground, 'history')
   const query = scopedQuery('history', account)

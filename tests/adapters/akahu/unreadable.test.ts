@@ -14,7 +14,7 @@ import {
   scopedQuery,
   walk,
   withRows,
-} from './setup.ts'
+} from './harness.ts'
 
 test('R23: a row of the window that cannot be read fails the read, one outside it only needs id and time', async () => {
   await using ground = await makeGround()
@@ -91,7 +91,7 @@ for (const length of [1, 2, 3, 7]) {
     })
     const query = scopedQuery('history', firstAccount(ground, 'history'))
     const failure = await failureOf(walk(ground.adapter, query))
-    assert.deepEqual(failure, { kind: 'malformed', detail: 'the cursors run in a circle' })
+    assert.deepEqual(failure, { kind: 'malformed', detail: 'the cursors form a cycle' })
     assert.ok(page <= 30, `${page} pages`)
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Promises about everything that can go wrong between us and Fiskil: each failure is told as what it is, nothing
+ * Tests of everything that can go wrong between us and Fiskil: each failure is told as what it is, nothing
  * secret is in it, and no wait is without end.
  */
 import assert from 'node:assert/strict'
@@ -7,13 +7,13 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Misbehaviour } from '#sandbox/emulator.ts'
 import { fiskilDemoCredentials } from '#sandbox/fiskil/index.ts'
-import { failureOf, link, makeQuery, openSetting, patient, type Setting } from './setting.ts'
+import { failureOf, link, makeCall, makeQuery, openSetting, type Setting } from './harness.ts'
 
 const path = '/v1/banking/transactions'
 
 function read(setting: Setting, signal?: AbortSignal): Promise<unknown> {
   const query = makeQuery(link(setting, 'history'))
-  const call = signal === undefined ? patient() : { ...patient(), signal }
+  const call = signal === undefined ? makeCall() : { ...makeCall(), signal }
   return setting.adapter.transactions.read(query, null, call)
 }
 
@@ -49,7 +49,7 @@ test('R20: 400, 403, 404 and other 4xx are refusals with the sentence of the pro
   }
 })
 
-test('R20: a 403 or 404 behind which the consent is gone says so instead', async () => {
+test('R20: a 403 or 404 caused by a lost consent is reported as a lost consent', async () => {
   await using setting = await openSetting()
   const consent = setting.emulator.people.history.consents[0]
   assert.ok(consent !== undefined)
@@ -105,7 +105,7 @@ test('R20a: our own credentials refused are an alert for the operator, and the s
   assert.equal(countOf(setting, path), 0)
 })
 
-test('R20a: a retired endpoint is ours to mend', async () => {
+test('R20a: a retired endpoint is reported to the operator', async () => {
   await using setting = await openSetting()
   disturb(setting, reply(410, { message: 'gone' }))
   assert.equal((await failureOf(read(setting))).kind, 'misconfigured')
@@ -217,7 +217,7 @@ test('lists whose pages go in a circle end', async () => {
   const linked = link(setting, 'healthy')
   const accounts = linked.accounts.map((account) => ({ account, connection: linked.connection }))
   const query = { login: linked.login, accounts }
-  const failure = await failureOf(Promise.resolve(setting.adapter.balances?.(query, patient())))
+  const failure = await failureOf(Promise.resolve(setting.adapter.balances?.(query, makeCall())))
   assert.equal(failure.kind, 'malformed')
   assert.equal(countOf(setting, at), 2)
 })
@@ -241,10 +241,10 @@ test('many calls at once share one token, and one that gives up does not take it
   await using setting = await openSetting()
   disturb(setting, { kind: 'delay', ms: 80 }, { at: '/v1/token' })
   const controller = new AbortController()
-  const impatient = read(setting, controller.signal)
+  const aborted = read(setting, controller.signal)
   const others = Array.from({ length: 5 }, () => read(setting))
   setTimeout(() => controller.abort(new Error('enough')), 20)
-  await assert.rejects(impatient, /enough/)
+  await assert.rejects(aborted, /enough/)
   await Promise.all(others)
   assert.equal(countOf(setting, '/v1/token'), 1)
   await assert.rejects(read(setting, AbortSignal.abort(new Error('late'))), /late/)

@@ -1,12 +1,12 @@
 /**
- * Promises of reading transactions from Fiskil, over HTTP: every row once, the right rows, the right question asked.
+ * Tests of reading transactions from Fiskil, over HTTP: every row once, the right rows, the right question asked.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Transaction } from '#contract/resources.ts'
 import { microsPerMs, parseInstant } from '#kernel/time.ts'
 import { addRow } from '#sandbox/fiskil/index.ts'
-import { failureOf, link, makeQuery, openSetting, patient, readAll, scopeTo } from './setting.ts'
+import { failureOf, link, makeCall, makeQuery, openSetting, readAll, scopeTo } from './harness.ts'
 
 const path = '/v1/banking/transactions'
 
@@ -37,15 +37,30 @@ test('every made-up row is mapped into the contract', async () => {
   assert.ok(setting.oddities.includes('unknown category'))
 })
 
+test('R23: a sync reads every made-up row in full, with the details of its event', async () => {
+  await using setting = await openSetting()
+  const { pages } = await readAll(setting.adapter, makeQuery(link(setting, 'healthy', 0)))
+  const details = pages.flatMap((page) =>
+    Array.from({ length: page.length }, (_, index) => index)
+      .filter((index) => page.head(index) !== null)
+      .map((index) => page.details(index)),
+  )
+  assert.ok(details.length > 100)
+  assert.ok(details.every((one) => parseInstant(one.transactionDate) !== null))
+  assert.ok(details.some((one) => one.class === 'transfer_outgoing'))
+  assert.ok(details.some((one) => one.extendedDescription === 'Rent unit 4, 17 Acacia Avenue'))
+  assert.ok(details.some((one) => one.reference === '4400817263'))
+})
+
 test('the question: posted rows, the largest page, the account only when one was asked for', async () => {
   await using setting = await openSetting()
   const query = makeQuery(link(setting, 'healthy'))
   const asked = () => Object.fromEntries(setting.emulator.requests.at(-1)?.query ?? [])
-  await setting.adapter.transactions.read(query, null, patient())
+  await setting.adapter.transactions.read(query, null, makeCall())
   const common = { end_user_id: 'eu_sandbox_healthy', status: 'POSTED', 'page[size]': '1000' }
   assert.deepEqual(asked(), common)
   const scoped = scopeTo(query, 1)
-  await setting.adapter.transactions.read(scoped, null, patient())
+  await setting.adapter.transactions.read(scoped, null, makeCall())
   assert.deepEqual(asked(), { ...common, account_id: scoped.accounts[0]?.upstreamId })
   assert.equal(setting.emulator.requests.at(-1)?.headers['x-fiskil-version'], 'v3')
 })
@@ -78,18 +93,19 @@ test('an account id that occurs under two consents belongs to the one that was a
   assert.ok(pages.reduce((sum, page) => sum + page.length, 0) > rows.length)
 })
 
-test('R16: bounds are sent as UTC date-times, a second wider, and rows on the edge are there', async () => {
+test('R16a: bounds are sent as UTC date-times, wider than any zone’s offset, and rows at the bounds are included', async () => {
   await using setting = await openSetting()
   const linked = link(setting, 'history')
   const account = setting.emulator.people.history.consents[0]?.accounts[0]
   const edge = account?.rows[100]
   assert.ok(account !== undefined && edge !== undefined)
   const micros = edge.postsAtMs * microsPerMs
+  const margin = 26 * 3_600_000
   const query = makeQuery(linked, { window: { from: micros + 1, to: micros + 1 } })
-  const page = await setting.adapter.transactions.read(query, null, patient())
+  const page = await setting.adapter.transactions.read(query, null, makeCall())
   const asked = setting.emulator.requests.at(-1)?.query
-  assert.equal(asked?.get('from'), new Date(edge.postsAtMs - 1000).toISOString())
-  assert.equal(asked?.get('to'), new Date(edge.postsAtMs + 1001).toISOString())
+  assert.equal(asked?.get('from'), new Date(edge.postsAtMs - margin).toISOString())
+  assert.equal(asked?.get('to'), new Date(edge.postsAtMs + 1 + margin).toISOString())
   const ids = Array.from({ length: page.length }, (_, index) => page.head(index)?.id)
   assert.ok(ids.includes(String(edge.body.fiskil_id)))
 })
@@ -98,7 +114,7 @@ test('a bound at the end of time is still a date that the provider reads', async
   await using setting = await openSetting()
   const to = parseInstant('9999-12-31T23:59:59.999999Z')
   const query = makeQuery(link(setting, 'history'), { window: { from: null, to } })
-  await setting.adapter.transactions.read(query, null, patient())
+  await setting.adapter.transactions.read(query, null, makeCall())
   assert.equal(setting.emulator.requests.at(-1)?.query.get('to'), '9999-12-31T23:59:59.999Z')
 })
 
@@ -115,7 +131,7 @@ test('pending rows are never wanted, even if the provider sends them', async () 
     },
   })
   const query = makeQuery(link(setting, 'history'))
-  const page = await setting.adapter.transactions.read(query, null, patient())
+  const page = await setting.adapter.transactions.read(query, null, makeCall())
   assert.equal(page.ownRows, 1000)
   for (let index = 0; index < page.length; index += 1) assert.equal(page.head(index), null)
 })
@@ -129,7 +145,7 @@ test('a pending row appears once it is posted', async () => {
   addRow(account, { seenFromMs: setting.clock.ms - 1, postsAtMs: setting.clock.ms + 1000, body })
   const query = makeQuery(link(setting, 'history'))
   const newest = async () =>
-    (await setting.adapter.transactions.read(query, null, patient())).head(0)?.id
+    (await setting.adapter.transactions.read(query, null, makeCall())).head(0)?.id
   assert.notEqual(await newest(), 'bank_tx_later')
   setting.clock.ms += 1000
   assert.equal(await newest(), 'bank_tx_later')
@@ -138,7 +154,7 @@ test('a pending row appears once it is posted', async () => {
 test('R19: a body that was read can be opened again for the same rows', async () => {
   await using setting = await openSetting()
   const query = makeQuery(link(setting, 'history'))
-  const first = await setting.adapter.transactions.read(query, null, patient())
+  const first = await setting.adapter.transactions.read(query, null, makeCall())
   const again = setting.adapter.transactions.open(query, null, first.body)
   assert.deepEqual(again.map(7), first.map(7))
   assert.deepEqual([again.next, again.length, again.ownRows], [first.next, 1000, 1000])
@@ -161,7 +177,7 @@ test('R24: amounts that come as numbers keep every digit over HTTP', async () =>
     },
   })
   const query = makeQuery(link(setting, 'history'))
-  const page = await setting.adapter.transactions.read(query, null, patient())
+  const page = await setting.adapter.transactions.read(query, null, makeCall())
   assert.equal(page.map(0).amount, '-12345678901234567890.10')
 })
 
@@ -172,7 +188,7 @@ test('R23: a malformed row fails where it is in the window, and nowhere else', a
   assert.ok(first !== undefined && second !== undefined)
   first.body.amount = 'twelve'
   const query = makeQuery(link(setting, 'history'))
-  const page = await setting.adapter.transactions.read(query, null, patient())
+  const page = await setting.adapter.transactions.read(query, null, makeCall())
   assert.notEqual(page.head(0), null)
   assert.equal(page.map(1).id, second.body.fiskil_id)
   const failure = await failureOf(Promise.resolve().then(() => page.map(0)))

@@ -230,7 +230,7 @@ test('a disabled connection refuses to be refreshed and still answers reads', as
   assert.equal(positions.status, 200)
 })
 
-test('the portal connects, mends, refuses and forgets', async () => {
+test('the portal connects, reconnects, refuses and expires', async () => {
   await using harness = await startHarness()
   const { emulator, clock } = harness
   const person = emulator.people.history

@@ -1,6 +1,6 @@
 /**
- * The emulator and the real adapter side by side, with a clock that stands still and a report
- * that remembers. It asserts nothing.
+ * The emulator and the real adapter side by side, with a fixed clock and a recorded
+ * report. It asserts nothing.
  */
 import { createHmac } from 'node:crypto'
 import { newId, upstreamId } from '#kernel/ids.ts'
@@ -80,7 +80,7 @@ export const call = (signal = new AbortController().signal): CallContext => ({
 })
 
 export function loginOf(person: SnapTradePerson): Login {
-  return { id: newId(), upstreamUserId: person.userId, secret: person.userSecret }
+  return { id: newId(), upstreamUserId: person.userId, secret: person.userSecret, version: 1 }
 }
 
 export function connectionRef(connection: SnapTradeConnection): ConnectionRef {

@@ -1,5 +1,5 @@
 /**
- * Identifying, discovering, revoking and believing an emptiness, over HTTP against the emulator.
+ * Identify, discover, revoke and the check of empty answers, over HTTP against the emulator.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { upstreamId } from '#kernel/ids.ts'
 import { makeAccount } from '#sandbox/snaptrade/index.ts'
 import { aim, call, connectionRef, failureOf, loginOf, now, startHarness } from './harness.ts'
 
-test('credentials that work are told apart from those that do not', async () => {
+test('valid and invalid credentials are distinguished', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { userId, userSecret } = emulator.people.healthy
@@ -60,7 +60,7 @@ test('every connection is found with its accounts, masked, typed and in a curren
   assert.ok(!JSON.stringify(found).includes('U6542138443'))
 })
 
-test('R24b: an account that holds no currency is in USD; where nobody can tell, it stays open', async () => {
+test('R24b: an account that holds no currency, or whose balances are refused, has a null currency', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { connection } = aim(emulator.people.history)
@@ -72,7 +72,7 @@ test('R24b: an account that holds no currency is in USD; where nobody can tell, 
   const [found] = await adapter.discover(loginOf(emulator.people.history), call())
   assert.deepEqual(
     found?.accounts?.map(({ currency }) => currency),
-    ['USD', null],
+    [null, null],
   )
   const broken = connection.accounts[1]
   if (broken !== undefined) broken.refuses = 'unsupported'
@@ -128,21 +128,24 @@ test('a revocation that is answered 202 or 204 is done too', async () => {
     harness.emulator.addFault({ times: 1, does: { kind: 'reply', reply: { status } } })
     await harness.adapter.revoke(login, ref, { last: true }, call())
   }
+  assert.deepEqual(
+    harness.emulator.requests.map(({ method }) => method),
+    ['DELETE', 'DELETE'],
+  )
 })
 
 test('questions about an emptiness need no other paths than discovery does', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
-  const { login, ref, holdings, query, account } = aim(emulator.people.healthy)
-  account.positions = []
-  account.activities = []
+  const { login, ref, reference } = aim(emulator.people.healthy)
   emulator.addFault({
     when: ({ path }) => /^.(accounts|authorizations).[^/]+(.accounts)?$/.test(path),
     does: { kind: 'reply', reply: { status: 404, body: { detail: 'no such path' } } },
   })
-  assert.deepEqual(await adapter.holdings(holdings, call()), [])
-  assert.equal((await adapter.trades.read(query, null, call())).length, 0)
   await adapter.confirmEmpty(login, ref, call())
+  for (const what of ['holdings', 'transactions'] as const) {
+    await adapter.confirmEmpty(login, ref, call(), { what, accounts: [reference] })
+  }
 })
 
 test('a failed revocation is not taken for a done one', async () => {
@@ -164,12 +167,14 @@ test('R20b: an emptiness is believed only while the connection lives', async () 
   connection.disabled = true
   const disabled = await failureOf(confirm())
   assert.equal(disabled.kind === 'consent_lost' && disabled.becomes, 'invalidated')
+  assert.equal(disabled.detail, 'login disabled, reconnect')
   emulator.people.healthy.connections = []
   const gone = await failureOf(confirm())
   assert.equal(gone.kind === 'consent_lost' && gone.becomes, 'revoked')
+  assert.equal(gone.detail, 'consent withdrawn, reconnect')
 })
 
-test('page §8.11: a connection is doubted only while nothing of it is synced at all', async () => {
+test('a connection is doubted only while nothing of it is synced at all', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { login, ref, connection, account } = aim(emulator.people.healthy)
@@ -191,25 +196,26 @@ test('page §8.11: a connection is doubted only while nothing of it is synced at
   await confirm()
 })
 
-test('R20b: an account answers for its own emptiness, kind by kind', async () => {
+test('R20b: accounts answer for their own emptiness, kind by kind', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
-  const { connection, account, holdings, query } = aim(emulator.people.healthy)
-  account.positions = []
-  account.activities = []
-  const readHoldings = () => adapter.holdings(holdings, call())
-  const readTrades = () => adapter.trades.read(query, null, call())
+  const { connection, account, login, ref, reference } = aim(emulator.people.healthy)
+  const confirm = (what: 'holdings' | 'transactions') =>
+    adapter.confirmEmpty(login, ref, call(), { what, accounts: [reference] })
   for (const other of connection.accounts.slice(1)) {
     other.holdingsSynced = false
     other.transactionsSynced = false
   }
   account.transactionsSynced = false
-  assert.deepEqual(await readHoldings(), [])
-  assert.equal((await failureOf(readTrades())).kind, 'preparing')
+  await confirm('holdings')
+  assert.equal((await failureOf(confirm('transactions'))).kind, 'preparing')
   account.transactionsSynced = true
   account.holdingsSynced = false
-  assert.equal((await failureOf(readHoldings())).kind, 'preparing')
-  assert.equal((await readTrades()).length, 0)
+  assert.equal((await failureOf(confirm('holdings'))).kind, 'preparing')
+  await confirm('transactions')
+  // One that was closed before its first sync has nothing to wait for.
+  account.status = 'closed'
+  await confirm('holdings')
 })
 
 test('a connection that SnapTrade never knew is revoked, whatever its id looks like', async () => {

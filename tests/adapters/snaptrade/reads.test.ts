@@ -53,21 +53,30 @@ test('R24: positions sent as JSON numbers keep every digit', async () => {
   assert.equal(holding?.currentPrice, '1.50')
 })
 
-test('R20b: empty holdings are asked about: first sync, unshared or gone account', async () => {
+test('R20b: for empty holdings the account is checked: first sync, unshared or removed', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
-  const { holdings, account, connection } = aim(emulator.people.healthy)
+  const { holdings, account, connection, login, ref, reference } = aim(emulator.people.healthy)
+  const asked = { what: 'holdings', accounts: [reference] } as const
+  const confirm = () => adapter.confirmEmpty(login, ref, call(), asked)
   account.positions = []
   assert.deepEqual(await adapter.holdings(holdings, call()), [])
+  await confirm()
   account.holdingsUnavailable = true
-  assert.equal((await failureOf(adapter.holdings(holdings, call()))).kind, 'rejected')
+  const unshared = await failureOf(confirm())
+  assert.equal(unshared.kind, 'rejected')
+  assert.ok(unshared.detail.includes(`"${reference.name}" (${reference.id})`), unshared.detail)
   account.holdingsSynced = false
-  assert.equal((await failureOf(adapter.holdings(holdings, call()))).kind, 'preparing')
+  const unsynced = await failureOf(confirm())
+  assert.equal(
+    unsynced.kind === 'preparing' && unsynced.of,
+    `the account "${reference.name}" (${reference.id})`,
+  )
   connection.accounts = []
-  assert.equal((await failureOf(adapter.holdings(holdings, call()))).kind, 'account_gone')
+  assert.equal((await failureOf(confirm())).kind, 'account_gone')
 })
 
-test('R20b: a disabled connection goes on being read from its cache', async () => {
+test('R20b: a disabled connection is still read from the provider’s cache', async () => {
   await using harness = await startHarness()
   const { holdings, query, connection } = aim(harness.emulator.people.healthy)
   connection.disabled = true
@@ -208,15 +217,14 @@ test('a page can be opened again from its body alone', async () => {
   assert.equal(harness.emulator.requests.length, 1)
 })
 
-test('R20b: an account without a single row is asked about while its first sync runs', async () => {
+test('R20b: an account without rows is an empty page, without a further request', async () => {
   await using harness = await startHarness()
   const { query, account } = aim(harness.emulator.people.healthy)
   account.activities = []
+  account.transactionsSynced = false
   const page = await harness.adapter.trades.read(query, null, call())
   assert.deepEqual([page.length, page.next, page.ownRows], [0, null, 0])
-  account.transactionsSynced = false
-  const failure = await failureOf(harness.adapter.trades.read(query, null, call()))
-  assert.equal(failure.kind, 'preparing')
+  assert.equal(harness.emulator.requests.length, 1)
 })
 
 test('R23: an unreadable row fails when it is mapped, and is still counted before', async () => {

@@ -1,6 +1,6 @@
 /**
- * What goes wrong between us and SnapTrade, over HTTP: the table of the provider page §4, and the
- * network.
+ * Failures of calls to SnapTrade, over HTTP: the table of docs/providers/snaptrade.md, Errors and limits,
+ * and the network.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -35,11 +35,15 @@ const table: readonly [string, Misbehaviour, object][] = [
   [
     'R20: 402/3003 invalidates',
     reply(402, { code: 3003 }),
-    { kind: 'consent_lost', becomes: 'invalidated' },
+    { kind: 'consent_lost', becomes: 'invalidated', detail: 'login disabled, reconnect' },
   ],
   ['403 on a living connection', reply(403, { code: 1066 }), { kind: 'rejected', status: 403 }],
   ['401 on a living connection', reply(401, { code: 1083 }), { kind: 'rejected', status: 401 }],
-  ['404 of an account', reply(404, { code: 1011 }), { kind: 'account_gone' }],
+  [
+    'R20: 404 of an account keeps its words',
+    reply(404, { code: 1011, detail: 'Account not found' }),
+    { kind: 'account_gone', detail: 'Account not found' },
+  ],
   ['R20a: 410 is never “no holdings”', reply(410, { detail: 'gone' }), { kind: 'misconfigured' }],
   ['R20a: 425 is being prepared', reply(425, { code: 3012 }), { kind: 'preparing' }],
   [
@@ -75,13 +79,14 @@ for (const [name, does, wanted] of table) {
   })
 }
 
-test('R20a: a 425 is told to the operator with its route, an unfinished first sync is not', async () => {
+test('R20a: a 425 is reported to the operator with its route, an unfinished first sync is not', async () => {
   await using harness = await startHarness()
   const { adapter, emulator, recorded } = harness
-  const { holdings, account } = aim(emulator.people.healthy)
-  account.positions = []
+  const { holdings, account, login, ref, reference } = aim(emulator.people.healthy)
   account.holdingsSynced = false
-  assert.equal((await failureOf(adapter.holdings(holdings, call()))).kind, 'preparing')
+  const asked = { what: 'holdings', accounts: [reference] } as const
+  const unsynced = await failureOf(adapter.confirmEmpty(login, ref, call(), asked))
+  assert.equal(unsynced.kind, 'preparing')
   assert.deepEqual(recorded.alerts, [])
   const body = { detail: 'Populating', code: '3012' }
   emulator.addFault({ when: isData, does: reply(425, body) })
@@ -107,7 +112,7 @@ test('R20c: a connection reset before any byte is tried once more', async () => 
   assert.equal(harness.emulator.requests.length, 2)
 })
 
-test('R20: a refused read on a disabled, gone or locked connection is lost consent', async () => {
+test('R20: a refused read on a disabled, removed or locked connection is lost consent', async () => {
   await using harness = await startHarness()
   const { emulator } = harness
   const { connection } = aim(emulator.people.healthy)
@@ -115,6 +120,7 @@ test('R20: a refused read on a disabled, gone or locked connection is lost conse
   for (const status of [401, 403, 404]) {
     for (const failure of await failuresUnder(harness, reply(status, { detail: 'no' }))) {
       assert.equal(failure.kind === 'consent_lost' && failure.becomes, 'invalidated')
+      assert.equal(failure.detail, 'login disabled, reconnect')
       assert.ok(!('wholeLogin' in failure), 'the other connections of the person live on')
     }
   }
@@ -122,6 +128,7 @@ test('R20: a refused read on a disabled, gone or locked connection is lost conse
   emulator.people.healthy.connections = []
   const gone = await failureOf(harness.adapter.holdings(target.holdings, call()))
   assert.equal(gone.kind === 'consent_lost' && gone.becomes, 'revoked')
+  assert.equal(gone.detail, 'consent withdrawn, reconnect')
   emulator.people.healthy.userSecret = 'rotated'
   const locked = await failureOf(harness.adapter.trades.read(target.query, null, call()))
   assert.ok(locked.kind === 'consent_lost' && locked.becomes === 'invalidated')
@@ -149,7 +156,7 @@ test('R22: a caller who leaves ends the provider’s call', async () => {
   assert.equal(emulator.requests.length, 1)
 })
 
-test('our own budget is asked before every call, and its refusal reaches nobody', async () => {
+test('our own budget is checked before every call, and a refused call is not sent', async () => {
   const asked: string[] = []
   await using harness = await startHarness({
     throttle: ({ priority }) => {

@@ -1,5 +1,5 @@
 /**
- * What every driver promises of cached answers: exact bytes, exact lives, and the truth about what was not stored.
+ * The contract of every driver for cached answers: exact bytes, exact expiry, and a correct report when nothing was stored.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -47,7 +47,7 @@ export function cacheTests(harness: () => KvHarness): void {
     assert.equal((await h.kv.cache.get(key)).kind, 'miss')
   })
 
-  test('a body above the entry bound is not stored, and the caller is told', async () => {
+  test('a body above the entry bound is not stored, and the result says so', async () => {
     const { cache } = harness().kv
     const key = randomUUID()
     const body = new Uint8Array(1024 * 1024 + 1)

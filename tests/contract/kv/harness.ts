@@ -3,7 +3,7 @@
  * which moves a still clock or really waits, on a shorter scale.
  */
 import assert from 'node:assert/strict'
-import type { Kv } from '#store/kv-port.ts'
+import type { Kv } from '#store/ports/kv.ts'
 
 export interface KvHarness {
   readonly kv: Kv

@@ -1,11 +1,12 @@
 /**
- * What every driver of fast state promises, told once and run on memory and on Redis.
+ * The contract of every driver of fast state, written once and run on memory and on Redis.
  */
 import { after, before, describe, test } from 'node:test'
 import { breakerTests, probeTests } from './breakers-contract.ts'
 import { cacheTests } from './cache-contract.ts'
 import type { KvHarness } from './harness.ts'
 import { leaseTests } from './leases-contract.ts'
+import { walkTests } from './walks-contract.ts'
 import { windowProperties, windowTests } from './windows-contract.ts'
 
 /** Registers the suite for one driver. */
@@ -18,6 +19,7 @@ export function testKv(name: string, openHarness: () => Promise<KvHarness>): voi
     after(() => h.close())
 
     cacheTests(() => h)
+    walkTests(() => h)
     windowTests(() => h)
     windowProperties(() => h)
     leaseTests(() => h)

@@ -1,10 +1,10 @@
 /**
- * What every driver promises of places in flight: never more than the limit, and none lost while it is held.
+ * The contract of every driver for concurrency leases: never more than the limit, and none lost while it is held.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import type { Lease } from '#store/kv-port.ts'
+import type { Lease } from '#store/ports/kv.ts'
 import { type KvHarness, minute } from './harness.ts'
 
 export function leaseTests(harness: () => KvHarness): void {

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { breakerRule } from '#store/kv/breaker-rule.ts'
 import { makeMemoryBreakers } from '#store/kv/memory-breakers.ts'
 import { makeMemoryCache } from '#store/kv/memory-cache.ts'
-import { makeMemoryWindows } from '#store/kv/memory-windows.ts'
+import { makeMemoryWindows, windowBounds } from '#store/kv/memory-windows.ts'
 import { openKv } from '#store/kv/open.ts'
 import { testKv } from './kv-contract.ts'
 
@@ -57,6 +57,30 @@ test('the cache keeps its byte bound by dropping what was not used for longest',
   assert.equal(cache.get('third').kind, 'hit')
 })
 
+test('one user pushes out answers of their own alone, the oldest first', () => {
+  const { clock } = stillClock()
+  const cache = makeMemoryCache({ clock, maxBytes: 80 * kib, maxEntryBytes: 4 * kib })
+  cache.set('other', answerOf(4 * kib), minute, 'bob')
+  for (let i = 0; i < 100; i += 1) cache.set(`mine ${i}`, answerOf(4 * kib), minute, 'ann')
+  assert.equal(cache.get('other').kind, 'hit')
+  const kept = Array.from({ length: 100 }, (_, i) => i).filter(
+    (i) => cache.get(`mine ${i}`).kind === 'hit',
+  )
+  assert.deepEqual(kept, [98, 99])
+})
+
+test('an answer that is stored again, or has expired, does not count twice', () => {
+  const time = stillClock()
+  const cache = makeMemoryCache({ clock: time.clock, maxBytes: 80 * kib, maxEntryBytes: 4 * kib })
+  cache.set('first', answerOf(4 * kib), 2 * minute, 'ann')
+  for (let i = 0; i < 10; i += 1) cache.set('again', answerOf(4 * kib), minute, 'ann')
+  assert.equal(cache.get('first').kind, 'hit')
+  time.pass(minute)
+  cache.sweep()
+  cache.set('new', answerOf(4 * kib), minute, 'ann')
+  assert.equal(cache.get('first').kind, 'hit')
+})
+
 test('keys count towards the byte bound, so that long keys with empty bodies fill it too', () => {
   const { clock } = stillClock()
   const cache = makeMemoryCache({ clock, maxBytes: 10 * kib, maxEntryBytes: kib })
@@ -85,16 +109,62 @@ test('a sweep drops what has outlived its life and nothing else', () => {
   assert.equal(cache.get('dead 0').kind, 'miss')
 })
 
-test('keys of strangers cannot grow the windows: the longest unused is forgotten, the busy stays', () => {
+test('unknown keys cannot grow the windows without bound; used-up windows are kept', () => {
   const { clock } = stillClock()
-  const windows = makeMemoryWindows(clock, 100)
-  windows.take('busy', 1, minute)
-  windows.take('idle', 1, minute)
-  for (let i = 0; i < 1000; i += 1) {
-    windows.take(`stranger ${i}`, 1, minute)
-    assert.equal(windows.take('busy', 1, minute).allowed, false)
+  const windows = makeMemoryWindows(clock, { pre: 100 })
+  windows.take('pre:used up', 1, minute)
+  for (let i = 0; i < 1000; i += 1) windows.take(`pre:stranger ${i}`, 5, minute)
+  assert.equal(windows.take('pre:used up', 1, minute).allowed, false)
+  assert.equal(windows.peek('pre:stranger 0', 5, minute).remaining, 5, 'the oldest went')
+  assert.equal(windows.peek('pre:stranger 999', 5, minute).remaining, 4, 'the newest is there')
+})
+
+test('among windows that are all used up the oldest goes, and one that is over before any other', () => {
+  const time = stillClock()
+  const windows = makeMemoryWindows(time.clock, { pre: 3 })
+  for (const name of ['a', 'b', 'c', 'd']) windows.take(`pre:${name}`, 1, minute)
+  assert.equal(windows.peek('pre:a', 1, minute).allowed, true)
+  assert.equal(windows.peek('pre:b', 1, minute).allowed, false)
+  time.pass(minute / 2)
+  windows.take('pre:e', 1, minute)
+  windows.take('pre:f', 9, minute)
+  time.pass(minute / 2)
+  windows.take('pre:g', 1, minute)
+  assert.equal(windows.peek('pre:f', 9, minute).remaining, 8, 'not used up, but still running')
+  assert.equal(windows.peek('pre:e', 1, minute).allowed, false)
+})
+
+test('a window that was given back and used up again is remembered as used up', () => {
+  const { clock } = stillClock()
+  const windows = makeMemoryWindows(clock, { pre: 10 })
+  for (let i = 0; i < 2; i += 1) windows.take('pre:mine', 2, minute)
+  windows.giveBack('pre:mine', 2, minute)
+  windows.take('pre:mine', 2, minute)
+  for (let i = 0; i < 100; i += 1) windows.take(`pre:stranger ${i}`, 5, minute)
+  assert.equal(windows.take('pre:mine', 2, minute).allowed, false)
+})
+
+test('a window whose points were all given back leaves nothing behind', () => {
+  const { clock } = stillClock()
+  const windows = makeMemoryWindows(clock, { pre: 2 })
+  windows.take('pre:counted', 5, minute)
+  for (let i = 0; i < 100; i += 1) {
+    windows.take(`pre:good ${i}`, 5, minute)
+    windows.giveBack(`pre:good ${i}`, 5, minute)
   }
-  assert.equal(windows.peek('idle', 1, minute).remaining, 1)
+  assert.equal(windows.peek('pre:counted', 5, minute).remaining, 4)
+})
+
+test('a purpose that is flooded makes no other forget', () => {
+  const { clock } = stillClock()
+  const windows = makeMemoryWindows(clock)
+  const purposes = Object.keys(windowBounds)
+  for (const purpose of purposes) windows.take(`${purpose}:counted`, 5, minute)
+  for (let i = 0; i < 150_000; i += 1) windows.take(`pre:${i}`, 5, minute)
+  for (let i = 0; i < 10_000; i += 1) windows.take(`no purpose of ours ${i}`, 5, minute)
+  for (const purpose of purposes.filter((name) => name !== 'pre')) {
+    assert.equal(windows.peek(`${purpose}:counted`, 5, minute).remaining, 4, purpose)
+  }
 })
 
 test('keys of strangers cannot grow the breakers', () => {
@@ -125,7 +195,7 @@ test('R21: a failure exactly a minute old counts no more, one a millisecond youn
   }
 })
 
-test('a breaker nobody asked about for an hour after its cooldown is forgotten', () => {
+test('a breaker that was not used for an hour after its cooldown is deleted', () => {
   const time = stillClock()
   const breakers = makeMemoryBreakers(time.clock)
   for (let i = 0; i < 3; i += 1) breakers.fail('k', false)

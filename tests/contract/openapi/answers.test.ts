@@ -108,7 +108,7 @@ test('missing, invalid and misplaced headers are refused', () => {
   assert.throws(() => check(ask('/v1/accounts'), hit), /only 200s are cached/)
 })
 
-test('R20: a 503 tells when to come back, unless only the operator can mend it', () => {
+test('R20: a 503 has Retry-After, unless only the operator can fix the cause', () => {
   const path = '/v1/holdings?connectionId=x'
   const later = failure(503, { message: 'The provider is temporarily unavailable' })
   assert.throws(() => check(ask(path), later), /Retry-After is missing/)

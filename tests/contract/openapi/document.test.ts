@@ -148,7 +148,7 @@ test('an error example carries the code of the catalogue, or none at all', () =>
   }
 })
 
-test('every answer shows the headers of the specification', () => {
+test('every answer shows the headers of the contract', () => {
   const common = ['X-Cache', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
   for (const { operation, status, response } of responses()) {
     const names = Object.keys(response.headers)
@@ -197,4 +197,13 @@ test('the checked-in document is the one that the code makes', () => {
   const file = new URL('../../../docs/openapi.json', import.meta.url)
   const hint = 'run `npm run openapi`'
   assert.equal(readFileSync(file, 'utf8'), `${JSON.stringify(made, null, 2)}\n`, hint)
+})
+
+test('the document and the reference speak of nothing that is not there: no events, no dashboard, no callbacks, and one tool fewer than operations', () => {
+  const text = JSON.stringify(document)
+  const absent = text.match(/webhook|dashboard|callback|simplefin|\bevents?\b/gi)
+  assert.deepEqual(absent, null)
+  const toolless = operations.filter(({ tool }) => tool === null).map(({ name }) => name)
+  assert.deepEqual(toolless, ['list_categories'])
+  assert.ok(text.includes('all but the fixed list of categories'))
 })

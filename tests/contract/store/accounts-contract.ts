@@ -1,10 +1,10 @@
-/** What the port promises of accounts. */
+/** The contract of the port for accounts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { StoreOf } from './place.ts'
 import { addLink, newAccount, newConnection, someUpstreamId } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
 
 const byName = (rows: readonly AccountRow[]) => rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 const idsByName = (rows: readonly AccountRow[]) =>

@@ -1,8 +1,9 @@
-/** What the port promises of `onChange`, within one process. */
+/** The contract of the port for `onChange`, within one process. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, type UserId } from '#kernel/ids.ts'
-import type { StoreChange } from '#store/port.ts'
+import type { StoreChange } from '#store/ports/changes.ts'
+import type { StoreOf } from './place.ts'
 import {
   addKey,
   addLink,
@@ -15,7 +16,6 @@ import {
   now,
   someUpstreamId,
 } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
 
 export function testChanges(store: StoreOf): void {
   const heard = async (work: () => Promise<unknown>): Promise<readonly StoreChange[]> => {
@@ -26,10 +26,11 @@ export function testChanges(store: StoreOf): void {
     return changes
   }
 
-  test('every change of a user is told once, by the time its call resolves', async () => {
+  test('every change of a user is notified once, before its call resolves', async () => {
     const { user, login, connection } = await addLink(store())
     const { id } = connection
     const key = await addKey(store(), user.id)
+    const spare = await addLogin(store(), user.id)
     const works: readonly (() => Promise<unknown>)[] = [
       () => store().users.setPlan(user.id, { ...user, plan: 'none' }),
       () => store().users.setTimezone(user.id, 'Australia/Perth'),
@@ -38,12 +39,12 @@ export function testChanges(store: StoreOf): void {
       () => addLogin(store(), user.id),
       () => store().connections.save(newConnection(user.id, login.id)),
       () => store().connections.setStatus(id, 'pending_mfa'),
-      () => store().connections.setRefreshed(id, now),
+      () => store().connections.setRefreshed(id, now, { told: false }),
       () => store().connections.repoint(id, someUpstreamId()),
       // Three rows of one transaction are one change.
       () => store().accounts.replace(id, [newAccount(), newAccount(), newAccount()]),
       () => store().connections.delete(id),
-      () => store().logins.delete(login.id),
+      () => store().logins.deleteUnused(spare.id),
       () => store().users.disarm(user.id, now),
       () => store().users.delete(user.id),
     ]
@@ -51,19 +52,19 @@ export function testChanges(store: StoreOf): void {
       assert.deepEqual(await heard(work), [{ userId: user.id }], work.toString())
   })
 
-  test('a new user is told too', async () => {
+  test('a new user is notified too', async () => {
     const changes = await heard(() => store().users.create(newUser()))
     assert.equal(changes.length, 1)
   })
 
-  test('what changes nothing is not told', async () => {
+  test('a write that changes nothing is not notified', async () => {
     const { user, connection } = await addLink(store(), { lastRefreshedAt: now })
     const key = await addKey(store(), user.id)
     const nobody = newId<UserId>()
     const works: readonly (() => Promise<unknown>)[] = [
       () => store().keys.touch(key.id, now),
       () => store().connections.setStatus(connection.id, 'active'),
-      () => store().connections.setRefreshed(connection.id, now),
+      () => store().connections.setRefreshed(connection.id, now, { told: false }),
       () => store().connections.repoint(connection.id, connection.upstreamId),
       () => store().accounts.replace(connection.id, []),
       () => store().users.create(newUser({ email: user.email })),
@@ -74,12 +75,12 @@ export function testChanges(store: StoreOf): void {
     for (const work of works) assert.deepEqual(await heard(work), [], work.toString())
   })
 
-  test('a write that was refused is not told', async () => {
+  test('a refused write is not notified', async () => {
     const changes = await heard(() => assert.rejects(store().keys.create(newKey(newId<UserId>()))))
     assert.deepEqual(changes, [])
   })
 
-  test('a listener that is told finds the change committed', async () => {
+  test('when a listener is called, the change is committed', async () => {
     const user = await addUser(store())
     const key = await addKey(store(), user.id)
     const found = Promise.withResolvers<unknown>()
@@ -89,7 +90,7 @@ export function testChanges(store: StoreOf): void {
     stop()
   })
 
-  test('whoever unsubscribed hears nothing more, and a failing listener stops nobody', async () => {
+  test('a removed listener is not called again, and a failing listener does not stop the others', async () => {
     const user = await addUser(store())
     const changes: StoreChange[] = []
     const stopFailing = store().onChange(() => {

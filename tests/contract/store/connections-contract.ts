@@ -1,7 +1,8 @@
-/** What the port promises of connections. */
+/** The contract of the port for connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
+import type { StoreOf } from './place.ts'
 import {
   addLink,
   addLogin,
@@ -11,7 +12,6 @@ import {
   now,
   someUpstreamId,
 } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
 
 export function testConnections(store: StoreOf): void {
   test('a connection comes back as it was given', async () => {
@@ -67,27 +67,25 @@ export function testConnections(store: StoreOf): void {
     assert.equal(new Set(made.map((connection) => connection.id)).size, 1)
   })
 
-  test('the last refresh only goes forward, by saving and by setting', async () => {
+  test('our own refresh time only increases, the provider’s is stored as it is, and saving again changes neither', async () => {
     const { connection } = await addLink(store(), { lastRefreshedAt: now })
     const { id, userId, loginId, upstreamId } = connection
     const refreshed = async () => (await store().connections.find(id))?.lastRefreshedAt
-    const save = (lastRefreshedAt: number | null) =>
-      store().connections.save(newConnection(userId, loginId, { upstreamId, lastRefreshedAt }))
-    await save(now - 1)
+    for (const lastRefreshedAt of [now - 1, null, now + 1]) {
+      const again = newConnection(userId, loginId, { upstreamId, lastRefreshedAt })
+      assert.equal((await store().connections.save(again)).lastRefreshedAt, now)
+    }
+    await store().connections.setRefreshed(id, now - 1, { told: false })
     assert.equal(await refreshed(), now)
-    await save(null)
-    assert.equal(await refreshed(), now)
-    await save(now + 1)
-    assert.equal(await refreshed(), now + 1)
-    await store().connections.setRefreshed(id, now)
-    assert.equal(await refreshed(), now + 1)
-    await store().connections.setRefreshed(id, now + 2)
+    await store().connections.setRefreshed(id, now + 2, { told: false })
     assert.equal(await refreshed(), now + 2)
+    await store().connections.setRefreshed(id, now - 7, { told: true })
+    assert.equal(await refreshed(), now - 7)
   })
 
   test('a first refresh is set where there was none', async () => {
     const { connection } = await addLink(store())
-    await store().connections.setRefreshed(connection.id, now)
+    await store().connections.setRefreshed(connection.id, now, { told: false })
     assert.equal((await store().connections.find(connection.id))?.lastRefreshedAt, now)
   })
 
@@ -105,8 +103,13 @@ export function testConnections(store: StoreOf): void {
 
   test('a connection that is being deleted stays so, and a new link to the same place is another', async () => {
     const { user, connection } = await addLink(store())
-    await store().connections.setStatus(connection.id, 'deleting')
-    await store().connections.setStatus(connection.id, 'active')
+    const { setStatus } = store().connections
+    assert.equal(await setStatus(connection.id, 'invalidated'), true)
+    assert.equal(await setStatus(connection.id, 'invalidated'), false)
+    assert.equal(await setStatus(connection.id, 'deleting'), true)
+    assert.equal(await setStatus(connection.id, 'deleting'), false)
+    assert.equal(await setStatus(connection.id, 'active'), false)
+    assert.equal(await setStatus(newId<ConnectionId>(), 'active'), false)
     await store().connections.repoint(connection.id, someUpstreamId())
     assert.deepEqual(await store().connections.find(connection.id), {
       ...connection,
@@ -169,7 +172,7 @@ export function testConnections(store: StoreOf): void {
     assert.equal(await store().connections.get(user.id, id), null)
     assert.equal(await store().connections.find(id), null)
     await store().connections.setStatus(id, 'revoked')
-    await store().connections.setRefreshed(id, now)
+    await store().connections.setRefreshed(id, now, { told: false })
     await store().connections.repoint(id, someUpstreamId())
     await store().connections.delete(id)
   })

@@ -1,7 +1,8 @@
-/** R10: which changes make the cached answers of a user worthless, and which leave them alone. */
+/** R10: which changes invalidate a user's cached answers, and which do not. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
+import type { StoreOf } from './place.ts'
 import {
   addKey,
   addLink,
@@ -12,7 +13,6 @@ import {
   now,
   someUpstreamId,
 } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
 
 export function testEpoch(store: StoreOf): void {
   let userId: UserId
@@ -40,6 +40,15 @@ export function testEpoch(store: StoreOf): void {
     ['another timezone', () => store().users.setTimezone(userId, 'Europe/London')],
     ['a new connection', () => store().connections.save(newConnection(userId, loginId))],
     ['another status', () => store().connections.setStatus(id, 'invalidated')],
+    [
+      'another institution',
+      () =>
+        store().connections.setInstitution(id, {
+          institutionId: '23',
+          institutionName: 'Other Bank',
+          institutionLogo: null,
+        }),
+    ],
     ['another upstream id', () => store().connections.repoint(id, someUpstreamId())],
     ['new accounts', () => store().accounts.replace(id, [account])],
     ['another name', () => store().accounts.replace(id, [{ ...account, name: 'Bills' }])],
@@ -47,11 +56,11 @@ export function testEpoch(store: StoreOf): void {
     ['a returning account', () => store().accounts.replace(id, [account])],
     ['a deletion begun', () => store().connections.setStatus(id, 'deleting')],
     ['a deletion done', () => store().connections.delete(id)],
-    ['a deleted login', () => store().logins.delete(loginId)],
+    ['a new login', () => addLogin(store(), userId)],
   ]
   const noChanges: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['the same status', () => store().connections.setStatus(id, 'active')],
-    ['a refresh', () => store().connections.setRefreshed(id, now + 1)],
+    ['a refresh', () => store().connections.setRefreshed(id, now + 1, { told: false })],
     ['accounts that are equal', () => store().accounts.replace(id, [])],
     [
       'another plan',
@@ -63,7 +72,6 @@ export function testEpoch(store: StoreOf): void {
           grandfathered: false,
         }),
     ],
-    ['a new login', () => addLogin(store(), userId)],
     ['a new key', () => addKey(store(), userId)],
   ]
 
@@ -83,6 +91,14 @@ export function testEpoch(store: StoreOf): void {
     const { upstreamId, loginId: login } = connection
     await store().connections.save(newConnection(user.id, login, { upstreamId }))
     assert.equal(await epochOf(store(), hash), from + 1)
+  })
+
+  test('R10: a login saved again makes the epoch grow, with the same credentials too: it was reconnected', async () => {
+    const { user, login } = await addLink(store())
+    const { hash } = await addKey(store(), user.id)
+    const from = await epochOf(store(), hash)
+    for (const secret of [login.secret, 'another']) await store().logins.save({ ...login, secret })
+    assert.equal(await epochOf(store(), hash), from + 2)
   })
 
   test('R10: many changes at once are all counted', async () => {

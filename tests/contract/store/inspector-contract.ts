@@ -1,8 +1,8 @@
-/** What the port promises to operators who look at the store as a whole. */
+/** The contract of the port for operators who inspect the whole store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
-import type { Store } from '#store/port.ts'
+import type { Store } from '#store/ports/store.ts'
 import { keyA, keyB, type Place } from './place.ts'
 import { addGrant, addLink, addLogin, addUser, now } from './rows.ts'
 

@@ -1,8 +1,9 @@
-/** Whatever many users do, in whatever order and at once: nobody ever sees another's row. */
+/** Many users act concurrently in any order: nobody ever sees another user's row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { UserRow } from '#store/port.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import type { StoreOf } from './place.ts'
 import {
   addKey,
   addLink,
@@ -13,7 +14,6 @@ import {
   now,
   someUpstreamId,
 } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
 
 const actions = [
   'login',

@@ -1,9 +1,9 @@
-/** What the port promises of API keys and of the look-up that every request makes. */
+/** The contract of the port for API keys and the lookup of every request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
+import type { StoreOf } from './place.ts'
 import { addKey, addUser, newKey, now } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
 
 export function testKeys(store: StoreOf): void {
   test('a key comes back without its hash', async () => {
@@ -44,7 +44,7 @@ export function testKeys(store: StoreOf): void {
     })
   })
 
-  test('an unknown hash, a longer and an empty one lead to nobody', async () => {
+  test('an unknown, longer or empty hash finds no caller', async () => {
     const user = await addUser(store())
     const { hash } = await addKey(store(), user.id)
     const other = Uint8Array.from(hash, (byte) => byte ^ 1)
@@ -52,7 +52,7 @@ export function testKeys(store: StoreOf): void {
       assert.equal(await store().keys.findCaller(wrong), null)
   })
 
-  test('R27: a revoked key leads to nobody with the very next look-up', async () => {
+  test('R27: a revoked key finds no caller from the next look-up on', async () => {
     const user = await addUser(store())
     const key = await addKey(store(), user.id)
     assert.notEqual(await store().keys.findCaller(key.hash), null)
@@ -68,7 +68,7 @@ export function testKeys(store: StoreOf): void {
     assert.deepEqual([caller?.plan, caller?.status], ['none', 'canceled'])
   })
 
-  test('an expired key is returned, with the instant that tells', async () => {
+  test('an expired key is returned with its expiry', async () => {
     const user = await addUser(store())
     const key = await addKey(store(), user.id, { expiresAt: 1 })
     assert.equal((await store().keys.findCaller(key.hash))?.expiresAt, 1)

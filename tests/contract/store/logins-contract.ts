@@ -1,9 +1,11 @@
-/** What the port promises of logins and their secrets. */
+/** The contract of the port for logins and their secrets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LoginId, newId } from '#kernel/ids.ts'
-import { addLink, addLogin, addUser, newAccount } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
+import { OwnerGoneError } from '#store/failure.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import type { StoreOf } from './place.ts'
+import { addKey, addLink, addLogin, addUser, epochOf, newConnection } from './rows.ts'
 
 export function testLogins(store: StoreOf): void {
   test('a login comes back with its secret opened, whatever characters it has', async () => {
@@ -15,7 +17,7 @@ export function testLogins(store: StoreOf): void {
       secret: 'pa$$ “wörd” \u{1F511}\u0000',
     } as const
     const made = await store().logins.save(given)
-    assert.deepEqual(made, { ...given, id: made.id })
+    assert.deepEqual(made, { ...given, id: made.id, version: 1 })
     assert.deepEqual(await store().logins.get(made.id), made)
     assert.deepEqual(await store().logins.list(user.id), [made])
     assert.deepEqual(await store().logins.listIds(user.id), [made.id])
@@ -26,9 +28,9 @@ export function testLogins(store: StoreOf): void {
     const name = { userId: user.id, provider: 'akahu', upstreamUserId: 'user_1' } as const
     const first = await store().logins.save({ ...name, secret: 'old' })
     const second = await store().logins.save({ ...name, secret: 'new' })
-    assert.deepEqual(second, { ...first, secret: 'new' })
+    assert.deepEqual(second, { ...first, secret: 'new', version: first.version + 1 })
     const third = await store().logins.save({ ...name, secret: null })
-    assert.deepEqual(third, { ...first, secret: null })
+    assert.deepEqual(third, { ...first, secret: null, version: first.version + 2 })
     assert.deepEqual(await store().logins.list(user.id), [third])
   })
 
@@ -48,19 +50,69 @@ export function testLogins(store: StoreOf): void {
     assert.deepEqual(await store().logins.listIds(one.id), ids)
   })
 
-  test('a deleted login is forgotten with all that stood on it; deleting it again does nothing', async () => {
+  test('a login is forgotten when nothing stands on it any more, and not before', async () => {
     const { user, login, connection } = await addLink(store())
     const kept = await addLogin(store(), user.id)
-    await store().accounts.replace(connection.id, [newAccount()])
-    await store().logins.delete(login.id)
+    await store().connections.setStatus(connection.id, 'deleting')
+    await store().logins.deleteUnused(login.id)
+    assert.deepEqual(await store().logins.get(login.id), login)
+    await store().connections.delete(connection.id)
+    await store().logins.deleteUnused(login.id)
     assert.equal(await store().logins.get(login.id), null)
     assert.deepEqual(await store().logins.list(user.id), [kept])
-    assert.equal(await store().connections.find(connection.id), null)
-    assert.deepEqual(await store().accounts.list(user.id), [])
-    await store().logins.delete(login.id)
+    await store().logins.deleteUnused(login.id)
+  })
+
+  test('a login that is linked again while it is forgotten never takes a connection along', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const user = await addUser(store())
+      const login = await addLogin(store(), user.id)
+      const [saved] = await Promise.allSettled([
+        store().connections.save(newConnection(user.id, login.id)),
+        store().logins.deleteUnused(login.id),
+      ])
+      const rows = await store().connections.list(user.id)
+      if (saved.status === 'fulfilled') assert.deepEqual(rows, [saved.value])
+      else assert.ok(saved.reason instanceof OwnerGoneError)
+    }
   })
 
   test('an unknown login is null', async () => {
     assert.equal(await store().logins.get(newId<LoginId>()), null)
+    assert.equal(await store().logins.find(newId<LoginId>()), null)
+  })
+
+  test('logins are found by the person at the provider, those of every user, without their secrets', async () => {
+    const upstreamUserId = `person-${newId<LoginId>()}`
+    const name = { provider: 'snaptrade', upstreamUserId, secret: 'secret' } as const
+    const made: LoginRow[] = []
+    for (let user = 0; user < 3; user += 1) {
+      made.push(await store().logins.save({ ...name, userId: (await addUser(store())).id }))
+    }
+    await store().logins.save({ ...name, provider: 'akahu', userId: made[0]?.userId ?? newId() })
+    const bare = made
+      .map(({ secret: _secret, ...login }) => login)
+      .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    const find = (limit: number) => store().logins.listByUpstream({ ...name, limit })
+    assert.deepEqual(await find(10), bare)
+    assert.deepEqual(await find(2), bare.slice(0, 2))
+    const nobody = { ...name, upstreamUserId: `${upstreamUserId}x`, limit: 10 }
+    assert.deepEqual(await store().logins.listByUpstream(nobody), [])
+    for (const login of bare) assert.deepEqual(await store().logins.find(login.id), login)
+  })
+
+  test('a secret that no longer works is deleted, unless it was replaced', async () => {
+    const { user, login } = await addLink(store())
+    const { hash } = await addKey(store(), user.id)
+    const before = await epochOf(store(), hash)
+    assert.equal(await store().logins.forgetSecret({ ...login, version: 7 }), false)
+    assert.deepEqual(await store().logins.get(login.id), login)
+    assert.equal(await store().logins.forgetSecret(login), true)
+    const forgotten = { ...login, secret: null, version: login.version + 1 }
+    assert.deepEqual(await store().logins.get(login.id), forgotten)
+    assert.equal(await epochOf(store(), hash), before + 1)
+    assert.equal(await store().logins.forgetSecret(login), false)
+    assert.equal(await epochOf(store(), hash), before + 1)
+    assert.equal(await store().logins.forgetSecret({ id: newId<LoginId>(), version: 1 }), false)
   })
 }

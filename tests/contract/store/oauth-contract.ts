@@ -1,13 +1,24 @@
 /** Grants to agents and what lives by them: redeemed once, revoked at once, swept in bounded steps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newId, type UserId } from '#kernel/ids.ts'
-import type { StoreChange } from '#store/port.ts'
-import { addGrant, addOAuthRow, addUser, now, someHash } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
+import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
+import type { StoreChange } from '#store/ports/changes.ts'
+import { networkBytes } from '#store/ports/oauth.ts'
+import type { StoreOf } from './place.ts'
+import {
+  addGrant,
+  addOAuthRow,
+  addSession,
+  addUser,
+  newOAuthRow,
+  now,
+  someHash,
+  somePassword,
+} from './rows.ts'
 
 export function testOAuth(store: StoreOf): void {
   testRows(store)
+  testPending(store)
   testGrants(store)
   testAgents(store)
   testSweeping(store)
@@ -83,7 +94,117 @@ function testRows(store: StoreOf): void {
   })
 }
 
+function testPending(store: StoreOf): void {
+  const pending = (origin: Uint8Array | null = null) =>
+    newOAuthRow({ model: 'Interaction', origin })
+
+  test('of many requests at once no more wait than may, of one origin and in all', async () => {
+    const [mine, other] = [someHash(), someHash()]
+    const bounds = { at: now, ofOrigin: 5, inAll: 8 }
+    const rows = Array.from({ length: 12 }, () => pending(mine))
+    const outcomes = await Promise.all(rows.map((row) => store().oauth.savePending(row, bounds)))
+    const kept = rows.filter((_row, index) => outcomes[index] === 'kept')
+    assert.equal(kept.length, 5)
+    assert.equal(outcomes.filter((outcome) => outcome === 'origin_full').length, 7)
+    for (const [index, row] of rows.entries()) {
+      const found = await store().oauth.find('Interaction', row.id)
+      assert.equal(found !== null, outcomes[index] === 'kept')
+    }
+    const others = Array.from({ length: 5 }, () => pending(other))
+    const theirs = await Promise.all(others.map((row) => store().oauth.savePending(row, bounds)))
+    // The last one takes a place of the origin that has most of them, until both have as many.
+    assert.deepEqual(theirs.sort(), ['full', 'kept', 'kept', 'kept', 'kept'])
+    const found = await Promise.all(kept.map(({ id }) => store().oauth.find('Interaction', id)))
+    assert.equal(found.filter((row) => row !== null).length, 4)
+    // One that waits already is replaced however full it is, and what is over takes no place.
+    const first = kept.find((_row, index) => found[index] !== null) ?? pending()
+    assert.equal(await store().oauth.savePending({ ...first, payload: '{}' }, bounds), 'kept')
+    assert.equal((await store().oauth.find('Interaction', first.id))?.payload, '{}')
+    const later = { ...bounds, at: first.expiresAt }
+    assert.equal(await store().oauth.savePending(pending(mine), later), 'kept')
+  })
+
+  test('a network that holds all places, by however many addresses, gives way to every other one', async () => {
+    const at = now + 500_000
+    const bounds = { at, ofOrigin: 2, inAll: 10 }
+    const crowded = someHash()
+    const ofCrowd = () => Uint8Array.of(...crowded.slice(0, networkBytes), ...someHash().slice(16))
+    const add = (origin: Uint8Array, age: number) => {
+      const row = { ...pending(origin), createdAt: at - age, expiresAt: at + 600_000 - age }
+      return store()
+        .oauth.savePending(row, bounds)
+        .then((outcome) => ({ row, outcome }))
+    }
+    const crowd = []
+    for (let age = 20; age > 10; age -= 1) crowd.push(await add(ofCrowd(), age))
+    assert(crowd.every(({ outcome }) => outcome === 'kept'))
+    assert.equal((await add(ofCrowd(), 9)).outcome, 'full')
+    for (let count = 0; count < 4; count += 1) {
+      assert.equal((await add(someHash(), 8 - count)).outcome, 'kept', `${count}`)
+    }
+    const left = await Promise.all(
+      crowd.map(({ row }) => store().oauth.find('Interaction', row.id)),
+    )
+    assert.deepEqual(
+      left.map((row) => row !== null),
+      crowd.map((_one, index) => index >= 4),
+      'its oldest went',
+    )
+    await store().oauth.sweep(at + 600_000, 1000)
+  })
+
+  test('of all never used clients the newest of every network stay', async () => {
+    await store().oauth.trimUnusedClients(0)
+    const crowded = someHash()
+    const add = (origin: Uint8Array, age: number) =>
+      addOAuthRow(store(), { model: 'Client', origin, createdAt: now - age })
+    const ofCrowd = () => Uint8Array.of(...crowded.slice(0, networkBytes), ...someHash().slice(16))
+    const used = await add(ofCrowd(), 1000)
+    await store().oauth.touchClient(used.id, now, used.expiresAt + 1)
+    const others = [await add(someHash(), 500), await add(someHash(), 400)]
+    const crowd = []
+    for (let age = 0; age < 6; age += 1) crowd.push(await add(ofCrowd(), age))
+    assert.equal(await store().oauth.trimUnusedClients(4), 4)
+    const isThere = async ({ id }: { readonly id: Uint8Array }) =>
+      (await store().oauth.find('Client', id)) !== null
+    assert.deepEqual(await Promise.all([used, ...others].map(isThere)), [true, true, true])
+    assert.deepEqual(
+      await Promise.all(crowd.map(isThere)),
+      crowd.map((_client, age) => age < 2),
+    )
+    assert.equal(await store().oauth.trimUnusedClients(4), 0)
+  })
+
+  test('a client has grants when anybody let it in, and none when the last is gone', async () => {
+    const clientId = `client-${newId<UserId>()}`
+    assert.equal(await store().oauth.hasGrants(clientId), false)
+    const grant = await addGrant(store(), (await addUser(store())).id, { clientId })
+    assert.equal(await store().oauth.hasGrants(clientId), true)
+    await store().oauth.deleteGrant(grant.id)
+    assert.equal(await store().oauth.hasGrants(clientId), false)
+  })
+}
+
 function testGrants(store: StoreOf): void {
+  test('what a session decides is stored while it stands, and never after it has ended', async () => {
+    const user = await addUser(store(), { passwordHash: somePassword })
+    const session = await addSession(store(), user.id)
+    const { id: grantId } = await addGrant(store(), user.id)
+    const agent = newOAuthRow({ model: 'Agent', grantId })
+    assert.equal(await store().oauth.saveWhile(newId<SessionId>(), agent), false)
+    assert.equal(await store().oauth.find('Agent', agent.id), null)
+    assert.equal(await store().oauth.saveWhile(session.id, agent), true)
+    assert.equal((await store().oauth.find('Agent', agent.id))?.payload, agent.payload)
+    await store().sessions.setPassword(user.id, '$argon2id$new')
+    assert.equal(await store().oauth.saveWhile(session.id, newOAuthRow({ grantId })), false)
+    const gone = newOAuthRow({ grantId: someHash() })
+    const other = await addUser(store(), { passwordHash: somePassword })
+    assert.equal(
+      await store().oauth.saveWhile((await addSession(store(), other.id)).id, gone),
+      false,
+    )
+  })
+
   test('a grant is kept with its user; there is none for a user who does not exist', async () => {
     const user = await addUser(store())
     const grant = await addGrant(store(), user.id)
@@ -99,7 +220,7 @@ function testGrants(store: StoreOf): void {
     assert.equal(await store().oauth.findGrant(nobody.id), null)
   })
 
-  test('revoking a grant takes everything along at once, and tells whose it was', async () => {
+  test('revoking a grant deletes all its rows at once, and returns its user', async () => {
     const user = await addUser(store())
     const [grant, kept] = [await addGrant(store(), user.id), await addGrant(store(), user.id)]
     const gone = await addOAuthRow(store(), { grantId: grant.id })
@@ -114,7 +235,7 @@ function testGrants(store: StoreOf): void {
     assert.equal(await store().oauth.deleteGrant(grant.id), false)
   })
 
-  test('nothing is made for a grant that is gone', async () => {
+  test('no row is created for a revoked grant', async () => {
     const user = await addUser(store())
     const grant = await addGrant(store(), user.id)
     const late = { ...(await addOAuthRow(store())), id: someHash(), grantId: grant.id }
@@ -123,7 +244,7 @@ function testGrants(store: StoreOf): void {
     assert.equal(await store().oauth.find(late.model, late.id), null)
   })
 
-  test('a revocation and twenty births at once leave nothing alive', async () => {
+  test('a revocation and twenty concurrent inserts leave no row', async () => {
     const user = await addUser(store())
     const grant = await addGrant(store(), user.id)
     const template = await addOAuthRow(store())
@@ -150,13 +271,17 @@ function testGrants(store: StoreOf): void {
     assert.equal(await store().oauth.find('AccessToken', token.id), null)
   })
 
-  test('the grants of a user to one client are listed newest first, nobody else’s', async () => {
+  test('the grants of a user to one client that are agents are listed newest first, nobody else’s', async () => {
     const [user, other] = [await addUser(store()), await addUser(store())]
     const older = await addGrant(store(), user.id, { createdAt: now - 5 })
     const newer = await addGrant(store(), user.id)
-    await addGrant(store(), user.id, { clientId: 'another agent' })
-    await addGrant(store(), other.id)
-    const ids = await store().oauth.listGrants(user.id, 'agent')
+    const another = await addGrant(store(), user.id, { clientId: 'another agent' })
+    const theirs = await addGrant(store(), other.id)
+    for (const { id } of [older, newer, another, theirs])
+      await addOAuthRow(store(), { model: 'Agent', grantId: id })
+    // A decision that is not recorded yet.
+    await addGrant(store(), user.id)
+    const ids = await store().oauth.listAgentGrants(user.id, 'agent')
     assert.deepEqual(ids.map(toHex), [newer.id, older.id].map(toHex))
   })
 }

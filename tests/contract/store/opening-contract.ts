@@ -77,6 +77,20 @@ export function testOpening(makePlace: () => Promise<Place>): void {
     }),
   )
 
+  for (const mode of ['live', 'sandbox'] as const)
+    for (const encryptionKeysIn of ['ENCRYPTION_KEY', '/data/secrets/encryption-key'])
+      test(
+        `another key is refused in ${mode} mode by what holds it (${encryptionKeysIn}), and the store stays as it was`,
+        inPlace(async (place) => {
+          await (await place.open({ mode, encryptionKeys: [keyA] })).close()
+          const as = { mode, encryptionKeys: [keyB], encryptionKeysIn }
+          const { message } = await refused(place, 'wrong_key', as)
+          assert.ok(message.startsWith(`${encryptionKeysIn} does not hold every key`), message)
+          assert.match(message, /put the missing one back/)
+          await (await place.open({ mode, encryptionKeys: [keyA] })).close()
+        }),
+      )
+
   test(
     'no message of a refusal shows a key or spans lines',
     inPlace(async (place) => {
@@ -171,7 +185,7 @@ export function testOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'no secret, no API key and no encryption key lies at rest in the clear',
+    'no secret, API key or encryption key is stored in plain text',
     inPlace(async (place) => {
       const secret = 'canary-4b1f0e7c-of-a-login'
       const store = await place.open()
@@ -194,7 +208,12 @@ export function testOpening(makePlace: () => Promise<Place>): void {
   )
 }
 
-async function refused(place: Place, reason: OpenFailure, as: OpenAs): Promise<StoreOpenError> {
+/** Opens, and is refused with this reason. */
+export async function refused(
+  place: Place,
+  reason: OpenFailure,
+  as: OpenAs,
+): Promise<StoreOpenError> {
   try {
     await (await place.open(as)).close()
   } catch (error) {
@@ -206,7 +225,10 @@ async function refused(place: Place, reason: OpenFailure, as: OpenAs): Promise<S
 }
 
 /** Opens with the new list, waits until the store says how it went, and closes. */
-async function rotate(place: Place, encryptionKeys: readonly Uint8Array[]): Promise<string[]> {
+export async function rotate(
+  place: Place,
+  encryptionKeys: readonly Uint8Array[],
+): Promise<string[]> {
   const messages: string[] = []
   const told = Promise.withResolvers<void>()
   const store = await place.open({

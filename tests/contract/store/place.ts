@@ -8,17 +8,30 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { OpenStoreOptions } from '#store/open-store.ts'
 import { openStore } from '#store/open-store.ts'
-import type { Store } from '#store/port.ts'
+import type { Store } from '#store/ports/store.ts'
 
 export const keyA = new Uint8Array(32).fill(0xa1)
 export const keyB = new Uint8Array(32).fill(0xb2)
 
-export type OpenAs = Partial<Pick<OpenStoreOptions, 'mode' | 'encryptionKeys' | 'log'>>
+/** The store of the suite that runs: there is none yet when the tests are declared. */
+export type StoreOf = () => Store
+
+export type OpenAs = Partial<
+  Pick<OpenStoreOptions, 'mode' | 'encryptionKeys' | 'encryptionKeysIn' | 'log' | 'clock'>
+>
 
 export interface Place {
   open(as?: OpenAs): Promise<Store>
   /** Statements behind the store's back; on SQLite only while it is closed. */
   tamper(sql: string): Promise<void>
+  /** The same where the keys of events are. */
+  tamperKeys(sql: string): Promise<void>
+  /** The wrapped keys of events. */
+  listKeys(): Promise<readonly Uint8Array[]>
+  /** As after a restore: the store is there, the place of the keys is not. Only while it is closed. */
+  removeKeys(): Promise<void>
+  /** Until the returned function is called, no payload can be removed, or no key. Only while it is closed. */
+  breakWrites(of: 'payload' | 'keys'): Promise<() => Promise<void>>
   /** Everything that lies on the disk for this store, or all that the server would dump of it. */
   readAll(): Promise<Buffer>
   remove(): Promise<void>
@@ -27,17 +40,44 @@ export interface Place {
 /** A directory of its own. */
 export function makeSqlitePlace(): Place & { readonly dataDir: string } {
   const dataDir = mkdtempSync(join(tmpdir(), 'tributary-store-'))
+  const run = async (file: string, sql: string) => {
+    const db = new DatabaseSync(join(dataDir, file))
+    try {
+      db.exec(sql)
+    } finally {
+      db.close()
+    }
+  }
+  const tamper = (sql: string) => run('tributary.db', sql)
+  const tamperKeys = (sql: string) => run('event-keys.db', sql)
   return {
     dataDir,
     open: (as) =>
       openStore({ databaseUrl: null, dataDir, mode: 'live', encryptionKeys: [keyA], ...as }),
-    async tamper(sql) {
-      const db = new DatabaseSync(join(dataDir, 'tributary.db'))
+    tamper,
+    tamperKeys,
+    async listKeys() {
+      const db = new DatabaseSync(join(dataDir, 'event-keys.db'), { readOnly: true })
       try {
-        db.exec(sql)
+        const rows = db.prepare('select secret from event_keys').all()
+        return rows.map(({ secret }) => secret as Uint8Array)
       } finally {
         db.close()
       }
+    },
+    async removeKeys() {
+      for (const file of readdirSync(dataDir).filter((name) => name.startsWith('event-keys.db')))
+        rmSync(join(dataDir, file))
+    },
+    async breakWrites(of) {
+      const [where, event] =
+        of === 'payload'
+          ? [tamper, 'before update of payload on events when new.payload is null']
+          : [tamperKeys, 'before delete on event_keys']
+      await where(
+        `create trigger broken ${event} begin select raise(abort, 'broken by the test'); end`,
+      )
+      return () => where('drop trigger broken')
     },
     async readAll() {
       return Buffer.concat(readdirSync(dataDir).map((file) => readFileSync(join(dataDir, file))))

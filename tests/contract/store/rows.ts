@@ -4,18 +4,14 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type LoginId, type UpstreamId, type UserId, upstreamId } from '#kernel/ids.ts'
-import type { NewOAuthGrant, NewOAuthRow } from '#store/oauth-port.ts'
-import type {
-  ConnectionRow,
-  KeyRow,
-  LoginRow,
-  NewAccount,
-  NewConnection,
-  NewKey,
-  NewUser,
-  Store,
-  UserRow,
-} from '#store/port.ts'
+import type { NewAccount } from '#store/ports/accounts.ts'
+import type { ConnectionRow, NewConnection } from '#store/ports/connections.ts'
+import type { KeyRow, NewKey } from '#store/ports/keys.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import type { NewOAuthGrant, NewOAuthRow } from '#store/ports/oauth.ts'
+import type { SessionRow } from '#store/ports/sessions.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { NewUser, UserRow } from '#store/ports/users.ts'
 
 /** 20 November 2026, with milliseconds that must not get lost. */
 export const now = Date.UTC(2026, 10, 20, 3, 15, 0, 123)
@@ -38,6 +34,21 @@ export async function addUser(store: Store, over: Partial<NewUser> = {}): Promis
   const user = await store.users.create(newUser(over))
   if (user === 'taken') throw new Error('the address of the test is taken')
   return user
+}
+
+/** What `addSession` takes for the hash of the user's password. */
+export const somePassword = '$argon2id$some'
+
+/** A session of a user who was added with `somePassword`. */
+export async function addSession(
+  store: Store,
+  userId: UserId,
+  over: { readonly hash?: Uint8Array; readonly at?: number } = {},
+): Promise<SessionRow> {
+  const session = { userId, hash: someHash(), at: now, passwordHash: somePassword, ...over }
+  const row = await store.sessions.create(session)
+  if (row === null) throw new Error('the user of the test has another password')
+  return row
 }
 
 export function newKey(userId: UserId, over: Partial<NewKey> = {}): NewKey {
@@ -133,11 +144,8 @@ export async function addGrant(
 }
 
 /** An access token without a grant unless told otherwise, good for a minute. */
-export async function addOAuthRow(
-  store: Store,
-  over: Partial<NewOAuthRow> = {},
-): Promise<NewOAuthRow> {
-  const row: NewOAuthRow = {
+export function newOAuthRow(over: Partial<NewOAuthRow> = {}): NewOAuthRow {
+  return {
     model: 'AccessToken',
     id: someHash(),
     grantId: null,
@@ -147,6 +155,13 @@ export async function addOAuthRow(
     expiresAt: now + 60_000,
     ...over,
   }
+}
+
+export async function addOAuthRow(
+  store: Store,
+  over: Partial<NewOAuthRow> = {},
+): Promise<NewOAuthRow> {
+  const row = newOAuthRow(over)
   if (!(await store.oauth.save(row))) throw new Error('the grant of the test is unknown')
   return row
 }

@@ -1,18 +1,19 @@
-/** What the port promises of sessions and passwords. */
+/** The contract of the port for sessions and passwords. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
-import { addUser, now } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
+import { maxSessions } from '#store/ports/sessions.ts'
+import type { StoreOf } from './place.ts'
+import { addSession, addUser, now, somePassword } from './rows.ts'
 
 const newHash = () => new Uint8Array(randomBytes(32))
 
 export function testSessions(store: StoreOf): void {
   test('a session is found by its hash alone, and never shows it', async () => {
-    const user = await addUser(store())
+    const user = await addUser(store(), { passwordHash: somePassword })
     const hash = newHash()
-    const made = await store().sessions.create({ userId: user.id, hash, at: now })
+    const made = await addSession(store(), user.id, { hash, at: now })
     assert.deepEqual(made, {
       id: made.id,
       userId: user.id,
@@ -25,20 +26,50 @@ export function testSessions(store: StoreOf): void {
   })
 
   test('a session is seen only forward in time, and no other with it', async () => {
-    const user = await addUser(store())
+    const user = await addUser(store(), { passwordHash: somePassword })
     const [hash, other] = [newHash(), newHash()]
-    const { id } = await store().sessions.create({ userId: user.id, hash, at: now })
-    await store().sessions.create({ userId: user.id, hash: other, at: now + 1 })
+    const { id } = await addSession(store(), user.id, { hash, at: now })
+    await addSession(store(), user.id, { hash: other, at: now + 1 })
     await store().sessions.touch(id, now + 9)
     await store().sessions.touch(id, now + 5)
     assert.equal((await store().sessions.find(hash))?.lastSeenAt, now + 9)
     assert.equal((await store().sessions.find(other))?.lastSeenAt, now + 1)
   })
 
+  test('of more sessions than a user may have, those that were not seen for longest end', async () => {
+    const [user, other] = [
+      await addUser(store(), { passwordHash: somePassword }),
+      await addUser(store(), { passwordHash: somePassword }),
+    ]
+    const add = async (userId: UserId, at: number) => {
+      const hash = newHash()
+      await addSession(store(), userId, { hash, at })
+      return hash
+    }
+    const theirs = await add(other.id, now)
+    const visited = newHash()
+    const { id } = await addSession(store(), user.id, { hash: visited, at: now })
+    const next = await add(user.id, now + 1)
+    await store().sessions.touch(id, now + 1000)
+    for (let count = 2; count < maxSessions; count += 1) await add(user.id, now + count)
+    assert.notEqual(await store().sessions.find(next), null)
+    const last = await add(user.id, now + maxSessions)
+    const found = await Promise.all(
+      [theirs, visited, last, next].map((hash) => store().sessions.find(hash)),
+    )
+    assert.deepEqual(
+      found.map((row) => row !== null),
+      [true, true, true, false],
+    )
+  })
+
   test('nobody ends a session of somebody else', async () => {
-    const [owner, other] = [await addUser(store()), await addUser(store())]
+    const [owner, other] = [
+      await addUser(store(), { passwordHash: somePassword }),
+      await addUser(store(), { passwordHash: somePassword }),
+    ]
     const hash = newHash()
-    const session = await store().sessions.create({ userId: owner.id, hash, at: now })
+    const session = await addSession(store(), owner.id, { hash, at: now })
     assert.equal(await store().sessions.delete(other.id, session.id), false)
     assert.notEqual(await store().sessions.find(hash), null)
     assert.equal(await store().sessions.delete(owner.id, session.id), true)
@@ -46,27 +77,30 @@ export function testSessions(store: StoreOf): void {
     assert.equal(await store().sessions.find(hash), null)
   })
 
-  test('all sessions of one user end at once, those of others stay', async () => {
-    const [leaver, stayer] = [await addUser(store()), await addUser(store())]
+  test('a new password ends every session of its user at once, those of others stay', async () => {
+    const [leaver, stayer] = [
+      await addUser(store(), { passwordHash: somePassword }),
+      await addUser(store(), { passwordHash: somePassword }),
+    ]
     const start = async (userId: UserId) => {
       const hash = newHash()
-      await store().sessions.create({ userId, hash, at: now })
+      await addSession(store(), userId, { hash, at: now })
       return hash
     }
     const gone = [await start(leaver.id), await start(leaver.id)]
     const stays = await start(stayer.id)
-    await store().sessions.deleteAll(leaver.id)
+    assert.equal(await store().sessions.setPassword(leaver.id, '$argon2id$new'), true)
     for (const hash of gone) assert.equal(await store().sessions.find(hash), null)
     assert.notEqual(await store().sessions.find(stays), null)
   })
 
   test('the sweep takes what was not seen for too long or is too old, and nothing else', async () => {
-    const user = await addUser(store())
+    const user = await addUser(store(), { passwordHash: somePassword })
     const [idle, aged, good] = [newHash(), newHash(), newHash()]
-    await store().sessions.create({ userId: user.id, hash: idle, at: 3500 })
-    const { id } = await store().sessions.create({ userId: user.id, hash: aged, at: 2000 })
+    await addSession(store(), user.id, { hash: idle, at: 3500 })
+    const { id } = await addSession(store(), user.id, { hash: aged, at: 2000 })
     await store().sessions.touch(id, 9000)
-    await store().sessions.create({ userId: user.id, hash: good, at: 5000 })
+    await addSession(store(), user.id, { hash: good, at: 5000 })
     const bounds = { seenBefore: 4000, createdBefore: 3000 }
     assert.equal(await store().sessions.sweep(bounds), 2)
     for (const hash of [idle, aged]) assert.equal(await store().sessions.find(hash), null)
@@ -74,7 +108,7 @@ export function testSessions(store: StoreOf): void {
     assert.equal(await store().sessions.sweep(bounds), 0)
   })
 
-  test('a password is set, read, changed and taken away; nobody else has one by it', async () => {
+  test('a password is set, read, changed and removed, for one user only', async () => {
     const [user, other] = [await addUser(store()), await addUser(store())]
     assert.equal(await store().sessions.findPassword(user.id), null)
     assert.equal(await store().sessions.setPassword(user.id, '$argon2id$one'), true)
@@ -85,6 +119,36 @@ export function testSessions(store: StoreOf): void {
     assert.equal(await store().sessions.setPassword(newId<UserId>(), 'x'), false)
   })
 
+  test('no session begins with a password that is not, or no longer, the user’s', async () => {
+    const user = await addUser(store(), { passwordHash: somePassword })
+    const keyless = await addUser(store())
+    const begin = (userId: UserId, passwordHash: string) => {
+      const hash = newHash()
+      return store().sessions.create({ userId, hash, at: now, passwordHash })
+    }
+    assert.equal(await begin(user.id, '$argon2id$other'), null)
+    assert.equal(await begin(keyless.id, somePassword), null)
+    assert.equal(await begin(newId<UserId>(), somePassword), null)
+    assert.notEqual(await begin(user.id, somePassword), null)
+    await store().sessions.setPassword(user.id, '$argon2id$new')
+    assert.equal(await begin(user.id, somePassword), null)
+  })
+
+  test('no session outlives a change of the password that ran beside the sign-ins', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const user = await addUser(store(), { passwordHash: somePassword })
+      const hashes = Array.from({ length: 8 }, newHash)
+      const begin = (hash: Uint8Array) =>
+        store().sessions.create({ userId: user.id, hash, at: now, passwordHash: somePassword })
+      await Promise.all([
+        ...hashes.slice(0, 4).map(begin),
+        store().sessions.setPassword(user.id, '$argon2id$new'),
+        ...hashes.slice(4).map(begin),
+      ])
+      for (const hash of hashes) assert.equal(await store().sessions.find(hash), null)
+    }
+  })
+
   test('a user can be made with a password at once', async () => {
     const user = await addUser(store(), { passwordHash: '$argon2id$made' })
     assert.equal(await store().sessions.findPassword(user.id), '$argon2id$made')
@@ -92,9 +156,9 @@ export function testSessions(store: StoreOf): void {
   })
 
   test('a deleted user takes sessions along', async () => {
-    const user = await addUser(store())
+    const user = await addUser(store(), { passwordHash: somePassword })
     const hash = newHash()
-    await store().sessions.create({ userId: user.id, hash, at: now })
+    await addSession(store(), user.id, { hash, at: now })
     await store().users.delete(user.id)
     assert.equal(await store().sessions.find(hash), null)
   })

@@ -3,22 +3,34 @@
  * part opens a store in a fresh place and closes and removes it at the end.
  */
 import { after, before, describe } from 'node:test'
-import type { Store } from '#store/port.ts'
+import type { Store } from '#store/ports/store.ts'
 import { testAccounts } from './accounts-contract.ts'
+import { testAudit } from './audit-contract.ts'
 import { testChanges } from './changes-contract.ts'
 import { testConnections } from './connections-contract.ts'
+import { testDeletion } from './deletion-contract.ts'
+import { testDeliveries } from './deliveries-contract.ts'
+import { testEndpoints } from './endpoints-contract.ts'
 import { testEpoch } from './epoch-contract.ts'
+import { testEvents } from './events-contract.ts'
 import { testInspector } from './inspector-contract.ts'
 import { testIsolation } from './isolation-contract.ts'
 import { testKeys } from './keys-contract.ts'
+import { testLedgers } from './ledgers-contract.ts'
 import { testLogins } from './logins-contract.ts'
+import { testNews } from './news-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
-import type { Place } from './place.ts'
+import type { Place, StoreOf } from './place.ts'
+import { testRiverInspector } from './river-inspector-contract.ts'
+import { testRiverOpening } from './river-opening-contract.ts'
+import { testRiver } from './river-property.ts'
 import { testSessions } from './sessions-contract.ts'
+import { testSyncs } from './syncs-contract.ts'
+import { testTold } from './told-contract.ts'
+import { testTransact } from './transact-contract.ts'
 import { testUsers } from './users-contract.ts'
-
-export type StoreOf = () => Store
+import { testWork } from './work-contract.ts'
 
 const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   users: testUsers,
@@ -28,9 +40,21 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   connections: testConnections,
   accounts: testAccounts,
   oauth: testOAuth,
+  audit: testAudit,
+  transact: testTransact,
+  deletion: testDeletion,
+  news: testNews,
+  told: testTold,
   epoch: testEpoch,
   changes: testChanges,
   isolation: testIsolation,
+  syncs: testSyncs,
+  ledgers: testLedgers,
+  endpoints: testEndpoints,
+  events: testEvents,
+  deliveries: testDeliveries,
+  work: testWork,
+  river: testRiver,
 }
 
 /** Declares the whole suite for one engine. */
@@ -52,6 +76,8 @@ export function storeContract(name: string, makePlace: () => Promise<Place>): vo
       })
     }
     describe('opening', () => testOpening(makePlace))
+    describe('event river', () => testRiverOpening(makePlace))
     describe('inspector', () => testInspector(makePlace))
+    describe('inspector of the event river', () => testRiverInspector(makePlace))
   })
 }

@@ -1,9 +1,13 @@
-/** What the port promises of users and plans. */
+/** The contract of the port for users and plans. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { domainToASCII } from 'node:url'
+import fc from 'fast-check'
+import { isEmail } from '#contract/email.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
-import type { PlanRow } from '#store/port.ts'
+import type { PlanRow } from '#store/ports/users.ts'
+import type { StoreOf } from './place.ts'
 import {
   addGrant,
   addKey,
@@ -14,7 +18,6 @@ import {
   newUser,
   now,
 } from './rows.ts'
-import type { StoreOf } from './store-contract.ts'
 
 const nobody = () => newId<UserId>()
 
@@ -43,6 +46,37 @@ export function testUsers(store: StoreOf): void {
     const user = await addUser(store(), { email: 'One@Example.test' })
     assert.equal(await store().users.create(newUser({ email: ' oNE@example.TEST' })), 'taken')
     assert.deepEqual(await store().users.find('ONE@EXAMPLE.TEST '), user)
+  })
+
+  test('an accepted address is found in every spelling of it, and taken in every one', async () => {
+    const letters = 'abzéüçøаяλ中٣'
+    const local = fc.string({
+      unit: fc.constantFrom(...letters, '.', '+'),
+      minLength: 1,
+      maxLength: 8,
+    })
+    const host = fc.string({ unit: fc.constantFrom(...'abzéüçøя中'), minLength: 1, maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(local, host, async (name, domain) => {
+        const email = `${name}-${newId<UserId>()}@${domain}.example`
+        fc.pre(isEmail(email))
+        const user = await addUser(store(), { email })
+        const ascii = `${name}${email.slice(name.length, email.indexOf('@'))}@${domainToASCII(`${domain}.example`)}`
+        const spellings = [
+          email,
+          ` ${email}\u00a0`,
+          email.toUpperCase(),
+          email.normalize('NFD'),
+          ascii,
+          ascii.toUpperCase(),
+        ]
+        for (const spelled of spellings) {
+          assert.equal((await store().users.find(spelled))?.id, user.id, spelled)
+          assert.equal(await store().users.create(newUser({ email: spelled })), 'taken')
+        }
+      }),
+      { numRuns: 25 },
+    )
   })
 
   test('of many who take one address at the same time, one gets it', async () => {
@@ -89,7 +123,7 @@ export function testUsers(store: StoreOf): void {
     assert.equal(await store().users.setTimezone(nobody(), null), null)
   })
 
-  test('a disarmed user is there, but nothing acts or reads in their name; others keep all', async () => {
+  test('a disarmed user is not found, and nothing acts or reads in their name; others keep all', async () => {
     const gone = await addLink(store())
     const stays = await addLink(store())
     const held = await Promise.all(
@@ -98,8 +132,9 @@ export function testUsers(store: StoreOf): void {
         const grant = await addGrant(store(), user.id)
         const token = await addOAuthRow(store(), { grantId: grant.id })
         const cookie = new Uint8Array(randomBytes(32))
-        await store().sessions.create({ userId: user.id, hash: cookie, at: now })
-        await store().sessions.setPassword(user.id, '$argon2id$x')
+        const passwordHash = '$argon2id$x'
+        await store().sessions.setPassword(user.id, passwordHash)
+        await store().sessions.create({ userId: user.id, hash: cookie, at: now, passwordHash })
         return { user, key, token, cookie }
       }),
     )
@@ -116,7 +151,7 @@ export function testUsers(store: StoreOf): void {
       ]),
     )
     assert.deepEqual(left, [
-      [false, false, false, false, true],
+      [false, false, false, false, false],
       [true, true, true, true, true],
     ])
     assert.equal((await store().connections.find(gone.connection.id))?.status, 'deleting')
@@ -148,7 +183,7 @@ export function testUsers(store: StoreOf): void {
   test('the audit takes entries, also of users who are gone', async () => {
     const user = await addUser(store())
     await store().users.delete(user.id)
-    const entry = { at: now, actor: 'admin', action: 'users.delete', subject: user.id }
+    const entry = { at: now, actor: 'admin', action: 'users.delete', subject: user.id } as const
     await store().audit({ ...entry, userId: user.id })
     await store().audit({ ...entry, userId: null })
   })

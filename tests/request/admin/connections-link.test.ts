@@ -1,7 +1,10 @@
 /** Linking: consents that exist at a provider become connections, against the emulators of all three. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeConnections } from '#connections/connections.ts'
+import { byOperator } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
+import type { Store, StoreRows } from '#store/ports/store.ts'
 import {
   akahu,
   errorOf,
@@ -14,6 +17,24 @@ import {
   snaptrade,
 } from './credentials.ts'
 import { makeWorld } from './world.ts'
+
+/** Stores that break off while accounts are written, and while the audit is, the last step of a link. */
+function brokenStores(store: Store): Store[] {
+  const breakOff = async () => assert.fail('the test breaks off')
+  const breaks: ((tx: StoreRows) => StoreRows)[] = [
+    (tx) => ({ ...tx, accounts: { ...tx.accounts, replace: breakOff } }),
+    (tx) => ({ ...tx, audit: breakOff }),
+  ]
+  return breaks.map((broken) => ({
+    ...store,
+    transact: (work) => store.transact((tx) => work(broken(tx))),
+  }))
+}
+
+const report = {
+  deletion: () => assert.fail('no consent is ended here'),
+  notListening: () => assert.fail('nothing is linked here'),
+}
 
 const accountsOf = async (world: Awaited<ReturnType<typeof makeWorld>>, userId: string) =>
   world.store.accounts.list(userId as UserId)
@@ -102,7 +123,7 @@ test('linking again revives a connection that was invalidated meanwhile', async 
   assert.deepEqual(new Set(mended.map((one) => one.id)), new Set(broken.map((one) => one.id)))
 })
 
-test('linking again marks what is gone at the provider as revoked and answers with what is there', async (t) => {
+test('linking again marks connections missing at the provider as revoked and returns the others', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu'] })
   const person = need(world, 'akahu').people.healthy
   const id = await world.addUser('a@b.example')
@@ -128,7 +149,43 @@ test('a new token of the same person replaces the old one and makes no second lo
   )
 })
 
-test('a secret is neither in the answers, nor in the log, nor in the clear on the disk', async (t) => {
+test('a link that breaks off stores nothing: no login, no connection, no account, no audit row', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const id = (await world.addUser('a@b.example')) as UserId
+  for (const broken of brokenStores(world.store)) {
+    const connections = makeConnections({ ...world, store: broken, timeoutMs: 5000, report })
+    await assert.rejects(connections.linkConnections(byOperator, id, fiskil), /the test breaks off/)
+    assert.deepEqual(await world.store.logins.listIds(id), [])
+    assert.deepEqual(await world.store.connections.list(id), [])
+    assert.deepEqual(await accountsOf(world, id), [])
+    assert.equal((await world.store.users.findAccess(id))?.epoch, 0)
+  }
+  const entries = await world.store.auditLog.list({ userId: id, after: null, limit: 10 })
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['users.create'],
+  )
+})
+
+test('a new token that is not saved to the end leaves the old one, its version and the epoch as they were', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu'] })
+  const id = (await world.addUser('a@b.example')) as UserId
+  await link(world, id, akahu)
+  const [logins, access] = [
+    await world.store.logins.list(id),
+    await world.store.users.findAccess(id),
+  ]
+  need(world, 'akahu').people.healthy.userToken = 'user_token_new'
+  const given = { ...akahu, userToken: 'user_token_new' }
+  for (const broken of brokenStores(world.store)) {
+    const connections = makeConnections({ ...world, store: broken, timeoutMs: 5000, report })
+    await assert.rejects(connections.linkConnections(byOperator, id, given), /the test breaks off/)
+    assert.deepEqual(await world.store.logins.list(id), logins)
+    assert.deepEqual(await world.store.users.findAccess(id), access)
+  }
+})
+
+test('a secret is not in the answers, not in the log and not in plain text on the disk', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu', 'snaptrade'] })
   const id = await world.addUser('a@b.example')
   const answers = [
@@ -162,7 +219,7 @@ test('400: credentials that do not work give the words of the provider, and noth
   assert.deepEqual(await world.store.logins.list(id as UserId), [])
 })
 
-test('400: a person without any consent is told so, and nothing is stored', async (t) => {
+test('400: a person without any consent gets an error, and nothing is stored', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const id = await world.addUser('a@b.example')
   need(world, 'fiskil').people.healthy.consents = []
@@ -195,12 +252,44 @@ test('503: a provider that never answers is given up after the time of one reque
   assert.equal(answer.status, 503)
 })
 
+test('503: refused credentials of the installation are reported with their variables, not as an unavailable provider', async (t) => {
+  const providers = ['fiskil', 'akahu', 'snaptrade'] as const
+  const world = await makeWorld(t, { providers, wrongOwnSecrets: true })
+  const id = await world.addUser('a@b.example')
+  for (const credentials of [fiskil, akahu, snaptrade]) {
+    const { provider } = credentials
+    const answer = await world.ask('POST', `/admin/users/${id}/connections`, credentials)
+    assert.equal(answer.status, 503, provider)
+    assert.equal(errorOf(answer).code, 'provider_refuses_us')
+    assert.equal(answer.headers['retry-after'], undefined)
+    const words = new RegExp(
+      `^${provider} refuses this installation’s own credentials; correct ${provider.toUpperCase()}_\\w+ and ${provider.toUpperCase()}_\\w+`,
+    )
+    assert.match(errorOf(answer).message, words)
+    assert.match(errorOf(answer).details?.[0] ?? '', new RegExp(`^${provider}: .`))
+    assert.doesNotMatch(JSON.stringify(answer.body), /app_token_wrong|"wrong"/)
+  }
+  assert.deepEqual(await world.store.logins.list(id as UserId), [])
+})
+
+test('503: a provider that is down says to operators what it said', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu'] })
+  const id = await world.addUser('a@b.example')
+  const reply = { status: 502, body: { message: 'the gateway is being replaced' } }
+  need(world, 'akahu').addFault({ does: { kind: 'reply', reply } })
+  const answer = await world.ask('POST', `/admin/users/${id}/connections`, akahu)
+  assert.deepEqual(errorOf(answer).details, ['akahu: the gateway is being replaced'])
+})
+
 test('503: a provider that is not configured is named', async (t) => {
   const world = await makeWorld(t)
   const id = await world.addUser('a@b.example')
   const answer = await world.ask('POST', `/admin/users/${id}/connections`, akahu)
   assert.equal(answer.status, 503)
-  assert.match(errorOf(answer).message, /akahu is not configured/)
+  assert.match(
+    errorOf(answer).message,
+    /akahu is not configured.* AKAHU_APP_TOKEN and AKAHU_APP_SECRET/,
+  )
 })
 
 test('400: the fields of the provider are required, those of another are unknown', async (t) => {
@@ -244,4 +333,15 @@ test('two links at the same time make each connection once', async (t) => {
   ])
   assert.deepEqual(linked(one), linked(other))
   assert.equal(listed(await world.ask('GET', path)).length, 2)
+})
+
+test('a provider that cannot be asked for webhooks costs the link nothing, and is reported', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu'] })
+  const id = (await world.addUser('a@b.example')) as UserId
+  need(world, 'akahu').addFault({
+    when: ({ path }) => path === '/v1/webhooks',
+    does: { kind: 'reply', reply: { status: 500, body: {} } },
+  })
+  assert.equal((await link(world, id, akahu)).length, 4)
+  assert.deepEqual(world.unheard, ['akahu'])
 })

@@ -1,6 +1,7 @@
 /** Refreshing: what changed at the provider since the link, seen through the real adapters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { bySystem } from '#contract/actor.ts'
 import { Connection } from '#contract/resources.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
@@ -24,6 +25,23 @@ test('200: a refresh without news moves the time forward and changes nothing els
   world.clock.advance(60_000)
   const refreshed = await refresh(world, connection.id)
   assert.deepEqual(refreshed, { ...connection, lastRefreshedAt: '2026-11-20T03:16:00.000Z' })
+})
+
+test('a refresh by an operator is in the audit, one that the service makes itself is not', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const id = await world.addUser('a@b.example')
+  const [connection] = await link(world, id, fiskil)
+  assert.ok(connection !== undefined)
+  const own = connection.id as ConnectionId
+  await world.connections.refreshConnection(bySystem, own, { priority: 'background' })
+  await refresh(world, own)
+  const refreshes = (await world.readAudit()).filter(
+    ({ action }) => action === 'connections.refresh',
+  )
+  assert.deepEqual(
+    refreshes.map(({ actor, subject }) => [actor, subject]),
+    [['admin', connection.id]],
+  )
 })
 
 test('R24b: balances that are out of order keep nobody from linking, nor change a known currency', async (t) => {
@@ -296,4 +314,67 @@ test('404: an unknown connection, an id that is none; 400: a body that is not em
   }
   const answer = await world.ask('POST', '/admin/connections/nothing/refresh', { force: true })
   assert.equal(answer.status, 404)
+})
+
+test('a refresh keeps what the provider does not tell at the moment: currencies, numbers, names, types, the bank', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const emulator = need(world, 'fiskil')
+  const id = await world.addUser('a@b.example')
+  const [wattle] = await link(world, id, fiskil)
+  assert.ok(wattle !== undefined)
+  const before = await accountsOf(world, id, wattle.id)
+  const silent = {
+    consents: { institution_name: null, institution_logo: null },
+    accounts: {
+      nickname: null,
+      display_name: null,
+      product_name: null,
+      product_category: null,
+      account_number: null,
+      masked_number: null,
+    },
+  }
+  emulator.addFault({
+    when: ({ path }) => path === '/v1/consent' || path === '/v1/banking/accounts',
+    does: {
+      kind: 'edit',
+      edit: (reply) => {
+        const body = structuredClone(reply.body) as Record<string, unknown>
+        for (const [key, fields] of Object.entries(silent)) {
+          const rows = body[key]
+          if (Array.isArray(rows)) body[key] = rows.map((row) => ({ ...row, ...fields }))
+        }
+        return { ...reply, body }
+      },
+    },
+  })
+  const balances = [{ balances: [], links: {} }, { message: 'no' }]
+  for (const [index, body] of balances.entries()) {
+    emulator.addFault({
+      when: ({ path }) => path === '/v1/banking/balances',
+      times: 1,
+      does: { kind: 'reply', reply: { status: index === 0 ? 200 : 403, body } },
+    })
+    assert.deepEqual(await refresh(world, wattle.id), wattle)
+    assert.deepEqual(await accountsOf(world, id, wattle.id), before)
+  }
+  const currencies = new Set(
+    (await world.store.accounts.list(id as UserId)).map((one) => one.currency),
+  )
+  assert.deepEqual(currencies, new Set(['AUD', 'USD']))
+})
+
+test('R24b: SnapTrade and Akahu accounts keep their currency while no balance tells it', async (t) => {
+  const world = await makeWorld(t, { providers: ['akahu', 'snaptrade'] })
+  const id = await world.addUser('a@b.example')
+  const rows = [...(await link(world, id, akahu)), ...(await link(world, id, snaptrade))]
+  const before = await world.store.accounts.list(id as UserId)
+  assert.ok(new Set(before.map((one) => one.currency)).size > 2)
+  for (const account of need(world, 'akahu').people.healthy.accounts) account.balance = null
+  for (const connection of need(world, 'snaptrade').people.healthy.connections) {
+    for (const account of connection.accounts) Object.assign(account, { total: null, balances: [] })
+  }
+  for (const row of rows) await refresh(world, row.id)
+  const byId = (list: typeof before) => list.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  assert.deepEqual(byId(await world.store.accounts.list(id as UserId)), byId(before))
 })

@@ -1,8 +1,9 @@
 /** Removing: invisible at once, ended at the provider, purged; and forgetting a person as a whole. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeDeletionSweep } from '#connections/connections.ts'
+import { startPeriodic } from '#jobs/periodic.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
-import { startDeletionSweep } from '#src/links/links.ts'
 import { akahu, errorOf, fiskil, link, listed, need, only, snaptrade } from './credentials.ts'
 import { makeWorld, type World } from './world.ts'
 
@@ -10,7 +11,7 @@ const remove = async (world: World, id: string) =>
   (await world.ask('DELETE', `/admin/connections/${id}`)).status
 const down = { does: { kind: 'reply', reply: { status: 500 } } } as const
 
-test('204: a removed Fiskil connection is ended at the provider and gone here; the other lives on', async (t) => {
+test('204: a removed Fiskil connection is ended at the provider and deleted here; the other one is kept', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const { consents } = need(world, 'fiskil').people.healthy
   const id = await world.addUser('a@b.example')
@@ -66,12 +67,12 @@ test('when the provider is down the connection is invisible at once and waits fo
   assert.equal((await world.store.connections.find(connection.id))?.status, 'deleting')
   assert.equal((await world.ask('POST', `/admin/connections/${connection.id}/refresh`)).status, 404)
   assert.equal(world.deletions.at(-1)?.outcome, 'pending')
-  assert.deepEqual(await world.links.finishDeletions(), { done: 0, pending: 1 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 0, pending: 1 })
   emulator.clearFaults()
-  assert.deepEqual(await world.links.finishDeletions(), { done: 1, pending: 0 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 1, pending: 0 })
   assert.equal(await world.store.connections.find(connection.id), null)
   assert.equal(emulator.people.healthy.connections.length, 1)
-  assert.deepEqual(await world.links.finishDeletions(), { done: 0, pending: 0 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 0, pending: 0 })
 })
 
 test('a connection whose credentials are refused for good is purged: there is nothing left to end', async (t) => {
@@ -103,11 +104,11 @@ test('a sweep leaves a provider that is down alone after its first failure', asy
   for (const row of rows) await world.store.connections.setStatus(row.id, 'deleting')
   emulator.addFault(down)
   const before = emulator.requests.length
-  assert.deepEqual(await world.links.finishDeletions(), { done: 2, pending: 2 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 2, pending: 2 })
   assert.equal(emulator.requests.length, before + 1)
 })
 
-test('the sweep runs at the start, again after its interval, and stops when told', async (t) => {
+test('the sweep runs at the start, again after its interval, and can be stopped', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const id = await world.addUser('a@b.example')
   const [first, second] = await link(world, id, fiskil)
@@ -115,18 +116,16 @@ test('the sweep runs at the start, again after its interval, and stops when told
   await world.store.connections.setStatus(first.id, 'deleting')
   const sweeps: number[] = []
   let swept = Promise.withResolvers<void>()
-  const sweep = startDeletionSweep(
-    async () => {
-      const result = await world.links.finishDeletions()
-      sweeps.push(result.done)
-      swept.resolve()
-      return result
-    },
-    {
-      report: { deletion: () => {}, sweepFailed: (error) => t.diagnostic(String(error)) },
-      everyMs: 20,
-    },
-  )
+  const finish = async () => {
+    const result = await world.connections.finishDeletions()
+    sweeps.push(result.done)
+    swept.resolve()
+    return result
+  }
+  const sweep = startPeriodic(makeDeletionSweep(finish, 20), {
+    done: () => {},
+    failed: (_task, error) => t.diagnostic(String(error)),
+  })
   await swept.promise
   assert.deepEqual(sweeps.slice(0, 1), [1])
   await world.store.connections.setStatus(second.id, 'deleting')
@@ -143,14 +142,12 @@ test('the sweep runs at the start, again after its interval, and stops when told
 test('a sweep that fails is reported and does not end the following ones', async () => {
   const failures: unknown[] = []
   const two = Promise.withResolvers<void>()
-  const sweep = startDeletionSweep(() => Promise.reject(new Error('no store')), {
-    report: {
-      deletion: () => {},
-      sweepFailed: (error) => {
-        if (failures.push(error) === 2) two.resolve()
-      },
+  const fail = () => Promise.reject(new Error('no store'))
+  const sweep = startPeriodic(makeDeletionSweep(fail, 5), {
+    done: () => {},
+    failed: (_task, error) => {
+      if (failures.push(error) === 2) two.resolve()
     },
-    everyMs: 5,
   })
   await two.promise
   await sweep.stop()
@@ -168,12 +165,12 @@ test('a consent that was linked anew while its old connection waits is not ended
   const again = await link(world, id, snaptrade)
   assert.equal(again.length, 2)
   assert.ok(again.every((one) => one.id !== connection?.id))
-  assert.deepEqual(await world.links.finishDeletions(), { done: 1, pending: 0 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 1, pending: 0 })
   assert.equal(emulator.people.healthy.connections.length, 2)
   assert.equal((await world.store.connections.list(id as UserId)).length, 2)
 })
 
-test('deleting a person ends every consent, purges all, and touches nobody else', async (t) => {
+test('deleting a person ends every consent and deletes all their rows, and no others', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil', 'akahu', 'snaptrade'] })
   const emma = await world.addUser('emma@b.example')
   const jack = await world.addUser('jack@b.example')
@@ -226,7 +223,7 @@ test('while a person is being forgotten their keys work no more', async (t) => {
   assert.equal(await seen.promise, null)
 })
 
-test('404 and nothing else for the connection of a person who is gone', async (t) => {
+test('404 and no other status for the connection of a deleted person', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const id = await world.addUser('a@b.example')
   const [connection] = await link(world, id, fiskil)
@@ -248,7 +245,7 @@ test('a login secret that does not open stops neither the sweep nor the deletion
   const rows = [...lost, ...(await link(world, sound, akahu))]
   for (const row of rows) await world.store.connections.setStatus(row.id, 'deleting')
   await damageSecrets(world, damaged)
-  assert.deepEqual(await world.links.finishDeletions(), { done: 6, pending: 0 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 6, pending: 0 })
   for (const row of rows) {
     const isLost = lost.some(({ id }) => id === row.id)
     const told = only(world.deletions, ({ connectionId }) => connectionId === row.id)
@@ -289,7 +286,7 @@ test('204: a connection whose login secret does not open is removed, the other o
   )
 })
 
-test('told to stop, the sweep gives up the call it is in and makes no other', async (t) => {
+test('a stopped sweep aborts its current call and makes no other', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu', 'snaptrade'], timeoutMs: 60_000 })
   const id = await world.addUser('a@b.example')
   const rows = [...(await link(world, id, akahu)), ...(await link(world, id, snaptrade))]
@@ -298,8 +295,9 @@ test('told to stop, the sweep gives up the call it is in and makes no other', as
   for (const emulator of emulators) emulator.addFault({ does: { kind: 'hang' } })
   const countCalls = () => emulators.reduce((sum, { requests }) => sum + requests.length, 0)
   const before = countCalls()
-  const sweep = startDeletionSweep(world.links.finishDeletions, {
-    report: { deletion: () => {}, sweepFailed: (error) => assert.fail(String(error)) },
+  const sweep = startPeriodic(makeDeletionSweep(world.connections.finishDeletions), {
+    done: () => {},
+    failed: (_task, error) => assert.fail(String(error)),
   })
   while (countCalls() === before) await new Promise((resolve) => setTimeout(resolve, 5))
   const from = performance.now()
@@ -324,12 +322,12 @@ test('five hundred deletions that are stuck keep no other waiting for more than 
     (_, index) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
   )
   await world.tamper(`insert into connections select value, user_id, login_id, provider, upstream_id,
-    institution_id, institution_name, institution_logo, 'deleting', last_refreshed_at, created_at
+    institution_id, institution_name, institution_logo, 'deleting', last_refreshed_at, created_at, told_at
     from connections, json_each('${JSON.stringify(ids)}') where connections.id = '${stuck.id}'`)
   await world.store.connections.setStatus(waiting.id, 'deleting')
   await world.store.connections.setStatus(stuck.id, 'deleting')
   need(world, 'fiskil').addFault(down)
-  assert.deepEqual(await world.links.finishDeletions(), { done: 0, pending: 500 })
-  assert.deepEqual(await world.links.finishDeletions(), { done: 1, pending: 499 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 0, pending: 500 })
+  assert.deepEqual(await world.connections.finishDeletions(), { done: 1, pending: 499 })
   assert.equal(await world.store.connections.find(waiting.id), null)
 })

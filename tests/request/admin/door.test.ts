@@ -1,4 +1,4 @@
-/** The door itself: who is let in, what happens to paths and bodies that are none, what monitors are told. */
+/** The admin API itself: authentication, unknown paths, invalid bodies, and the paths for monitors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Gauge } from 'prom-client'
@@ -60,7 +60,20 @@ test('after thirty wrong tokens within a minute an address may not guess until t
   assert.equal((await guess()).status, 401)
 })
 
-test('good tokens never use up the patience for wrong ones', async (t) => {
+test('guesses at the token are counted by the /64 of an IPv6 address, and by IPv4 in whatever clothes', async (t) => {
+  const { door } = await makeWorld(t)
+  const guess = async (remoteAddress: string) =>
+    (await inject(door, { url: '/admin/users', remoteAddress })).status
+  for (let host = 1; host <= 30; host += 1) {
+    assert.equal(await guess(`2001:db8:0:1::${host}`), 401)
+    assert.equal(await guess('::ffff:203.0.113.7'), 401)
+  }
+  assert.equal(await guess('2001:db8:0:1:ffff::1'), 429)
+  assert.equal(await guess('2001:db8:0:2::1'), 401)
+  assert.equal(await guess('203.0.113.7'), 429)
+})
+
+test('good tokens never count against the limit for wrong ones', async (t) => {
   const { ask } = await makeWorld(t)
   for (let count = 0; count < 40; count += 1) {
     assert.equal((await ask('GET', '/admin/users')).status, 200)
@@ -179,6 +192,14 @@ test('readyz names what does not answer, and says 503 while draining', async (t)
   assert.equal(draining.status, 503)
   assert.match(JSON.stringify(draining.body), /draining/)
   assert.equal((await inject(door, { url: '/healthz' })).status, 200)
+})
+
+test('readyz names an optional dependency that is unavailable, and stays ready', async (t) => {
+  const { door, readiness } = await makeWorld(t)
+  readiness.unavailable.add('kv')
+  const ready = await inject(door, { url: '/readyz' })
+  assert.equal(ready.status, 200)
+  assert.deepEqual(ready.body, { status: 'ok', checks: { store: 'ok', kv: 'away' } })
 })
 
 test('readyz does not wait for a check that hangs', async (t) => {

@@ -44,7 +44,7 @@ test('a key is shown once: not in lists, not in the log, not anywhere on the dis
   assert.ok(!disk.includes(secret))
 })
 
-test('200: the list tells of each key whether it is active, expired or revoked, and when it was used', async (t) => {
+test('200: the list shows for each key whether it is active, expired or revoked, and when it was used', async (t) => {
   const { ask, addUser, store, clock } = await makeWorld(t)
   const id = await addUser('a@b.example')
   const make = async (body: object) => created(await ask('POST', `/admin/users/${id}/keys`, body))

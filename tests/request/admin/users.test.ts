@@ -1,11 +1,12 @@
 /** Users and plans in the admin API, path by path and status by status. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makePasswords } from '#auth/accounts/password.ts'
-import { makeSessions } from '#auth/accounts/sessions.ts'
-import type { UserId } from '#kernel/ids.ts'
+import { makePasswords } from '#auth/sign-in/password.ts'
+import { makeSessions } from '#auth/sign-in/sessions.ts'
+import type { By } from '#contract/actor.ts'
 import { type Answer, makeWorld } from './world.ts'
 
+const visitor: By = { actor: { kind: 'visitor', address: '127.0.0.1' } }
 const errorOf = ({ body }: Answer) =>
   (body as { error: { message: string; code?: string; details?: string[] } }).error
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -87,18 +88,18 @@ test('201: a status of active needs no plan beside it: it is what holds anyway',
 })
 
 test('201: a user made with a password can sign in with it, and nothing keeps the password itself', async (t) => {
-  const { ask, accounts, readDisk, logged } = await makeWorld(t)
+  const { ask, signIns, readDisk, logged } = await makeWorld(t)
   const password = 'correct horse battery'
   const made = await ask('POST', '/admin/users', { email: 'a@b.example', password })
   assert.equal(made.status, 201)
   assert.ok(!JSON.stringify(made.body).includes('argon2'))
-  const entered = await accounts.signIn({ email: 'a@b.example', password }, '127.0.0.1')
+  const entered = await signIns.signIn({ email: 'a@b.example', password }, '127.0.0.1')
   assert.equal(entered.kind, 'in')
   assert.ok(!(await readDisk()).includes(password))
   assert.ok(!logged.some((line) => line.includes('correct horse')))
 })
 
-test('400: a password of 9 characters is refused, not repeated, and makes nobody', async (t) => {
+test('400: a password of 9 characters is refused, not echoed, and creates no user', async (t) => {
   const { ask, store } = await makeWorld(t)
   for (const password of ['ninechars', 'x'.repeat(257)]) {
     const answer = await ask('POST', '/admin/users', { email: 'a@b.example', password })
@@ -111,26 +112,30 @@ test('400: a password of 9 characters is refused, not repeated, and makes nobody
 })
 
 test('204: a new password replaces the old one, ends every session of the user and leaves the others alone', async (t) => {
-  const { ask, accounts, store, clock, readAudit } = await makeWorld(t)
+  const { ask, signIns, store, clock, readAudit } = await makeWorld(t)
   const sessions = makeSessions({ store, clock })
   const signIn = async (email: string, password: string) =>
-    (await accounts.signIn({ email, password }, '127.0.0.1')).kind
-  const ids: UserId[] = []
-  for (const email of ['a@b.example', 'c@d.example']) {
-    const made = await ask('POST', '/admin/users', { email, password: 'the first password' })
-    ids.push((made.body as { id: UserId }).id)
+    (await signIns.signIn({ email, password }, '127.0.0.1')).kind
+  const enter = async (email: string) => {
+    const password = 'the first password'
+    await ask('POST', '/admin/users', { email, password })
+    const entered = await signIns.signIn({ email, password }, '127.0.0.1')
+    return (
+      (entered.kind === 'in' ? await sessions.start(visitor, entered.proof, null) : null)?.token ??
+      lost()
+    )
   }
-  const [mine = lost(), theirs = lost()] = ids
-  const own = await sessions.start(mine)
-  const other = await sessions.start(theirs)
+  const own = await enter('a@b.example')
+  const other = await enter('c@d.example')
   const path = '/admin/users/a@b.example/password'
   const answer = await ask('PUT', path, { password: 'the second password' })
   assert.deepEqual([answer.status, answer.body], [204, null])
-  assert.equal(await sessions.find(own.token), null)
-  assert.notEqual(await sessions.find(other.token), null)
+  assert.equal(await sessions.find(own), null)
+  assert.notEqual(await sessions.find(other), null)
   assert.equal(await signIn('a@b.example', 'the first password'), 'refused')
   assert.equal(await signIn('a@b.example', 'the second password'), 'in')
   assert.equal(await signIn('c@d.example', 'the first password'), 'in')
+  const mine = (await store.users.find('a@b.example'))?.id
   const entry = (await readAudit()).find(({ action }) => action === 'users.set-password')
   assert.deepEqual([entry?.user_id, entry?.subject], [mine, mine])
 })
@@ -148,21 +153,24 @@ test('400 and 404: a password is set for somebody, and is one', async (t) => {
 })
 
 test('204: a deleted user is signed in nowhere any more', async (t) => {
-  const { ask, store, clock } = await makeWorld(t)
+  const { ask, store, signIns, clock } = await makeWorld(t)
   const sessions = makeSessions({ store, clock })
-  const made = await ask('POST', '/admin/users', { email: 'a@b.example', password: 'long enough' })
-  const { token } = await sessions.start((made.body as { id: UserId }).id)
+  const given = { email: 'a@b.example', password: 'long enough' }
+  await ask('POST', '/admin/users', given)
+  const entered = await signIns.signIn(given, '127.0.0.1')
+  const { token } =
+    (entered.kind === 'in' ? await sessions.start(visitor, entered.proof, null) : null) ?? lost()
   assert.notEqual(await sessions.find(token), null)
   await ask('DELETE', '/admin/users/a@b.example')
   assert.equal(await sessions.find(token), null)
 })
 
-test('503: while too many passwords are being hashed nobody is made by halves', async (t) => {
+test('503: while too many passwords are being hashed, no user is created in part', async (t) => {
   const gate = Promise.withResolvers<Buffer>()
-  const { ask, accounts, store } = await makeWorld(t, {
+  const { ask, signIns, store } = await makeWorld(t, {
     passwords: makePasswords(() => gate.promise),
   })
-  const flood = Array.from({ length: 68 }, () => accounts.hashPassword('flood of passwords'))
+  const flood = Array.from({ length: 68 }, () => signIns.hashPassword('flood of passwords'))
   const body = { email: 'a@b.example', password: 'long enough it is' }
   const answer = await ask('POST', '/admin/users', body)
   assert.equal(answer.status, 503)
@@ -200,7 +208,7 @@ test('200: users are listed and shown by id and by e-mail address, percent-encod
     grandfathered: false,
     createdAt: '2026-11-20T03:15:00.000Z',
   }
-  assert.deepEqual((await ask('GET', '/admin/users')).body, { data: [expected] })
+  assert.deepEqual((await ask('GET', '/admin/users')).body, { data: [expected], next: null })
   for (const name of [id, id.toUpperCase(), email, encodeURIComponent(email.toUpperCase())]) {
     const shown = await ask('GET', `/admin/users/${name}`)
     assert.equal(shown.status, 200, name)
@@ -289,7 +297,7 @@ test('R27: a new plan is what the next look-up of the key sees', async (t) => {
   assert.equal((await store.keys.findCaller(hash))?.plan, 'developer')
 })
 
-test('204: a deleted user is gone with keys and all, and the address is free again', async (t) => {
+test('204: a deleted user’s keys and rows are deleted, and the address can be used again', async (t) => {
   const { ask, addUser, store } = await makeWorld(t)
   const { hashKey } = await import('#auth/keys.ts')
   const id = await addUser('a@b.example')

@@ -1,6 +1,6 @@
 /**
  * A whole operators' side for one test: a store of its own on disk, the real adapters pointed at the emulators that the
- * test asks for, the links room and the admin door. The clock stands still until it is moved.
+ * test asks for, the connections room and the admin door. The clock stands still until it is moved.
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,12 +9,19 @@ import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import pino from 'pino'
 import { Registry } from 'prom-client'
-import { type Accounts, makeAccounts } from '#auth/accounts/accounts.ts'
-import { makePasswords, type Passwords } from '#auth/accounts/password.ts'
+import { makeUserActions } from '#auth/actions.ts'
+import { makePasswords, type Passwords } from '#auth/sign-in/password.ts'
+import { makeSignIns, type SignIns } from '#auth/sign-in/sign-ins.ts'
+import {
+  type Connections,
+  type ConnectionsReport,
+  makeConnections,
+} from '#connections/connections.ts'
 import { makeDoctor, realMachine } from '#doctor/doctor.ts'
-import { type AdminDoorDeps, makeAdminDoor } from '#doors/admin/door.ts'
+import { type AdminDoorDeps, makeAdminDoor, type RunSync } from '#doors/admin/door.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
+import type { Adapters } from '#providers/port.ts'
 import { type AkahuEmulator, demoApp, startAkahuEmulator } from '#sandbox/akahu/emulator.ts'
 import {
   type FiskilEmulator,
@@ -22,10 +29,11 @@ import {
   startFiskilEmulator,
 } from '#sandbox/fiskil/index.ts'
 import { type SnapTradeEmulator, startSnapTradeEmulator } from '#sandbox/snaptrade/index.ts'
-import { type Links, type LinksReport, makeLinks } from '#src/links/links.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
-import type { Store } from '#store/port.ts'
+import type { WindowStore } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeWebhooks } from '#webhooks/webhooks.ts'
 
 export const adminToken = 'trib_admin_token_of_the_tests'
 /** Port 9, where nothing listens. */
@@ -35,6 +43,7 @@ const installation = {
   mode: 'live',
   role: 'all',
   given: [],
+  environmentFile: null,
   warnings: [],
   storeDir: tmpdir(),
   hasDatabase: false,
@@ -54,20 +63,28 @@ export interface Emulators {
   readonly snaptrade: SnapTradeEmulator | null
 }
 
-type Deletion = Parameters<LinksReport['deletion']>[0]
+type Deletion = Parameters<ConnectionsReport['deletion']>[0]
 
 export interface World extends Emulators {
   readonly clock: StillClock
   readonly store: Store
-  readonly links: Links
-  readonly accounts: Accounts
+  readonly connections: Connections
+  readonly adapters: Adapters
+  readonly signIns: SignIns
   readonly door: ReturnType<typeof makeAdminDoor>
-  /** What the links room reported of deletions. */
+  /** What the connections room reported of deletions. */
   readonly deletions: Deletion[]
+  /** Providers that could not be asked for webhooks about a login. */
+  readonly unheard: string[]
+  readonly windows: WindowStore
   /** Every log line so far, as text. */
   readonly logged: string[]
   readonly metrics: Registry
-  readonly readiness: { draining: boolean; broken: Map<string, () => Promise<void>> }
+  readonly readiness: {
+    draining: boolean
+    broken: Map<string, () => Promise<void>>
+    unavailable: Set<string>
+  }
   /** Statements behind the store's back, while it is open and idle. */
   tamper(sql: string): Promise<void>
   /** Everything that lies on the disk for the store. */
@@ -101,6 +118,11 @@ export interface WorldOptions {
   readonly timeoutMs?: number
   readonly listener?: AdminDoorDeps['listener']
   readonly passwords?: Passwords
+  /** `WEBHOOK_ALLOW_PRIVATE`; true unless told otherwise. */
+  readonly allowPrivate?: boolean
+  readonly runSync?: RunSync
+  /** This installation's own secrets at the providers are wrong. */
+  readonly wrongOwnSecrets?: true
 }
 
 /** Builds it; the test's end takes it down. */
@@ -109,42 +131,52 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   const place = makeSqlitePlace()
   const store = await place.open()
   const emulators = await startEmulators(options.providers ?? [], clock)
-  const adapters = connect(emulators, clock)
+  const adapters = connect(emulators, clock, options.wrongOwnSecrets === true)
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
   const deletions: Deletion[] = []
-  const links = makeLinks({
+  const unheard: string[] = []
+  const connections = makeConnections({
     store,
     adapters,
     clock,
+    windows: kv.windows,
     timeoutMs: options.timeoutMs ?? 5000,
     report: {
       deletion: (event) => void deletions.push(event),
-      sweepFailed: (error) => assertNever(error),
+      notListening: ({ provider }) => void unheard.push(provider),
     },
   })
   const logged: string[] = []
   const metrics = new Registry()
-  const readiness: World['readiness'] = { draining: false, broken: new Map() }
+  const readiness: World['readiness'] = {
+    draining: false,
+    broken: new Map(),
+    unavailable: new Set(),
+  }
   const check = (name: string, ping: () => Promise<void>) => () =>
     (readiness.broken.get(name) ?? ping)()
-  const accounts = makeAccounts({
+  const signIns = makeSignIns({
     store,
     clock,
     windows: kv.windows,
     passwords: options.passwords ?? makePasswords(),
     signInLimit: 30,
+    secrets: [new Uint8Array(32)],
     signUp: 'invite',
   })
   const door = makeAdminDoor({
     store,
-    links,
+    actions: makeUserActions({ store, clock, signIns }),
+    connections,
+    webhooks: makeWebhooks({ store, clock, allowPrivate: options.allowPrivate ?? true }),
+    runSync: options.runSync ?? (async () => assertNever('no sync in this test')),
     clock,
     windows: kv.windows,
     adminToken: new Secret(adminToken),
     planSettings: { defaultPlan: 'none', brokerageDuringTrial: false },
-    hashPassword: accounts.hashPassword,
-    setPassword: accounts.setPassword,
     listener: options.listener ?? { host: '127.0.0.1', isLoopback: true },
+    // Never listens: requests are injected.
+    transport: {},
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     metrics,
     examine: makeDoctor({
@@ -160,6 +192,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     }),
     readiness: {
       checks: { store: check('store', () => store.ping()), kv: check('kv', () => kv.ping()) },
+      isUnavailable: (name) => readiness.unavailable.has(name),
       isDraining: () => readiness.draining,
     },
   })
@@ -176,10 +209,13 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     ...emulators,
     clock,
     store,
-    links,
-    accounts,
+    connections,
+    adapters,
+    signIns,
     door,
     deletions,
+    unheard,
+    windows: kv.windows,
     logged,
     metrics,
     readiness,
@@ -254,13 +290,13 @@ async function startEmulators(
 }
 
 /** The real adapters, pointed at the emulators. */
-function connect(emulators: Emulators, clock: StillClock) {
+function connect(emulators: Emulators, clock: StillClock, withWrongSecrets: boolean) {
   return makeAdapters({
-    access: toAccess(emulators),
+    access: withWrongSecrets ? spoil(toAccess(emulators)) : toAccess(emulators),
     timeoutMs: 5000,
     clock,
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
-    snaptradeBudget: async () => ({ allowed: true }),
+    budget: () => async () => ({ allowed: true }),
   })
 }
 
@@ -270,6 +306,14 @@ function toAccess({ fiskil, akahu, snaptrade }: Emulators): ProviderAccess {
       fiskil === null ? null : { baseUrl: fiskil.url, version: 'v3', ...fiskilDemoCredentials },
     akahu: akahu === null ? null : { baseUrl: akahu.baseUrl, ...demoApp },
     snaptrade: snaptrade === null ? null : { baseUrl: snaptrade.url, ...snaptrade.credentials },
+  }
+}
+
+function spoil({ fiskil, akahu, snaptrade }: ProviderAccess): ProviderAccess {
+  return {
+    fiskil: fiskil && { ...fiskil, clientSecret: 'wrong' },
+    akahu: akahu && { ...akahu, appToken: 'app_token_wrong' },
+    snaptrade: snaptrade && { ...snaptrade, consumerKey: 'wrong' },
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
+import { callTool } from '#tests/support/agent.ts'
 import { plantBank } from '#tests/support/bank.ts'
 import { linkBroker } from '#tests/support/broker.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
@@ -64,6 +66,47 @@ test('a whole account number never leaves, not even inside a name', async () => 
   const { text, body } = await service.get('/v1/accounts', user)
   assert.equal(body.data[0].accountNumber, 'xxxx6554')
   assert(!text.includes(number))
+})
+
+test('numbers in names of before are masked when they are read, on every row and for agents too', async () => {
+  const user = await service.createUser()
+  const bank = await plantBank(service, user, {
+    institutionName: 'Bank of 062-000 12345678',
+    accounts: [{ name: 'Everyday 062-000 12345678' }, { name: 'Savings 2024' }],
+  })
+  const connections = await service.get('/v1/connections', user)
+  assert.equal(connections.body.data[0].institutionName, 'Bank of xxxx5678')
+  const tool = await callTool(service, user, 'list_accounts', {})
+  for (const { data } of [
+    (await service.get('/v1/accounts', user)).body,
+    tool.result.structuredContent,
+  ]) {
+    assert.deepEqual(
+      data.map((row: { name: string; institutionName: string }) => [row.name, row.institutionName]),
+      [
+        ['Everyday xxxx5678', 'Bank of xxxx5678'],
+        ['Savings 2024', 'Bank of xxxx5678'],
+      ],
+    )
+  }
+  assert.equal(bank.accounts[0]?.name, 'Everyday xxxx5678')
+})
+
+test('a number of an account is masked in its name before it is stored, and on its rows', async () => {
+  const user = await service.createUser()
+  const people = service.sandbox.fiskil.people.healthy
+  const account = people.consents[0]?.accounts[0]
+  assert(account !== undefined)
+  account.body.nickname = 'Rent BSB 082 902, no. 10348821'
+  account.body.account_number = '10348821'
+  account.body.bsb = '082-902'
+  await service.link(user, 'healthy', 'fiskil')
+  const [row] = (await service.accounts(user)).filter(({ name }) => name.startsWith('Rent'))
+  assert(row !== undefined)
+  assert.equal(row.name, 'Rent BSB xxxx, no. xxxx8821')
+  const path = `/v1/transactions?connectionId=${row.connectionId}&accountId=${row.id}&limit=1`
+  const { body } = await service.get(path, user)
+  assert.equal(body.data[0].accountName, row.name)
 })
 
 test('R16b: names are ordered as the root collation orders them, not by code points', async () => {
@@ -150,7 +193,7 @@ test('R8: cached for 60 seconds, the key is the sorted query string', async () =
   assert.equal(await cacheOf('/v1/accounts?limit=1&offset=1'), 'MISS')
 })
 
-test('R10: a renamed account is seen after the next refresh, an account that left is gone', async () => {
+test('R10: after the next refresh a renamed account has its new name and a removed one is not listed', async () => {
   const user = await service.createUser()
   const broker = await linkBroker(service, user, [{ name: 'Before' }, { name: 'Leaves' }])
   await service.get('/v1/accounts', user)
@@ -160,7 +203,9 @@ test('R10: a renamed account is seen after the next refresh, an account that lef
   assert(first !== undefined)
   first.name = 'After'
   connection.accounts = [first]
-  await service.app.links.refreshConnection(broker.connection.id, { priority: 'user' })
+  await service.app.connections.refreshConnection(byOperator, broker.connection.id, {
+    priority: 'user',
+  })
   const { body, headers } = await service.get('/v1/accounts', user)
   assert.equal(headers['x-cache'], 'MISS')
   assert.deepEqual(

@@ -44,7 +44,7 @@ for (const query of bad) {
   })
 }
 
-test('R11: all bad parameters are told at once', async () => {
+test('R11: all bad parameters are reported at once', async () => {
   const answer = await service.get('/v1/accounts?limit=0&offset=-1', user)
   assert.equal(answer.body.error.details.length, 2)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import type { FiskilSandboxAccount } from '#sandbox/fiskil/index.ts'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import { plantBank } from '#tests/support/bank.ts'
 import {
   type Answer,
@@ -64,8 +64,8 @@ test('every banking account of both providers has its balances, each of them onc
   const answer = await ask(banking.map((row) => row.id))
   assert.equal(answer.status, 200)
   assert.equal(answer.headers['x-cache'], 'MISS')
-  const told = answer.body.data.map((row: Balance) => row.accountId)
-  assert.deepEqual(told.toSorted(), banking.map((row) => row.id).toSorted())
+  const reported = answer.body.data.map((row: Balance) => row.accountId)
+  assert.deepEqual(reported.toSorted(), banking.map((row) => row.id).toSorted())
   for (const row of answer.body.data) {
     assert.deepEqual(Object.keys(row).sort(), [
       'accountId',
@@ -84,8 +84,8 @@ test('iterated by provider: the answer does not follow the order of the question
     [akahu.id, fiskil.id],
     [fiskil.id, akahu.id],
   ]) {
-    const told = (await ask(ids)).body.data.map((row: Balance) => row.accountId)
-    assert.deepEqual(told, [fiskil.id, akahu.id])
+    const reported = (await ask(ids)).body.data.map((row: Balance) => row.accountId)
+    assert.deepEqual(reported, [fiskil.id, akahu.id])
   }
 })
 
@@ -107,8 +107,8 @@ test('R24: decimals come through the whole service digit for digit', async () =>
   for (const [sent, shown] of cases) {
     upstream.balance = { ...before, current_balance: sent, available_balance: sent }
     service.clock.advance(600_000)
-    const told = await one(row)
-    assert.deepEqual([told.currentBalance, told.availableBalance], [shown, shown], sent)
+    const reported = await one(row)
+    assert.deepEqual([reported.currentBalance, reported.availableBalance], [shown, shown], sent)
   }
   upstream.balance = before
 })
@@ -139,9 +139,9 @@ test('R24: float noise of Akahu is rounded half-even to the minor unit, other di
   for (const [currency, sent, shown] of cases) {
     upstream.balance = { currency, current: sent, available: sent }
     service.clock.advance(600_000)
-    const told = await one(row)
+    const reported = await one(row)
     assert.deepEqual(
-      [told.currentBalance, told.availableBalance, told.currency],
+      [reported.currentBalance, reported.availableBalance, reported.currency],
       [shown, shown, currency],
       `${sent} ${currency}`,
     )
@@ -149,11 +149,11 @@ test('R24: float noise of Akahu is rounded half-even to the minor unit, other di
   upstream.balance = before
 })
 
-test('a balance that the bank does not know is null, the other is told', async () => {
-  const told = await one(account('fiskil', 'Home Loan'))
-  assert.equal(told.currentBalance, '-431902.18')
-  assert.equal(told.availableBalance, null)
-  assert.equal(told.currency, 'AUD')
+test('a balance that the bank does not send is null, the other is returned', async () => {
+  const reported = await one(account('fiskil', 'Home Loan'))
+  assert.equal(reported.currentBalance, '-431902.18')
+  assert.equal(reported.availableBalance, null)
+  assert.equal(reported.currency, 'AUD')
 })
 
 const nulls = { currentBalance: null, availableBalance: null, currency: null }
@@ -167,9 +167,9 @@ test('R23, R24b: an unreadable balance is three nulls and costs the others nothi
     upstream.balance = { ...before, current_balance: sent }
     const answer = await ask([everyday.id, saver.id])
     assert.equal(answer.status, 200)
-    const told = new Map(answer.body.data.map((row: Balance) => [row.accountId, row]))
-    assert.deepEqual(told.get(everyday.id), { accountId: everyday.id, ...nulls }, String(sent))
-    assert.equal((told.get(saver.id) as Balance).currentBalance, '18250.00')
+    const reported = new Map(answer.body.data.map((row: Balance) => [row.accountId, row]))
+    assert.deepEqual(reported.get(everyday.id), { accountId: everyday.id, ...nulls }, String(sent))
+    assert.equal((reported.get(saver.id) as Balance).currentBalance, '18250.00')
     service.clock.advance(600_000)
   }
   upstream.balance = before
@@ -196,7 +196,7 @@ const failures = {
 }
 
 for (const [name, does] of Object.entries(failures)) {
-  test(`R20: ${name} at one provider makes nulls there, the other's balances are told, nothing is cached`, async () => {
+  test(`R20: ${name} at one provider makes nulls there, the other's balances are returned, nothing is cached`, async () => {
     const fiskil = account('fiskil', 'Everyday')
     const akahu = account('akahu', 'Everyday')
     for (const [broken, emulator, whole] of [
@@ -212,9 +212,9 @@ for (const [name, does] of Object.entries(failures)) {
         const answer = await ask([fiskil.id, akahu.id])
         assert.equal(answer.status, 200)
         assert.equal(answer.headers['x-cache'], 'MISS')
-        const told = new Map(answer.body.data.map((row: Balance) => [row.accountId, row]))
-        assert.deepEqual(told.get(broken.id), { accountId: broken.id, ...nulls })
-        assert.equal(typeof (told.get(whole.id) as Balance).currentBalance, 'string')
+        const reported = new Map(answer.body.data.map((row: Balance) => [row.accountId, row]))
+        assert.deepEqual(reported.get(broken.id), { accountId: broken.id, ...nulls })
+        assert.equal(typeof (reported.get(whole.id) as Balance).currentBalance, 'string')
       }
       emulator.clearFaults()
       // An Akahu 401 says that the person's token is gone: the status is mended for the next case.
@@ -249,7 +249,7 @@ test('R20b: of a revoked connection the provider is not asked, its balances are 
   assert.equal(service.sandbox.fiskil.requests.length, 0)
 })
 
-test('R20b: balances of a consent that is gone are nulls', async () => {
+test('R20b: balances of a lost consent are nulls', async () => {
   const own = await service.createUser()
   await service.link(own, 'history', 'fiskil')
   const [row] = await service.accounts(own)

@@ -35,7 +35,7 @@ test('R11: accountIds given twice is refused', async () => {
   assert.equal(codeOf(answer), 'invalid_params')
 })
 
-test('R12: what is no UUID is told in the details, each of them', async () => {
+test('R12: the details list each value that is not a UUID', async () => {
   const answer = await ask([bank[0] ?? '', 'not-a-uuid', `${bank[1]}0`, ` ${bank[1]}`])
   assert.equal(codeOf(answer), 'invalid_params')
   const details: string[] = answer.body.error.details

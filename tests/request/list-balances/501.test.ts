@@ -17,7 +17,7 @@ before(async () => {
     timeoutMs: 2000,
     clock,
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
-    snaptradeBudget: async () => ({ allowed: true }),
+    budget: () => async () => ({ allowed: true }),
   })
   service = await startService({ clock, adapters: withoutBalances(adapters) })
 })

@@ -1,5 +1,5 @@
 /**
- * A provider that never answers. In a file of its own: nothing here needs an answer in time, so that the short patience
+ * A provider that never answers. In a file of its own: nothing here needs an answer in time, so that the short time limit
  * fails no test on a busy machine.
  */
 import assert from 'node:assert/strict'

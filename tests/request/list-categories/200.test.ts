@@ -10,7 +10,7 @@ before(async () => {
 })
 after(() => service.close())
 
-/** Typed off the specification, on purpose not imported from the code. */
+/** Typed off the contract, on purpose not imported from the code. */
 const expected = [
   ['BANK_FEES', 'Bank Fees'],
   ['ENTERTAINMENT', 'Entertainment'],

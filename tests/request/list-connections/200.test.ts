@@ -83,7 +83,7 @@ test('every public status is shown as it is', async () => {
   ])
 })
 
-test('R10: a connection that is being deleted is gone everywhere at once, warm caches included', async () => {
+test('R10: a connection that is being deleted is not found anywhere, also not in cached answers', async () => {
   const user = await service.createUser()
   const broker = await linkBroker(service, user, [{ positions: [position()] }])
   const bank = await plantBank(service, user, { accounts: [{ name: 'Planted' }] })

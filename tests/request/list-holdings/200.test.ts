@@ -158,8 +158,8 @@ test('an option counts by its contract size, a future without one and a CFD are 
     position({ instrument: future(null) }),
     position({ instrument: { kind: 'cfd', id: 'cfd', underlying: securities.cba } }),
   ])
-  const told = rows.map((row: Record<string, unknown>) => [row.marketValue, row.unrealizedPnl])
-  assert.deepEqual(told, [
+  const reported = rows.map((row: Record<string, unknown>) => [row.marketValue, row.unrealizedPnl])
+  assert.deepEqual(reported, [
     ['4270.00', '550.00'],
     ['295012.50', '4462.50'],
     [null, null],
@@ -231,18 +231,18 @@ test('accountId and accountIds choose accounts; accountIds takes precedence and 
   ])
   const ids = broker.accounts.map((account) => account.id)
   const [a = '', b = '', c = ''] = ids
-  const told = async (query: string) => {
+  const reported = async (query: string) => {
     const path = `/v1/holdings?connectionId=${broker.connection.id}${query}`
     const answer = await service.get(path, user)
     assert.equal(answer.status, 200, query)
     return answer.body.data.map((row: { accountId: string }) => row.accountId).toSorted()
   }
-  assert.deepEqual(await told(''), ids.toSorted())
-  assert.deepEqual(await told(`&accountId=${b}`), [b])
-  assert.deepEqual(await told(`&accountId=${b.toUpperCase()}`), [b])
-  assert.deepEqual(await told(`&accountIds=${a},,${c},${a.toUpperCase()},`), [a, c].toSorted())
-  assert.deepEqual(await told(`&accountIds=${a}&accountId=${b}`), [a])
-  assert.deepEqual(await told(`&accountIds=${a}&accountId=no-such-account`), [a])
+  assert.deepEqual(await reported(''), ids.toSorted())
+  assert.deepEqual(await reported(`&accountId=${b}`), [b])
+  assert.deepEqual(await reported(`&accountId=${b.toUpperCase()}`), [b])
+  assert.deepEqual(await reported(`&accountIds=${a},,${c},${a.toUpperCase()},`), [a, c].toSorted())
+  assert.deepEqual(await reported(`&accountIds=${a}&accountId=${b}`), [a])
+  assert.deepEqual(await reported(`&accountIds=${a}&accountId=no-such-account`), [a])
 })
 
 test('accountIds of exactly 4,000 characters are read', async () => {
@@ -293,7 +293,7 @@ test('no more than four accounts are asked at once, and each of them once', asyn
   assert(performance.now() - started >= 170)
 })
 
-test('SnapTrade page §4: a disabled connection goes on answering from the provider’s cache', async () => {
+test('SnapTrade: a disabled connection is still answered from the provider’s cache', async () => {
   const broker = await linkBroker(service, user, [
     { positions: [position()], activities: [activity()] },
   ])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { plantBank } from '#tests/support/bank.ts'
-import { type Broker, linkBroker, position } from '#tests/support/broker.ts'
+import { activity, type Broker, linkBroker, position } from '#tests/support/broker.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
 let service: Service
@@ -99,6 +99,58 @@ test('R20b: an empty answer of a disabled connection is not believed', async () 
   assert.equal((await service.app.store.connections.find(own.connection.id))?.status, 'invalidated')
 })
 
+for (const path of ['/v1/holdings', '/v1/trades']) {
+  test(`R20b: ${path}: one empty account among several is not doubted, whatever became of the login`, async () => {
+    const own = await linkBroker(service, user, [
+      {},
+      { positions: [position()], activities: [activity()] },
+      { holdingsUnavailable: true, holdingsSynced: false, transactionsSynced: false },
+    ])
+    const [connection] = own.person.connections
+    assert(connection !== undefined)
+    connection.disabled = true
+    const url = `${path}?connectionId=${own.connection.id}`
+    const answer = await service.get(url, user)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.body.data.length, 1)
+    const alone = await service.get(`${url}&accountIds=${own.accounts[0]?.id}`, user)
+    assert.equal(alone.status, 400)
+    assert.equal(alone.body.error.message, 'Upstream rejected request: login disabled, reconnect')
+  })
+}
+
+test('R20b: accounts that cannot share their holdings are named when there is nothing else to show', async () => {
+  const own = await linkBroker(service, user, [
+    { name: 'Quiet' },
+    { name: 'Shut', holdingsUnavailable: true },
+  ])
+  const [quiet, shut] = own.accounts
+  const ask = (query = '') =>
+    service.get(`/v1/holdings?connectionId=${own.connection.id}${query}`, user)
+  for (const query of ['', `&accountId=${shut?.id}`]) {
+    const answer = await ask(query)
+    assert.equal(answer.status, 400)
+    assert.equal(codeOf(answer), 'upstream_bad_request')
+    assert.match(answer.body.error.message, /^Upstream rejected request: the brokerage /)
+    assert(answer.body.error.message.includes(`the account "Shut" (${shut?.id})`))
+    assert(!answer.body.error.message.includes('Quiet'))
+  }
+  assert.deepEqual((await ask(`&accountId=${quiet?.id}`)).body.data, [])
+})
+
+test('R20: a 404 of the broker keeps its words, while the connection lives', async () => {
+  for (const path of ['positions/all', 'activities']) {
+    service.sandbox.snaptrade.addFault({
+      when: (request) => request.path.endsWith(`/${path}`),
+      does: { kind: 'reply', reply: { status: 404, body: { detail: 'No such thing, sorry' } } },
+    })
+    const url = path === 'activities' ? '/v1/trades' : '/v1/holdings'
+    const answer = await service.get(`${url}?connectionId=${broker.connection.id}`, user)
+    assert.equal(answer.status, 400)
+    assert.equal(answer.body.error.message, 'Upstream rejected request: No such thing, sorry')
+  }
+})
+
 test('R20b: a connection that broke before its first sync is to be reconnected, not waited for', async () => {
   const own = await linkBroker(service, user, [
     { holdingsSynced: false, transactionsSynced: false },
@@ -109,11 +161,11 @@ test('R20b: a connection that broke before its first sync is to be reconnected, 
   for (const path of ['/v1/holdings', '/v1/trades']) {
     const answer = await read(path)
     assert.equal(answer.status, 400, answer.text)
-    assert.match(answer.body.error.message, /consent withdrawn, reconnect$/)
+    assert.match(answer.body.error.message, /login disabled, reconnect$/)
   }
 })
 
-test('R20b: invalidated and pending_mfa are asked, the login may be mended', async () => {
+test('R20b: invalidated and pending_mfa connections are still read, since the login may be repaired', async () => {
   const own = await linkBroker(service, user, [{ positions: [position()] }])
   for (const status of ['invalidated', 'pending_mfa'] as const) {
     await service.app.store.connections.setStatus(own.connection.id, status)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { PlanRow } from '#store/port.ts'
+import type { PlanRow } from '#store/ports/users.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
 import { codeOf, type Service, startService } from '#tests/support/service.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import { type Broker, linkBroker, position } from '#tests/support/broker.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
@@ -61,7 +62,9 @@ for (const path of ['/v1/holdings', '/v1/trades']) {
     const [stays, leaves] = own.accounts
     assert(connection !== undefined && stays !== undefined && leaves !== undefined)
     connection.accounts = connection.accounts.filter(({ id }) => id === stays.upstreamId)
-    await service.app.links.refreshConnection(own.connection.id, { priority: 'user' })
+    await service.app.connections.refreshConnection(byOperator, own.connection.id, {
+      priority: 'user',
+    })
     const url = `${path}?connectionId=${own.connection.id}`
     assert.equal(
       codeOf(await service.get(`${url}&accountId=${leaves.id}`, user)),

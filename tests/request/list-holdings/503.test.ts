@@ -98,30 +98,32 @@ test('R20a: a 425 of the broker is an alert in log and metrics, each time', asyn
     const shown = /^tributary_provider_alerts_total\{provider="snaptrade"\} (\d+)$/m
     return Number(shown.exec(await service.metrics.text())?.[1] ?? 0)
   }
-  const told = () => service.logLines.filter((line) => line.includes('425: Populating')).length
-  const before = { alerts: await alerts(), told: told() }
+  const reported = () => service.logLines.filter((line) => line.includes('425: Populating')).length
+  const before = { alerts: await alerts(), reported: reported() }
   const body = { detail: 'Populating', code: '3012' }
   service.sandbox.snaptrade.addFault({ when: isRead, times: 2, does: reply(425, body) })
   for (let count = 1; count <= 2; count += 1) {
     const url = `/v1/holdings?connectionId=${broker.connection.id}`
     assert.equal((await service.get(url, user)).status, 503)
     assert.equal(await alerts(), before.alerts + count)
-    assert.equal(told(), before.told + count)
+    assert.equal(reported(), before.reported + count)
   }
 })
 
-const unready: readonly [string, Partial<BrokerAccount>][] = [
-  ['is being populated (425)', { refuses: 'populating' }],
-  ['is not supported (501)', { refuses: 'unsupported' }],
-  ['has nothing before its first sync', { holdingsSynced: false, transactionsSynced: false }],
+const unready: readonly [string, Partial<BrokerAccount>, named: boolean][] = [
+  ['is being populated (425)', { refuses: 'populating' }, true],
+  ['is not supported (501)', { refuses: 'unsupported' }, false],
+  ['has nothing before its first sync', { holdingsSynced: false, transactionsSynced: false }, true],
 ]
-for (const [name, fields] of unready) {
+for (const [name, fields, named] of unready) {
   test(`R20a, R20b: an account that ${name} is 503, not an empty list`, async () => {
-    const own = await linkBroker(service, user, [{ positions: [position()] }, fields])
+    const own = await linkBroker(service, user, [{}, { name: 'Margin', ...fields }])
     for (const path of ['/v1/holdings', '/v1/trades']) {
       const answer = await service.get(`${path}?connectionId=${own.connection.id}`, user)
       assert.equal(answer.status, 503)
       assert.equal(answer.headers['retry-after'], '30')
+      const name = `the account "Margin" (${own.accounts[1]?.id})`
+      assert.equal(answer.body.error.message.includes(name), named, answer.text)
     }
   })
 }
@@ -147,7 +149,7 @@ for (const [name, overrides] of unreadable) {
   })
 }
 
-test('SnapTrade page §4: our own budget is used up before the provider throttles us', async () => {
+test('SnapTrade: our own budget is used up before the provider throttles us', async () => {
   const { snaptrade } = service.sandbox
   snaptrade.requests.length = 0
   let last = 200

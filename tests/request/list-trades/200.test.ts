@@ -62,14 +62,14 @@ test('R24b: null units, price and amount of cash movements are 0, signs are the 
     activity({ type: 'FEE', security: null, units: null, price: null, amount: '-3', fee: '-3' }),
     activity({ type: 'SPLIT', units: '40', price: null, amount: null }),
   ])
-  const told = rows.map((row: Record<string, unknown>) => [
+  const reported = rows.map((row: Record<string, unknown>) => [
     row.type,
     row.quantity,
     row.price,
     row.totalAmount,
     row.fees,
   ])
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ['dividend', '0', '0', '12.34', '0'],
     ['sell', '-5', '100', '500', '0'],
     ['fee', '0', '0', '-3', '-3'],
@@ -171,7 +171,7 @@ test('symbols: the option’s, the security’s, the coin’s, of cash the curre
   )
 })
 
-test('dates are a day or a whole date-time, as the broker tells them', async () => {
+test('dates are a day or a date-time, as the broker sends them', async () => {
   const { rows } = await read([
     activity({ tradeDate: '2026-11-10T00:00:00Z', settlementDate: '2026-11-12' }),
     activity({ tradeDate: '2026-11-10T15:30:00.123456-05:00', settlementDate: null }),

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { addDays, getZone } from '#kernel/time.ts'
+import { callTool } from '#tests/support/agent.ts'
 import { activity, type Broker, linkBroker } from '#tests/support/broker.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
@@ -58,6 +60,24 @@ for (const [query, zone, wanted] of windows) {
     assert.equal(body.pagination.total, wanted.length)
   })
 }
+
+test('R16a: without to, a trade of a day that has begun somewhere is there, by REST and by agents', async () => {
+  const user = await service.createUser({ timezone: 'Pacific/Pago_Pago' })
+  const today = new Date(service.clock.now() + 14 * 3_600_000).toISOString().slice(0, 10)
+  const activities = [activity({ tradeDate: `${today}T00:00:00Z` })]
+  const broker = await linkBroker(service, user, [{ activities }])
+  const { id: connectionId } = broker.connection
+  const mine = getZone('Pacific/Pago_Pago').dayOf(service.clock.now() * 1000)
+  const froms = [addDays(mine, -366), addDays(mine, -2)]
+  for (const from of ['', ...froms.map((day) => `&from=${day}`)]) {
+    const { body } = await service.get(`/v1/trades?connectionId=${connectionId}${from}`, user)
+    assert.equal(body.data[0]?.tradeDate, today, from)
+  }
+  for (const range of [{}, ...froms.map((from) => ({ from }))]) {
+    const { result } = await callTool(service, user, 'list_trades', { connectionId, ...range })
+    assert.equal(result.structuredContent.data[0]?.tradeDate, today, JSON.stringify(range))
+  }
+})
 
 test('absent bounds are not sent to the provider, given ones are a day wider', async () => {
   const { user, broker } = await prepare(null)

@@ -28,7 +28,7 @@ interface Row {
   readonly description: string
 }
 
-// Never on a midnight of UTC, which would be a day alone (provider page §6).
+// Never on a midnight of UTC, which would be a day alone (docs/providers/snaptrade.md, Mapping).
 const end = Date.parse('2026-11-18T20:00:01Z')
 
 /** `count` rows, newest first, `stepMs` apart; numbered in their description. */
@@ -147,7 +147,7 @@ test('R16: equal trade dates are merged by account id', async () => {
   assert.deepEqual((await ask(broker, swapped)).body.data, body.data)
 })
 
-test('page sizes: 200 by default, clamped to 500, told in pagination.limit', async () => {
+test('page sizes: 200 by default, clamped to 500, shown in pagination.limit', async () => {
   const broker = await linkBroker(service, user, [{ activities: stream('x', 620, 60_000) }])
   const page = async (query: string) => (await ask(broker, query)).body
   const first = await page('')
@@ -256,7 +256,7 @@ for (const [name, pagination] of [
   })
 }
 
-test('R17: when one page of many fails, the request fails, and the next one goes on', async () => {
+test('R17: when one page of many fails, the request fails, and the next request continues', async () => {
   const broker = await linkBroker(service, user, [{ activities: stream('x', 4_500, 60_000) }])
   service.sandbox.snaptrade.addFault({
     times: 1,

@@ -1,7 +1,7 @@
 /** What is wrong with a request for transactions (readings R11, R12, R14, R15), and refusals of the providers (R20, R20b). */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import { type Answer, codeOf, type Service, startService } from '#tests/support/service.ts'
 import { type BankUser, makeBankUser, plantFiskil } from './planted.ts'
 
@@ -214,7 +214,7 @@ test('R20b: of a revoked connection the provider is not asked', async () => {
 })
 
 for (const status of ['invalidated', 'pending_mfa'] as const) {
-  test(`R20b: a connection that is ${status} is asked, since its login may be mended`, async () => {
+  test(`R20b: a connection that is ${status} is still read, since its login may be repaired`, async () => {
     const broken = await makeBankUser(service, { provider: 'fiskil', name: 'Bonus Saver' })
     await service.app.store.connections.setStatus(broken.account.connectionId, status)
     const answer = await broken.ask('&from=2026-10-01')

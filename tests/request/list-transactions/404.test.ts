@@ -1,7 +1,8 @@
-/** Connections and accounts that are not there for the caller (specification, Errors; readings R3 step 10, R12). */
+/** Connections and accounts that are not there for the caller (contract, Errors; readings R3 step 10, R12). */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { AccountRow } from '#store/port.ts'
+import { byOperator } from '#contract/actor.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
 let service: Service
@@ -46,26 +47,30 @@ test('an account of another connection of the same user is account_not_found', a
   await assertNotFound(swapped, 'connection_not_found')
 })
 
-test('an account that the bank has closed is gone, and is itself again when it comes back', async () => {
+test('an account closed at the bank is not found, and has the same id when it is open again', async () => {
   const wallet = accountNamed('Sharesies Wallet')
   const person = service.sandbox.akahu.people.healthy
   const all = person.accounts
   person.accounts = all.filter((one) => one.name !== 'Sharesies Wallet')
-  await service.app.links.refreshConnection(wallet.connectionId, { priority: 'user' })
+  await service.app.connections.refreshConnection(byOperator, wallet.connectionId, {
+    priority: 'user',
+  })
   const query = `connectionId=${wallet.connectionId}&accountId=${wallet.id}`
   await assertNotFound(query, 'account_not_found')
   person.accounts = all
-  await service.app.links.refreshConnection(wallet.connectionId, { priority: 'user' })
+  await service.app.connections.refreshConnection(byOperator, wallet.connectionId, {
+    priority: 'user',
+  })
   assert.equal((await service.get(`/v1/transactions?${query}`, user)).status, 200)
 })
 
-test('a connection that is being deleted does not exist, while its provider is still being told', async () => {
+test('a connection that is being deleted is not found while its consent is still being ended', async () => {
   const joint = accountNamed('Joint Account')
   service.sandbox.fiskil.addFault({
     when: ({ method }) => method === 'DELETE',
     does: { kind: 'reply', reply: { status: 500 } },
   })
-  await service.app.links.removeConnection(joint.connectionId)
+  await service.app.connections.removeConnection(byOperator, joint.connectionId)
   const stored = await service.app.store.connections.find(joint.connectionId)
   assert.equal(stored?.status, 'deleting')
   await assertNotFound(`connectionId=${joint.connectionId}`, 'connection_not_found')

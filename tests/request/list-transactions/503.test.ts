@@ -1,4 +1,4 @@
-/** When a bank cannot be read (readings R20, R20a, R23), and the breaker that spares it (specification, Limits; R21). */
+/** When a bank is unavailable or its answer unreadable (readings R20, R20a, R23), and the breaker (contract, Limits; R21). */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import type { Emulator, Misbehaviour } from '#sandbox/emulator.ts'
@@ -16,7 +16,7 @@ let service: Service
 let bank: BankUser
 let nz: BankUser
 before(async () => {
-  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '250' } })
+  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1500' } })
   bank = await makeBankUser(service, { provider: 'fiskil', name: 'Bonus Saver' })
   nz = await makeBankUser(service, { provider: 'akahu', name: 'Rainy Day' })
 })
@@ -69,7 +69,7 @@ for (const [name, does] of failures) {
   })
 }
 
-test('R20: a bank that asks for patience gets its own Retry-After passed on', async () => {
+test('R20: a bank that answers 429 gets its own Retry-After passed on', async () => {
   const inSeconds = (seconds: number) =>
     new Date(service.clock.now() + seconds * 1000).toUTCString()
   const forms: readonly (readonly [() => string | null, number])[] = [
@@ -91,8 +91,9 @@ test('R20: a bank that asks for patience gets its own Retry-After passed on', as
   }
 })
 
-test('R20a: what only the operator can mend is 503, an alert, and no failure of the bank', async () => {
-  const alerts = () => service.logLines.filter((line) => line.includes('only the operator')).length
+test('R20a: what only the operator can fix is 503, an alert, and no failure of the bank', async () => {
+  const alerts = () =>
+    service.logLines.filter((line) => line.includes('operator action required')).length
   for (const status of [401, 410]) {
     breakReads(service.sandbox.fiskil, reply(status))
     const before = alerts()

@@ -122,18 +122,21 @@ test('R14: instants are inclusive on both sides, to the microsecond', async () =
   assert.equal(await ask('2026-11-09', '2026-11-10T01:02:03.123455Z'), 0)
 })
 
-test('R14: a missing from is 30 days before now, or before an earlier to', async () => {
-  plant(['2026-11-20T00:00:00Z', '2026-10-23T00:00:00Z', '2026-10-20T00:00:00Z'])
-  assert.deepEqual(namesOf(await sydney.ask()), ['2026-11-20T00:00:00Z', '2026-10-23T00:00:00Z'])
-  assert.deepEqual(namesOf(await sydney.ask('&to=2027-06-01')), [
-    '2026-11-20T00:00:00Z',
-    '2026-10-23T00:00:00Z',
-  ])
-  assert.deepEqual(namesOf(await sydney.ask('&to=2026-11-15')), [
-    '2026-10-23T00:00:00Z',
-    '2026-10-20T00:00:00Z',
-  ])
-  assert.deepEqual(namesOf(await sydney.ask('&from=2026-10-01')).length, 3)
+test('R14: a missing from is the whole day 30 days before today, or before the day of an earlier to', async () => {
+  const today = Temporal.Instant.fromEpochMilliseconds(service.clock.now())
+    .toZonedDateTimeISO('Australia/Sydney')
+    .startOfDay()
+  const at = (days: number, milliseconds = 0) =>
+    today.subtract({ days }).add({ milliseconds }).toInstant().toString()
+  const dayOf = (days: number) => today.subtract({ days }).toPlainDate().toString()
+  const rows = [at(0), at(30), at(30, -1), at(37), at(37, -1)]
+  plant(rows)
+  const [newest, first, before, earlier] = rows
+  assert.deepEqual(namesOf(await sydney.ask()), [newest, first])
+  assert.deepEqual(namesOf(await sydney.ask('&to=2027-06-01')), [newest, first])
+  assert.deepEqual(namesOf(await sydney.ask(`&to=${dayOf(7)}`)), [first, before, earlier])
+  assert.deepEqual(namesOf(await sydney.ask(`&to=${at(7, 1)}`)), [first, before, earlier])
+  assert.equal(namesOf(await sydney.ask(`&from=${dayOf(60)}`)).length, rows.length)
 })
 
 test('R14: every real day and every legal form is read, to the ends of the calendar', async () => {

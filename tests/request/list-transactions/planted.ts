@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { AkahuRow } from '#sandbox/akahu/people.ts'
 import type { FiskilSandboxRow } from '#sandbox/fiskil/index.ts'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import type { Answer, Service, ServiceUser } from '#tests/support/service.ts'
 
 export interface BankUser {

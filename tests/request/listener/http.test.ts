@@ -82,7 +82,7 @@ test('a POST is refused before its body is read, and the connection ends', async
   assert.equal(answers[0]?.headers.connection, 'close')
 })
 
-test('Expect: 100-continue is answered; an expectation that nobody knows is ignored (RFC 9110 §10.1.1)', async () => {
+test('Expect: 100-continue is answered; an unknown expectation is ignored (RFC 9110 §10.1.1)', async () => {
   for (const expectation of ['100-continue', 'teapot']) {
     const { answers } = await sendRaw(
       service.baseUrl,

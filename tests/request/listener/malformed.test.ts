@@ -113,7 +113,7 @@ for (const query of [
   'limit=1%0d%0aX:1',
   '%6cimit=0',
 ]) {
-  test(`R11: ?${query} is a bad limit, told without echo of control characters`, async () => {
+  test(`R11: ?${query} is a bad limit, reported without control characters`, async () => {
     const answer = await send(`GET /v1/accounts?${query} HTTP/1.1\r\n${head}\r\n`)
     assert.equal(answer.status, 400)
     assertEnvelope(answer.text, 'invalid_params')
@@ -127,7 +127,7 @@ test('three thousand parameters are read and ignored', async () => {
   assert.equal(answer.status, 200)
 })
 
-test('a thousand accountIds are told in at most a hundred details', async () => {
+test('a thousand bad accountIds are reported in at most a hundred details', async () => {
   const answer = await send(
     `GET /v1/balances?accountIds=${Array.from({ length: 1000 }, (_, index) => index)} HTTP/1.1\r\n${head}\r\n`,
   )

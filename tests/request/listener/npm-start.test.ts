@@ -17,6 +17,7 @@ test('npm start is ready with one command, and a signal to npm leaves no server 
     env: {
       PATH: process.env.PATH ?? '',
       HOME: process.env.HOME ?? '',
+      NODE_ENV: 'test',
       PORT: '0',
       ADMIN_PORT: '0',
       DATA_DIR: folder,

@@ -16,7 +16,7 @@ export interface RawExchange {
   readonly closed: boolean
 }
 
-const patienceMs = 15_000
+const deadlineMs = 15_000
 
 /** Opens a connection to the origin. */
 export function dial(origin: string): Promise<Socket> {
@@ -52,7 +52,7 @@ export function receive(socket: Socket, count: number): Promise<RawExchange> {
     }
     const timer = setTimeout(
       () => reject(new Error(`no ${count} answers in time: ${text.slice(0, 500)}`)),
-      patienceMs,
+      deadlineMs,
     )
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')

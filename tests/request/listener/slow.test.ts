@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { listenerTimes, makePublicServer, type PublicServer } from '#src/public-server.ts'
+import { listenerTimes } from '#doors/listener.ts'
+import { makePublicServer, type PublicServer } from '#doors/public-server.ts'
 import { dial, receive } from './raw.ts'
 
 const quick = { headers: 150, request: 300, keepAlive: 150, silence: 400, check: 30 }
@@ -27,6 +28,7 @@ const slow: readonly [name: string, bytes: string, status: number | null][] = [
   ['a head that never ends', 'GET /v1/ok HTTP/1.1\r\nHost: x\r\nX-A: 1\r\n', 408],
   ['an answered request and then nothing', 'GET /v1/ok HTTP/1.1\r\nHost: x\r\n\r\n', 200],
   ['a request that nobody answers', 'GET /v1/silent HTTP/1.1\r\nHost: x\r\n\r\n', null],
+  ['the same with an expectation', 'GET /v1/silent HTTP/1.1\r\nHost: x\r\nExpect: a\r\n\r\n', null],
 ]
 for (const [name, bytes, status] of slow) {
   test(`${name} ends in bounded time`, async () => {

@@ -1,4 +1,4 @@
-/** Who may come in at `/mcp`, and what a stranger is told (readings R5, R6; RFC 6750 §3, RFC 9728 §5.1). */
+/** Authentication at `/mcp`, and the answers without it (readings R5, R6; RFC 6750 §3, RFC 9728 §5.1). */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { mintKey } from '#auth/keys.ts'
+import { byOperator } from '#contract/actor.ts'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'
 import {
   type Answer,
@@ -91,7 +92,7 @@ test('R27: a revoked key is refused on the next call, even while its answer is w
 
 test('R27: the key of a deleted user is refused on the next call', async () => {
   assert.equal((await post(service, rpc('ping'), { as: user })).status, 200)
-  await service.app.links.deleteUser(user.id)
+  await service.app.connections.deleteUser(byOperator, user.id)
   assertChallenged(await post(service, rpc('ping'), { as: user }), 'invalid_token')
 })
 
@@ -148,9 +149,9 @@ async function breakOff(authorization: string, id: string): Promise<void> {
   })
   socket.end('{"jsonrpc":')
   await once(socket.resume(), 'close')
-  const told = () => service.logLines.some((line) => line.includes(id))
-  for (let wait = 0; wait < 2000 && !told(); wait += 1) await sleep(1)
-  assert.ok(told(), 'the server has noticed')
+  const isLogged = () => service.logLines.some((line) => line.includes(id))
+  for (let wait = 0; wait < 2000 && !isLogged(); wait += 1) await sleep(1)
+  assert.ok(isLogged(), 'the server has noticed')
 }
 
 test('R6: a request that breaks off in its body costs a good key nothing, and a bad one its point', async () => {

@@ -115,7 +115,7 @@ test('R28: in a batch each call is charged, and one refused is that entry’s er
   assert.equal(answer.headers['retry-after'], undefined)
 })
 
-test('R28: ten calls of one batch never take more than one place in flight', async () => {
+test('R28: ten calls of one batch never hold more than one concurrency lease', async () => {
   await service.link(user, 'healthy', 'fiskil')
   const account = (await service.accounts(user)).find((row) => row.name === 'Everyday')
   service.sandbox.fiskil.addFault({
@@ -138,7 +138,7 @@ test('R28: ten calls of one batch never take more than one place in flight', asy
   for (const { result } of answer.body) assert.equal(result.isError, undefined)
 })
 
-test('R28: a call that finds no place in flight is HTTP 429 and says when to come back', async () => {
+test('R28: a call without a free concurrency lease is HTTP 429 with Retry-After', async () => {
   await service.link(user, 'healthy', 'fiskil')
   const account = (await service.accounts(user)).find((row) => row.name === 'Everyday')
   const when = ({ path }: { path: string }) => path === '/v1/banking/transactions'

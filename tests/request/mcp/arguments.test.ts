@@ -104,7 +104,7 @@ test('R12: ids are looked up as given, in any case; what no URL can carry is sim
   }
 })
 
-test('20 accounts at once are allowed, and told twice they are still 20', async () => {
+test('20 accounts at once are allowed, and repeated ids count once', async () => {
   const accountIds = many.slice(1)
   const { result } = await callTool(service, user, 'list_balances', { accountIds })
   assert.match(result.structuredContent.error.message, /not found/)

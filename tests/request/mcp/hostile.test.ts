@@ -172,7 +172,7 @@ for (const [name, payload] of Object.entries(badParams)) {
   })
 }
 
-test('invalid params are told by name, in either era', async () => {
+test('invalid params are reported by name, in both protocol generations', async () => {
   const initialize = await send(rpc('initialize', { protocolVersion: '2025-11-25' }))
   assert.equal(
     initialize.body.error.message,
@@ -288,7 +288,7 @@ test('2026-07-28: headers that contradict the body are refused, and so are batch
   assert.deepEqual([batch.status, batch.body.error.code], [400, invalidRequest])
 })
 
-test('2026-07-28: an unknown method is not found, a future revision is told what there is', async () => {
+test('2026-07-28: an unknown method is not found, a future revision gets the list of supported ones', async () => {
   const unknown = modern('no/such/method')
   const answer = await send(unknown.payload, unknown.headers)
   assert.equal(answer.body.error.code, methodNotFound)

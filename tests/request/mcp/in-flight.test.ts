@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import { modern, post, rpc, toolCall } from '#tests/support/agent.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import { open } from '../rest/wire.ts'
@@ -94,7 +94,7 @@ for (const era of ['2025', '2026'] as const) {
   })
 }
 
-test('R22: when the agent leaves, the calls of its batch that wait their turn ask nobody', async () => {
+test('R22: when the agent disconnects, the waiting calls of its batch are not made', async () => {
   service.sandbox.fiskil.addFault({ when, does: { kind: 'hang' }, times: 1 })
   const before = asked()
   const batch = Array.from({ length: 5 }, (_, id) =>
@@ -130,7 +130,7 @@ test('R20c: a call whose time is over is an error result, and its provider call 
   await until('the provider call is aborted', () => aborted() > before)
 })
 
-test('a body that breaks off is nobody’s request any more', async () => {
+test('a body that ends early is not a request', async () => {
   const socket = open(service.baseUrl, {
     method: 'POST',
     target: '/mcp',

@@ -1,8 +1,8 @@
-/** What a model is given to read: pages that fit it, texts that hide nothing, one line that says how to go on. */
+/** What a model reads: pages that fit its context, texts without invisible characters, one line on how to continue. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { OperationName } from '#contract/operations.ts'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import { type Called, callTool } from '#tests/support/agent.ts'
 import { plantBank } from '#tests/support/bank.ts'
 import { activity, linkBroker } from '#tests/support/broker.ts'
@@ -34,9 +34,9 @@ async function walk(name: OperationName, args: object, bound: number): Promise<u
     rows.push(...data)
     if (!pagination.hasMore) return rows
     assert(data.length > 0)
-    const told = /offset (\d+)\.$/.exec(called.result.content[1].text)?.[1]
+    const nextOffset = /offset (\d+)\.$/.exec(called.result.content[1].text)?.[1]
     offset += pagination.limit
-    assert.equal(told, String(offset), 'the line and the pagination agree')
+    assert.equal(nextOffset, String(offset), 'the line and the pagination agree')
   }
   assert.fail('the walk has no end')
 }
@@ -73,7 +73,7 @@ test('the page says how many rows it shows; its total and offset stay those of R
   )
 })
 
-test('what is cached stays whole: REST shows the full page after a tool has shown less of it', async () => {
+test('the cached answer stays complete: REST returns the full page after a tool returned a part of it', async () => {
   const query = `connectionId=${bank.connectionId}&accountId=${bank.id}&from=2026-09-30&limit=400`
   const args = {
     connectionId: bank.connectionId,
@@ -120,7 +120,7 @@ test('at least one row is shown, however large it is', async () => {
 
 const line = ({ result }: Called) => result.content[1].text
 
-test('the line tells of whole lists, ends, one row and none', async () => {
+test('the line describes complete lists, last pages, one row and none', async () => {
   const other = await service.createUser()
   assert.equal(line(await callTool(service, other, 'list_connections')), '0 connections, complete.')
   await plantBank(service, other, { accounts: [{}, {}, {}] })
@@ -139,17 +139,17 @@ test('the line tells of whole lists, ends, one row and none', async () => {
   )
 })
 
-test('the line tells how many balances the bank could not tell', async () => {
+test('the line says how many balances the bank did not provide', async () => {
   const other = await service.createUser()
   const { accounts } = await plantBank(service, other, { accounts: [{}, {}] })
   const accountIds = accounts.map(({ id }) => id)
   assert.equal(
     line(await callTool(service, other, 'list_balances', { accountIds })),
-    '2 balances, complete. 2 could not be told by the bank (null).',
+    '2 balances, complete. 2 not provided by the bank (null).',
   )
 })
 
-test('the total of a truncated reading is told as a lower bound', async () => {
+test('the total of a truncated reading is shown as a lower bound', async () => {
   const args = { connectionId: bank.connectionId, accountId: bank.id, from: '2020-01-01', limit: 3 }
   const called = await callTool(service, user, 'list_transactions', args)
   const rest = await service.get(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { OperationName } from '#contract/operations.ts'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import { type Called, callTool, modern, post } from '#tests/support/agent.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
@@ -161,18 +161,48 @@ const refused = (): Question[] => [
   ['list_balances', { accountIds: [broker.id] }, `/v1/balances?accountIds=${broker.id}`],
 ]
 
-test('R28: what REST refuses, a tool refuses with the same envelope as an error result', async () => {
+/** What REST says, with the tool of the same operation for each of its paths. */
+function inWordsOfTools(body: unknown): unknown {
+  const text = JSON.stringify(body).replace(/\/v1\/(\w+)/g, 'list_$1')
+  return JSON.parse(text)
+}
+
+test('R28: an error names tools where REST names paths', async () => {
+  const { connectionId } = bank
+  const message = async (name: OperationName, args: object) =>
+    (await callTool(service, user, name, args)).result.structuredContent.error.message
+  assert.equal(
+    await message('list_trades', { connectionId }),
+    'This is a banking connection; use list_transactions or list_balances',
+  )
+  assert.equal(
+    await message('list_transactions', { connectionId: broker.connectionId }),
+    'This is a brokerage connection; use list_trades or list_holdings',
+  )
+  assert.match(await message('list_balances', { accountIds: [broker.id] }), /use list_holdings for/)
+  assert.match(
+    await message('list_holdings', { connectionId: unknownId }),
+    /list yours with list_connections$/,
+  )
+  assert.match(
+    await message('list_transactions', { connectionId, accountId: unknownId }),
+    /list yours with list_accounts$/,
+  )
+})
+
+test('R28: what REST refuses, a tool refuses with the same envelope, in its own words, as an error result', async () => {
   for (const [name, args, path] of refused().slice(1)) {
     const called = await callTool(service, user, name, args)
     const rest = await service.get(path, user)
     assert(rest.status >= 400, path)
     assert.equal(called.result.isError, true, path)
-    assert.deepEqual(called.result.structuredContent, rest.body, path)
+    assert.deepEqual(called.result.structuredContent, inWordsOfTools(rest.body), path)
+    assert.doesNotMatch(called.text, /\/v1\//)
     assertSameTexts(called)
   }
 })
 
-test('R28: a provider that is away is an error result that says when to come back', async () => {
+test('R28: an unavailable provider is an error result with the time to retry', async () => {
   const when = ({ path }: { path: string }) => path === '/v1/banking/transactions'
   service.sandbox.fiskil.addFault({
     when,

@@ -1,6 +1,7 @@
 /** OAuth tokens at `/mcp`: scopes, limits per grant, and their end (readings R27, R28). */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import { callTool, modern, post, rpc, toolCall } from '#tests/support/agent.ts'
 import { type Person, signUp } from '#tests/support/person.ts'
 import { type Service, specified, startService } from '#tests/support/service.ts'
@@ -119,7 +120,7 @@ test('R27: a revoked token is refused on the very next call', async () => {
 test('R27: the token of a deleted user is refused on the very next call', async () => {
   const as = bearer(await connectAgent(service, person))
   assert.equal((await post(service, rpc('ping'), { as })).status, 200)
-  await service.app.links.deleteUser(person.id)
+  await service.app.connections.deleteUser(byOperator, person.id)
   assert.equal((await post(service, rpc('ping'), { as })).status, 401)
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import { connect, getCode, redeem, refresh, registerClient } from './dance.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -41,21 +42,30 @@ test('R27: disconnecting is felt at the next call and the next refresh', async (
   const tokens = await connect(world, person)
   const [agent] = await world.oauth.agents.list(person)
   assert.ok(agent)
-  assert.equal(await world.oauth.agents.disconnect(person, agent.grantId), true)
+  assert.equal(
+    await world.oauth.agents.disconnect(byOperator, person, { grantId: agent.grantId }),
+    true,
+  )
   assert.equal(await world.oauth.tokens.find(tokens.access_token), null)
   assert.equal((await refresh(world, tokens)).status, 400)
   assert.deepEqual(await world.oauth.agents.list(person), [])
-  assert.equal(await world.oauth.agents.disconnect(person, agent.grantId), false)
+  assert.equal(
+    await world.oauth.agents.disconnect(byOperator, person, { grantId: agent.grantId }),
+    false,
+  )
 })
 
-test('nobody sees or cuts off the agents of somebody else', async () => {
+test('a user can neither see nor disconnect the agents of another user', async () => {
   const [mine, theirs] = [await world.addPerson(), await world.addPerson()]
   const tokens = await connect(world, theirs)
   const [agent] = await world.oauth.agents.list(theirs)
   assert.ok(agent)
   assert.deepEqual(await world.oauth.agents.list(mine), [])
-  assert.equal(await world.oauth.agents.disconnect(mine, agent.grantId), false)
-  assert.equal(await world.oauth.agents.disconnect(mine, 'unknown'), false)
+  assert.equal(
+    await world.oauth.agents.disconnect(byOperator, mine, { grantId: agent.grantId }),
+    false,
+  )
+  assert.equal(await world.oauth.agents.disconnect(byOperator, mine, { grantId: 'unknown' }), false)
   assert.notEqual(await world.oauth.tokens.find(tokens.access_token), null)
 })
 
@@ -63,11 +73,11 @@ test('a code that waits when the agent is cut off is worth nothing', async () =>
   const person = await world.addPerson()
   const code = await getCode(world, person)
   const [agent] = await world.oauth.agents.list(person)
-  await world.oauth.agents.disconnect(person, agent?.grantId ?? '')
+  await world.oauth.agents.disconnect(byOperator, person, { grantId: agent?.grantId ?? '' })
   assert.equal((await redeem(world, code)).status, 400)
 })
 
-test('what the person said last to a client holds: its former tokens are gone', async () => {
+test('a new decision for a client replaces the former one: its former tokens are revoked', async () => {
   const person = await world.addPerson()
   const clientId = await registerClient(world)
   const wide = await connect(world, person, { clientId })
@@ -96,7 +106,7 @@ test('the sweep leaves nothing of what is over, and everything that is not', asy
   swept.clock.advance(29 * 86_400_000)
   const fresh = await connect(swept, person)
   swept.clock.advance(2 * 86_400_000)
-  await swept.oauth.sweep()
+  await swept.sweep()
   assert.equal((await refresh(swept, old)).status, 401)
   assert.equal((await refresh(swept, fresh)).status, 200)
   assert.equal(await swept.store.oauth.sweep(swept.clock.now(), 1000), 0)

@@ -57,7 +57,7 @@ async function refusedOnPage(over: Fields, error: string) {
   return reply
 }
 
-test('the whole way gives a token for the scopes that were allowed', async () => {
+test('the complete flow gives a token for the scopes that were allowed', async () => {
   const tokens = await connect(world, person, { clientId })
   assert.equal(tokens.scope, 'mcp:read brokerage:read')
   assert.equal(tokens.expires_in, 900)
@@ -112,7 +112,7 @@ test('another host, path or scheme than registered is never redirected to', asyn
     await refusedOnPage({ redirect_uri: uri }, 'invalid_redirect_uri')
 })
 
-test('an unknown client is told on a page, and whatever it says is escaped', async () => {
+test('an unknown client is refused on a page, and its texts are escaped', async () => {
   const reply = await refusedOnPage(
     { client_id: '<script>x</script>', redirect_uri: 'https://evil.test/' },
     'invalid_client',
@@ -246,7 +246,7 @@ test('the consent page learns who asks, for what, and where the answer goes', as
   })
 })
 
-test('nobody decides for a request of another browser', async () => {
+test('a request can be decided only in its own browser', async () => {
   const sent = await ask()
   const consentUrl = world.url + String(sent.headers.location)
   const stranger = await sendForm(consentUrl, { decision: 'allow', scope: 'mcp:read' })
@@ -269,7 +269,7 @@ test('a page that was overtaken by a second request does not decide for it', asy
   assert.ok(url.searchParams.get('code'))
 })
 
-test('a request that waited for more than an hour is gone', async () => {
+test('a request expires after an hour', async () => {
   const jar = new Jar()
   const late = await startWorld()
   const id = await registerClient(late)
@@ -280,7 +280,7 @@ test('a request that waited for more than an hour is gone', async () => {
   await late.close()
 })
 
-test('a decision leads back once: the second time nothing is there', async () => {
+test('a decision redirects once: a second one finds no request', async () => {
   const jar = new Jar()
   const sent = await authorize(world, { clientId, challenge: makePkce().challenge }, jar)
   const path = String(sent.headers.location)
@@ -332,11 +332,23 @@ test('over https cookies are Secure and bound to this host', async () => {
   await secure.close()
 })
 
-test('a person who was deleted meanwhile gets no code', async () => {
-  const gone = await world.addPerson()
+test('a deleted user or an ended session grants nothing, and the request still waits', async () => {
+  const [gone, other] = [await world.addPerson(), await world.addPerson()]
   const jar = new Jar()
+  const clientId = await registerClient(world)
   const sent = await authorize(world, { clientId, challenge: makePkce().challenge }, jar)
+  const path = String(sent.headers.location)
+  const decide409 = async (as: UserId) => {
+    jar.set('person', as)
+    const form = { scope: 'mcp:read', decision: 'allow' }
+    const { status } = await sendForm(world.url + path, form, jar.header(world.url + path))
+    assert.equal(status, 409)
+    assert.equal(await world.store.oauth.hasGrants(clientId), false)
+  }
   await world.store.users.delete(gone)
-  const url = await decide(world, String(sent.headers.location), jar, { person: gone })
-  assert.equal(url.searchParams.get('error'), 'access_denied')
+  await decide409(gone)
+  await world.store.sessions.setPassword(other, '$argon2id$new')
+  await decide409(other)
+  const url = await decide(world, path, jar, { person })
+  assert.ok(url.searchParams.get('code'))
 })

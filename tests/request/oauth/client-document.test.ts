@@ -104,11 +104,13 @@ const bad: Readonly<Record<string, () => Promise<Response>>> = {
     Response.json({ ...document, token_endpoint_auth_method: 'client_secret_post' }),
   'redirects to plain http': async () =>
     Response.json({ ...document, redirect_uris: [loopback, 'http://evil.test/'] }),
+  'redirects to a web of old': async () =>
+    Response.json({ ...document, redirect_uris: [loopback, 'ftp://agent.example.test/'] }),
   'runs a script': async () => Response.json({ ...document, redirect_uris: ['javascript:x'] }),
 }
 
 for (const [what, answer] of Object.entries(bad))
-  test(`a document that ${what} lets nobody in`, () =>
+  test(`a document that ${what} is refused`, () =>
     withDocument(answer, async (world) => {
       refused(await ask(world))
       assert.deepEqual(world.failures, [])
@@ -151,7 +153,7 @@ test('one address makes us fetch twenty documents a minute at most', () =>
     },
   ))
 
-test('through the real guard private places answer like no document at all', async () => {
+test('through the real guard a private address is answered like a missing document', async () => {
   const agent = makeGuardedAgent({
     lookup: (_hostname, _options, callback) =>
       callback(null, [{ address: '169.254.169.254', family: 4 }]),
@@ -173,7 +175,7 @@ test('through the real guard private places answer like no document at all', asy
   await agent.destroy()
 })
 
-test('a document that is gone while the person thinks is a request that is gone, not a failure', async () => {
+test('a document that disappears before the decision ends the request without an internal error', async () => {
   let isThere = true
   await withDocument(
     async (url) =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { addGrant, addUser } from '#tests/contract/store/rows.ts'
 import { type Service, startService } from '#tests/support/service.ts'
 import { loopback, makePkce, type Reply, register, send, sendForm, toParams } from './dance.ts'
 
@@ -88,7 +89,7 @@ test('a preflight is answered where a browser’s agent asks, and nowhere else',
     assert.equal((await send(listener() + path, { method: 'OPTIONS', headers })).status, 404, path)
 })
 
-test('R4: other methods and paths belong to nobody', async () => {
+test('R4: other methods and paths are unknown', async () => {
   for (const [method, path] of [
     ['POST', resourcePath],
     ['HEAD', serverPath],
@@ -130,16 +131,18 @@ async function askAll(host: string): Promise<readonly Reply[]> {
   ])
 }
 
-test('under a foreign name nothing is answered, as on /mcp, and it is told in the log', async () => {
+test('a foreign Host is refused, as on /mcp, and the log has a line', async () => {
   for (const host of ['evil.test', 'auth.example.test.evil.test', '10.0.0.7:3000']) {
-    const told = service.logLines.length
+    const linesBefore = service.logLines.length
     for (const { status, body, text, headers } of await askAll(host)) {
       assert.equal(status, 403, text)
       assert.match(body.error.message, /does not answer to that Host/)
       assert.equal(headers['cache-control'], 'no-store')
       assert.ok(!`${text}${JSON.stringify(headers)}`.includes(host))
     }
-    const lines = service.logLines.slice(told).filter((line) => line.includes('"status":403'))
+    const lines = service.logLines
+      .slice(linesBefore)
+      .filter((line) => line.includes('"status":403'))
     assert.equal(lines.length, 14, 'one line each')
   }
 })
@@ -158,7 +161,16 @@ test('R2: the names of all three origins and the listener’s own on loopback ar
   }
 })
 
-test('nobody’s Origin or forwarding header comes back in anything', async () => {
+test('a person whose browser came under a foreign name reads a page', async () => {
+  const headers = { host: 'evil.test', accept: 'text/html,*/*;q=0.8' }
+  const reply = await send(`${listener()}/authorize?client_id=x`, { headers })
+  assert.equal(reply.status, 403)
+  assert.match(String(reply.headers['content-type']), /^text\/html/)
+  assert.match(reply.text, /used an address that does not belong to this server/)
+  assert.ok(!reply.text.includes('evil.test'))
+})
+
+test('no answer repeats an Origin or forwarding header', async () => {
   const spoofed = {
     origin: 'https://evil.test',
     forwarded: 'host=evil.test;proto=gopher',
@@ -181,6 +193,9 @@ test('nobody’s Origin or forwarding header comes back in anything', async () =
   })
   const asked = await send(`${listener()}/authorize?${params}`, { headers: spoofed })
   assert.match(String(asked.headers.location), /^\/consent\/[\w-]+$/)
+  // Only a client that somebody let in is told anything without a person.
+  const { store } = service.app
+  await addGrant(store, (await addUser(store)).id, { clientId: client.body.client_id })
   const denied = await send(`${listener()}/authorize?${params}&prompt=none`, { headers: spoofed })
   const iss = new URL(String(denied.headers.location)).searchParams.get('iss')
   assert.equal(iss, 'https://auth.example.test')

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Scope } from '#auth/scopes.ts'
+import { byOperator } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { connect, getCode, redeem, refresh, registerClient, revoke, type Tokens } from './dance.ts'
 import { startWorld, type World } from './world.ts'
@@ -97,7 +98,8 @@ async function act(one: Step, scene: Scene): Promise<void> {
       return
     case 'disconnect': {
       const agents = await world.oauth.agents.list(person)
-      for (const { grantId } of agents) await world.oauth.agents.disconnect(person, grantId)
+      for (const { grantId } of agents)
+        await world.oauth.agents.disconnect(byOperator, person, { grantId })
       for (const other of held) if (other.person === person) other.consent.ended = true
       return
     }

@@ -52,6 +52,14 @@ test('redirect addresses that could run or leak are refused', async () => {
     'javascript:alert(1)',
     'data:text/html,x',
     'vbscript:x',
+    'ftp://agent.test/cb',
+    'ws://agent.test/cb',
+    'wss://agent.test/cb',
+    'view-source:https://agent.test/cb',
+    'blob:https://agent.test/x',
+    'about:blank',
+    'chrome://settings',
+    'intent://x#Intent;end',
     'file:///etc/passwd',
     'http://evil.test/cb',
     'http://10.0.0.1/cb',
@@ -141,7 +149,7 @@ test('a client that is not used for thirty days is forgotten, one that is used s
   assert.equal(await ask(idle), 303)
   late.clock.advance(1)
   assert.equal(await ask(idle), 400)
-  await late.oauth.sweep()
+  await late.sweep()
   assert.equal(await ask(idle), 400)
   await late.close()
 })

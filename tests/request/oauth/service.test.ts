@@ -68,7 +68,7 @@ test('no token, code, verifier or state stands in logs, metrics or files of a ru
   }
   // Proof that the search would find what is there.
   assert.match(log, /"operation":"token"/)
-  assert.match(log, /came twice/)
+  assert.match(log, /was used twice/)
   for (const one of [first, second])
     for (const hidden of [
       one.code,

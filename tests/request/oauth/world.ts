@@ -2,18 +2,21 @@
  * The authorization server alone for tests: the real store, the real door, and a consent page of a few lines on which
  * whoever the cookie `person` names decides. What a service around it adds is tested with the service.
  */
+
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { OAuthEvent } from '#auth/oauth/edge.ts'
 import { makeOAuth, type OAuth, type OAuthOptions } from '#auth/oauth/oauth.ts'
-import { isScope } from '#auth/scopes.ts'
+import type { OAuthRecord } from '#auth/oauth/port.ts'
+import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
 import { oauthDoor } from '#doors/oauth/oauth-door.ts'
-import type { UserId } from '#kernel/ids.ts'
+import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
+import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { openStore } from '#store/open-store.ts'
-import type { Store } from '#store/port.ts'
+import type { Store } from '#store/ports/store.ts'
 import { makeStillClock, type StillClock } from '#tests/support/service.ts'
 
 export interface WorldOptions {
@@ -37,15 +40,26 @@ export interface World {
   readonly dataDir: string
   /** What was reported as a failure of ours. */
   readonly failures: unknown[]
-  /** Clients whose code or token came twice. */
+  /** Clients whose code or token was used twice. */
   readonly reused: string[]
+  /** Why requests were refused because too many wait. */
+  readonly reachedBounds: string[]
   /** What was reported of requests. */
-  readonly events: OAuthEvent[]
+  readonly events: OAuthRecord[]
   addPerson(): Promise<UserId>
+  /** Deletes what is over, as the background work does every minute. */
+  sweep(): Promise<void>
   close(): Promise<void>
 }
 
 const key = new Uint8Array(32).fill(7)
+const passwordHash = '$argon2id$of-everybody'
+const professional = {
+  plan: 'professional',
+  status: 'active',
+  legacyUntil: null,
+  grandfathered: false,
+} as const
 let people = 0
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
@@ -61,7 +75,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   let origins = options.origins ?? { base: '', mcp: '', auth: '' }
   const failures: unknown[] = []
   const reused: string[] = []
-  const events: OAuthEvent[] = []
+  const reachedBounds: string[] = []
+  const events: OAuthRecord[] = []
   const oauth = await makeOAuth({
     store,
     origins: () => origins,
@@ -72,11 +87,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     secret: key,
     fetchDocument: options.fetchDocument ?? refuseToFetch,
     consentPath: '/consent',
+    plans: { defaultPlan: 'none', brokerageDuringTrial: false },
+    renderRefusal: await makeRefusalPage(),
     report: {
       failed: (error) => failures.push(error),
       reused: (clientId) => reused.push(clientId),
+      pendingRefused: (bound) => reachedBounds.push(bound),
       request: (event) => events.push(event),
-      sweepFailed: (error) => failures.push(error),
     },
   })
   const app = Fastify({ exposeHeadRoutes: false, forceCloseConnections: true })
@@ -86,7 +103,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     isLoopback: true,
     onRefused: (event) => events.push(event),
   })
-  addConsentPage(app, oauth, clock)
+  addConsentPage(app, { oauth, store, clock })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   if (options.origins === undefined) origins = { base: url, mcp: url, auth: url }
   return {
@@ -98,11 +115,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     dataDir,
     failures,
     reused,
+    reachedBounds,
     events,
     addPerson: () => addPerson(store, clock),
+    sweep: () => makeOAuthSweep(store.oauth, clock).run(new AbortController().signal),
     async close() {
       await app.close()
-      await oauth.close()
       await kv.close()
       await store.close()
       await rm(dataDir, { recursive: true, force: true })
@@ -117,12 +135,10 @@ async function refuseToFetch(): Promise<Response> {
 async function addPerson(store: Store, clock: StillClock): Promise<UserId> {
   people += 1
   const row = await store.users.create({
+    passwordHash,
     email: `oauth-${process.pid}-${people}@example.test`,
     timezone: null,
-    plan: 'professional',
-    status: 'active',
-    legacyUntil: null,
-    grandfathered: false,
+    ...professional,
     createdAt: clock.now(),
   })
   if (row === 'taken') throw new Error('the address is taken')
@@ -130,7 +146,10 @@ async function addPerson(store: Store, clock: StillClock): Promise<UserId> {
 }
 
 /** Shows what waits as JSON, and takes the form of the real page: `scope` as often as wanted, `decision`. */
-function addConsentPage(app: FastifyInstance, oauth: OAuth, clock: StillClock): void {
+function addConsentPage(
+  app: FastifyInstance,
+  { oauth, store, clock }: Pick<World, 'oauth' | 'store' | 'clock'>,
+): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
@@ -144,14 +163,21 @@ function addConsentPage(app: FastifyInstance, oauth: OAuth, clock: StillClock): 
     const form = body as URLSearchParams
     const userId = /(?:^|; )person=([\w-]+)/.exec(raw.headers.cookie ?? '')?.[1] as UserId
     if ((await oauth.consent.find(raw, reply.raw)) === null) return reply.code(410).send({})
+    const signedInAt = clock.now()
+    const sessionId = await openSession(store, userId, signedInAt)
+    const decision = { actor: { kind: 'person', userId, sessionId } as const, signedInAt }
+    const input = { scopes: form.getAll('scope') }
     const next =
       form.get('decision') === 'allow'
-        ? await oauth.consent.allow(raw, reply.raw, {
-            userId,
-            scopes: form.getAll('scope').filter(isScope),
-            signedInAt: clock.now(),
-          })
-        : await oauth.consent.deny(raw, reply.raw)
-    return reply.redirect(next, 303)
+        ? await oauth.consent.allow(raw, reply.raw, { ...decision, plan: professional, input })
+        : await oauth.consent.deny(raw, reply.raw, decision)
+    return next === null ? reply.code(409).send({}) : reply.redirect(next, 303)
   })
+}
+
+/** A browser of its own for each decision; of somebody who is gone: one that has ended. */
+async function openSession(store: Store, userId: UserId, at: number): Promise<SessionId> {
+  const hash = new Uint8Array(randomBytes(32))
+  const session = await store.sessions.create({ userId, hash, at, passwordHash })
+  return session?.id ?? newId<SessionId>()
 }

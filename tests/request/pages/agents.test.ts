@@ -1,4 +1,4 @@
-/** The page of connected agents: what it lists, how one is cut off, and that nobody sees another person's. */
+/** The page of connected agents: what it lists, disconnecting one, and that nobody sees another person's. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { post, toolCall } from '#tests/support/agent.ts'
@@ -44,7 +44,34 @@ test('200: each agent is a row of a real table: name, place, what it may read, s
   assert.match(text, /aria-label="Disconnect Claude &lt;x&gt;"/)
 })
 
-test('303: disconnect cuts the agent off at its next call, and the others stay', async () => {
+test('disconnecting asks once, names the agent, and cancel leaves it as it was', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const agent = await connectAgent(world.service, jar, { name: 'Asked <b>', ticked: ['mcp:read'] })
+  const page = await jar.get('/agents')
+  const grant = grantOf(page.text, 'Asked &lt;b&gt;')
+  const asking = await jar.post('/agents/disconnect', { ...page.hidden, grant })
+  assert.equal(asking.status, 303)
+  assert.equal(await call(agent.access_token), 200, 'nothing has happened yet')
+  const question = await jar.get(asking.location ?? '')
+  assert.equal(question.status, 200)
+  assert.match(question.text, /<h1>Disconnect this agent\?<\/h1>/)
+  assert.match(question.text, /Asked &lt;b&gt;.*127\.0\.0\.1/s)
+  assert.deepEqual(
+    [...question.text.matchAll(/name="decision" value="(\w+)"/g)].map(([, value]) => value),
+    ['confirm', 'cancel'],
+  )
+  for (const decision of ['cancel', 'anything'])
+    assert.equal(
+      (await jar.post('/agents/disconnect', { ...question.hidden, decision })).location,
+      '/agents',
+    )
+  assert.equal(await call(agent.access_token), 200)
+  assert.doesNotMatch((await jar.get('/agents')).text, /role="status"/)
+  const stranger = await world.jar().get(asking.location ?? '')
+  assert.match(stranger.location ?? '', /^\/sign-in\?return=%2Fagents%2Fdisconnect/)
+})
+
+test('303: a disconnected agent is refused at its next call, the page says so, and the others stay', async () => {
   const jar = await world.enter(await world.addPerson())
   const kept = await connectAgent(world.service, jar, { name: 'Kept' })
   const cut = await connectAgent(world.service, jar, { name: 'Cut' })
@@ -53,8 +80,11 @@ test('303: disconnect cuts the agent off at its next call, and the others stay',
   const answer = await jar.post('/agents/disconnect', {
     ...page.hidden,
     grant: grantOf(page.text, 'Cut'),
+    decision: 'confirm',
   })
-  assert.deepEqual([answer.status, answer.location], [303, '/agents'])
+  assert.deepEqual([answer.status, answer.location], [303, '/agents?done=disconnected'])
+  const done = await jar.get('/agents?done=disconnected')
+  assert.match(done.text, /role="status">The agent is disconnected\./)
   assert.equal(await call(cut.access_token), 401)
   assert.equal(await call(kept.access_token), 200)
   assert.deepEqual(names((await jar.get('/agents')).text), ['Kept'])
@@ -68,10 +98,15 @@ test('another person’s agent is not found: neither seen nor cut off, and the a
   const page = await stranger.get('/agents')
   assert.ok(!page.text.includes('Private'))
   const { token = '' } = page.hidden
-  const theirs = await stranger.post('/agents/disconnect', { token, grant })
-  const nobodys = await stranger.post('/agents/disconnect', { token, grant: 'no-such-grant' })
+  const decision = 'confirm'
+  const theirs = await stranger.post('/agents/disconnect', { token, grant, decision })
+  const nobodys = await stranger.post('/agents/disconnect', { token, grant: 'none', decision })
   assert.deepEqual([theirs.status, theirs.location], [nobodys.status, nobodys.location])
   assert.equal(theirs.text, nobodys.text)
+  const question = await stranger.get(`/agents/disconnect?grant=${grant}`)
+  const nothing = await stranger.get('/agents/disconnect?grant=none')
+  assert.deepEqual([question.status, question.location], [303, '/agents'])
+  assert.deepEqual([question.status, question.location], [nothing.status, nothing.location])
   assert.equal(await call(agent.access_token), 200)
 })
 
@@ -87,7 +122,10 @@ test('303: nothing is cut off twice, and odd grants do no harm', async () => {
     hidden.grant ?? '',
     hidden.grant ?? '',
   ]) {
-    assert.equal((await jar.post('/agents/disconnect', { ...hidden, grant })).status, 303)
+    assert.equal(
+      (await jar.post('/agents/disconnect', { ...hidden, grant, decision: 'confirm' })).status,
+      303,
+    )
   }
   assert.deepEqual(names((await jar.get('/agents')).text), [])
 })

@@ -125,7 +125,7 @@ test('an agent that asks for brokerage alone can only be denied without the plan
   assert.match(text, /value="deny"/)
 })
 
-test('a plan without access is told before the agent is refused for it', async () => {
+test('a plan without access is shown before the agent is refused for it', async () => {
   const jar = await world.enter(await world.addPerson({ plan: 'none' }))
   const { path } = await askForConsent(world.service, jar)
   assert.match((await jar.get(path)).text, /Your plan does not include access for programs/)
@@ -137,9 +137,10 @@ test('a plan without access is told before the agent is refused for it', async (
 test('303: ten minutes after the sign-in the password is asked again, for the page and for its form', async () => {
   const person = await world.addPerson()
   const jar = await world.enter(person)
+  world.service.clock.advance(9 * 60_000)
   const { path } = await askForConsent(world.service, jar)
   const { hidden } = await jar.get(path)
-  world.service.clock.advance(10 * 60_000)
+  world.service.clock.advance(60_000)
   const again = `/sign-in?return=${encodeURIComponent(path)}`
   const form = { ...hidden, scope: 'mcp:read', decision: 'allow' }
   assert.equal((await jar.post(path, form)).location, again)

@@ -5,11 +5,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import Fastify from 'fastify'
 import { request } from 'undici'
-import { makeAccounts } from '#auth/accounts/accounts.ts'
-import { makePasswords } from '#auth/accounts/password.ts'
-import { makeSessions } from '#auth/accounts/sessions.ts'
-import type { ConsentDesk, PendingConsent } from '#auth/oauth/port.ts'
-import { type PagesDoorOptions, pagesDoor } from '#doors/pages/pages-door.ts'
+import type { ConsentRequests, PendingConsent } from '#auth/oauth/port.ts'
+import { makeHashingQueue } from '#auth/sign-in/hashing-queue.ts'
+import { makePasswords, type Passwords } from '#auth/sign-in/password.ts'
+import { makeSessions } from '#auth/sign-in/sessions.ts'
+import { makeSignIns } from '#auth/sign-in/sign-ins.ts'
+import type { PagesDoorOptions } from '#doors/pages/context.ts'
+import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { makeJar } from '#tests/support/jar.ts'
@@ -21,8 +23,8 @@ const bank = {
   auth: 'https://sign.example.com',
 }
 
-/** A desk at which this one request waits. */
-function deskWith(pending: PendingConsent | null): ConsentDesk {
+/** Consent requests with only this one waiting. */
+function requestsWith(pending: PendingConsent | null): ConsentRequests {
   return {
     find: async () => pending,
     allow: async () => '/authorize/resumed',
@@ -30,28 +32,32 @@ function deskWith(pending: PendingConsent | null): ConsentDesk {
   }
 }
 
-async function open(t: TestContext, over: Partial<PagesDoorOptions> = {}) {
+interface Over extends Partial<PagesDoorOptions> {
+  readonly passwords?: Passwords
+}
+
+async function open(t: TestContext, { passwords = makePasswords(), ...over }: Over = {}) {
   const place = makeSqlitePlace()
   const store = await place.open()
   const clock = { now: () => Date.UTC(2026, 10, 21) }
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
   const { windows } = kv
-  const passwords = makePasswords()
-  const accounts = makeAccounts({
+  const signIns = makeSignIns({
     store,
     clock,
     windows,
     passwords,
     signInLimit: 0,
+    secrets: [new Uint8Array(32)],
     signUp: 'open',
   })
   const failures: unknown[] = []
   const fastify = Fastify({ exposeHeadRoutes: false })
   await fastify.register(pagesDoor, {
     store,
-    accounts,
+    signIns,
     sessions: makeSessions({ store, clock }),
-    consent: deskWith(null),
+    consent: requestsWith(null),
     agents: { list: async () => [], disconnect: async () => false },
     plans: { defaultPlan: 'professional', brokerageDuringTrial: false },
     clock,
@@ -91,16 +97,42 @@ async function open(t: TestContext, over: Partial<PagesDoorOptions> = {}) {
 test('behind https every cookie is __Host- and Secure', async (t) => {
   const { enter, name } = await open(t)
   const jar = await enter()
-  assert.equal(jar.setCookies.length, 2)
+  assert.equal(jar.setCookies.length, 3)
   for (const line of jar.setCookies) {
     const shape =
-      /^__Host-tributary(?:-visitor)?=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=\d+$/
+      /^__Host-tributary(?:(?:-visitor)?=[\w-]{43}|-browser=[\w.-]{60,80}); Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=\d+$/
     assert.match(line, shape)
   }
   assert.match((await jar.get('/', name)).text, /emma@example\.test/)
   jar.cookies.set('tributary', jar.cookies.get('__Host-tributary') ?? '')
   jar.cookies.delete('__Host-tributary')
   assert.equal((await jar.get('/agents', name)).status, 303, 'the unprefixed name is not asked')
+})
+
+test('503: with a full hashing queue the page says when to try again', async (t) => {
+  const [entered, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<Buffer>()]
+  const passwords = makePasswords(
+    () => {
+      entered.resolve()
+      return gate.promise
+    },
+    makeHashingQueue({ maxAtOnce: 1, maxAddresses: 0 }),
+  )
+  const { jar, name } = await open(t, { passwords })
+  const [browser, form] = [jar(), { email: 'a@b.example', name: 'Emma', password }]
+  const { hidden } = await browser.get('/sign-in', name)
+  const send = (path: string) => browser.post(path, { ...hidden, ...form }, name)
+  const held = send('/sign-in')
+  await entered.promise
+  for (const path of ['/sign-in', '/sign-up']) {
+    const answer = await send(path)
+    assert.equal(answer.status, 503)
+    assert.equal(answer.headers['retry-after'], '5')
+    assert.match(answer.text, /Many people are signing in at this moment\. Try again in 5 seconds/)
+    assert.doesNotMatch(answer.text, /aria-invalid/)
+  }
+  gate.resolve(Buffer.alloc(32))
+  assert.equal((await held).status, 401)
 })
 
 test('off loopback only the configured names answer, with or without a port', async (t) => {
@@ -122,6 +154,29 @@ test('off loopback only the configured names answer, with or without a port', as
   ]) {
     assert.equal((await jar().get('/', { host })).status, 400, host)
   }
+})
+
+test('the wrong-address page names the right address, leads to the same page there, and has its styles', async (t) => {
+  const { jar } = await open(t)
+  const host = 'evil.test'
+  for (const path of ['/', '/sign-in?return=%2Fagents', '/sign-in?x="><script>']) {
+    const { status, text } = await jar().get(path, { host })
+    assert.equal(status, 400)
+    assert.match(text, /Its address is <strong>https:\/\/bank\.example\.com<\/strong>/)
+    const links = [...text.matchAll(/ href="([^"]*)"/g)].map(([, href = '']) => href)
+    const led = links.filter((href) => !href.startsWith('/assets/') && href !== '#main')
+    assert.deepEqual(
+      led.map((href) => new URL(href).origin),
+      [bank.base, bank.base],
+    )
+    assert.doesNotMatch(text, /<script/)
+    for (const href of links.filter((one) => one.startsWith('/assets/'))) {
+      assert.equal((await jar().get(href, { host })).status, 200, href)
+    }
+  }
+  const posted = await jar().post('/sign-in', {}, { host })
+  assert.equal(posted.status, 400)
+  assert.match(posted.text, /<a href="https:\/\/bank\.example\.com\/">Go there<\/a>/)
 })
 
 test('off loopback only the configured origins post', async (t) => {
@@ -216,7 +271,7 @@ test('a redirect address cannot add a directive to the policy of the consent pag
     scopes: ['mcp:read'] as const,
   }
   const policyFor = async (formAction: string) => {
-    const { enter, name } = await open(t, { consent: deskWith({ ...base, formAction }) })
+    const { enter, name } = await open(t, { consent: requestsWith({ ...base, formAction }) })
     const jar = await enter()
     const page = await jar.get('/consent/u1', name)
     assert.equal(page.status, 200)
@@ -245,7 +300,7 @@ test('the form of one request never decides another: its page has to be that of 
     scopes: ['mcp:read'] as const,
     formAction: 'https://x.test',
   }
-  const { enter, name } = await open(t, { consent: deskWith(waiting) })
+  const { enter, name } = await open(t, { consent: requestsWith(waiting) })
   const jar = await enter()
   const { hidden } = await jar.get('/consent/u1', name)
   assert.equal((await jar.get('/consent/u2', name)).status, 400)

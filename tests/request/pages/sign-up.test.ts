@@ -11,7 +11,7 @@ after(() => world.close())
 
 const good = { name: 'Emma', email: 'emma@example.test', password: 'long enough it is' }
 
-test('303: whoever signs up is signed in, goes on to where they were going, and may come back', async () => {
+test('303: a sign-up signs in and continues to the requested page, and a later sign-in works', async () => {
   const jar = world.jar()
   const page = await jar.get('/sign-up?return=/agents')
   assert.match(page.text, /autocomplete="new-password"/)
@@ -20,6 +20,20 @@ test('303: whoever signs up is signed in, goes on to where they were going, and 
   assert.match((await jar.get('/')).text, /Hello, Emma/)
   const { email, password } = good
   assert.equal((await signIn(world.jar(), { email, password })).status, 303)
+})
+
+test('303: a sign-up that led nowhere else ends with what comes next', async () => {
+  const jar = world.jar()
+  const { hidden } = await jar.get('/sign-up')
+  const answer = await jar.post('/sign-up', { ...hidden, ...good, email: 'next@example.test' })
+  assert.deepEqual([answer.status, answer.location], [303, '/welcome'])
+  const { status, text } = await jar.get('/welcome')
+  assert.equal(status, 200)
+  assert.match(text, /Your account is ready.*next@example\.test.*What comes next/s)
+  assert.match(text, /None is linked yet.*operator of this server/s)
+  assert.ok(text.includes(`<code>${world.service.baseUrl}/mcp</code>`))
+  assert.match(text, /href="\/agents"/)
+  assert.equal((await world.jar().get('/welcome')).location, '/sign-in?return=%2Fwelcome')
 })
 
 test('400: every wrong field says what to do beside itself, keeps what was typed, but for the password', async () => {
@@ -58,7 +72,7 @@ test('400: an address that has an account is sent to the sign-in, and the accoun
   assert.equal(entered.status, 401)
 })
 
-test('403: where the operator makes the accounts the page says so and nobody is made', async () => {
+test('403: where the operator creates the accounts, the page says so and no user is created', async () => {
   const closed = await startPages({ env: { SIGN_UP: 'invite' } })
   try {
     const jar = closed.jar()

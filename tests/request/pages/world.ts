@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { request } from 'undici'
-import { makePasswords } from '#auth/accounts/password.ts'
+import { makePasswords } from '#auth/sign-in/password.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { PlanRow } from '#store/port.ts'
+import type { PlanRow } from '#store/ports/users.ts'
 import { type Jar, makeJar, type PageAnswer } from '#tests/support/jar.ts'
 import { type Service, type ServiceOptions, startService } from '#tests/support/service.ts'
 

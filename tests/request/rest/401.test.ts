@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { mintKey } from '#auth/keys.ts'
+import { byOperator } from '#contract/actor.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import { exchange } from './wire.ts'
 
@@ -121,6 +122,6 @@ test('a key ends at the very millisecond of its expiry, warm or not', async () =
 test('a deleted user has no keys left', async () => {
   const gone = await service.createUser()
   assert.equal((await service.get('/v1/connections', gone)).status, 200)
-  await service.app.links.deleteUser(gone.id)
+  await service.app.connections.deleteUser(byOperator, gone.id)
   assert.equal(codeOf(await service.get('/v1/connections', gone)), 'invalid_token')
 })

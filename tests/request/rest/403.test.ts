@@ -1,7 +1,7 @@
-/** Who may use what (specification, Authentication 2 and 3; readings R25 to R27), as a client sees it. */
+/** Who may use what (contract, Authentication; readings R25 to R27), as a client sees it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { PlanRow } from '#store/port.ts'
+import type { PlanRow } from '#store/ports/users.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
 let service: Service

@@ -118,3 +118,30 @@ test('R4: the description and the documentation are public and stand outside all
     assert.equal(answer.headers['x-ratelimit-limit'], undefined, target)
   }
 })
+
+const ofBrowsers = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+test('R4: a browser reads a page where no door owns the path, with the status and headers of every unknown path', async () => {
+  for (const path of ['/nothing', '/agents/', '/Agents', '/v2/accounts', '/%', '/v1x', '/.env']) {
+    const answer = await send({ target: path, headers: [['accept', ofBrowsers]] })
+    assert.equal(answer.status, 404, path)
+    assert.equal(answer.headers['x-cache'], 'BYPASS', path)
+    assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8', path)
+    assert.equal(answer.headers['cache-control'], 'no-store', path)
+    assert.match(answer.headers['x-ratelimit-limit'] ?? '', /^\d+$/)
+    assert.match(answer.headers['content-security-policy'] ?? '', /default-src 'none'/)
+    assert.match(answer.text, /<h1>There is nothing here<\/h1>.*<a href="\/">/s)
+    assert.ok(!answer.text.includes('script'))
+  }
+  const head = await send({ method: 'HEAD', target: '/nothing', headers: [['accept', ofBrowsers]] })
+  assert.deepEqual([head.status, head.text], [404, ''])
+})
+
+test('R4: programs read JSON there, and everybody does below /v1', async () => {
+  for (const accept of ['*/*', 'application/json', 'application/json, text/html', 'text/html;q=0'])
+    assertNotFound(await send({ target: '/nothing', headers: [['accept', accept]] }), accept)
+  for (const accept of ['application/json, text/html;q=0.9', 'text/htmlx', 'text/html;q=x', ''])
+    assertNotFound(await send({ target: '/nothing', headers: [['accept', accept]] }), accept)
+  for (const path of ['/v1', '/v1/', '/v1?x', '/v1/nothing', '/v1/accounts/'])
+    assertNotFound(await send({ target: path, headers: [['accept', ofBrowsers]] }), path)
+})

@@ -1,4 +1,4 @@
-/** Mistakes and outages of our own: the answer says nothing inside, the log says everything, the headers are there. */
+/** Internal errors and outages: the answer has no details, the log has them, the headers are present. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UpstreamId } from '#kernel/ids.ts'
@@ -41,7 +41,7 @@ test('R6: when something of ours breaks, the answer is a bare 500 with every hea
     assert.equal(answer.headers['x-cache'], 'MISS')
     assert.equal(answer.headers.deprecation, 'true')
     const line = service.logLines.find((text) => text.includes('broken-1'))
-    assert.match(line ?? '', /"level":"error".*of undefined/)
+    assert.match(line ?? '', /"level":"error".*"cause":\{"type":"\w*Error"/)
     assert.equal((await service.get(path, user)).status, 500, 'an error is never stored')
   } finally {
     await service.close()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import {
   type Answer,
   type Service,

@@ -1,8 +1,11 @@
-/** What the cache holds, for whom and how long (specification, Limits and common headers; readings R8, R9, R19). */
+/**
+ * What the cache holds, for whom and how long (contract, Limits; contract, Common response headers; readings R8, R9,
+ * R19).
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { mintKey } from '#auth/keys.ts'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import {
   type Answer,
   type Service,

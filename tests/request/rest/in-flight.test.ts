@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import { open } from './wire.ts'
 
@@ -147,7 +147,7 @@ test('R22: leavers are no failures of the provider', async () => {
   assert.equal((await service.get(freshPath(), user)).status, 200)
 })
 
-test('four heavy requests of a key may be in flight, the fifth is told so at once', async () => {
+test('four heavy requests of a key may be in flight, the fifth is refused at once', async () => {
   slowly({ kind: 'delay', ms: 200 }, 4)
   const before = asked()
   const four = [1, 2, 3, 4].map(() => service.get(freshPath(), user))
@@ -167,7 +167,7 @@ test('four heavy requests of a key may be in flight, the fifth is told so at onc
   assert.equal((await service.get(freshPath(), user)).status, 200, 'the places are free again')
 })
 
-test('places come back from requests that fail and from clients that leave', async () => {
+test('leases are released by failed requests and by clients that disconnect', async () => {
   for (let count = 0; count < 8; count += 1) {
     assert.equal((await service.get('/v1/transactions', user)).status, 400)
   }

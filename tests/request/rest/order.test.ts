@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import type { AccountRow } from '#store/port.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import {
   type Answer,
   codeOf,

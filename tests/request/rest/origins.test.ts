@@ -34,7 +34,7 @@ test('R2: without BASE_URL the description and the links name the listener', asy
   })
 })
 
-test('R6: a forwarded address is nobody’s word unless the proxy is trusted', async () => {
+test('R6: a forwarded address is ignored unless the proxy is trusted', async () => {
   await withService({ RATE_LIMIT_PREAUTH: '3' }, async (service) => {
     for (const address of ['198.51.100.1', '198.51.100.2', '198.51.100.3', '198.51.100.4']) {
       const answer = await service.get('/v1/accounts', null, { 'x-forwarded-for': address })

@@ -1,0 +1,101 @@
+/** The help texts, at every level, contain every option and its values, and come from the one table of commands. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { commands, mcpDoctor } from './commands.ts'
+import { parseInvocation } from './invocation.ts'
+import { run } from './run.ts'
+import { sandboxStart } from './sandbox-commands.ts'
+
+const everyCommand = [...commands, sandboxStart, mcpDoctor]
+
+test('--help and -h at the level of a command show its usage and every option with its values', async () => {
+  for (const { noun, verb, places, flags } of everyCommand) {
+    const words = [noun, ...verb.split(' ').filter((word) => word !== '')]
+    for (const args of [
+      [...words, '--help'],
+      ['-h', ...words],
+      [...words, ...places.map(() => 'x'), '--json', '-h'],
+    ]) {
+      const { kind, text } = readHelp(args)
+      assert.equal(kind, 'help', args.join(' '))
+      assert.ok(text.includes(`usage: tributary ${words.join(' ')}`), text)
+      for (const { name, value, help } of flags) {
+        assert.ok(text.includes(value === null ? `--${name}` : `--${name} ${value}`), name)
+        assert.ok(text.includes(help), help)
+      }
+      for (const general of ['--json', '--help, -h', '--version']) {
+        assert.ok(text.includes(general), general)
+      }
+    }
+  }
+})
+
+test('--help and -h at the level of a noun, of half a verb and of the whole show every option with its values', () => {
+  const everywhere: (readonly string[])[] = [[]]
+  for (const { noun, verb } of everyCommand) {
+    everywhere.push([noun])
+    if (verb.includes(' ')) everywhere.push([noun, verb.split(' ')[0] ?? ''])
+  }
+  for (const words of everywhere) {
+    const within = everyCommand.filter(({ noun, verb }) =>
+      `${noun} ${verb}`.trim().startsWith(words.join(' ')),
+    )
+    for (const flag of ['--help', '-h']) {
+      const { text } = readHelp([...words, flag])
+      for (const { noun, verb, flags } of within) {
+        assert.ok(text.includes(`${noun} ${verb}`.trim()), `${noun} ${verb}`)
+        for (const { name, value } of flags) {
+          assert.ok(text.includes(value === null ? `--${name}` : `--${name} ${value}`), name)
+        }
+      }
+    }
+  }
+})
+
+test('--help is on standard output and ends with 0; for a noun that is none it is wrong usage', async () => {
+  for (const args of [['--help'], ['doctor', '--mcp', '-h'], ['sandbox', 'rows', '--help']]) {
+    const { code, out, err } = await runHere(args)
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, /^usage: tributary /)
+  }
+  const nothing = await runHere(['nothing', '--help'])
+  assert.deepEqual([nothing.code, nothing.out], [2, ''])
+  assert.match(nothing.err, /^tributary: there is no "nothing"\nusage: /)
+})
+
+test('a reader that stops before the end of our words (a pipe to head) gets no stack trace', async () => {
+  const command = fileURLToPath(new URL('./tributary.js', import.meta.url))
+  const child = spawn(process.execPath, [command, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  let output = ''
+  child.stderr.on('data', (bytes) => {
+    output += bytes
+  })
+  const [code] = await once(child, 'close')
+  assert.deepEqual([code, output], [0, ''])
+})
+
+async function runHere(args: readonly string[]) {
+  const output = { out: '', err: '' }
+  const code = await run(args, {
+    environment: {},
+    workingDirectory: '.',
+    input: (async function* () {})(),
+    out: (text) => {
+      output.out += text
+    },
+    err: (text) => {
+      output.err += text
+    },
+    untilStopped: async () => {},
+  })
+  return { code, ...output }
+}
+
+function readHelp(args: readonly string[]): { readonly kind: string; readonly text: string } {
+  const invocation = parseInvocation(args)
+  return { kind: invocation.kind, text: invocation.kind === 'help' ? invocation.text : '' }
+}

@@ -1,0 +1,83 @@
+/**
+ * The emulator of every provider of the contract: how to start it, the settings that point an adapter at it, and the
+ * credentials of its people. The compiler requires one entry per provider.
+ */
+import type { Provider } from '#contract/resources.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { ProviderAccess } from '#providers/adapters.ts'
+import type { Credentials } from '#providers/port.ts'
+import { type AkahuEmulator, demoApp, startAkahuEmulator, toUserToken } from './akahu/emulator.ts'
+import {
+  type FiskilEmulator,
+  fiskilDemoCredentials,
+  fiskilDemoWebhookSecret,
+  startFiskilEmulator,
+  toEndUserId,
+} from './fiskil/index.ts'
+import {
+  demoCredentials,
+  type SnapTradeEmulator,
+  startSnapTradeEmulator,
+  toCredentials,
+} from './snaptrade/index.ts'
+
+export interface EmulatorStart {
+  readonly clock: Clock
+  readonly seed: string
+  /** 0: any free port. */
+  readonly port: number
+}
+
+/** By provider name. */
+export interface Emulators {
+  readonly fiskil: FiskilEmulator
+  readonly akahu: AkahuEmulator
+  readonly snaptrade: SnapTradeEmulator
+}
+
+/** A listening emulator, and the settings that point an adapter at it. */
+interface Started<Name extends Provider> {
+  readonly emulator: Emulators[Name]
+  readonly access: NonNullable<ProviderAccess[Name]>
+}
+
+type Entries = {
+  readonly [Name in Provider]: {
+    start(options: EmulatorStart): Promise<Started<Name>>
+    /** What links the person of this name. */
+    link(person: string): Credentials
+  }
+}
+
+export const emulators: Entries = {
+  fiskil: {
+    async start(options) {
+      const emulator = await startFiskilEmulator(options)
+      const access = {
+        baseUrl: emulator.url,
+        ...fiskilDemoCredentials,
+        webhookSecret: fiskilDemoWebhookSecret,
+        version: 'v3',
+      }
+      return { emulator, access }
+    },
+    link: (person) => ({ provider: 'fiskil', endUserId: toEndUserId(person) }),
+  },
+  akahu: {
+    async start(options) {
+      const emulator = await startAkahuEmulator(options)
+      return { emulator, access: { baseUrl: emulator.baseUrl, ...demoApp } }
+    },
+    link: (person) => ({ provider: 'akahu', userToken: toUserToken(person) }),
+  },
+  snaptrade: {
+    async start(options) {
+      const emulator = await startSnapTradeEmulator(options)
+      return { emulator, access: { baseUrl: emulator.url, ...demoCredentials } }
+    },
+    link(person) {
+      const { userId, userSecret } = toCredentials(person)
+      return { provider: 'snaptrade', snaptradeUserId: userId, userSecret }
+    },
+  },
+}

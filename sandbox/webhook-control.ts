@@ -1,0 +1,97 @@
+/**
+ * The sandbox commands that send a provider's webhooks, and what waits for those that other commands cause. A webhook by
+ * command is sent as it is told to, also where nothing happened that it could report.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { apiError } from '#contract/errors.ts'
+import { EmptyInput, parseInput } from '#contract/input.ts'
+import { WebhookBody } from './control-bodies.ts'
+import { type AdoptedDeps, noteCommand } from './linked-connections.ts'
+import { findProviders, readProvider, runFaultControl } from './locate.ts'
+import { type SandboxProvider, sandboxProviders } from './magic-users.ts'
+import type { Sandbox } from './start.ts'
+
+interface WebhookControlDeps extends AdoptedDeps {
+  readonly sandbox: Sandbox
+}
+
+/** A command does not wait longer for what is on its way. */
+const maxWaitMs = 5000
+
+/** Resolves when the webhooks that are due were answered, so that the command's answer shows what they did. */
+export async function awaitWebhooks(
+  sandbox: Sandbox,
+  providers: readonly SandboxProvider[] = sandboxProviders,
+): Promise<void> {
+  const all = Promise.all(providers.map((provider) => sandbox[provider].webhooks.settled()))
+  await Promise.race([all, sleep(maxWaitMs, undefined, { ref: false })])
+}
+
+export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDeps): void {
+  const { sandbox } = deps
+
+  admin.post<{ Params: { person: string } }>(
+    '/sandbox/people/:person/webhooks',
+    async (request, reply) => {
+      const { person } = request.params
+      const { event: kind, ...body } = parseInput(WebhookBody, request.body)
+      const provider = findSender(sandbox, { person, kind, wanted: body.provider })
+      const { faultControls, webhooks } = sandbox[provider]
+      if (webhooks.target === null) throw refuse('webhooks: this sandbox has no address to send to')
+      const sent = runFaultControl(() =>
+        faultControls.webhooks.fire(
+          person,
+          { kind, account: body.account ?? null },
+          {
+            lateMs: (body.late ?? 0) * 1000,
+            twice: body.twice === true,
+            afterNext: body.outOfOrder === true,
+            forged: body.wrongSignature === true,
+          },
+        ),
+      )
+      await awaitWebhooks(sandbox, [provider])
+      await noteCommand(deps, {
+        action: 'sandbox.webhook',
+        subject: `${person} ${provider} ${kind}`,
+        people: [],
+      })
+      const answers = sent.flatMap(({ statuses }) => statuses)
+      return reply.code(201).send({ person, provider, event: kind, sent: sent.length, answers })
+    },
+  )
+
+  admin.post<{ Params: { provider: string } }>(
+    '/sandbox/providers/:provider/signing-key',
+    async (request) => {
+      parseInput(EmptyInput, request.body)
+      const provider = readProvider(request.params.provider)
+      const { rotateKey } = sandbox[provider].faultControls.webhooks
+      if (rotateKey === null) throw refuse(`provider: the key of ${provider} does not rotate`)
+      rotateKey()
+      await noteCommand(deps, { action: 'sandbox.rotate-key', subject: provider, people: [] })
+      return { provider }
+    },
+  )
+}
+
+interface Order {
+  readonly person: string
+  readonly kind: string
+  readonly wanted: SandboxProvider | undefined
+}
+
+/** Names of events are different at every provider, so they say which one is meant. */
+function findSender(sandbox: Sandbox, { person, kind, wanted }: Order): SandboxProvider {
+  const places = findProviders(sandbox, person, wanted)
+  const kindsOf = (provider: SandboxProvider) => sandbox[provider].faultControls.webhooks.kinds
+  const found = places.find((provider) => kindsOf(provider).includes(kind))
+  if (found !== undefined) return found
+  throw apiError('invalid_params', {
+    details: places.map((provider) => `event: ${provider} sends ${kindsOf(provider).join(', ')}`),
+  })
+}
+
+const refuse = (detail: string) => apiError('invalid_params', { details: [detail] })

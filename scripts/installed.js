@@ -1,0 +1,89 @@
+/**
+ * Which packages `node_modules` contains and which process runs from it: plain JavaScript that any Node 20 can run, for
+ * the starter. It only reads.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Compares npm's record of its last install with the lock file. `complete`: everything; `production`: everything but
+ * the development packages, which were left out; `stale`: something is missing or has another version; `none`.
+ * `omitsDev` tells how the last install was made, so that the next one is made alike.
+ */
+export function judgeInstall(root, runtime) {
+  const held = readPackages(join(root, 'node_modules/.package-lock.json'))
+  if (held === null) return { kind: 'none', omitsDev: false }
+  const wanted = Object.entries(readPackages(join(root, 'package-lock.json')) ?? {})
+  const omitsDev = !Object.values(held).some(({ dev }) => dev === true)
+  const fits = ([name, { version, integrity }]) =>
+    held[name]?.version === version && held[name]?.integrity === integrity
+  // Optional packages of other platforms may be missing; an installed one must have the right version, the runtime
+  // above all.
+  const isNeeded = ([name, { optional }]) => name !== '' && (!optional || name in held)
+  const needed = wanted.filter(isNeeded)
+  const production = needed.filter(([, { dev }]) => !dev)
+  if (!existsSync(runtime) || !production.every(fits)) return { kind: 'stale', omitsDev }
+  if (needed.every(fits)) return { kind: 'complete', omitsDev: false }
+  return { kind: omitsDev ? 'production' : 'stale-development', omitsDev }
+}
+
+/** Null when there is no such file, or it was not written by npm. */
+function readPackages(path) {
+  try {
+    const { packages } = JSON.parse(readFileSync(path, 'utf8'))
+    return typeof packages === 'object' ? packages : null
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error instanceof SyntaxError)
+      return null
+    throw error
+  }
+}
+
+/** The id of a process that runs a program in this folder's `node_modules`; null when there is none. */
+export function findLiveProcess(root) {
+  const modules = join(root, 'node_modules')
+  if (!existsSync(modules)) return null
+  const folders = [...new Set([modules, realpathSync(modules)])].map((path) => join(path, '/'))
+  const isInside = (program) => folders.some((folder) => program.startsWith(folder))
+  return process.platform === 'linux' ? findInProc(isInside) : findByPs(isInside)
+}
+
+function findInProc(isInside) {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
+    if (isInside(programOf(name)) || isInside(commandOf(name))) return Number(name)
+  }
+  return null
+}
+
+/**
+ * The program's path; empty for another user's process (only its command line can be read) and for one that has ended.
+ */
+function programOf(pid) {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return ''
+  }
+}
+
+function commandOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] ?? ''
+  } catch {
+    return ''
+  }
+}
+
+/** Windows has no `ps`: there no process is found, and the system itself protects files that are in use. */
+function findByPs(isInside) {
+  const { stdout, error } = spawnSync('ps', ['-axo', 'pid=,command='], { encoding: 'utf8' })
+  if (error !== undefined) return null
+  for (const line of stdout.split('\n')) {
+    const [, pid, program] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? []
+    if (program !== undefined && Number(pid) !== process.pid && isInside(program))
+      return Number(pid)
+  }
+  return null
+}

@@ -1,0 +1,28 @@
+/**
+ * Waits until the service of this machine is ready, for its unit: what starts after it finds a listening service and an
+ * admin token. It stops waiting after a minute without an error, since a migration may take longer than systemd allows
+ * for a start.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const host = process.env.ADMIN_HOST || '127.0.0.1'
+const port = process.env.ADMIN_PORT || '3001'
+const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
+const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/readyz`
+const deadline = Date.now() + 60_000
+
+async function isReady() {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok
+  } catch {
+    // Not listening yet; the loop has a limit.
+    return false
+  }
+}
+
+let ready = port === '0' || (await isReady())
+while (!ready && Date.now() < deadline) {
+  await sleep(200)
+  ready = await isReady()
+}
+if (!ready) process.stderr.write('tributary: not ready within a minute; the log says why\n')

@@ -1,0 +1,58 @@
+/** Assembles the admin API with its actions and the state that it reports. */
+
+import type { FastifyInstance } from 'fastify'
+import { makeAdminDoor } from '#doors/admin/door.ts'
+import type { Listener } from '#doors/listener.ts'
+import type { Origins } from '#settings/config-types.ts'
+import type { Syncs } from '#syncs/syncs.ts'
+import { makeBacklog } from '#telemetry/backlog-metrics.ts'
+import { makeExamination } from './doctor.ts'
+import type { Foundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+
+type AdminDoorParts = AppOptions &
+  Foundation & {
+    readonly syncs: Pick<Syncs, 'runSync'>
+    readonly origins: () => Origins
+    readonly adminListener: Listener
+  }
+
+/** The caller listens and closes. */
+export function makeAdmin(parts: AdminDoorParts, isDraining: () => boolean): FastifyInstance {
+  const { config, store, kv, actions, connections, webhooks, clock, log, metrics } = parts
+  const backlog = makeBacklog({ store, clock, onFailure: parts.reports.backgroundFailure })
+  return makeAdminDoor({
+    store,
+    actions,
+    connections,
+    webhooks,
+    runSync: parts.syncs.runSync,
+    clock,
+    windows: kv.windows,
+    adminToken: parts.secrets.adminToken,
+    planSettings: config.plans,
+    listener: config.adminListener,
+    transport: {
+      serverFactory: parts.adminListener.makeServer,
+      clientErrorHandler: parts.adminListener.clientErrorHandler,
+    },
+    log,
+    examine: makeExamination({
+      ...parts,
+      onFailure: (error) => parts.reports.backgroundFailure('doctor', error),
+    }),
+    metrics: {
+      contentType: metrics.contentType,
+      metrics: async () => `${await metrics.text()}\n${await backlog.text()}`,
+    },
+    readiness: {
+      checks: { store: () => store.ping(), kv: () => kv.ping() },
+      // Every process falls back to memory in the same way: sending traffic to another process would not help.
+      isUnavailable: (name) => name === 'kv' && kv.connections().some(({ isUp }) => !isUp),
+      isDraining,
+    },
+    ...(parts.adminExtension === undefined
+      ? {}
+      : { extension: parts.adminExtension({ store, connections, clock }) }),
+  })
+}

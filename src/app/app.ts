@@ -1,0 +1,92 @@
+/**
+ * The composition root: it assembles the parts that the files beside it open, in the order of their dependencies, and
+ * closes them in reverse. It contains no rule of its own. `ROLE` names the parts of a process: `api` has the public
+ * listener, `worker` the background work, `all` both; each has the admin listener.
+ */
+import type { UserActions } from '#auth/actions.ts'
+import type { Connections } from '#connections/connections.ts'
+import { makeListener } from '#doors/listener.ts'
+import { makeTurnClock } from '#kernel/turn-clock.ts'
+import type { Origins } from '#settings/config-types.ts'
+import { toLocalUrl } from '#settings/listener.ts'
+import { toOrigins } from '#src/config.ts'
+import type { Kv } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { Syncs } from '#syncs/syncs.ts'
+import { makeAdmin } from './admin.ts'
+import { startBackground } from './background.ts'
+import { openFoundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+import { openServing } from './serving.ts'
+import { makeAppSyncs } from './syncs.ts'
+
+/** After this long, requests in flight are aborted (docs/operations.md, On many machines). */
+const drainMs = 25_000
+/** Syncs under way have so long to end; then they are aborted, and are due again at once. */
+const syncGraceMs = 15_000
+/** Minimum for the admin listener when the public one has used up the whole time. */
+const adminDrainMs = 1000
+
+export interface App {
+  readonly store: Store
+  readonly kv: Kv
+  readonly actions: UserActions
+  readonly connections: Connections
+  readonly syncs: Pick<Syncs, 'runSync'>
+  /** Binds the listeners of its role; rejects when a port is taken. */
+  listen(): Promise<{
+    readonly origins: Origins
+    readonly adminUrl: string
+    /** The public listener as this machine reaches it; null for a worker, which has none. */
+    readonly localUrl: string | null
+  }>
+  /** Refuses new work, lets requests in flight finish (at most 25 s), then closes everything. */
+  close(): Promise<void>
+}
+
+export async function openApp(given: AppOptions): Promise<App> {
+  const options = { ...given, clock: makeTurnClock(given.clock) }
+  const { config } = options
+  const foundation = await openFoundation(options)
+  const { store, kv, adapters, actions, connections } = foundation
+  // With port 0 the origins are known once the listener is bound, so the doors read them for each answer (reading R2).
+  let origins = toOrigins(config)
+  const syncs = makeAppSyncs({ ...options, ...foundation })
+  const parts = { ...options, ...foundation, syncs, origins: () => origins }
+  const serving = config.role === 'worker' ? null : await openServing(parts)
+  let draining = false
+  const adminListener = makeListener()
+  const admin = makeAdmin({ ...parts, adminListener }, () => draining)
+  const background = config.role === 'api' ? null : startBackground(parts)
+
+  return {
+    store,
+    kv,
+    actions,
+    connections,
+    syncs,
+    async listen() {
+      const { host, port } = config.adminListener
+      const adminUrl = await admin.listen({ host, port })
+      if (serving === null) return { origins, adminUrl, localUrl: null }
+      const publicPort = await serving.listen()
+      origins = toOrigins(config, publicPort)
+      return { origins, adminUrl, localUrl: toLocalUrl(config.listener.host, publicPort) }
+    },
+    async close() {
+      draining = true
+      const cutAt = performance.now() + drainMs
+      // The background work stops at once, because a new run would be new work; requests in flight keep their time.
+      const workEnd = background?.stop(syncGraceMs) ?? syncs.close(syncGraceMs)
+      await Promise.all([serving?.drain(drainMs), workEnd])
+      // The admin listener closes last, because it reports the drain to monitors. Its requests have had the same time
+      // by now.
+      await adminListener.drain(Math.max(adminDrainMs, cutAt - performance.now()))
+      await admin.close()
+      await serving?.close()
+      await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
+      await kv.close()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Assembles the authorization server with its dependencies: limits and secrets from the configuration, the guarded HTTP
+ * client for clients' documents, reports for operators. It contains no rule of its own.
+ */
+import { maxDocumentBytes } from '#auth/oauth/engine.ts'
+import { makeOAuth, type OAuth, type OAuthReport } from '#auth/oauth/oauth.ts'
+import { clientAddress } from '#doors/client.ts'
+import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
+import type { Clock } from '#kernel/time.ts'
+import { fetchDocument } from '#outbound/fetch-document.ts'
+import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
+import type { Config, Origins } from '#settings/config-types.ts'
+import type { Kv } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
+import { makeSealer } from '#store/seal.ts'
+
+export interface AuthorizationParts {
+  readonly config: Config
+  readonly store: Store
+  readonly kv: Kv
+  readonly clock: Clock
+  readonly encryptionKeys: readonly Uint8Array[]
+  /** Read at every request: with port 0 the origins are known only after the listener is open. */
+  readonly origins: () => Origins
+  readonly report: OAuthReport
+}
+
+/** Path of the consent page; a request's uid is appended. */
+const consentPath = '/consent'
+const documentTimeoutMs = 5000
+
+export interface Authorization extends OAuth {
+  /** Closes its outbound connections. */
+  close(): Promise<void>
+}
+
+/** The caller closes it, before the store. */
+export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
+  const { config, store, kv, clock, origins, report } = parts
+  const agent = makeGuardedAgent({ maxResponseBytes: maxDocumentBytes })
+  const oauth = await makeOAuth({
+    store,
+    origins,
+    clock,
+    windows: kv.windows,
+    limits: { register: config.limits.register, token: config.limits.token },
+    addressOf: (request) =>
+      clientAddress(request, (address) => config.trustedProxies.includes(address)),
+    secret: makeSealer(parts.encryptionKeys).derive('oauth'),
+    fetchDocument: (url) =>
+      fetchDocument(url, { agent, maxBytes: maxDocumentBytes, timeoutMs: documentTimeoutMs }),
+    consentPath,
+    plans: config.plans,
+    renderRefusal: await makeRefusalPage(),
+    report,
+  })
+  return { ...oauth, close: () => agent.destroy() }
+}

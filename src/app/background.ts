@@ -1,0 +1,44 @@
+/**
+ * The background work of a process, each task in the one periodic loop. A process with `ROLE=api` has none of it: due work
+ * waits for the others.
+ */
+import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
+import { makeSessions } from '#auth/sign-in/sessions.ts'
+import { makeSignInSweep } from '#auth/sign-in/sign-in-sweep.ts'
+import { makeDeletionSweep } from '#connections/connections.ts'
+import { startPeriodic } from '#jobs/periodic.ts'
+import type { Syncs } from '#syncs/syncs.ts'
+import { startDeliveries } from './deliveries.ts'
+import type { Foundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+
+type BackgroundParts = AppOptions & Foundation & { readonly syncs: Syncs }
+
+export interface Background {
+  /** No new work; resolves when what is under way has ended, which is told to. Syncs have `graceMs` before that. */
+  stop(graceMs: number): Promise<void>
+}
+
+export function startBackground(parts: BackgroundParts): Background {
+  const { store, clock, connections, reports, syncs } = parts
+  const sessions = makeSessions({ store, clock })
+  const jobs = [
+    makeDeletionSweep(connections.finishDeletions),
+    makeSignInSweep({ sessions, store, clock }),
+    makeOAuthSweep(store.oauth, clock),
+    ...syncs.tasks,
+  ].map((task) => startPeriodic(task, reports.jobs))
+  const claims = startPeriodic(syncs.claim, reports.jobs)
+  syncs.onFree(() => claims.wake())
+  const unsubscribe = store.onWork((kind) => {
+    if (kind === 'sync') claims.wake()
+  })
+  const deliveries = startDeliveries(parts)
+  return {
+    async stop(graceMs) {
+      unsubscribe()
+      const syncsEnd = claims.stop().then(() => syncs.close(graceMs))
+      await Promise.all([deliveries.stop(), syncsEnd, ...jobs.map((job) => job.stop())])
+    },
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * What every door depends on: reports, store, fast state, adapters, connections, sign-in. Each is opened as the
+ * configuration says; no rule is defined here.
+ */
+
+import { createHash } from 'node:crypto'
+import { makeUserActions, type UserActions } from '#auth/actions.ts'
+import { makePasswords } from '#auth/sign-in/password.ts'
+import { makeSignIns, type SignIns } from '#auth/sign-in/sign-ins.ts'
+import { type Connections, makeConnections } from '#connections/connections.ts'
+import { makeOpenApi } from '#contract/openapi.ts'
+import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
+import type { StaticPage } from '#doors/rest/reply.ts'
+import { makeAdapters } from '#providers/adapters.ts'
+import { makeBudget } from '#providers/budget.ts'
+import type { Adapters } from '#providers/port.ts'
+import { version } from '#src/version.ts'
+import { openKv } from '#store/kv/open.ts'
+import { openStore } from '#store/open-store.ts'
+import type { Kv } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
+import { makeSealer } from '#store/seal.ts'
+import { makeReports, type Reports } from '#telemetry/reports.ts'
+import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
+import type { AppOptions } from './options.ts'
+
+export interface Foundation {
+  /** The page for a browser on a path that no door owns. */
+  readonly unknownPage: StaticPage
+  readonly reports: Reports
+  readonly store: Store
+  readonly kv: Kv
+  readonly adapters: Adapters
+  readonly connections: Connections
+  readonly webhooks: Webhooks
+  readonly signIns: SignIns
+  readonly actions: UserActions
+}
+
+/** The caller closes what this opens. */
+export async function openFoundation(options: AppOptions): Promise<Foundation> {
+  const { config, clock } = options
+  const reports = makeReports(options.log, options.metrics)
+  const encryptionKeys = options.secrets.encryptionKeys.reveal()
+  const store = await openStore({
+    databaseUrl: config.databaseUrl?.reveal() ?? null,
+    dataDir: config.storeDir,
+    mode: config.mode,
+    encryptionKeys,
+    encryptionKeysIn: options.secrets.encryptionKeysIn,
+    log: reports.store,
+    clock,
+  })
+  const kv = await openKv({
+    redisUrl: config.redisUrl?.reveal() ?? null,
+    redisCacheUrl: config.redisCacheUrl?.reveal() ?? null,
+    clock,
+    cacheMaxBytes: config.cache.maxBytes,
+    cacheMaxEntryBytes: config.cache.maxEntryBytes,
+    cacheKey: makeSealer(encryptionKeys).derive('kv'),
+    generation: config.redisUrl === null ? '' : digestContract(),
+    mark: store.mark,
+    log: options.log,
+    metrics: reports.kv,
+    jobs: reports.jobs,
+  })
+  const adapters = options.adapters ?? openAdapters(options, kv, reports)
+  const timeoutMs = config.requestTimeoutMs
+  const connections = makeConnections({
+    store,
+    adapters,
+    clock,
+    windows: kv.windows,
+    timeoutMs,
+    report: reports.connections,
+  })
+  const signIns = makeSignIns({
+    store,
+    clock,
+    windows: kv.windows,
+    passwords: makePasswords(),
+    signInLimit: config.limits.signin,
+    secrets: makeSealer(encryptionKeys).deriveAll('sign-in'),
+    signUp: config.signUp,
+  })
+  const actions = makeUserActions({ store, clock, signIns })
+  const unknownPage = await makeUnknownPage()
+  const webhooks = makeWebhooks({ store, clock, allowPrivate: config.events.allowPrivate })
+  return { reports, store, kv, adapters, connections, webhooks, signIns, actions, unknownPage }
+}
+
+function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
+  return makeAdapters({
+    access: options.access,
+    timeoutMs: options.config.upstreamTimeoutMs,
+    clock: options.clock,
+    report: reports.upstream,
+    budget: (name, limits) => makeBudget({ windows: kv.budgets, name, ...limits }),
+  })
+}
+
+/** Changes with the contract and the version: an answer that was cached before an upgrade may differ from a new one. */
+function digestContract(): string {
+  const contract = JSON.stringify(makeOpenApi({ baseUrl: '', version }))
+  return createHash('sha256').update(contract).digest('base64url')
+}

@@ -1,0 +1,34 @@
+/** The options with which the app is opened. */
+
+import type { FastifyInstance } from 'fastify'
+import type { Connections } from '#connections/connections.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { ProviderAccess } from '#providers/adapters.ts'
+import type { Adapters } from '#providers/port.ts'
+import type { Config } from '#settings/config-types.ts'
+import type { Secrets } from '#settings/secrets.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { Log } from '#telemetry/log.ts'
+import type { Metrics } from '#telemetry/metrics.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly secrets: Secrets
+  /** The providers' addresses and credentials; in sandbox mode those of the emulators. */
+  readonly access: ProviderAccess
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Parse replies with their schemas: in tests and development. */
+  readonly checkReplies: boolean
+  /** For tests: replaces the adapters that `access` would open. */
+  readonly adapters?: Adapters
+  /** Further paths of the admin API: in sandbox mode those of the sandbox commands. */
+  readonly adminExtension?: (parts: AdminParts) => (admin: FastifyInstance) => void
+}
+
+export interface AdminParts {
+  readonly store: Store
+  readonly connections: Connections
+  readonly clock: Clock
+}

@@ -1,0 +1,118 @@
+/**
+ * Assembles the path of a read, from throttle to provider, and the two lanes that use it: REST and agents. The caller
+ * closes it before the store.
+ */
+import type { TokenReader } from '#auth/oauth/port.ts'
+import { makeConsentMonitor } from '#connections/consent-monitor.ts'
+import { bySystem } from '#contract/actor.ts'
+import { makeRestLane } from '#doors/rest/lane.ts'
+import { makeAdmit, makeGoodTokens } from '#gate/admit.ts'
+import { makeGate } from '#gate/gate.ts'
+import { makeIdentify } from '#gate/identify.ts'
+import { makeIdentifyAgent } from '#gate/identify-agent.ts'
+import { makeThrottle } from '#gate/throttle.ts'
+import { openWalks } from '#paging/walk-cache.ts'
+import { makeRead } from '#resources/read.ts'
+import type { Origins } from '#settings/config-types.ts'
+import { version } from '#src/version.ts'
+import type { Foundation } from './foundation.ts'
+import { makeAppGuard } from './guard.ts'
+import type { AppOptions } from './options.ts'
+
+/**
+ * Limits in memory for provider pages held for walks, and for what walks remember of rows, in addition to the answer
+ * cache.
+ */
+const walkBytes = { maxPageBytes: 32 * 1024 * 1024, maxIndexBytes: 16 * 1024 * 1024 }
+
+type ReadParts = AppOptions &
+  Foundation & {
+    readonly origins: () => Origins
+    /** Null: there is no authorization server, and agents use API keys only. */
+    readonly tokens: TokenReader | null
+  }
+
+/** From resource to provider: the part that every read uses, and that reports what reads find out about consents. */
+function makeReader(parts: ReadParts) {
+  const { store, kv, clock, reports } = parts
+  const walks = openWalks({ ...walkBytes, clock, shared: kv.walks })
+  const monitor = makeConsentMonitor({
+    store,
+    clock,
+    windows: kv.windows,
+    onFailure: (error) => reports.backgroundFailure('consent-news', error),
+  })
+  const read = makeRead({
+    store,
+    adapters: monitor.watch(parts.adapters),
+    guard: makeAppGuard(parts),
+    walks,
+    clock,
+    refreshAccounts: async (connectionId, { priority, signal }) => {
+      await parts.connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
+    },
+    onBalanceFailure: reports.balanceFailure,
+  })
+  return {
+    read,
+    async close() {
+      walks.close()
+      await monitor.close()
+    },
+  }
+}
+
+export function makeReads(parts: ReadParts) {
+  const { config, store, kv, clock, reports } = parts
+  const reader = makeReader(parts)
+  const gate = makeGate({
+    kv,
+    read: reader.read,
+    clock,
+    plans: config.plans,
+    limits: {
+      buckets: { cheap: config.limits.cheap, mid: config.limits.mid, heavy: config.limits.heavy },
+      concurrency: config.limits.heavyInFlight,
+      requestTimeoutMs: config.requestTimeoutMs,
+    },
+    checkReplies: parts.checkReplies,
+  })
+  const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
+  const { preauth, preauthIp } = config.limits
+  const throttle = makeThrottle(kv.windows, { preauth, preauthIp })
+  const good = makeGoodTokens()
+  const entrance = {
+    gate,
+    throttle,
+    clock,
+    isTrustedProxy: (address: string) => config.trustedProxies.includes(address),
+  }
+  const docsUrl = () => `${parts.origins().base}/doc`
+  const agents = {
+    ...entrance,
+    admit: makeAdmit({
+      throttle,
+      good,
+      identify: makeIdentifyAgent({ keys: identify, tokens: parts.tokens, store, clock }),
+    }),
+    origins: parts.origins,
+    isLoopback: config.listener.isLoopback,
+    maxAnswerBytes: config.mcpMaxAnswerBytes,
+    version,
+    observe: reports.request,
+  }
+  return {
+    lane: makeRestLane({
+      ...entrance,
+      admit: makeAdmit({ throttle, good, identify }),
+      docsUrl,
+      unknownPage: parts.unknownPage,
+      observe: reports.request,
+    }),
+    agents,
+    async close() {
+      identify.close()
+      await reader.close()
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What answers on the public listener: reads, the authorization server and the doors. A process with `ROLE=worker` has
+ * none of it.
+ */
+import { makeSessions } from '#auth/sign-in/sessions.ts'
+import { listenerTimes } from '#doors/listener.ts'
+import { makePublicServer } from '#doors/public-server.ts'
+import type { Origins } from '#settings/config-types.ts'
+import { openAuthorization } from './authorization.ts'
+import { mountDoors } from './doors.ts'
+import type { Foundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+import { makeReads } from './reads.ts'
+
+type ServingParts = AppOptions &
+  Foundation & {
+    /** Read for each answer: with port 0 they are known once the listener is bound (reading R2). */
+    readonly origins: () => Origins
+  }
+
+export interface Serving {
+  /** Binds the public listener; returns its port. */
+  listen(): Promise<number>
+  /** Requests in flight have so long to finish, then they are aborted. */
+  drain(deadlineMs: number): Promise<void>
+  /** To be called after `drain`, before the store is closed. */
+  close(): Promise<void>
+}
+
+export async function openServing(parts: ServingParts): Promise<Serving> {
+  const { config, store, clock, secrets, origins } = parts
+  const authorization = await openAuthorization({
+    ...parts,
+    encryptionKeys: secrets.encryptionKeys.reveal(),
+    report: parts.reports.oauth,
+  })
+  const reads = makeReads({ ...parts, tokens: authorization.tokens })
+  const sessions = makeSessions({ store, clock })
+  const server = await makePublicServer({
+    lane: reads.lane,
+    times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
+    mount: mountDoors({ ...parts, authorization, sessions, agentDoor: reads.agents, origins }),
+  })
+  return {
+    listen: () => server.listen(config.listener.host, config.listener.port),
+    drain: (deadlineMs) => server.drain(deadlineMs),
+    async close() {
+      await reads.close()
+      await authorization.close()
+    },
+  }
+}

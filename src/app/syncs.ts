@@ -1,0 +1,28 @@
+/** Syncs with what they stand on: adapters and guard, the refresh of connections, the envelopes of events. */
+import { defaultTimezone } from '#auth/caller.ts'
+import { bySystem } from '#contract/actor.ts'
+import { makeSyncs, type Syncs } from '#syncs/syncs.ts'
+import { makeEvents } from '#webhooks/envelope.ts'
+import type { Foundation } from './foundation.ts'
+import { makeAppGuard } from './guard.ts'
+import type { AppOptions } from './options.ts'
+
+/** Makes them; nothing runs before somebody asks, or the background work starts. */
+export function makeAppSyncs(parts: AppOptions & Foundation): Syncs {
+  const { config, store, adapters, clock, connections, reports } = parts
+  return makeSyncs({
+    store,
+    adapters,
+    guard: makeAppGuard(parts),
+    clock,
+    random: Math.random,
+    intervalMinutes: config.syncIntervalMinutes,
+    defaultTimezone,
+    refresh: async (connectionId, { signal, priority }) => {
+      await connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
+    },
+    makeEvents,
+    report: reports.syncs,
+    jobs: reports.jobs,
+  })
+}

@@ -1,0 +1,128 @@
+/** The text that a person sees when the process has started, or why it has not. */
+
+import type { Demo } from '#sandbox/demo.ts'
+import type { Config, Origins } from '#settings/config-types.ts'
+import { EnvironmentFileError } from '#settings/environment-file.ts'
+import { SecretsError } from '#settings/secrets.ts'
+import { ConfigError } from '#src/config.ts'
+import { StoreOpenError } from '#store/failure.ts'
+import { type OwnCommand, quote } from './command.ts'
+
+export interface Welcome {
+  readonly config: Config
+  readonly origins: Origins
+  readonly adminUrl: string
+  readonly adminTokenFile: string | null
+  readonly command: OwnCommand
+  readonly demo: Demo | null
+}
+
+/** Prints the addresses and, in sandbox mode, API keys and a request to copy. */
+export function printWelcome(welcome: Welcome): void {
+  process.stdout.write(`${describeWelcome(welcome).join('\n')}\n`)
+}
+
+export function describeWelcome(welcome: Welcome): string[] {
+  const { config, origins, adminUrl, adminTokenFile, demo } = welcome
+  const lines = [
+    '',
+    `Tributary is ready (${config.mode} mode, data in ${config.storeDir})`,
+    '',
+    ...(config.role === 'worker'
+      ? ['  Background work alone (ROLE=worker): no public address']
+      : describePublic(origins)),
+    `  Admin API    ${adminUrl}${adminTokenFile === null ? '' : `  (token in ${adminTokenFile})`}`,
+  ]
+  const file = config.environmentFile
+  if (file !== null)
+    lines.push(`  Settings     ${file.path} was read; environment variables take precedence`)
+  if (demo === null) {
+    lines.push('', `Next: ${describeNext(welcome)}`)
+  } else lines.push(...describeDemo(origins, demo))
+  lines.push('')
+  return lines
+}
+
+function describePublic(origins: Origins): string[] {
+  return [
+    `  Dashboard    ${origins.base}/`,
+    `  REST API     ${origins.base}/v1`,
+    `  API docs     ${origins.base}/doc`,
+    `  OpenAPI      ${origins.base}/openapi.json`,
+    `  Agents (MCP) ${origins.mcp}/mcp`,
+  ]
+}
+
+/**
+ * Leaves out variables that the command finds by itself, also in `.env`; the others are put before the command, since
+ * another terminal does not have them.
+ */
+function describeNext({ config, adminUrl, adminTokenFile, command }: Welcome): string {
+  const isGiven = (name: string) =>
+    config.given.some((one) => one.name === name) && !isInFile(config, name)
+  const environment: string[] = []
+  if (adminUrl !== findableUrl(config)) environment.push(`ADMIN_URL=${adminUrl} `)
+  if (adminTokenFile === null && isGiven('ADMIN_TOKEN')) environment.push('ADMIN_TOKEN=… ')
+  if (adminTokenFile !== null && isGiven('DATA_DIR')) {
+    environment.push(`DATA_DIR=${quote(config.dataDir)} `)
+  }
+  const before =
+    command.knowsSettings && config.adminListener.port !== 0 ? '' : environment.join('')
+  return `${before}${command.words} users create --email you@example.com --plan professional`
+}
+
+function isInFile({ environmentFile }: Config, name: string): boolean {
+  return environmentFile?.names.some((one) => one === name) ?? false
+}
+
+/** The address that the command uses without variables: the default, or the one in the `.env` file. */
+function findableUrl(config: Config): string {
+  const { host, port } = config.adminListener
+  const knownHost = isInFile(config, 'ADMIN_HOST') && !host.includes(':') ? host : '127.0.0.1'
+  const knownPort = isInFile(config, 'ADMIN_PORT') ? port : 3001
+  return `http://${knownHost}:${knownPort}`
+}
+
+function describeDemo(origins: Origins, demo: Demo): string[] {
+  const [first] = demo.users
+  return [
+    '',
+    'Sandbox: three emulated providers with made-up people. One demo key per plan:',
+    '',
+    ...demo.users.map((user) => `  ${user.plan.padEnd(13)}${user.key}`),
+    '',
+    'Sign in to the dashboard as either of them:',
+    '',
+    `  E-mail       ${demo.users.map((user) => user.email).join(' or ')}`,
+    `  Password     ${demo.password}`,
+    '',
+    'Try it:',
+    '',
+    `  curl -s -H 'Authorization: Bearer ${first?.key ?? ''}' '${origins.base}/v1/transactions?connectionId=${demo.connectionId}&accountId=${demo.accountId}&limit=3'`,
+  ]
+}
+
+/** One clear line per problem: what is wrong and what to do. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof EnvironmentFileError) return error.message
+  if (error instanceof StoreOpenError || error instanceof SecretsError) return error.message
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    const port = 'port' in error ? String(error.port) : ''
+    return `port ${port} is taken by another process; stop that one, or set PORT or ADMIN_PORT to a free one`
+  }
+  if (error instanceof Error && 'code' in error && error.code === 'EACCES' && isListening(error)) {
+    return `${error.message}; choose a port above 1023 or give the process the permission to use it`
+  }
+  if (error instanceof Error && 'code' in error && isNoAddress(error.code)) {
+    return `${error.message}; set HOST and ADMIN_HOST to addresses of this machine, e.g. 127.0.0.1 or 0.0.0.0`
+  }
+  if (error instanceof Error && 'syscall' in error && 'path' in error) {
+    return `${error.message}; check that DATA_DIR is writable`
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+const isListening = (error: Error): boolean => 'syscall' in error && error.syscall === 'listen'
+
+const isNoAddress = (code: unknown): boolean =>
+  code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN'

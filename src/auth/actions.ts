@@ -1,0 +1,32 @@
+/** Assembles the actions on users and keys that an operator or a person can make, for the doors that offer them. */
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import { type CreateKey, makeCreateKey } from './create-key.ts'
+import { type CreateUser, makeCreateUser } from './create-user.ts'
+import { makeRevokeKey, type RevokeKey } from './revoke-key.ts'
+import { makeSetPlan, type SetPlan } from './set-plan.ts'
+import type { SetPassword } from './sign-in/set-password.ts'
+import type { SignIns } from './sign-in/sign-ins.ts'
+
+export interface UserActions {
+  readonly createUser: CreateUser
+  readonly setPassword: SetPassword
+  readonly setPlan: SetPlan
+  readonly createKey: CreateKey
+  readonly revokeKey: RevokeKey
+}
+
+export function makeUserActions(deps: {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+  readonly signIns: Pick<SignIns, 'hashPassword' | 'setPassword'>
+}): UserActions {
+  const { hashPassword, setPassword } = deps.signIns
+  return {
+    createUser: makeCreateUser({ ...deps, hashPassword }),
+    setPassword,
+    setPlan: makeSetPlan(deps),
+    createKey: makeCreateKey(deps),
+    revokeKey: makeRevokeKey(deps),
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Creates a user at an operator's request; self-service sign-up is in sign-in/. Without a plan, the default plan of
+ * this installation applies.
+ */
+import { z } from 'zod'
+import { type By, nameActor, type Operator, type System } from '#contract/actor.ts'
+import { isEmail, maxEmailLength, tidyEmail } from '#contract/email.ts'
+import { apiError } from '#contract/errors.ts'
+import { oneOf, parseInput } from '#contract/input.ts'
+import { type Clock, isZone } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import { planNames, planStatuses } from './set-plan.ts'
+import { password } from './sign-in/set-password.ts'
+
+const email = z
+  .string('must be text')
+  .transform(tidyEmail)
+  .pipe(
+    z
+      .string()
+      .max(maxEmailLength, {
+        error: `must have at most ${maxEmailLength} characters`,
+        abort: true,
+      })
+      .refine(isEmail, 'must be an e-mail address'),
+  )
+const timezone = z
+  .string('must be text')
+  .refine(isZone, 'must be an IANA time zone, e.g. Australia/Sydney or Pacific/Auckland')
+
+const NewUserInput = z
+  .strictObject({
+    email,
+    password: password.optional(),
+    timezone: timezone.nullable().default(null),
+    plan: oneOf(planNames).optional(),
+    status: oneOf(planStatuses).optional(),
+  })
+  .refine((input) => input.plan !== undefined || (input.status ?? 'active') === 'active', {
+    path: ['status'],
+    message: 'needs a plan beside it, unless it is active',
+  })
+
+/** @throws ApiError `invalid_params`, `email_taken`; PasswordsBusyError. */
+export type CreateUser = (by: By<Operator | System>, input: unknown) => Promise<UserRow>
+
+export function makeCreateUser(deps: {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+  readonly hashPassword: (password: string) => Promise<string>
+}): CreateUser {
+  return async ({ actor }, raw) => {
+    const input = parseInput(NewUserInput, raw)
+    // Hash before the transaction: hashing is slow and would hold the transaction open.
+    const passwordHash =
+      input.password === undefined ? null : await deps.hashPassword(input.password)
+    const at = deps.clock.now()
+    return deps.store.transact(async (tx) => {
+      const user = await tx.users.create({
+        email: input.email,
+        passwordHash,
+        timezone: input.timezone,
+        plan: input.plan ?? null,
+        status: input.status ?? 'active',
+        legacyUntil: null,
+        grandfathered: false,
+        createdAt: at,
+      })
+      if (user === 'taken') throw apiError('email_taken')
+      const { id } = user
+      await tx.audit({
+        at,
+        actor: nameActor(actor),
+        action: 'users.create',
+        userId: id,
+        subject: id,
+      })
+      return user
+    })
+  }
+}

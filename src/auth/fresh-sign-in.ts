@@ -1,0 +1,10 @@
+/** When a password was given recently enough for a sensitive change. Pure: the clock is passed in. */
+
+/** Sensitive changes require a password given within this time, in case another person uses the browser. */
+const freshMs = 10 * 60_000
+
+/** True when the password was given in the last ten minutes. Both in milliseconds since the epoch. */
+export function isFreshSignIn(signedInAt: number, now: number): boolean {
+  const age = now - signedInAt
+  return age >= 0 && age < freshMs
+}

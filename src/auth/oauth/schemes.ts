@@ -1,0 +1,54 @@
+/**
+ * Which schemes an answer may be sent to: https, http to the same machine, and private-use schemes of applications (RFC
+ * 8252 §7). With other schemes a browser or system could open a file, run a script, load another site or write a mail.
+ * Pure.
+ */
+
+/**
+ * Schemes of the web, files, scripts, browsers and operating systems, from IANA's registry of URI schemes and from
+ * browsers.
+ */
+const foreign: ReadonlySet<string> = new Set(
+  [
+    // Transports and other networks.
+    'ftp ftps sftp tftp gopher ws wss shttp coap coaps coap+tcp coap+ws dav davs caldav caldavs carddav carddavs webcal',
+    'ipfs ipns dweb hyper dat magnet ed2k feed nntp news rtsp rtsps rtmp rtp mms mmsh mmst icecast stun stuns turn turns',
+    'ldap ldaps telnet tn3270 ssh rlogin rdp ms-rd vnc irc irc6 ircs git svn svn+ssh rsync nfs smb cifs afp redis mqtt',
+    // Files and data.
+    'file filesystem content data blob cid mid mhtml jar zip res resource pkcs11',
+    // Scripts.
+    'javascript vbscript livescript mocha ecmascript jscript perlscript',
+    // Browsers: internal pages, and schemes that wrap another one.
+    'about chrome chrome-extension chrome-search chrome-untrusted chrome-error chrome-native chrome-devtools devtools',
+    'edge edge-extension brave opera vivaldi firefox moz-extension moz-icon moz-nullprincipal safari-extension',
+    'safari-web-extension safari-reader webkit-extension ms-browser-extension extension isolated-app view-source wyciwyg',
+    'microsoft-edge microsoft-edge-holographic googlechrome googlechromes firefox-focus x-safari-http x-safari-https',
+    'view-cache read reader page-icon favicon urn uuid tag info ni nih oid doi',
+    // Operating systems: start a program or write a message.
+    'intent android-app android-resource ios-app market itms itms-apps itms-appss itms-services ms-windows-store',
+    'mailto xmpp sip sips tel callto sms smsto mmsto fax geo maps facetime facetime-audio imessage',
+    'ms-its ms-itss its mk hcp help shell search search-ms ms-help ms-msdt ms-officecmd ms-settings ms-appinstaller',
+    'ms-appx ms-appx-web ms-appdata ms-screenclip ms-cxh ms-cxh-full ms-word ms-excel ms-powerpoint ms-access ms-visio',
+    'vnd.ms.radio prefs x-apple.systempreferences x-man-page applescript afp-over-ip nfs-over-ip dict prospero wais z39.50r',
+    'bitcoin ethereum lightning payto upi openid openid4vp oauth acct',
+  ].flatMap((line) => line.split(' ')),
+)
+
+/** Schemes that web sites can register handlers for (HTML Standard, 8.9.3). */
+const ofHandlers = /^(?:web|ext)\+/
+
+/** Why an answer cannot go to `uri`; null when it can. Null also for what is not a URI: the engine refuses that. */
+export function findSchemeProblem(uri: string): string | null {
+  const url = URL.parse(uri)
+  if (url === null) return null
+  const scheme = url.protocol.slice(0, -1)
+  if (scheme === 'https') return null
+  if (scheme === 'http') {
+    // OAuth 2.1 §2.3.1: a code must not travel unencrypted, except within one machine.
+    return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+      ? null
+      : 'redirect_uris may use http on loopback addresses only'
+  }
+  if (!foreign.has(scheme) && !ofHandlers.test(scheme)) return null
+  return 'redirect_uris may use https, http on loopback addresses, or a scheme of the application itself'
+}

@@ -1,0 +1,27 @@
+/** Revokes an API key: every process refuses it from then on. Revoking twice keeps the first time. */
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { KeyId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { KeyRow } from '#store/ports/keys.ts'
+import type { Store } from '#store/ports/store.ts'
+
+/** @throws ApiError `key_not_found`. */
+export type RevokeKey = (by: By, id: KeyId) => Promise<KeyRow>
+
+export function makeRevokeKey(deps: {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+}): RevokeKey {
+  return (by, id) =>
+    deps.store.transact(async (tx) => {
+      const at = deps.clock.now()
+      const row = await tx.keys.revoke(id, at)
+      // Thrown inside the transaction, so that another user's key is not changed.
+      if (row === null || !mayActFor(by, row.userId)) throw apiError('key_not_found')
+      const { userId } = row
+      const actor = nameActor(by.actor)
+      await tx.audit({ at, actor, action: 'keys.revoke', userId, subject: id })
+      return row
+    })
+}

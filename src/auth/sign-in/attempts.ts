@@ -1,0 +1,127 @@
+/**
+ * Limits how often a password may be guessed: attempts per minute and address, and failures per account. Ten failures
+ * are free, then one more each minute, at most 100 a day; the right password clears them. A browser that signed in
+ * before has its own count of failures, so that guesses from elsewhere cannot lock the owner out. Accounts that do not
+ * exist are limited in the same way.
+ */
+
+import { createHmac } from 'node:crypto'
+import { comparableEmails, maxEmailLength } from '#contract/email.ts'
+import { toAddressGroup } from '#kernel/addresses.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { WindowStore } from '#store/ports/kv.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+const freeFailures = 10
+const failuresPerDay = 100
+/** Addresses without an account share this many counters, so that made-up addresses cannot fill the memory. */
+const strangerSlots = 16_384
+
+/** Whose failures are counted. */
+export type Subject =
+  | { readonly kind: 'account'; readonly userId: UserId }
+  | { readonly kind: 'browser'; readonly userId: UserId; readonly browser: string }
+  | { readonly kind: 'stranger'; readonly email: string }
+
+export type Attempt =
+  | {
+      readonly allowed: true
+      /** The password was right: clear earlier failures. */
+      succeed(): Promise<void>
+      /** The password was not checked: do not count the attempt. */
+      withdraw(): Promise<void>
+    }
+  | { readonly allowed: false; readonly retryAfterSeconds: number }
+
+export interface Attempts {
+  /** Counts an attempt of an address; the seconds to wait when there were too many, else null. */
+  ofAddress(address: string): Promise<number | null>
+  /**
+   * Counts a failure in advance, until `succeed` or `withdraw`, so that guesses sent in parallel cannot exceed the
+   * limit.
+   */
+  begin(subject: Subject): Promise<Attempt>
+  /** Clears the failures of an account whose password an operator has replaced. */
+  forgive(userId: UserId): Promise<void>
+}
+
+export interface AttemptsOptions {
+  readonly windows: WindowStore
+  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches all of these limits off. */
+  readonly perAddress: number
+  /** The same in every process. */
+  readonly secret: Uint8Array
+}
+
+export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): Attempts {
+  const isOff = perAddress === 0
+
+  function nameOf(subject: Subject): string {
+    switch (subject.kind) {
+      case 'account':
+        return subject.userId
+      case 'browser':
+        return `${subject.userId}:${subject.browser}`
+      default: {
+        // Keyed, so that an attacker cannot compute which addresses share a counter.
+        const digest = createHmac('sha256', secret)
+          .update(`stranger:${toKey(subject.email)}`)
+          .digest()
+        return `${digest.readUInt32BE() % strangerSlots}`
+      }
+    }
+  }
+
+  return {
+    async ofAddress(address) {
+      const state = await windows.take(`sign-in:${toAddressGroup(address)}`, perAddress, minuteMs)
+      return state.allowed ? null : toSeconds(state.resetMs)
+    },
+
+    async begin(subject) {
+      if (isOff) return unlimited
+      const name = nameOf(subject)
+      const [failures, pause] = [`${subject.kind}:${name}`, `${subject.kind}-pause:${name}`]
+      const day = await windows.take(failures, failuresPerDay, dayMs)
+      if (!day.allowed) return { allowed: false, retryAfterSeconds: toSeconds(day.resetMs) }
+      const withoutDay = () => windows.giveBack(failures, failuresPerDay, dayMs)
+      const isSlowed = day.limit - day.remaining >= freeFailures
+      if (isSlowed) {
+        const minute = await windows.take(pause, 1, minuteMs)
+        if (!minute.allowed) {
+          await withoutDay()
+          return { allowed: false, retryAfterSeconds: toSeconds(minute.resetMs) }
+        }
+      }
+      return {
+        allowed: true,
+        async succeed() {
+          await Promise.all([windows.forget(failures), windows.forget(pause)])
+        },
+        async withdraw() {
+          await withoutDay()
+          if (isSlowed) await windows.giveBack(pause, 1, minuteMs)
+        },
+      }
+    },
+
+    async forgive(userId) {
+      await Promise.all([
+        windows.forget(`account:${userId}`),
+        windows.forget(`account-pause:${userId}`),
+      ])
+    },
+  }
+}
+
+const unlimited: Attempt = { allowed: true, async succeed() {}, async withdraw() {} }
+
+/** Attempts on one e-mail address are counted together, whatever its spelling (compared as the store does). */
+function toKey(email: string): string {
+  return comparableEmails(email)[0].slice(0, maxEmailLength)
+}
+
+function toSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
+}

@@ -1,0 +1,141 @@
+/**
+ * The order in which passwords are hashed: a few at once, since each takes 19 MiB and a core. The queue is fair by
+ * address: every address with waiting sign-ins gets one turn per round, so that many sign-ins from one address delay
+ * the others by one turn. Operators and browsers that signed in before are served first, but after three of those in a
+ * row one of the others is served. Every wait is bounded in number and in time.
+ */
+
+/** Whose password it is. */
+export interface Turn {
+  /** Turns are shared fairly between these: the address as limits count it, or the user whose browser is known. */
+  readonly from: string
+  /** A browser that signed in before, or an operator. */
+  readonly isKnown: boolean
+}
+
+/** Too many people are signing in at once. */
+export class PasswordsBusyError extends Error {
+  override readonly name = 'PasswordsBusyError'
+}
+
+export interface HashingQueue {
+  /** Runs `work` when its turn comes. @throws PasswordsBusyError when the queue is full or the wait too long. */
+  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>
+}
+
+export interface HashingQueueOptions {
+  readonly maxAtOnce: number
+  /** How many addresses may wait. */
+  readonly maxAddresses: number
+  /** Over all addresses, how many sign-ins may wait in addition to the first one of each address. */
+  readonly maxBehind: number
+  readonly maxWaitMs: number
+}
+
+/** At an assumed 70 hashes a second, the last of this many sign-ins waits about as long as `maxWaitMs`. */
+const defaults: HashingQueueOptions = {
+  maxAtOnce: 4,
+  maxAddresses: 1000,
+  maxBehind: 63,
+  maxWaitMs: 10_000,
+}
+
+/** Parallel sign-ins from known browsers must not shut out unknown ones. */
+const knownInARow = 3
+
+export function makeHashingQueue(given: Partial<HashingQueueOptions> = {}): HashingQueue {
+  const options = { ...defaults, ...given }
+  const lines = [makeLine(options), makeLine(options)] as const
+  let running = 0
+  /** Consecutive turns of known browsers. */
+  let known = 0
+
+  function next(): Waiting | null {
+    for (const line of known < knownInARow ? ([0, 1] as const) : ([1, 0] as const)) {
+      const waiting = lines[line].next()
+      if (waiting === null) continue
+      known = line === 0 ? known + 1 : 0
+      return waiting
+    }
+    return null
+  }
+
+  /** The waiting one inherits the place directly, so that a sign-in that arrives meanwhile cannot overtake it. */
+  function handOver(): void {
+    const waiting = next()
+    if (waiting === null) running -= 1
+    else waiting.begin()
+  }
+
+  return {
+    async run(turn, work) {
+      if (running < options.maxAtOnce) running += 1
+      else await lines[turn.isKnown ? 0 : 1].wait(turn.from)
+      try {
+        return await work()
+      } finally {
+        handOver()
+      }
+    },
+  }
+}
+
+interface Waiting {
+  begin(): void
+}
+
+/** A queue by address: each address's first waiting sign-in in turn. */
+function makeLine({ maxAddresses, maxBehind, maxWaitMs }: HashingQueueOptions) {
+  const places = new Map<string, Waiting[]>()
+  let behind = 0
+
+  function leave(from: string, waiting: Waiting): void {
+    const place = places.get(from) ?? []
+    const at = place.indexOf(waiting)
+    if (at === -1) return
+    place.splice(at, 1)
+    if (place.length === 0) places.delete(from)
+    else behind -= 1
+  }
+
+  return {
+    wait(from: string): Promise<void> {
+      const place = places.get(from)
+      const isFull = place === undefined ? places.size >= maxAddresses : behind >= maxBehind
+      if (isFull) return Promise.reject(new PasswordsBusyError('too many sign-ins at once'))
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          leave(from, waiting)
+          reject(new PasswordsBusyError('a sign-in waited too long in the hashing queue'))
+        }, maxWaitMs)
+        const waiting = {
+          begin() {
+            clearTimeout(timer)
+            resolve()
+          },
+        }
+        if (place === undefined) places.set(from, [waiting])
+        else {
+          place.push(waiting)
+          behind += 1
+        }
+      })
+    },
+
+    /** Removes the next one; its address moves to the end of the queue. */
+    next(): Waiting | null {
+      for (const [from, place] of places) {
+        const [first] = place
+        if (first === undefined) continue
+        leave(from, first)
+        const rest = places.get(from)
+        if (rest !== undefined) {
+          places.delete(from)
+          places.set(from, rest)
+        }
+        return first
+      }
+      return null
+    },
+  }
+}

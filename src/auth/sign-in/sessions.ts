@@ -1,0 +1,144 @@
+/**
+ * Signed-in browsers: 32 random bytes in a cookie, their SHA-256 in the store. A session ends after 14 days without a
+ * visit, after 30 days in all, at sign-out, and when its user is deleted. The form token against cross-site posts is
+ * derived from the cookie, so that it needs no storage.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import type { SessionId, UserId } from '#kernel/ids.ts'
+import type { Secret } from '#kernel/secret.ts'
+import type { Clock } from '#kernel/time.ts'
+import { type AuditAction, signedIn, signedOut } from '#store/ports/audit.ts'
+import type { SessionRow } from '#store/ports/sessions.ts'
+import type { Store, StoreRows } from '#store/ports/store.ts'
+import { isFreshSignIn } from '../fresh-sign-in.ts'
+
+const dayMs = 86_400_000
+const idleMs = 14 * dayMs
+const absoluteMs = 30 * dayMs
+/** The last visit is written at most this often. */
+const touchMs = 60_000
+
+export interface Session {
+  readonly id: SessionId
+  readonly userId: UserId
+  readonly signedInAt: number
+  /** The password was given within the last ten minutes. */
+  readonly isFresh: boolean
+}
+
+/** Whose password was given, and the stored hash that it was compared with. */
+export interface SignInProof {
+  readonly userId: UserId
+  readonly checked: Secret<string>
+}
+
+export interface Started {
+  readonly token: string
+  readonly session: Session
+}
+
+/** What begins or ends a session writes its audit row in the same transaction. */
+export interface Sessions {
+  /**
+   * Starts a session after a password was checked; the token goes into the cookie and nowhere else. `replaced`: the
+   * session that the browser had until now. It ends, with an entry of its own where it was another user's. Null when the
+   * password was changed after the check: then nobody is signed in.
+   */
+  start(by: By, proof: SignInProof, replaced: Session | null): Promise<Started | null>
+  /** The session of a cookie; null when it is unknown or has ended. */
+  find(token: string | null): Promise<Session | null>
+  /**
+   * Signs out of this browser. A session that has already ended writes no audit entry; only its own user can end a
+   * session.
+   */
+  end(by: By, session: Session): Promise<void>
+  /** Deletes ended sessions, a bounded number per call; returns how many. */
+  sweep(): Promise<number>
+}
+
+export function makeSessions({ store, clock }: { store: Store; clock: Clock }): Sessions {
+  function toSession(row: SessionRow): Session {
+    return {
+      id: row.id,
+      userId: row.userId,
+      signedInAt: row.signedInAt,
+      isFresh: isFreshSignIn(row.signedInAt, clock.now()),
+    }
+  }
+
+  function note(tx: StoreRows, { actor }: By, action: AuditAction, userId: UserId): Promise<void> {
+    const entry = { actor: nameActor(actor), action, userId, subject: 'account' }
+    return tx.audit({ at: clock.now(), ...entry })
+  }
+
+  function hasEnded(row: SessionRow): boolean {
+    const now = clock.now()
+    return now - row.lastSeenAt >= idleMs || now - row.createdAt >= absoluteMs
+  }
+
+  return {
+    async start(by, { userId, checked }, replaced) {
+      const token = newToken()
+      const given = {
+        userId,
+        hash: digest(token),
+        at: clock.now(),
+        passwordHash: checked.reveal(),
+      }
+      const row = await store.transact(async (tx) => {
+        if (replaced !== null) {
+          const hadOne = await tx.sessions.delete(replaced.userId, replaced.id)
+          if (hadOne && replaced.userId !== userId) await note(tx, by, signedOut, replaced.userId)
+        }
+        const made = await tx.sessions.create(given)
+        if (made !== null) await note(tx, by, signedIn, userId)
+        return made
+      })
+      return row === null ? null : { token, session: toSession(row) }
+    },
+    async find(token) {
+      if (token === null || !isToken(token)) return null
+      const row = await store.sessions.find(digest(token))
+      if (row === null || hasEnded(row)) return null
+      if (clock.now() - row.lastSeenAt >= touchMs) await store.sessions.touch(row.id, clock.now())
+      return toSession(row)
+    },
+    async end(by, session) {
+      const { userId, id } = session
+      if (!mayActFor(by, userId)) return
+      await store.transact(async (tx) => {
+        if (await tx.sessions.delete(userId, id)) await note(tx, by, signedOut, userId)
+      })
+    },
+    sweep() {
+      const now = clock.now()
+      return store.sessions.sweep({ seenBefore: now - idleMs, createdBefore: now - absoluteMs })
+    },
+  }
+}
+
+/** 32 random bytes as 43 characters. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** The shape of `newToken`: anything else is refused without a lookup. */
+export function isToken(text: string): boolean {
+  return /^[A-Za-z0-9_-]{43}$/.test(text)
+}
+
+/** The hidden field of every form: it cannot be computed without the cookie. */
+export function formTokenOf(cookie: string): string {
+  return hash('sha256', `form:${cookie}`, 'base64url')
+}
+
+export function isFormToken(given: string, cookie: string): boolean {
+  const wanted = Buffer.from(formTokenOf(cookie))
+  const found = Buffer.from(given)
+  return found.length === wanted.length && timingSafeEqual(found, wanted)
+}
+
+function digest(token: string): Uint8Array {
+  return hash('sha256', token, 'buffer')
+}

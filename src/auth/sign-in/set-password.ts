@@ -1,0 +1,47 @@
+/**
+ * Sets the password that a user signs in with. Every session of the user ends, and the account's count of failures is
+ * cleared: guesses at the old password say nothing about the new one.
+ */
+import { z } from 'zod'
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import { parseInput } from '#contract/input.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import { isAcceptable, type Passwords } from './password.ts'
+
+/** Never repeated in a message, like every refused value. */
+export const password = z
+  .string('must be text')
+  .refine(isAcceptable, 'must have 10 to 256 characters; length is what counts')
+
+const PasswordInput = z.strictObject({ password })
+
+/** @throws ApiError `invalid_params`, `user_not_found`; PasswordsBusyError. */
+export type SetPassword = (by: By, userId: UserId, input: unknown) => Promise<void>
+
+export function makeSetPassword(deps: {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+  readonly passwords: Passwords
+  readonly forgive: (userId: UserId) => Promise<void>
+}): SetPassword {
+  return async (by, userId, raw) => {
+    const input = parseInput(PasswordInput, raw)
+    if (!mayActFor(by, userId)) throw apiError('user_not_found')
+    // Hash before the transaction: hashing is slow and would hold the transaction open.
+    const hash = await deps.passwords.hash(input.password)
+    await deps.store.transact(async (tx) => {
+      if (!(await tx.sessions.setPassword(userId, hash))) throw apiError('user_not_found')
+      await tx.audit({
+        at: deps.clock.now(),
+        actor: nameActor(by.actor),
+        action: 'users.set-password',
+        userId,
+        subject: userId,
+      })
+    })
+    await deps.forgive(userId)
+  }
+}

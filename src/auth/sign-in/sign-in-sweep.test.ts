@@ -1,0 +1,49 @@
+/** What the sweep keeps of the audit: for how long, and how many of each user. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newId, type UserId } from '#kernel/ids.ts'
+import { type AuditAction, refusedSignIn, signedIn, signedOut } from '#store/ports/audit.ts'
+import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { now } from '#tests/contract/store/rows.ts'
+import { makeSignInSweep } from './sign-in-sweep.ts'
+
+const day = 86_400_000
+
+test('refusals are kept for 90 days, sign-ins and sign-outs for a year, of each user the newest 500', async (t) => {
+  const place = makeSqlitePlace()
+  const store = await place.open()
+  t.after(async () => {
+    await store.close()
+    await place.remove()
+  })
+  const [mine, busy] = [newId<UserId>(), newId<UserId>()]
+  const write = (userId: UserId, action: AuditAction, at: number) =>
+    store.audit({ at, actor: '192.0.2.1', action, userId, subject: 'account' })
+  const ages = [
+    [refusedSignIn, 90],
+    [signedIn, 365],
+    [signedOut, 365],
+  ] as const
+  for (const [action, days] of ages) {
+    await write(mine, action, now - days * day)
+    await write(mine, action, now - days * day - 1)
+  }
+  await store.transact(async (tx) => {
+    for (let count = 0; count < 502; count += 1) {
+      const entry = { actor: '192.0.2.1', userId: busy, subject: 'account' }
+      await tx.audit({ ...entry, at: now - count, action: count % 2 === 0 ? signedIn : signedOut })
+    }
+  })
+  const sessions = { sweep: async () => 0 }
+  const task = makeSignInSweep({ sessions, store, clock: { now: () => now } })
+  await task.run(new AbortController().signal)
+  const left = await store.auditLog.list({ userId: mine, after: null, limit: 1000 })
+  assert.deepEqual(left.map(({ at, action }) => [action, (now - at) / day]).sort(), [
+    [refusedSignIn, 90],
+    [signedIn, 365],
+    [signedOut, 365],
+  ])
+  const newest = await store.auditLog.list({ userId: busy, after: null, limit: 1000 })
+  assert.equal(newest.length, 500)
+  assert.equal(newest.at(-1)?.at, now - 499)
+})

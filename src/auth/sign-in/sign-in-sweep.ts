@@ -1,0 +1,46 @@
+/** Deletes ended sessions and old audit entries of sign-ins, refused sign-ins and sign-outs in small batches. */
+import { runInBatches } from '#jobs/batches.ts'
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { Sessions } from './sessions.ts'
+
+/** Batches per run, each bounded by the store. */
+const maxBatches = 100
+
+const dayMs = 86_400_000
+const auditBatch = 1000
+
+/**
+ * Refused sign-ins matter while an attack lasts; sign-ins and sign-outs while somebody may ask who was signed in. The
+ * newest of each user are kept, and so are the newest refusals of unknown addresses.
+ */
+const kept = {
+  refusals: { maxAgeMs: 90 * dayMs, ofUser: 500, ofNobody: 10_000 },
+  sessions: { maxAgeMs: 365 * dayMs, ofUser: 500, ofNobody: 0 },
+} as const
+
+/** Every sweep runs every ten minutes. */
+export function makeSignInSweep(parts: {
+  readonly sessions: Pick<Sessions, 'sweep'>
+  readonly store: Pick<Store, 'auditLog'>
+  readonly clock: Clock
+}): PeriodicTask {
+  const { sessions, store, clock } = parts
+  const sweepAudit = (kind: keyof typeof kept) => {
+    const { maxAgeMs, ...counts } = kept[kind]
+    const before = clock.now() - maxAgeMs
+    return store.auditLog.sweep(kind, { before, ...counts, limit: auditBatch })
+  }
+  async function sweep(): Promise<number> {
+    const ended = await sessions.sweep()
+    const refused = await sweepAudit('refusals')
+    return ended + refused + (await sweepAudit('sessions'))
+  }
+  return {
+    name: 'account-sweep',
+    everyMs: 10 * 60_000,
+    firstRun: 'at_once',
+    run: (stop) => runInBatches(sweep, { maxBatches, stop }),
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Runs calls to a provider for an operator, within one time limit. Every failure is an UpstreamError, including the
+ * timeout, so that callers catch one type and map it to public errors in one place.
+ */
+import { apiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import { ownCredentialsOf } from '#providers/all-facts.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import type { Adapter, Adapters, CallContext, Login } from '#providers/port.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+
+export interface AskOptions {
+  /** Bounds all calls together. */
+  readonly timeoutMs: number
+  readonly priority: CallContext['priority']
+  /** Aborts the calls early: the process is stopping, or the caller left. */
+  readonly stop?: AbortSignal
+}
+
+/** The adapter of a provider. @throws ApiError `provider_not_configured`. */
+export function getAdapter(adapters: Adapters, provider: Provider): Adapter {
+  const adapter = adapters[provider]
+  if (adapter === undefined) {
+    throw apiError('provider_not_configured', {
+      message: `The provider ${provider} is not configured on this server; set ${ownCredentialsOf(provider)}`,
+    })
+  }
+  return adapter
+}
+
+/** Runs `work` within the time limit of `options`. @throws UpstreamError for every failure of the provider. */
+export async function askProvider<T>(
+  provider: Provider,
+  options: AskOptions,
+  work: (call: CallContext) => Promise<T>,
+): Promise<T> {
+  const { timeoutMs, priority, stop } = options
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const signal = stop === undefined ? timeout : AbortSignal.any([timeout, stop])
+  try {
+    return await work({ signal, priority })
+  } catch (error) {
+    if (error instanceof UpstreamError || !signal.aborted) throw error
+    const detail = stop?.aborted ? toReason(stop) : `no answer within ${timeoutMs} ms`
+    throw new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
+  }
+}
+
+function toReason({ reason }: AbortSignal): string {
+  return reason instanceof Error ? reason.message : 'the caller left'
+}
+
+/** The credentials in the form that adapters expect. */
+export function toLogin(row: LoginRow): Login {
+  return {
+    id: row.id,
+    upstreamUserId: row.upstreamUserId,
+    secret: row.secret,
+    version: row.version,
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Assembles the actions of this room: how people's consents at providers become connections, stay up to date and are
+ * removed. Doors and background work use only these actions.
+ */
+
+import { type DeleteUser, makeDeleteUser } from './delete-user.ts'
+import type { ConnectionsDeps } from './deps.ts'
+import { type FinishDeletions, makeFinishDeletions } from './finish-deletions.ts'
+import { type LinkConnections, makeLinkConnections } from './link-connections.ts'
+import { makeNoteChange, type NoteChange } from './note-change.ts'
+import { makeReceiveWebhook, type ReceiveWebhook } from './receive-webhook.ts'
+import { makeRefreshConnection, type RefreshConnection } from './refresh-connection.ts'
+import { makeRemoveConnection, type RemoveConnection } from './remove-connection.ts'
+import { makeUserQueue } from './user-queue.ts'
+
+export type { ConnectionsDeps, ConnectionsReport } from './deps.ts'
+export { makeDeletionSweep } from './finish-deletions.ts'
+
+export interface Connections {
+  readonly linkConnections: LinkConnections
+  readonly refreshConnection: RefreshConnection
+  readonly removeConnection: RemoveConnection
+  readonly deleteUser: DeleteUser
+  readonly noteChange: NoteChange
+  readonly finishDeletions: FinishDeletions
+  readonly receiveWebhook: ReceiveWebhook
+}
+
+/** Assembles the actions. */
+export function makeConnections(deps: ConnectionsDeps): Connections {
+  const actions = { ...deps, queue: makeUserQueue() }
+  const deleteUser = makeDeleteUser(actions)
+  return {
+    linkConnections: makeLinkConnections(actions),
+    refreshConnection: makeRefreshConnection(actions),
+    removeConnection: makeRemoveConnection(actions),
+    deleteUser,
+    noteChange: makeNoteChange(actions),
+    finishDeletions: makeFinishDeletions(actions, deleteUser),
+    receiveWebhook: makeReceiveWebhook(actions),
+  }
+}

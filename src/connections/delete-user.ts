@@ -1,0 +1,77 @@
+/**
+ * Deletes a person. First all access in their name ends (keys, sessions, agents, connections) and nothing more is
+ * stored for them; then their consents are ended at the providers, as far as these answer in time; then all their
+ * data is deleted. A provider that is unavailable, or a secret that does not decrypt, is reported and does not stop
+ * the deletion. The sweep finishes an interrupted deletion.
+ */
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import type { LoginId, UserId } from '#kernel/ids.ts'
+import type { ActionDeps } from './deps.ts'
+import { endConsent } from './end-consent.ts'
+
+/** False when there is no such user. Aborting `stop` interrupts the deletion; a later sweep finishes it. */
+export type DeleteUser = (by: By, id: UserId, stop?: AbortSignal) => Promise<boolean>
+
+/**
+ * Makes the action. All consents together share the time limit of one action; the providers are called concurrently.
+ */
+export function makeDeleteUser(deps: ActionDeps): DeleteUser {
+  const { store, clock } = deps
+  return async (by, id, stop) => {
+    if (!mayActFor(by, id)) return false
+    // Done before waiting in the queue and before calling a provider.
+    const isBegun = await store.transact(async (tx) => {
+      const at = clock.now()
+      if (!(await tx.users.disarm(id, at))) return false
+      // A deletion by the sweep continues one that was started before.
+      if (by.actor.kind === 'system') return true
+      const actor = nameActor(by.actor)
+      await tx.audit({ at, actor, action: 'users.delete', userId: id, subject: id })
+      return true
+    })
+    if (!isBegun) return false
+    return deps.queue.take(id, async () => {
+      const deadline = performance.now() + deps.timeoutMs
+      const ended = new Set<LoginId>()
+      // Looks for logins again before the row is deleted: an older version of this software ignores the mark.
+      for (;;) {
+        const logins = (await store.logins.listIds(id)).filter((login) => !ended.has(login))
+        if (logins.length === 0) break
+        await Promise.all(logins.map((login) => endLogin(deps, login, { deadline, stop })))
+        if (stop?.aborted === true) return true
+        for (const login of logins) ended.add(login)
+      }
+      return store.users.delete(id)
+    })
+  }
+}
+
+interface Until {
+  readonly deadline: number
+  readonly stop: AbortSignal | undefined
+}
+
+async function endLogin(
+  deps: ActionDeps,
+  login: LoginId,
+  { deadline, stop }: Until,
+): Promise<void> {
+  const rows = await deps.store.connections.listByLogin(login)
+  for (const [index, row] of rows.entries()) {
+    const last = index === rows.length - 1
+    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
+    const options = {
+      timeoutMs,
+      priority: 'user',
+      ...(stop === undefined ? {} : { stop }),
+    } as const
+    const end = await endConsent(deps, { row, last }, options)
+    if (stop?.aborted === true) return
+    deps.report.deletion({
+      provider: row.provider,
+      connectionId: row.id,
+      outcome: end.kind === 'ended' ? 'done' : 'abandoned',
+      detail: end.kind === 'ended' ? '' : end.detail,
+    })
+  }
+}

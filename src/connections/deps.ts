@@ -1,0 +1,49 @@
+/**
+ * What every action on connections needs, and how it reports. Actions change our own rows; they never read money
+ * data.
+ */
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Adapters } from '#providers/port.ts'
+import type { WindowStore } from '#store/ports/kv.ts'
+import type { Store, StoreRows } from '#store/ports/store.ts'
+import type { UserQueue } from './user-queue.ts'
+
+/** What actions report to operators; the composition root turns it into log lines and metrics. */
+export interface ConnectionsReport {
+  /**
+   * One attempt to end a consent and delete its connection. `pending`: the provider did not end it; the connection
+   * stays `deleting` and is tried again. `abandoned`: our rows are deleted anyway, because their user is being
+   * deleted or the login's secret does not decrypt, so a consent may remain at the provider.
+   */
+  deletion(event: {
+    readonly provider: Provider
+    /** Null: a consent that was given up before its connection had a row. */
+    readonly connectionId: ConnectionId | null
+    readonly outcome: 'done' | 'pending' | 'abandoned'
+    /** Why it is not finished; empty when it is. */
+    readonly detail: string
+  }): void
+  /** The provider could not be asked to send webhooks about a login. */
+  notListening(event: { readonly provider: Provider; readonly error: unknown }): void
+}
+
+export interface ConnectionsDeps {
+  readonly store: Store
+  readonly adapters: Adapters
+  readonly clock: Clock
+  /** Recognises repeated webhooks, and bounds what providers are asked for. */
+  readonly windows: Pick<WindowStore, 'take' | 'forget'>
+  /** The time limit of all provider calls of one action together (`REQUEST_TIMEOUT_MS`). */
+  readonly timeoutMs: number
+  readonly report: ConnectionsReport
+}
+
+/** What the parts of an action that write in its transaction need. */
+export type SaveDeps = Pick<ConnectionsDeps, 'adapters' | 'clock'> & { readonly store: StoreRows }
+
+/** The dependencies of the actions, with the queue that they share. */
+export interface ActionDeps extends ConnectionsDeps {
+  readonly queue: UserQueue
+}

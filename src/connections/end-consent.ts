@@ -1,0 +1,102 @@
+/**
+ * Ends one consent at its provider, as a step of deleting it here. A consent that no longer exists, or credentials
+ * that are no longer valid, count as ended. When the provider cannot be called the reason is returned, and the
+ * connection has to wait. Without the login's secret the provider can never be called: the consent is given up, and
+ * the deletion continues.
+ */
+import { type ConnectionId, type LoginId, newId } from '#kernel/ids.ts'
+import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
+import type { ConnectionRef, DiscoveredConnection } from '#providers/port.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import type { Store } from '#store/ports/store.ts'
+import { SealError } from '#store/seal.ts'
+import { type AskOptions, askProvider, toLogin } from './ask-provider.ts'
+import type { ActionDeps } from './deps.ts'
+
+export type EndOfConsent =
+  | { readonly kind: 'ended' }
+  /** `failure` null: the provider is not configured. */
+  | {
+      readonly kind: 'pending'
+      readonly failure: UpstreamFailure['kind'] | null
+      readonly detail: string
+    }
+  /** It may remain at the provider, and waiting would not help. */
+  | { readonly kind: 'abandoned'; readonly detail: string }
+
+/** `last`: no other connection of ours uses its login. Failures of the provider are returned, not thrown. */
+export async function endConsent(
+  deps: ActionDeps,
+  { row, last }: { readonly row: ConnectionRow; readonly last: boolean },
+  options: AskOptions,
+): Promise<EndOfConsent> {
+  if (deps.adapters[row.provider] === undefined) return notConfigured
+  const login = await openLogin(deps.store, row.loginId)
+  // The login was deleted together with its connections.
+  if (login === null) return { kind: 'ended' }
+  if (login === 'damaged') {
+    return { kind: 'abandoned', detail: 'the secret of its login does not open' }
+  }
+  return revoke(deps, login, { id: row.id, upstreamId: row.upstreamId, last }, options)
+}
+
+/**
+ * Ends the consents that linking found when their user was deleted meanwhile: they have no rows, so nothing else
+ * would end them. Consents that the provider does not end are reported.
+ */
+export async function endUnsavedConsents(
+  deps: ActionDeps,
+  login: LoginRow,
+  discovered: readonly DiscoveredConnection[],
+): Promise<void> {
+  const deadline = performance.now() + deps.timeoutMs
+  for (const [index, { upstreamId }] of discovered.entries()) {
+    const consent = { id: newId<ConnectionId>(), upstreamId, last: index === discovered.length - 1 }
+    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
+    const end = await revoke(deps, login, consent, { timeoutMs, priority: 'user' })
+    deps.report.deletion({
+      provider: login.provider,
+      connectionId: null,
+      outcome: end.kind === 'ended' ? 'done' : 'abandoned',
+      detail: end.kind === 'ended' ? '' : end.detail,
+    })
+  }
+}
+
+const notConfigured = {
+  kind: 'pending',
+  failure: null,
+  detail: 'the provider is not configured',
+} as const
+
+async function revoke(
+  deps: ActionDeps,
+  login: LoginRow,
+  { last, ...ids }: Pick<ConnectionRef, 'id' | 'upstreamId'> & { readonly last: boolean },
+  options: AskOptions,
+): Promise<EndOfConsent> {
+  const adapter = deps.adapters[login.provider]
+  if (adapter === undefined) return notConfigured
+  // Adapters have no status `deleting`; for revoking, the status does not matter.
+  const connection = { ...ids, status: 'revoked' } as const
+  try {
+    await askProvider(login.provider, options, (call) =>
+      adapter.revoke(toLogin(login), connection, { last }, call),
+    )
+    return { kind: 'ended' }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    const { kind, detail } = error.failure
+    return kind === 'consent_lost' ? { kind: 'ended' } : { kind: 'pending', failure: kind, detail }
+  }
+}
+
+async function openLogin(store: Store, id: LoginId): Promise<LoginRow | 'damaged' | null> {
+  try {
+    return await store.logins.get(id)
+  } catch (error) {
+    if (error instanceof SealError) return 'damaged'
+    throw error
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Applies one notice of a provider's webhook to the connections that it concerns. Cached answers are never served again;
+ * a status is believed when it is fresh and newer than what is known; everything else is read by a sync. Each login is one
+ * transaction.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { ConnectionStatus, Provider } from '#contract/resources.ts'
+import { type LoginId, parseUuid } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
+import type { WebhookNotice } from '#providers/port.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { LoginRef, LoginRow } from '#store/ports/logins.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import { SealError } from '#store/seal.ts'
+import type { ActionDeps } from './deps.ts'
+import { forgetListening } from './listen-to.ts'
+
+type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
+
+/** One person at a provider may be linked by several users; more than this are not. */
+const maxLogins = 100
+/** An older status may have been overtaken by one that was lost: the provider is asked instead. */
+const freshMs = 5 * 60_000
+
+/** Where a told status is believed; in another state only the provider itself can tell. */
+const believedFrom: Readonly<Record<Status, readonly ConnectionStatus[]>> = {
+  active: ['invalidated', 'pending_mfa'],
+  invalidated: ['active', 'pending_mfa'],
+  revoked: ['active', 'invalidated', 'pending_mfa'],
+}
+
+/** Returns the number of connections that the notice concerned. */
+export async function heedNotice(
+  deps: ActionDeps,
+  provider: Provider,
+  notice: WebhookNotice,
+): Promise<number> {
+  let concerned = 0
+  for (const login of await findLogins(deps, provider, notice)) {
+    const rows = await findConnections(deps, login, notice)
+    if (rows.length === 0) continue
+    await apply(deps, { login, rows, notice })
+    concerned += rows.length
+  }
+  return concerned
+}
+
+async function findLogins(
+  { store }: ActionDeps,
+  provider: Provider,
+  { login }: WebhookNotice,
+): Promise<readonly LoginRef[]> {
+  if ('upstreamUserId' in login) {
+    const { upstreamUserId } = login
+    return store.logins.listByUpstream({ provider, upstreamUserId, limit: maxLogins })
+  }
+  const id = parseUuid<LoginId>(login.reference)
+  const row = id === null ? null : await store.logins.find(id)
+  return row === null || row.provider !== provider ? [] : [row]
+}
+
+/** The login's connections that the notice names, most exactly first; without any name all of them. */
+async function findConnections(
+  { store }: ActionDeps,
+  login: LoginRef,
+  { connection, institutionId, account }: WebhookNotice,
+): Promise<readonly ConnectionRow[]> {
+  const all = await store.connections.listByLogin(login.id)
+  const living = all.filter(({ status }) => status !== 'deleting')
+  if (connection !== null) {
+    const named = living.filter(({ upstreamId }) => upstreamId === connection)
+    if (named.length > 0) return named
+    return institutionId === null ? [] : living.filter((row) => row.institutionId === institutionId)
+  }
+  if (account === null) return living
+  const holding: ConnectionRow[] = []
+  for (const row of living) {
+    const accounts = await store.accounts.listByConnection(login.userId, row.id)
+    if (accounts.some(({ upstreamId }) => upstreamId === account)) holding.push(row)
+  }
+  // A new account is in none of them yet.
+  return holding.length > 0 ? holding : living
+}
+
+interface Concern {
+  readonly login: LoginRef
+  readonly rows: readonly ConnectionRow[]
+  readonly notice: WebhookNotice
+}
+
+async function apply(deps: ActionDeps, concern: Concern): Promise<void> {
+  const { login, rows, notice } = concern
+  const { change } = notice
+  switch (change.kind) {
+    case 'consent':
+    case 'accounts':
+    case 'rows':
+      return renew(deps, concern, (tx) => request(deps, tx, rows))
+    case 'balances':
+    case 'holdings':
+      return renew(deps, concern, async () => {})
+    case 'moved':
+      return renew(deps, concern, async (tx) => {
+        for (const { id } of rows) await tx.accounts.repoint(id, change)
+        await request(deps, tx, rows)
+      })
+    case 'status':
+      return deps.store.transact(async (tx) => {
+        for (const row of rows) await believe(deps, tx, { row, change })
+      })
+    case 'secret_revoked':
+      return endLogin(deps, login, change.secret.reveal())
+    case 'cancelled':
+      await forgetListening(deps, login.id)
+      return deps.store.transact((tx) => request(deps, tx, rows.slice(0, 1)))
+    default:
+      return unreachable(change)
+  }
+}
+
+/** The provider has newer data: what was answered before is not served again. */
+function renew(
+  { store }: ActionDeps,
+  { login, rows, notice }: Concern,
+  work: (tx: StoreRows) => Promise<void>,
+): Promise<void> {
+  return store.transact(async (tx) => {
+    await tx.users.outdate(login.userId)
+    await work(tx)
+    for (const { id } of rows) {
+      if (notice.refreshedAt === null) break
+      await tx.connections.setRefreshed(id, notice.refreshedAt, { told: false })
+    }
+  })
+}
+
+/** A sync reads the connection, its accounts and its rows; however often it is requested, it runs once. */
+async function request(
+  { clock }: ActionDeps,
+  tx: StoreRows,
+  rows: readonly ConnectionRow[],
+): Promise<void> {
+  for (const { id } of rows) await tx.syncs.request(id, { at: clock.now(), reason: 'provider' })
+}
+
+interface Told {
+  readonly row: ConnectionRow
+  readonly change: Extract<WebhookNotice['change'], { kind: 'status' }>
+}
+
+async function believe(deps: ActionDeps, tx: StoreRows, { row, change }: Told): Promise<void> {
+  const { status: to, at } = change
+  const from = believedFrom[to]
+  const isFresh = Math.abs(deps.clock.now() - at) <= freshMs
+  const isNew = isFresh && (await tx.connections.tell({ connectionId: row.id, from, to, at }))
+  const isDecided = row.status === to || from.some((status) => status === row.status)
+  // A mended login may have rows that were missed.
+  if (isNew && isDecided && to !== 'active') return
+  await request(deps, tx, [row])
+}
+
+/**
+ * The login's secret was revoked at the provider: it is deleted here too, and with it end all its consents. A secret that
+ * was replaced meanwhile is another one; the end of the former changes nothing.
+ */
+async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Promise<void> {
+  const row = await openLogin(deps, login.id)
+  if (row === null || row.secret === null || !isSame(row.secret, secret)) return
+  await deps.store.transact(async (tx) => {
+    await tx.connections.settle({
+      login: row,
+      connectionId: null,
+      from: ['active', 'invalidated', 'pending_mfa'],
+      to: 'revoked',
+      at: deps.clock.now(),
+    })
+    await tx.logins.forgetSecret(row)
+  })
+}
+
+/** Null also for a damaged row, whose secret cannot be compared: reads find out that it does not work. */
+async function openLogin({ store }: ActionDeps, id: LoginId): Promise<LoginRow | null> {
+  try {
+    return await store.logins.get(id)
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}

@@ -1,0 +1,27 @@
+/**
+ * The input for adopting a consent: a person's credentials at a provider. Each provider declares its fields; a
+ * misspelt field is refused instead of ignored.
+ */
+import { z } from 'zod'
+import { Provider } from '#contract/resources.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { Credentials } from '#providers/port.ts'
+
+/** Ids and tokens of the providers: visible ASCII, as allowed in headers and queries. */
+const credential = z
+  .string('must be text')
+  .regex(/^[\x21-\x7e]{1,1024}$/, 'must have 1 to 1024 visible ASCII characters, no blanks')
+
+function makeCredentials(provider: Provider) {
+  const fields = Object.keys(factsOf(provider).linkFields).map((field) => [field, credential])
+  return z.strictObject({ provider: z.literal(provider), ...Object.fromEntries(fields) })
+}
+
+type CredentialsBody = ReturnType<typeof makeCredentials>
+
+/** The input per provider; the type is derived from the same facts. */
+export const LinkInput = z.discriminatedUnion(
+  'provider',
+  Provider.options.map(makeCredentials) as [CredentialsBody, ...CredentialsBody[]],
+  `must be one of ${Provider.options.join(', ')}`,
+) as unknown as z.ZodType<Credentials>

@@ -1,0 +1,97 @@
+/**
+ * Reads a login's connections from the provider again and stores what changed: status, institution, accounts, time of
+ * the last refresh. Providers list consents per login, so the other connections of the login are updated too. It
+ * adopts no new connection, because people decide what is linked. Results obtained with credentials that were
+ * replaced meanwhile change no status.
+ */
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { ConnectionId, UserId } from '#kernel/ids.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import { toApiError } from '#providers/guard.ts'
+import type { DiscoveredConnection } from '#providers/port.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import { type AskOptions, askProvider, getAdapter, toLogin } from './ask-provider.ts'
+import type { ActionDeps } from './deps.ts'
+import { listenTo } from './listen-to.ts'
+import { markLost } from './mark-lost.ts'
+import { holdConnections, reconcile } from './reconcile.ts'
+import { settleStatus, updateConnection } from './save-discovery.ts'
+
+export type RefreshConnection = (
+  by: By,
+  id: ConnectionId,
+  options: Pick<AskOptions, 'priority' | 'stop'>,
+) => Promise<ConnectionRow>
+
+/**
+ * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with its new
+ * status.
+ * @throws ApiError `connection_not_found`, `provider_not_configured`, other upstream failures by the mapping of `guard.ts`.
+ */
+export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
+  return async (by, id, options) => {
+    const { userId } = await findLiving(deps, id)
+    if (!mayActFor(by, userId)) throw apiError('connection_not_found')
+    const note = toNote(deps, by, { userId, subject: id })
+    return deps.queue.take(userId, async () => {
+      const row = await findLiving(deps, id)
+      const login = await deps.store.logins.get(row.loginId)
+      if (login === null) throw new Error(`connection ${id} has no login`)
+      await refreshLogin(deps, login, { ...options, timeoutMs: deps.timeoutMs, note })
+      return findLiving(deps, id)
+    })
+  }
+}
+
+async function findLiving(deps: ActionDeps, id: ConnectionId): Promise<ConnectionRow> {
+  const row = await deps.store.connections.find(id)
+  if (row === null || row.status === 'deleting') throw apiError('connection_not_found')
+  return row
+}
+
+/** Writes the audit row of the refresh; nothing for refreshes that the service makes itself during a read. */
+type Note = (tx: Pick<StoreRows, 'audit'>) => Promise<void>
+
+function toNote(
+  { clock }: ActionDeps,
+  { actor }: By,
+  about: { readonly userId: UserId; readonly subject: string },
+): Note {
+  if (actor.kind === 'system') return async () => {}
+  const entry = { actor: nameActor(actor), action: 'connections.refresh', ...about } as const
+  return (tx) => tx.audit({ at: clock.now(), ...entry })
+}
+
+async function refreshLogin(
+  deps: ActionDeps,
+  login: LoginRow,
+  { note, ...options }: AskOptions & { readonly note: Note },
+): Promise<void> {
+  const adapter = getAdapter(deps.adapters, login.provider)
+  let discovered: readonly DiscoveredConnection[]
+  try {
+    discovered = await askProvider(login.provider, options, (call) =>
+      adapter.discover(toLogin(login), call),
+    )
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    if (error.failure.kind !== 'consent_lost') throw toApiError(error)
+    // The provider refused the credentials themselves.
+    const { becomes } = error.failure
+    return deps.store.transact(async (tx) => {
+      await markLost(tx, { login, connectionId: null, becomes })
+      await note(tx)
+    })
+  }
+  await deps.store.transact(async (tx) => {
+    const saving = { ...deps, store: tx }
+    const { known, absent } = reconcile(await holdConnections(tx, login), discovered)
+    for (const { row, found } of known) await updateConnection(saving, login, row, found)
+    for (const row of absent) await settleStatus(saving, login, row, 'revoked')
+    await note(tx)
+  })
+  await listenTo(deps, login, options)
+}

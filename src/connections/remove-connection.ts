@@ -1,0 +1,78 @@
+/**
+ * Removes a connection: it becomes invisible at once, then its consent is ended at the provider, then its rows are
+ * deleted. When the provider is unavailable the connection stays `deleting`, and `finishDeletions` tries again.
+ */
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { AskOptions } from './ask-provider.ts'
+import type { ActionDeps } from './deps.ts'
+import { type EndOfConsent, endConsent } from './end-consent.ts'
+
+export type RemoveConnection = (by: By, id: ConnectionId) => Promise<void>
+
+/**
+ * Makes the action. It resolves when the connection is deleted, or is invisible and waits for its provider; calling
+ * it again then tries at once.
+ * @throws ApiError `connection_not_found`.
+ */
+export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
+  return async (by, id) => {
+    const row = await deps.store.connections.find(id)
+    if (row === null || !mayActFor(by, row.userId)) throw apiError('connection_not_found')
+    // Done before waiting in the queue: from now on nobody can read through this connection.
+    await deps.store.transact(async (tx) => {
+      // A repeated removal changes nothing here, so it writes no audit row; it only tries again at the provider.
+      if (!(await tx.connections.setStatus(id, 'deleting'))) return
+      await tx.audit({
+        at: deps.clock.now(),
+        actor: nameActor(by.actor),
+        action: 'connections.remove',
+        userId: row.userId,
+        subject: id,
+      })
+    })
+    await purgeConnection(deps, row, { timeoutMs: deps.timeoutMs, priority: 'user' })
+  }
+}
+
+const outcomes = { ended: 'done', pending: 'pending', abandoned: 'abandoned' } as const
+
+/**
+ * Ends the consent of a `deleting` connection and deletes the row, and the login too when no other connection uses
+ * it.
+ */
+export function purgeConnection(
+  deps: ActionDeps,
+  row: ConnectionRow,
+  options: AskOptions,
+): Promise<EndOfConsent> {
+  return deps.queue.take(row.userId, async () => {
+    const { store, report } = deps
+    const all = await store.connections.listByLogin(row.loginId)
+    const others = all.filter(({ id }) => id !== row.id)
+    // It was finished elsewhere while this call waited in the queue.
+    if (others.length === all.length) return { kind: 'ended' }
+    // The same consent was linked again since, so it is kept and only the old row is deleted.
+    const adopted = others.some(
+      (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
+    )
+    const last = others.length === 0
+    const end: EndOfConsent = adopted
+      ? { kind: 'ended' }
+      : await endConsent(deps, { row, last }, options)
+    if (end.kind !== 'pending') {
+      await store.connections.delete(row.id)
+      // Unless another link uses the login since.
+      if (last) await store.logins.deleteUnused(row.loginId)
+    }
+    report.deletion({
+      provider: row.provider,
+      connectionId: row.id,
+      outcome: outcomes[end.kind],
+      detail: end.kind === 'ended' ? '' : end.detail,
+    })
+    return end
+  })
+}

@@ -1,0 +1,96 @@
+/**
+ * Stores what a provider reported about one connection. Only differences are written, so that a refresh without
+ * changes leaves cached answers valid. Omitted values stay as stored, a connection that was removed meanwhile is not
+ * created again, and credentials that were replaced meanwhile change no status.
+ */
+import type { ConnectionStatus, Provider } from '#contract/resources.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { DiscoveredAccount, DiscoveredConnection } from '#providers/port.ts'
+import type { AssumedField, NewAccount } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import { getAdapter } from './ask-provider.ts'
+import type { SaveDeps } from './deps.ts'
+import { readRefreshedAt } from './refreshed-at.ts'
+
+/** Creates the connection, or updates the one with the same upstream id. @throws OwnerGoneError */
+export async function saveDiscovered(
+  deps: SaveDeps,
+  login: LoginRow,
+  found: DiscoveredConnection,
+): Promise<ConnectionRow> {
+  const { store, clock } = deps
+  const refreshed = readRefreshedAt(getAdapter(deps.adapters, login.provider), found, clock)
+  const row = await store.connections.save({
+    userId: login.userId,
+    loginId: login.id,
+    provider: login.provider,
+    upstreamId: found.upstreamId,
+    institutionId: found.institutionId,
+    institutionName: found.institutionName ?? found.institutionId,
+    institutionLogo: found.institutionLogo,
+    status: found.status,
+    lastRefreshedAt: refreshed?.at ?? null,
+    createdAt: clock.now(),
+  })
+  await saveAccounts(deps, row, found.accounts)
+  return row
+}
+
+/** Updates a known connection. */
+export async function updateConnection(
+  deps: SaveDeps,
+  login: LoginRow,
+  row: ConnectionRow,
+  found: DiscoveredConnection,
+): Promise<void> {
+  const { connections } = deps.store
+  const isSame = row.institutionId === found.institutionId
+  const known = isSame ? row : { institutionName: found.institutionId, institutionLogo: null }
+  await connections.repoint(row.id, found.upstreamId)
+  await connections.setInstitution(row.id, {
+    institutionId: found.institutionId,
+    institutionName: found.institutionName ?? known.institutionName,
+    institutionLogo: found.institutionLogo ?? known.institutionLogo,
+  })
+  await settleStatus(deps, login, row, found.status)
+  const refreshed = readRefreshedAt(getAdapter(deps.adapters, login.provider), found, deps.clock)
+  if (refreshed !== null)
+    await connections.setRefreshed(row.id, refreshed.at, { told: refreshed.isReported })
+  await saveAccounts(deps, row, found.accounts)
+}
+
+/**
+ * Sets the status that a discovery with these credentials found, whatever it was before. What the provider tells later of
+ * an earlier time changes nothing.
+ */
+export function settleStatus(
+  { store, clock }: Pick<SaveDeps, 'store' | 'clock'>,
+  login: LoginRow,
+  row: ConnectionRow,
+  to: ConnectionStatus,
+): Promise<void> {
+  const from = ['active', 'invalidated', 'pending_mfa', 'revoked'] as const
+  return store.connections.settle({ login, connectionId: row.id, from, to, at: clock.now() })
+}
+
+/** Null accounts: the stored ones stay. */
+async function saveAccounts(
+  { store }: SaveDeps,
+  row: ConnectionRow,
+  accounts: DiscoveredConnection['accounts'],
+): Promise<void> {
+  if (accounts === null) return
+  await store.accounts.replace(
+    row.id,
+    accounts.map((account) => toNewAccount(row.provider, account)),
+  )
+}
+
+function toNewAccount(provider: Provider, account: DiscoveredAccount): NewAccount {
+  const assumed: AssumedField[] = [...(account.assumed ?? [])]
+  if (account.accountNumber === null) assumed.push('accountNumber')
+  if (account.currency === null) assumed.push('currency')
+  const { defaultCurrency } = factsOf(provider)
+  return { ...account, currency: account.currency ?? defaultCurrency, assumed }
+}

@@ -1,0 +1,60 @@
+/**
+ * Pages of the long lists: how many rows, and where the previous page ended. A client that reads only `data` gets the
+ * first page; `next` is the cursor of the following page, null at the end.
+ */
+import { z } from 'zod'
+import { parseInput } from '#contract/input.ts'
+import { parseUuid, type UserId } from '#kernel/ids.ts'
+
+export const maxPageRows = 1000
+
+/** Where a page ended: the instant and the id of its last row. */
+export interface Place {
+  readonly at: number
+  readonly id: string
+}
+
+/** The parameter `limit`: larger values are clamped (reading R11). */
+export const pageRows = (fallback: number) => {
+  const message = `must be a whole number from 1 to ${maxPageRows}`
+  return z
+    .string(message)
+    .regex(/^\d{1,100}$/, message)
+    .transform((text) => Math.min(Number(text), maxPageRows))
+    .pipe(z.int(message).min(1, message))
+    .default(fallback)
+}
+
+/** The parameter `cursor`: the value of `next` of the previous page. */
+export const pageCursor = z
+  .string('must be given only once')
+  .transform((text, context): Place => {
+    const [, at = '', uuid = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(text) ?? []
+    const id = parseUuid<UserId>(uuid)
+    if (id !== null) return { at: Number(at), id }
+    context.addIssue('is not one of ours; take "next" of the previous page')
+    return z.NEVER
+  })
+  .optional()
+
+/**
+ * Parses the query with the schema; a misspelt parameter is refused. @throws ApiError `invalid_params` with details.
+ */
+export function parseQuery<Query>(schema: z.ZodType<Query>, raw: unknown): Query {
+  return parseInput(schema, { ...(raw as object) })
+}
+
+/** The first `limit` of `rows`, and the cursor of the next page; the caller has queried one row more than `limit`. */
+export function toPage<Row, Shown>(
+  rows: readonly Row[],
+  limit: number,
+  show: { readonly row: (row: Row) => Shown; readonly place: (row: Row) => Place },
+): { readonly data: readonly Shown[]; readonly next: string | null } {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const place = rows.length > limit && last !== undefined ? show.place(last) : null
+  return {
+    data: shown.map(show.row),
+    next: place === null ? null : `${place.at}.${place.id}`,
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * The largest request body per path, in bytes. No door accepts more, and the listeners refuse to be sent more before it is
+ * sent.
+ */
+import { maxBodyBytes } from '#contract/limits.ts'
+
+/** Webhooks of providers name many rows at once (contract, Limits). */
+export const maxWebhookBytes = 64 * 1024
+
+/** The limit for a request's target. */
+export function bodyLimitOf(url: string): number {
+  return url.startsWith('/providers/') ? maxWebhookBytes : maxBodyBytes
+}

@@ -1,0 +1,305 @@
+/**
+ * What the public and the admin listener have in common: a node:http server on which every wait has a limit, every
+ * socket is tracked from its accept on, and which closes within a given time. It knows no door.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { bodyLimitOf } from './body-limits.ts'
+import {
+  answerTunnel,
+  answerUnparsed,
+  hasProperHost,
+  type ParseError,
+  refuseHost,
+  toOriginForm,
+} from './unparsed-requests.ts'
+
+/** How long a listener waits for a client, in milliseconds. */
+export interface ListenerTimes {
+  /** For a complete head, from the connection or from the head's first byte. */
+  readonly headers: number
+  /** For a complete request, its body included. */
+  readonly request: number
+  /** Idle time between two requests. */
+  readonly keepAlive: number
+  /** For socket activity while an answer is awaited or written. Must be longer than any answer takes. */
+  readonly silence: number
+  /** How often the limits of heads and requests are checked. */
+  readonly check: number
+}
+
+export const listenerTimes: ListenerTimes = {
+  headers: 15_000,
+  request: 30_000,
+  /** Longer than the idle time of common reverse proxies (60 s), so that they close first. */
+  keepAlive: 75_000,
+  silence: 240_000,
+  check: 5000,
+}
+/** How many connections a listener holds. */
+export interface ConnectionLimits {
+  /** Above this, each new connection evicts the one that has been idle longest. */
+  readonly evictAbove: number
+  /** Above this, new connections are refused. */
+  readonly refuseAbove: number
+}
+
+export const connectionLimits: ConnectionLimits = { evictAbove: 9000, refuseAbove: 10_000 }
+/** How many of the longest idle connections are examined to find one that can be closed. */
+const looks = 64
+/**
+ * How long to keep reading from a client that is still sending after its last answer: closing earlier could reset the
+ * connection before it has read the answer.
+ */
+const lingerMs = 1000
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+export interface Listener {
+  /** A server that passes its requests to this handler; not listening yet. */
+  makeServer(handler: Handler): Server
+  /** For Fastify, which attaches it to the server that it receives. */
+  readonly clientErrorHandler: (error: ParseError, socket: Socket) => void
+  /** Refuses new connections; requests in flight may finish within `graceMs`, then they are aborted. */
+  drain(graceMs: number): Promise<void>
+}
+
+export function makeListener(
+  times: ListenerTimes = listenerTimes,
+  limits: ConnectionLimits = connectionLimits,
+): Listener {
+  const connections: Connections = { times, limits, open: new Map(), areAnswersLast: false }
+  let server: Server | null = null
+  return {
+    makeServer(handler) {
+      server = makeServer(connections, handler)
+      server.maxConnections = limits.refuseAbove
+      return server
+    },
+    clientErrorHandler: (error, socket) => {
+      endWith(connections, socket, () => answerUnparsed(error, socket))
+    },
+    async drain(graceMs) {
+      answerNoMore(connections)
+      const running = server
+      if (running === null || !running.listening) return
+      const cut = setTimeout(() => {
+        for (const socket of connections.open.keys()) socket.destroy()
+      }, graceMs)
+      await new Promise<void>((resolve) => {
+        running.close(() => resolve())
+        running.closeIdleConnections()
+      })
+      clearTimeout(cut)
+    },
+  }
+}
+
+function makeServer(connections: Connections, handler: Handler): Server {
+  const { times } = connections
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const connection = begin(connections, request, response)
+    if (connection === null) return
+    if (hasProperHost(request)) {
+      request.url = toOriginForm(request.url ?? '/')
+      handler(request, response)
+    } else {
+      refuseHost(response)
+    }
+    if (!response.writableEnded) expect(connection, response)
+    // A client that stops reading its answer must not hold its connection without limit. Node's own timer would be
+    // reset at every request; most answers are already sent here and need none.
+    if (!isSent(response)) request.socket.setTimeout(times.silence)
+  }
+  const server = createServer(
+    {
+      headersTimeout: times.headers,
+      requestTimeout: times.request,
+      keepAliveTimeout: times.keepAlive,
+      connectionsCheckingInterval: times.check,
+      // `hasProperHost` checks the header, so that the refusal is the error envelope.
+      requireHostHeader: false,
+      // An Upgrade header is ignored; the request itself is answered.
+      shouldUpgradeCallback: () => false,
+    },
+    answer,
+  )
+  server.on('connection', (socket) => add(connections, socket))
+  // RFC 9110 §10.1.1: an unknown expectation may be ignored.
+  server.on('checkExpectation', answer)
+  server.on('checkContinue', (request, response) => {
+    // No 100 Continue for a body that will be refused.
+    if (!announcesTooMuch(request)) response.writeContinue()
+    answer(request, response)
+  })
+  server.on('connect', ({ socket }, stream) => {
+    // While a body is still expected, `stream` is a wrapper that can fail separately.
+    if (stream !== socket) ignoreErrors(stream)
+    stream.resume()
+    endWith(connections, socket, () => answerTunnel(socket))
+  })
+  return server
+}
+
+/** The state of one connection. */
+interface Connection {
+  /** Answers that were not completed synchronously with their request. */
+  readonly owed: Set<ServerResponse>
+  /** The request that is being received, or was received last. */
+  latest: IncomingMessage | null
+  /** Its last answer is being sent; no further request is accepted. */
+  isEnding: boolean
+}
+
+/** The connections of one listener. */
+interface Connections {
+  readonly times: ListenerTimes
+  readonly limits: ConnectionLimits
+  /** Ordered by latest request, from the moment when half of `evictAbove` is reached. */
+  readonly open: Map<Socket, Connection>
+  /** While draining, every answer is the last one of its connection. */
+  areAnswersLast: boolean
+}
+
+function add(connections: Connections, socket: Socket): void {
+  const { open, limits } = connections
+  if (open.size >= limits.evictAbove) evictIdle(open)
+  // Node removes its own error listener from a socket that it hands over (CONNECT): without ours a reset would end the
+  // process.
+  ignoreErrors(socket)
+  const connection: Connection = { owed: new Set(), latest: null, isEnding: false }
+  open.set(socket, connection)
+  lingerAtTheEnd(socket, connection)
+  socket.once('close', () => close(open, socket))
+}
+
+/** Null for a request that follows the last one answered on this connection. */
+function begin(
+  { open, limits, areAnswersLast }: Connections,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Connection | null {
+  const connection = open.get(request.socket)
+  if (connection === undefined || connection.isEnding) {
+    response.destroy()
+    return null
+  }
+  connection.latest = request
+  // Ordering starts before eviction does, so that the order is complete by then.
+  if (open.size >= limits.evictAbove / 2) putLast(open, request.socket, connection)
+  // Marks the last answer of a connection with `Connection: close`. A body that will not be read makes it the last one
+  // too.
+  if (areAnswersLast || announcesTooMuch(request)) response.shouldKeepAlive = false
+  return connection
+}
+
+/** From now on, every answer is the last one of its connection, including answers already begun. */
+function answerNoMore(connections: Connections): void {
+  connections.areAnswersLast = true
+  for (const { owed } of connections.open.values()) {
+    for (const response of owed) response.shouldKeepAlive = false
+  }
+}
+
+/**
+ * Writes the last answer of a connection: after the answers that earlier complete requests still wait for, and never
+ * into the middle of one.
+ */
+function endWith({ open, times }: Connections, socket: Socket, write: () => void): void {
+  const connection = open.get(socket)
+  if (connection === undefined || connection.isEnding) return
+  connection.isEnding = true
+  const { owed } = connection
+  if ([...owed].some(({ req }) => !req.complete)) {
+    if ([...owed].some(({ headersSent }) => headersSent)) socket.destroy()
+    else write()
+    return
+  }
+  // Node's timers do not apply to a socket that was handed over.
+  const cut = setTimeout(() => socket.destroy(), times.silence)
+  socket.once('close', () => clearTimeout(cut))
+  const writeWhenDue = () => {
+    if (owed.size === 0 && !socket.destroyed) write()
+  }
+  for (const response of owed) response.once('close', writeWhenDue)
+  writeWhenDue()
+}
+
+/**
+ * One address can open as many connections as a listener holds, and send nothing on them. A real request needs only a
+ * moment, so new connections are accepted and those that have been idle longest are closed.
+ */
+function evictIdle(open: Connections['open']): void {
+  let look = 0
+  for (const [socket, connection] of open) {
+    if (!isWorkedFor(connection)) {
+      // Immediately, so that the next connection does not find this one again.
+      close(open, socket)
+      return void socket.destroy()
+    }
+    look += 1
+    if (look === looks) return
+    putLast(open, socket, connection)
+  }
+}
+
+function close(open: Connections['open'], socket: Socket): void {
+  const owed = open.get(socket)?.owed ?? []
+  open.delete(socket)
+  // Node does this too, but not for a socket that it handed over.
+  for (const response of owed) response.destroy()
+}
+
+function putLast(open: Connections['open'], socket: Socket, connection: Connection): void {
+  open.delete(socket)
+  open.set(socket, connection)
+}
+
+/**
+ * True while a complete request waits for our answer. A client that is still sending, or does not read, does not count.
+ */
+function isWorkedFor({ owed }: Connection): boolean {
+  return [...owed].some(({ req, headersSent }) => req.complete && !headersSent)
+}
+
+/** Tracks an answer that was not completed synchronously with its request. */
+function expect({ owed }: Connection, response: ServerResponse): void {
+  owed.add(response)
+  // An error from writing to a disconnected client is not a failure of ours.
+  ignoreErrors(response)
+  response.once('close', () => owed.delete(response))
+}
+
+/**
+ * Node closes a connection right after its last answer; the system then resets it if bytes still arrive, and the client
+ * can lose the answer.
+ */
+function lingerAtTheEnd(socket: Socket, connection: Connection): void {
+  const destroySoon = socket.destroySoon.bind(socket)
+  socket.destroySoon = () => {
+    const { latest } = connection
+    connection.isEnding = true
+    if (latest === null || latest.complete || socket.destroyed) return destroySoon()
+    socket.end()
+    latest.resume()
+    const cut = setTimeout(() => socket.destroy(), lingerMs)
+    socket.once('close', () => clearTimeout(cut))
+    latest.once('end', destroySoon)
+  }
+}
+
+/** A broken connection is not a failure of ours; code that waits for it listens to `close`. */
+function ignoreErrors(stream: Duplex | ServerResponse): void {
+  stream.on('error', () => {})
+}
+
+/** Each door refuses such a body at once. */
+function announcesTooMuch({ headers, url }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > bodyLimitOf(url ?? '/')
+}
+
+/** The answer is complete and all of it has been passed to the system. */
+function isSent(response: ServerResponse): boolean {
+  return response.writableEnded && response.socket?.writableLength === 0
+}

@@ -1,0 +1,67 @@
+/** Lists connected agents and disconnects them. */
+import type { FastifyInstance } from 'fastify'
+import type { PagesContext } from '../context.ts'
+import { formOf, toSignIn } from '../forms.ts'
+import { renderAgents, renderDisconnect } from './pages.ts'
+
+interface WithDone {
+  Querystring: { readonly done?: string | string[] }
+}
+
+interface WithGrant {
+  Querystring: { readonly grant?: string | string[] }
+}
+
+const maxGrantLength = 200
+
+/** Path of the confirmation page. */
+function toQuestion(grantId: string): string {
+  return `/agents/disconnect?grant=${encodeURIComponent(grantId)}`
+}
+
+export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): void {
+  const { agents, visits } = context
+
+  scope.get<WithDone>('/agents', async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    if (visit.user === null) return toSignIn(reply, '/agents')
+    const body = renderAgents({
+      agents: await agents.list(visit.user.id),
+      formToken: visit.formToken,
+      mcpUrl: `${context.origins().mcp}/mcp`,
+      isDone: request.query.done === 'disconnected',
+    })
+    return context.show(reply, visit, { title: 'Agents', body })
+  })
+
+  scope.get<WithGrant>('/agents/disconnect', async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    const { grant } = request.query
+    const grantId = typeof grant === 'string' ? grant.slice(0, maxGrantLength) : ''
+    if (visit.user === null) return toSignIn(reply, toQuestion(grantId))
+    const agent = (await agents.list(visit.user.id)).find((one) => one.grantId === grantId)
+    // Another user's grant, or a revoked one: the list shows what is connected.
+    if (agent === undefined) return reply.redirect('/agents', 303)
+    const body = renderDisconnect(agent, visit.formToken)
+    return context.show(reply, visit, { title: 'Disconnect this agent?', body })
+  })
+
+  scope.post('/agents/disconnect', async (request, reply) => {
+    const form = formOf(request)
+    const visit = await visits.accept(request, reply, { form, arriving: false })
+    if (visit === null) return context.refusePost(request, reply)
+    const { user, session } = visit
+    if (user === null || session === null) return toSignIn(reply, '/agents')
+    const grantId = (form.get('grant') ?? '').slice(0, maxGrantLength)
+    const decision = form.get('decision')
+    if (decision === null) return reply.redirect(toQuestion(grantId), 303)
+    if (decision !== 'confirm') return reply.redirect('/agents', 303)
+    // Another user's grant, or a revoked one, is treated as one that does not exist.
+    const isDone = await agents.disconnect(
+      { actor: { kind: 'person', userId: user.id, sessionId: session.id } },
+      user.id,
+      { grantId },
+    )
+    return reply.redirect(isDone ? '/agents?done=disconnected' : '/agents', 303)
+  })
+}

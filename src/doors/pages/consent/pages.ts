@@ -1,0 +1,60 @@
+/** The consent page: may this agent read the person's data? Rendering only. */
+import type { PendingConsent } from '#auth/oauth/port.ts'
+import type { Scope } from '#auth/scopes.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { hidden } from '../layout.ts'
+
+const scopeTexts: Readonly<Record<Scope, { readonly label: string; readonly hint: string }>> = {
+  'mcp:read': {
+    label: 'Banks: connections, accounts, balances and transactions',
+    hint: 'Read only. Account numbers stay masked.',
+  },
+  'brokerage:read': {
+    label: 'Brokers: holdings and trades',
+    hint: 'Read only. Nothing can be bought or sold.',
+  },
+}
+
+export interface ConsentParts {
+  readonly consent: PendingConsent
+  readonly email: string
+  readonly formToken: string
+  /** The plan has API access; without it the agent is connected but every call is refused. */
+  readonly mayRead: boolean
+  /** The requested scopes that the plan allows (reading R26). */
+  readonly offered: readonly Scope[]
+}
+
+export function renderConsent(parts: ConsentParts): Html {
+  const { consent, email, formToken, mayRead, offered } = parts
+  const withheld = offered.length < consent.scopes.length
+  return html`<article class="card">
+<h1>Let an agent read your data?</h1>
+<p><span class="foreign">${foreignText(consent.clientName)}</span> wants to read what your banks and brokers show Tributary. The answer goes to <span class="foreign">${foreignText(consent.redirectHost)}</span>.</p>
+<p><small>The name is what the agent calls itself. You are signed in as ${email}.</small></p>
+<form method="post" action="/consent/${encodeURIComponent(consent.uid)}">
+${hidden('token', formToken)}
+<fieldset>
+<legend>It may read</legend>
+${offered.map((scope) => renderScope(scope))}
+${withheld && html`<p class="withheld"><small>Brokers: holdings and trades were asked for too, but your plan does not include them. They need a Professional plan.</small></p>`}
+</fieldset>
+${!mayRead && html`<p><small>Your plan does not include access for programs yet: until the operator of this server gives you one, the agent will be refused.</small></p>`}
+<div class="choices">
+${offered.length > 0 && html`<button type="submit" name="decision" value="allow">Allow</button>`}
+<button type="submit" name="decision" value="deny" class="secondary outline">Deny</button>
+</div>
+</form>
+<p><small>You can disconnect it at any time under <a href="/agents">Agents</a>.</small></p>
+</article>`
+}
+
+function renderScope(scope: Scope): Html {
+  const { label, hint } = scopeTexts[scope]
+  const id = scope.replace(':', '-')
+  return html`<div class="scope">
+<input type="checkbox" id="${id}" name="scope" value="${scope}" checked aria-describedby="${id}-hint">
+<label for="${id}">${label}</label>
+<small id="${id}-hint">${hint}</small>
+</div>`
+}

@@ -1,0 +1,103 @@
+/**
+ * What all page routes use: the rooms behind the door, cookies and visits, and the one function that sends a page. It
+ * mounts no routes.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Agents, ConsentRequests } from '#auth/oauth/port.ts'
+import type { PlanSettings } from '#auth/plans.ts'
+import type { Sessions } from '#auth/sign-in/sessions.ts'
+import type { SignIns } from '#auth/sign-in/sign-ins.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { StoreReader } from '#store/ports/reader.ts'
+import type { AllowedHosts, PublicOrigins } from '../allowed-hosts.ts'
+import type { Assets } from './assets.ts'
+import { makeCookies } from './cookies.ts'
+import type { Html } from './html.ts'
+import { renderPage } from './layout.ts'
+import { renderNotice } from './notices.ts'
+import { makeVisits, type Visit, type Visits } from './visit.ts'
+
+export interface PagesDoorOptions {
+  readonly store: Pick<StoreReader, 'users' | 'connections'>
+  readonly signIns: SignIns
+  readonly sessions: Sessions
+  readonly consent: ConsentRequests
+  readonly agents: Agents
+  readonly plans: PlanSettings
+  readonly clock: Clock
+  /** Public origins; known once the listener is bound. */
+  readonly origins: () => PublicOrigins
+  /** Only this machine can reach the listener. */
+  readonly isLoopback: boolean
+  /** The service is reached by https. */
+  readonly secure: boolean
+  readonly addressOf: (request: FastifyRequest) => string
+  /** An internal failure, with its cause; the page does not show it. */
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface PagesContext extends PagesDoorOptions {
+  readonly cookies: ReturnType<typeof makeCookies>
+  readonly visits: Visits
+  /** Sends a complete page. `formAction`: a further target that its form may lead to. */
+  show(
+    reply: FastifyReply,
+    visit: Visit | null,
+    page: {
+      readonly title: string
+      readonly body: Html
+      readonly formAction?: string
+      /** Target of the logo link, when it is not the start page under the requested host name. */
+      readonly home?: string
+    },
+  ): FastifyReply
+  /** Refuses a post that did not come from one of our pages. */
+  refusePost(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+}
+
+/** Made once and shared by all routes. */
+export function makeContext(
+  options: PagesDoorOptions,
+  { assets, names }: { assets: Assets; names: AllowedHosts },
+): PagesContext {
+  const { store, sessions } = options
+  const cookies = makeCookies({ secure: options.secure })
+  const visits = makeVisits({ store, sessions, cookies, names })
+  const context: PagesContext = {
+    ...options,
+    cookies,
+    visits,
+    show(reply, visit, { title, body, formAction, home }) {
+      return reply
+        .header('content-security-policy', contentSecurityPolicy(formAction))
+        .type('text/html; charset=utf-8')
+        .send(renderPage({ title, visit, body, home }, assets))
+    },
+    async refusePost(request, reply) {
+      const visit = await visits.begin(request, reply)
+      const body = renderNotice(
+        'That form has expired',
+        'It was not sent from a page that this browser has open. Go back, reload the page and try again.',
+      )
+      return context.show(reply.code(403), visit, { title: 'Form expired', body })
+    },
+  }
+  return context
+}
+
+/** An origin or a scheme: characters that could start another directive are not allowed. */
+const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[^\s;,'"]+)?$/i
+
+/** Everything from our own origin, nothing inline; the consent form may also lead to the agent's redirect address. */
+function contentSecurityPolicy(formAction: string | undefined): string {
+  const isSource = formAction !== undefined && policySource.test(formAction)
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    // Pico's icons (a tick, a warning) are data URLs in its style sheet.
+    "img-src 'self' data:",
+    `form-action 'self'${isSource ? ` ${formAction}` : ''}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

@@ -1,0 +1,75 @@
+/** Sign-in and sign-up. Rendering only. */
+import type { SignUpField } from '#auth/sign-in/sign-ins.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { alertBox, field, hidden } from '../layout.ts'
+
+/** Names the agent that sent this browser here, by the name that it gives itself. */
+function renderWaiting(agent: string | null, next: string): Html | null {
+  if (agent === null) return null
+  return html`<p><span class="foreign">${foreignText(agent)}</span> is waiting to read your data. ${next}</p>`
+}
+
+export interface SignInParts {
+  readonly formToken: string
+  /** A local path to continue to. */
+  readonly returnTo: string
+  readonly email: string
+  readonly message: string | null
+  /** Address or password was wrong; the page does not tell which. */
+  readonly isRefused: boolean
+  /** The name of the agent that waits for the answer; null when none does. */
+  readonly agent: string | null
+  /** A signed-in person has to give the password again. */
+  readonly again: boolean
+  readonly signUpIsOpen: boolean
+}
+
+export function renderSignIn(parts: SignInParts): Html {
+  const signUp = `/sign-up?return=${encodeURIComponent(parts.returnTo)}`
+  return html`<article class="card">
+<h1>${parts.again ? 'Confirm it is you' : 'Sign in'}</h1>
+${renderWaiting(parts.agent, parts.again ? 'Give your password once more to decide.' : 'Sign in to decide what it may see.')}
+${parts.again && parts.agent === null && html`<p>What comes next needs your password once more.</p>`}
+${alertBox(parts.message)}
+<form method="post" action="/sign-in" novalidate>
+${hidden('token', parts.formToken)}
+${hidden('return', parts.returnTo)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: parts.email, autofocus: parts.email === '', problem: parts.isRefused ? 'Check the address' : undefined })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: parts.email !== '', problem: parts.isRefused ? 'Check the password' : undefined })}
+<button type="submit">${parts.again ? 'Continue' : 'Sign in'}</button>
+</form>
+${!parts.again && parts.signUpIsOpen && html`<p>No account yet? <a href="${signUp}">Make one</a>.</p>`}
+${!parts.again && !parts.signUpIsOpen && html`<p><small>Accounts are made by the operator of this server.</small></p>`}
+</article>`
+}
+
+export interface SignUpParts {
+  readonly formToken: string
+  readonly returnTo: string
+  readonly values: { readonly name: string; readonly email: string }
+  readonly problems: Readonly<Partial<Record<SignUpField, string>>>
+  readonly message: string | null
+  /** The name of the agent that waits for the answer; null when none does. */
+  readonly agent: string | null
+}
+
+export function renderSignUp(parts: SignUpParts): Html {
+  const { problems, values } = parts
+  // Focus goes to the first field with a problem.
+  const names = ['name', 'email', 'password'] as const
+  const first = names.find((name) => problems[name] !== undefined) ?? 'name'
+  return html`<article class="card">
+<h1>Make an account</h1>
+${renderWaiting(parts.agent, 'Make an account to decide what it may see.')}
+${alertBox(parts.message)}
+<form method="post" action="/sign-up" novalidate>
+${hidden('token', parts.formToken)}
+${hidden('return', parts.returnTo)}
+${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: values.name, problem: problems.name, autofocus: first === 'name' })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: values.email, problem: problems.email, autofocus: first === 'email' })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}
+<button type="submit">Make account</button>
+</form>
+<p>Have one already? <a href="/sign-in?return=${encodeURIComponent(parts.returnTo)}">Sign in</a>.</p>
+</article>`
+}

@@ -1,0 +1,212 @@
+/** Sign-in, sign-up and sign-out: forms in, pages and redirects out. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { CompletedSignIn, Later } from '#auth/sign-in/sign-ins.ts'
+import type { By } from '#contract/actor.ts'
+import { unreachable } from '#kernel/unreachable.ts'
+import type { PagesContext } from '../context.ts'
+import { formOf, localPath } from '../forms.ts'
+import { renderNotice } from '../notices.ts'
+import type { Visit } from '../visit.ts'
+import { renderSignIn, renderSignUp, type SignInParts, type SignUpParts } from './pages.ts'
+
+interface WithReturn {
+  Querystring: { readonly return?: string | string[] }
+}
+
+/** One text for every refusal, so that it does not reveal whether the account exists. */
+const refusedText = 'The e-mail address or the password is wrong.'
+
+/** Status, `Retry-After` and text for a person who has to wait. */
+function askToRetry(reply: FastifyReply, { kind, retryAfterSeconds }: Later): string {
+  const isBusy = kind === 'busy'
+  reply.code(isBusy ? 503 : 429).header('retry-after', String(retryAfterSeconds))
+  const reason = isBusy ? 'Many people are signing in at this moment' : 'Too many attempts'
+  return `${reason}. Try again in ${inWords(retryAfterSeconds)}.`
+}
+
+function inWords(seconds: number): string {
+  if (seconds <= 120) return seconds === 1 ? '1 second' : `${seconds} seconds`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes <= 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`
+}
+
+export function addSignInRoutes(scope: FastifyInstance, context: PagesContext): void {
+  addSignInForm(scope, context)
+  addSignUpForm(scope, context)
+  addSignOutRoute(scope, context)
+}
+
+const consentPath = '/consent/'
+
+/** The name of the agent whose consent request `returnTo` leads to, if that request waits in this browser. */
+async function waitingAgent(
+  { consent }: PagesContext,
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+  returnTo: string,
+): Promise<string | null> {
+  if (!returnTo.startsWith(consentPath)) return null
+  const pending = await consent.find(raw, reply.raw)
+  const isMeant = returnTo === `${consentPath}${encodeURIComponent(pending?.uid ?? '')}`
+  return isMeant ? (pending?.clientName ?? null) : null
+}
+
+/** The request of a person who signs in or signs up. */
+interface Coming {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly visit: Visit
+}
+
+/**
+ * Always sets a new token: knowing the old cookie must not give access (session fixation). False when the password was
+ * changed after it was checked: then there is no session.
+ */
+async function enter(
+  { sessions, cookies, addressOf }: PagesContext,
+  { request, reply, visit }: Coming,
+  { proof, browser }: CompletedSignIn,
+): Promise<boolean> {
+  const by: By = { actor: { kind: 'visitor', address: addressOf(request) } }
+  const started = await sessions.start(by, proof, visit.session)
+  if (started === null) return false
+  cookies.setSession(reply, started.token)
+  cookies.setBrowser(reply, browser)
+  return true
+}
+
+function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
+  const { signIns, cookies, visits, addressOf } = context
+
+  async function show(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visit: Visit,
+    parts: Pick<SignInParts, 'returnTo' | 'email' | 'message' | 'isRefused'>,
+  ): Promise<FastifyReply> {
+    const again = visit.user !== null
+    const body = renderSignIn({
+      ...parts,
+      agent: await waitingAgent(context, request, reply, parts.returnTo),
+      email: visit.user?.email ?? parts.email,
+      formToken: visit.formToken,
+      again,
+      signUpIsOpen: signIns.signUpIsOpen,
+    })
+    return context.show(reply, visit, { title: again ? 'Confirm it is you' : 'Sign in', body })
+  }
+
+  scope.get<WithReturn>('/sign-in', async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    const returnTo = returnOf(request)
+    if (visit.session?.isFresh === true) return reply.redirect(returnTo, 303)
+    return show(request, reply, visit, { returnTo, email: '', message: null, isRefused: false })
+  })
+
+  scope.post('/sign-in', async (request, reply) => {
+    const form = formOf(request)
+    const visit = await visits.accept(request, reply, { form, arriving: true })
+    if (visit === null) return context.refusePost(request, reply)
+    const returnTo = localPath(form.get('return'))
+    const given = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
+    const result = await signIns.signIn(given, addressOf(request), cookies.browser(request))
+    if (result.kind === 'in' && (await enter(context, { request, reply, visit }, result))) {
+      return reply.redirect(returnTo, 303)
+    }
+    const { email } = given
+    if (result.kind === 'slow_down' || result.kind === 'busy') {
+      const message = askToRetry(reply, result)
+      return show(request, reply, visit, { returnTo, email, message, isRefused: false })
+    }
+    reply.code(401)
+    return show(request, reply, visit, { returnTo, email, message: refusedText, isRefused: true })
+  })
+}
+
+function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
+  const { signIns, cookies, visits, addressOf } = context
+
+  async function show(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visit: Visit,
+    parts: Omit<SignUpParts, 'formToken' | 'agent'>,
+  ): Promise<FastifyReply> {
+    const agent = await waitingAgent(context, request, reply, parts.returnTo)
+    const body = renderSignUp({ ...parts, agent, formToken: visit.formToken })
+    return context.show(reply, visit, { title: 'Make an account', body })
+  }
+
+  function showClosed(reply: FastifyReply, visit: Visit): FastifyReply {
+    reply.code(403)
+    const body = renderNotice(
+      'Accounts are made by the operator',
+      'Nobody can sign up on this server. Ask whoever runs it for an account.',
+    )
+    return context.show(reply, visit, { title: 'Sign-up is closed', body })
+  }
+
+  scope.get<WithReturn>('/sign-up', async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    if (!signIns.signUpIsOpen) return showClosed(reply, visit)
+    const values = { name: '', email: '' }
+    const returnTo = returnOf(request)
+    return show(request, reply, visit, { returnTo, values, problems: {}, message: null })
+  })
+
+  scope.post('/sign-up', async (request, reply) => {
+    const form = formOf(request)
+    const visit = await visits.accept(request, reply, { form, arriving: true })
+    if (visit === null) return context.refusePost(request, reply)
+    const returnTo = localPath(form.get('return'))
+    const values = { name: form.get('name') ?? '', email: form.get('email') ?? '' }
+    const given = { ...values, password: form.get('password') ?? '' }
+    const visitor = { kind: 'visitor', address: addressOf(request) } as const
+    const result = await signIns.signUp({ actor: visitor }, given, cookies.browser(request))
+    switch (result.kind) {
+      case 'made':
+        // An operator has changed the password meanwhile: the person must sign in with the new one.
+        return (await enter(context, { request, reply, visit }, result))
+          ? reply.redirect(returnTo === '/' ? '/welcome' : returnTo, 303)
+          : reply.redirect(`/sign-in?return=${encodeURIComponent(returnTo)}`, 303)
+      case 'closed':
+        return showClosed(reply, visit)
+      case 'slow_down':
+      case 'busy': {
+        const message = askToRetry(reply, result)
+        return show(request, reply, visit, { returnTo, values, problems: {}, message })
+      }
+      case 'invalid': {
+        reply.code(400)
+        const message = 'Something is missing or cannot be used; see below.'
+        return show(request, reply, visit, { returnTo, values, problems: result.problems, message })
+      }
+      default:
+        return unreachable(result)
+    }
+  })
+}
+
+function addSignOutRoute(scope: FastifyInstance, context: PagesContext): void {
+  const { sessions, cookies, visits } = context
+
+  scope.post('/sign-out', async (request, reply) => {
+    const visit = await visits.accept(request, reply, {
+      form: formOf(request),
+      arriving: false,
+    })
+    if (visit === null) return context.refusePost(request, reply)
+    const { session } = visit
+    if (session !== null) {
+      const { userId, id } = session
+      await sessions.end({ actor: { kind: 'person', userId, sessionId: id } }, session)
+    }
+    cookies.clearSession(reply)
+    return reply.redirect('/', 303)
+  })
+}
+
+function returnOf(request: FastifyRequest<WithReturn>): string {
+  const given = request.query.return
+  return localPath(typeof given === 'string' ? given : null)
+}

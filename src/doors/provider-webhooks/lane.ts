@@ -1,0 +1,173 @@
+/**
+ * A webhook from its first byte to its answer: the limit of its address, a place, its body, its signature, its effect. What
+ * a webhook means is decided in src/connections; the answer says only whether it was received.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ReceiveWebhook, WebhookOutcome } from '#connections/receive-webhook.ts'
+import { type ApiError, apiError, toEnvelope } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import { type Reservation, type Throttle, toVisitor } from '#gate/throttle.ts'
+import { toAddressGroup } from '#kernel/addresses.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import type { WebhookRecord } from '#telemetry/request-record.ts'
+import { maxWebhookBytes } from '../body-limits.ts'
+import { ClientDisconnected, clientAddress, type IsTrustedProxy } from '../client.ts'
+import { toApiError } from '../refusal.ts'
+import { readBody } from '../request-body.ts'
+import { makePlaces, type Places } from './places.ts'
+
+export interface WebhookLaneOptions {
+  readonly receive: ReceiveWebhook
+  /** Counts what is refused, by address. */
+  readonly throttle: Throttle
+  readonly isTrustedProxy: IsTrustedProxy
+  readonly observe: (record: WebhookRecord) => void
+  /** How long a body may take; for tests. */
+  readonly bodyDeadlineMs?: number
+}
+
+interface Lane extends WebhookLaneOptions {
+  readonly places: Places
+}
+
+/** At most 16 MiB of bodies; a provider has a few on their way at a time. */
+const placeLimits = { inAll: 256, ofAddress: 64 }
+/** Providers send from servers; a body that takes longer holds a place for nothing. */
+const defaultBodyDeadlineMs = 5000
+const busyRetrySeconds = 5
+/** No token begins like this, so that these windows are no caller's (`toVisitor`). */
+const windowName = ' provider webhook'
+
+/** How it ended, and what is answered. */
+interface Ending {
+  readonly outcome: WebhookRecord['outcome']
+  /** Null: it was received. */
+  readonly error: ApiError | null
+}
+
+/** Makes what serves one webhook; it never rejects. */
+export function makeWebhookLane(options: WebhookLaneOptions) {
+  const lane: Lane = { ...options, places: makePlaces(placeLimits) }
+  return async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
+    const startedAt = performance.now()
+    const ending = await judge(lane, provider, request)
+    answer(request, response, ending.error)
+    lane.observe({
+      door: 'provider-webhooks',
+      provider,
+      outcome: ending.outcome,
+      status: ending.error?.status ?? 200,
+      durationMs: performance.now() - startedAt,
+      // A refusal is the sender's; what failed is ours, and its cause belongs into the log.
+      error: ending.outcome === 'failed' ? ending.error : null,
+    })
+  }
+}
+
+async function judge(lane: Lane, provider: Provider, request: IncomingMessage): Promise<Ending> {
+  const address = clientAddress(request, lane.isTrustedProxy)
+  const release = lane.places.take(toAddressGroup(address))
+  if (release === null) return refuse('busy', 'service_unavailable', busyRetrySeconds)
+  try {
+    // Before the body and the signature: a flood of forged webhooks costs a count each.
+    const reservation = await lane.throttle.reserve(toVisitor(address, windowName))
+    if (!reservation.allowed) {
+      return refuse('limited', 'rate_limited', Math.max(1, Math.ceil(reservation.retryMs / 1000)))
+    }
+    const ending = await receive(lane, provider, request)
+    settle(reservation, ending.outcome)
+    return ending
+  } catch (error) {
+    return { outcome: 'failed', error: toApiError(error) }
+  } finally {
+    release()
+  }
+}
+
+/** Only what an honest sender would not send costs its address a point; what we could not verify may be anybody's. */
+const costly: readonly WebhookRecord['outcome'][] = [
+  'unsigned',
+  'forged',
+  'unverified',
+  'too_large',
+  'too_slow',
+]
+
+function settle(
+  reservation: Reservation & { readonly allowed: true },
+  outcome: WebhookRecord['outcome'],
+): void {
+  if (costly.includes(outcome)) reservation.keep()
+  else reservation.giveBack()
+}
+
+async function receive(lane: Lane, provider: Provider, request: IncomingMessage): Promise<Ending> {
+  const deadlineMs = lane.bodyDeadlineMs ?? defaultBodyDeadlineMs
+  const body = await withDeadline(readBody(request, maxWebhookBytes), deadlineMs)
+  if (body === 'too_large') {
+    const message = 'Request body over 64 KiB'
+    return { outcome: 'too_large', error: apiError('body_too_large', { message }) }
+  }
+  if (body === 'too_slow') return refuse('too_slow', 'request_timeout')
+  if (body instanceof ClientDisconnected) return refuse('gone', 'client_disconnected')
+  const header = (name: string) => {
+    const value = request.headers[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  try {
+    return toEnding(await lane.receive(provider, { header, body }))
+  } catch (error) {
+    if (error instanceof UpstreamError) {
+      return refuse('unverified', 'service_unavailable', busyRetrySeconds)
+    }
+    return { outcome: 'failed', error: toApiError(error) }
+  }
+}
+
+function withDeadline<Value>(work: Promise<Value>, ms: number): Promise<Value | 'too_slow'> {
+  const late = Promise.withResolvers<'too_slow'>()
+  const timer = setTimeout(() => late.resolve('too_slow'), ms)
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+}
+
+function toEnding(outcome: WebhookOutcome): Ending {
+  switch (outcome) {
+    case 'unsigned':
+    case 'forged':
+      return refuse(outcome, 'invalid_signature')
+    case 'too_old':
+    case 'unreadable':
+      return { outcome, error: apiError('invalid_params', { details: [problems[outcome]] }) }
+    default:
+      return { outcome, error: null }
+  }
+}
+
+const problems = {
+  too_old: 'body: the event is more than 24 hours from now',
+  unreadable: 'body: must be a JSON object with the fields of an event',
+} as const
+
+function refuse(
+  outcome: WebhookRecord['outcome'],
+  name: Parameters<typeof apiError>[0],
+  retryAfterSeconds?: number,
+): Ending {
+  const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+  return { outcome, error: apiError(name, options) }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, error: ApiError | null): void {
+  // A body that was not read completely is not read further: the connection ends with the answer.
+  if (!request.complete) response.shouldKeepAlive = false
+  if (response.destroyed) return
+  const body = JSON.stringify(error === null ? { received: true } : toEnvelope(error))
+  response.writeHead(error?.status ?? 200, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...(error?.retryAfterSeconds == null ? {} : { 'Retry-After': error.retryAfterSeconds }),
+  })
+  response.end(body)
+}

@@ -1,0 +1,31 @@
+/**
+ * Places for webhooks whose bodies are being received or handled: their number bounds the memory that strangers can make
+ * this process hold, and no address takes all of them.
+ */
+
+export interface Places {
+  /** Null when there is none; else what gives the place back, once. */
+  take(address: string): (() => void) | null
+}
+
+export function makePlaces(limits: { readonly inAll: number; readonly ofAddress: number }): Places {
+  const held = new Map<string, number>()
+  let inAll = 0
+  return {
+    take(address) {
+      const own = held.get(address) ?? 0
+      if (inAll >= limits.inAll || own >= limits.ofAddress) return null
+      inAll += 1
+      held.set(address, own + 1)
+      let isHeld = true
+      return () => {
+        if (!isHeld) return
+        isHeld = false
+        inAll -= 1
+        const left = (held.get(address) ?? 1) - 1
+        if (left === 0) held.delete(address)
+        else held.set(address, left)
+      }
+    },
+  }
+}

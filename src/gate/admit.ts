@@ -1,0 +1,143 @@
+/**
+ * Steps 2 and 3 of reading R3 in one: the pre-auth limit and the caller. A key that is known to be good needs no point
+ * and is admitted even when other clients behind its address have used up the limit (reading R6): guesses cannot lock
+ * it out. Concurrent requests with one token share one reservation. identify.ts finds the caller and decides when a new
+ * lookup is needed.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Caller } from '#auth/caller.ts'
+import { apiError } from '#contract/errors.ts'
+import type { Maybe, WindowState } from '#store/ports/kv.ts'
+import type { Credential } from './credential.ts'
+import { isRefusal, settleUnidentified, type Throttle, type Visitor } from './throttle.ts'
+
+/** The requester before identification: the same object for every request of a connection with the same headers. */
+export interface Applicant {
+  readonly credential: Credential
+  readonly visitor: Visitor
+}
+
+export type Admission =
+  | { readonly kind: 'in'; readonly caller: Caller }
+  /** Too many failures: `rate_limited`. */
+  | { readonly kind: 'limited'; readonly window: WindowState; readonly error: unknown }
+  /** No caller: bad or missing credentials, or an internal failure. */
+  | { readonly kind: 'unknown'; readonly window: WindowState; readonly error: unknown }
+
+export interface Admit {
+  /** The caller of a key that was found good within the last second, synchronously; null: call `admit`. */
+  recall(applicant: Applicant): Caller | null
+  admit(applicant: Applicant): Promise<Admission>
+}
+
+/**
+ * Digests of tokens that were valid at their last lookup. Only existing users' tokens are in it, so that guesses cannot
+ * fill it.
+ */
+export type GoodTokens = Pick<LRUCache<string, true>, 'has' | 'set' | 'delete'>
+
+/** Makes an empty one; all doors of a process share it. */
+export function makeGoodTokens(): GoodTokens {
+  return new LRUCache<string, true>({ max: 10_000 })
+}
+
+export interface AdmitParts {
+  readonly throttle: Throttle
+  readonly good: GoodTokens
+  readonly identify: {
+    recall(credential: Credential): Caller | null
+    find(credential: Credential): Maybe<Caller>
+  }
+}
+
+export function makeAdmit(parts: AdmitParts): Admit {
+  const { good, identify } = parts
+  const waitedFor = new Map<string, Promise<Admission>>()
+  return {
+    recall: ({ credential }) => identify.recall(credential),
+    async admit(applicant) {
+      const { credential, visitor } = applicant
+      const known = identify.recall(credential)
+      if (known !== null) return { kind: 'in', caller: known }
+      if (credential.hash === null) return lookPaying(parts, applicant)
+      if (good.has(credential.digest)) return lookFreely(parts, applicant)
+      const name = visitor.own + credential.digest
+      const ahead = waitedFor.get(name)
+      if (ahead !== undefined) return follow(parts, ahead, applicant)
+      const admission = lookPaying(parts, applicant)
+      waitedFor.set(name, admission)
+      try {
+        return await admission
+      } finally {
+        waitedFor.delete(name)
+      }
+    },
+  }
+}
+
+async function lookPaying(parts: AdmitParts, applicant: Applicant): Promise<Admission> {
+  const { credential, visitor } = applicant
+  const reservation = await parts.throttle.reserve(visitor)
+  if (!reservation.allowed) return limit(reservation)
+  try {
+    const caller = await parts.identify.find(credential)
+    reservation.giveBack()
+    parts.good.set(credential.digest, true)
+    return { kind: 'in', caller }
+  } catch (error) {
+    settleUnidentified(reservation, error)
+    return { kind: 'unknown', window: reservation.state, error }
+  }
+}
+
+/** Looks up a token that was valid before without reserving a point; a point is taken only if it is no longer valid. */
+async function lookFreely(parts: AdmitParts, applicant: Applicant): Promise<Admission> {
+  try {
+    return { kind: 'in', caller: await parts.identify.find(applicant.credential) }
+  } catch (error) {
+    if (isRefusal(error)) {
+      parts.good.delete(applicant.credential.digest)
+      return charge(parts, applicant, error)
+    }
+    return { kind: 'unknown', window: await parts.throttle.peek(applicant.visitor), error }
+  }
+}
+
+/** Waits for another request with the same token from the same address. */
+async function follow(
+  parts: AdmitParts,
+  ahead: Promise<Admission>,
+  applicant: Applicant,
+): Promise<Admission> {
+  const admission = await ahead
+  switch (admission.kind) {
+    case 'in':
+      // Looked up again, since rows may have changed meanwhile (reading R27); usually the key is cached by now.
+      return lookFreely(parts, applicant)
+    case 'unknown':
+      return isRefusal(admission.error) ? charge(parts, applicant, admission.error) : admission
+    default:
+      return admission
+  }
+}
+
+/** Charges one point for bad credentials; when that exceeds the limit, the answer is `rate_limited` instead. */
+async function charge(
+  { throttle }: AdmitParts,
+  { visitor }: Applicant,
+  error: unknown,
+): Promise<Admission> {
+  const reservation = await throttle.reserve(visitor)
+  if (!reservation.allowed) return limit(reservation)
+  settleUnidentified(reservation, error)
+  return { kind: 'unknown', window: reservation.state, error }
+}
+
+function limit(refused: { readonly state: WindowState; readonly retryMs: number }): Admission {
+  const retryAfterSeconds = Math.max(1, Math.ceil(refused.retryMs / 1000))
+  return {
+    kind: 'limited',
+    window: refused.state,
+    error: apiError('rate_limited', { retryAfterSeconds }),
+  }
+}

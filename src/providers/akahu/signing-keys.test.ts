@@ -1,0 +1,146 @@
+/** The keys of Akahu's webhooks: fetched seldom and for a short time, whatever ids strangers think of. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { UpstreamError } from '../failure.ts'
+import type { AkahuClient } from './client.ts'
+import { makeSigningKeys, type SigningKeysOptions } from './signing-keys.ts'
+
+const hour = 3_600_000
+const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const pem = publicKey.export({ type: 'pkcs1', format: 'pem' })
+const toBody = (item: unknown) => Buffer.from(JSON.stringify({ success: true, item }))
+
+type Answer = AkahuClient['asApp']
+
+function makeGround(answer: Answer = async () => toBody(pem), timeoutMs?: number) {
+  let now = Date.parse('2026-11-20T21:15:00Z')
+  const targets: string[] = []
+  const options: SigningKeysOptions = {
+    client: {
+      asApp(request, call) {
+        targets.push(request.target)
+        return answer(request, call)
+      },
+    },
+    clock: { now: () => now },
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  }
+  const keys = makeSigningKeys(options)
+  const pass = (ms: number) => {
+    now += ms
+  }
+  return { keys, targets, pass }
+}
+
+const notFound: Answer = async () => {
+  throw new UpstreamError('akahu', { kind: 'rejected', status: 404, detail: 'Not found' })
+}
+
+const failureOf = async (work: Promise<unknown>) => {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof UpstreamError) return error.failure.kind
+    throw error
+  }
+  return assert.fail('it succeeded')
+}
+
+test('a key is fetched once in 24 hours, and again after them', async () => {
+  const { keys, targets, pass } = makeGround()
+  assert.ok((await keys.find(3))?.equals(publicKey))
+  pass(23 * hour)
+  assert.ok(await keys.find(3))
+  assert.deepEqual(targets, ['/keys/3'])
+  pass(hour + 1)
+  assert.ok(await keys.find(3))
+  assert.equal(targets.length, 2)
+})
+
+test('a clock that was set back makes no key last longer', async () => {
+  const { keys, targets, pass } = makeGround()
+  await keys.find(3)
+  pass(-48 * hour)
+  await keys.find(3)
+  assert.equal(targets.length, 2)
+})
+
+test('many webhooks that wait for one key cost one fetch', async () => {
+  const { keys, targets } = makeGround()
+  const found = await Promise.all(Array.from({ length: 50 }, () => keys.find(3)))
+  assert.ok(found.every((key) => key?.equals(publicKey)))
+  assert.equal(targets.length, 1)
+})
+
+test('once a newer key was confirmed, an older one is refused, also while it is remembered', async () => {
+  const { keys, targets } = makeGround()
+  await keys.find(3)
+  await keys.find(4)
+  assert.ok(await keys.find(3))
+  keys.confirm(4)
+  assert.equal(await keys.find(3), null)
+  assert.ok(await keys.find(4))
+  keys.confirm(3)
+  assert.equal(await keys.find(3), null)
+  assert.deepEqual(targets, ['/keys/3', '/keys/4'])
+})
+
+test('an id that a stranger made up refuses no key in use', async () => {
+  const { keys } = makeGround((request, call) =>
+    request.target === '/keys/3' ? Promise.resolve(toBody(pem)) : notFound(request, call),
+  )
+  await keys.find(3)
+  assert.equal(await keys.find(999_999_999), null)
+  assert.ok(await keys.find(3))
+})
+
+test('guesses cost few fetches, and push out no key in use', async () => {
+  const { keys, targets, pass } = makeGround((request, call) =>
+    request.target === '/keys/3' ? Promise.resolve(toBody(pem)) : notFound(request, call),
+  )
+  await keys.find(3)
+  for (let minute = 0; minute < 20; minute += 1) {
+    for (let guess = 0; guess < 30; guess += 1) {
+      await keys.find(1000 * (minute + 1) + guess).catch((error: unknown) => {
+        assert.ok(error instanceof UpstreamError && error.failure.kind === 'throttled')
+      })
+    }
+    assert.ok(await keys.find(3))
+    pass(60_000)
+  }
+  assert.ok(targets.length <= 200, `${targets.length} fetches`)
+  assert.equal(targets.filter((target) => target === '/keys/3').length, 1)
+})
+
+test('a fetch that takes too long ends as unavailable, and the next webhook tries again', async () => {
+  let count = 0
+  const { keys } = makeGround((_request, { signal }) => {
+    count += 1
+    if (count > 1) return Promise.resolve(toBody(pem))
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+  }, 20)
+  assert.equal(await failureOf(keys.find(3)), 'unavailable')
+  assert.ok(await keys.find(3))
+})
+
+test('what is no RSA key of at least 2048 bits is none', async () => {
+  const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey
+  const curve = generateKeyPairSync('ed25519').publicKey
+  const texts = [weak, curve].map((key) => key.export({ type: 'spki', format: 'pem' }))
+  for (const item of [...texts, 'no key', null, 7]) {
+    const { keys } = makeGround(async () => toBody(item))
+    assert.equal(await failureOf(keys.find(3)), 'malformed')
+  }
+  const { keys } = makeGround(async () => Buffer.from('no JSON'))
+  assert.equal(await failureOf(keys.find(3)), 'malformed')
+})
+
+test('an outage is no verdict on a key', async () => {
+  const { keys } = makeGround(async () => {
+    throw new UpstreamError('akahu', { kind: 'unavailable', status: 500, detail: 'down' })
+  })
+  assert.equal(await failureOf(keys.find(3)), 'unavailable')
+})

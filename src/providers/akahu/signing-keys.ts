@@ -1,0 +1,138 @@
+/**
+ * Akahu's public keys for webhooks (docs/providers/akahu.md, Webhooks). The id of a key comes from a request that is not
+ * verified yet, so a stranger chooses it: fetches are few and short, and only a verified webhook counts as proof that a
+ * key is in use.
+ */
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { Clock } from '#kernel/time.ts'
+import { UpstreamError } from '../failure.ts'
+import type { AkahuClient } from './client.ts'
+import { malformed } from './failures.ts'
+
+export interface SigningKeys {
+  /**
+   * The key with this id; null when there is none, and when a newer one is in use.
+   * @throws UpstreamError when it cannot be read now.
+   */
+  find(id: number): Promise<KeyObject | null>
+  /** A signature by this key was verified: older keys are refused from now on. */
+  confirm(id: number): void
+}
+
+export interface SigningKeysOptions {
+  readonly client: Pick<AkahuClient, 'asApp'>
+  readonly clock: Clock
+  /** Bounds one fetch, in milliseconds; Akahu waits five seconds for the answer to its webhook. */
+  readonly timeoutMs?: number
+}
+
+const defaultTimeoutMs = 4000
+const keyLifeMs = 86_400_000
+/** Keys rotate rarely; more ids than this are a stranger's guesses. */
+const maxFetches = 10
+const fetchWindowMs = 60_000
+/** Keys, and ids that have none, that are remembered. */
+const maxRemembered = 32
+/** A weaker key is not one of Akahu's. */
+const minModulusBits = 2048
+
+interface Known {
+  /** Null: there was no such key. */
+  readonly key: KeyObject | null
+  readonly until: number
+}
+
+interface Ring extends SigningKeysOptions {
+  readonly known: Map<number, Known>
+  readonly running: Map<number, Promise<KeyObject | null>>
+  /** When the latest fetches began, the oldest first. */
+  readonly fetches: number[]
+}
+
+export function makeSigningKeys(options: SigningKeysOptions): SigningKeys {
+  const ring: Ring = { ...options, known: new Map(), running: new Map(), fetches: [] }
+  let highest = 0
+  return {
+    async find(id) {
+      if (id < highest) return null
+      const held = ring.known.get(id)
+      if (held !== undefined && isFresh(held, options.clock.now())) return held.key
+      const running = ring.running.get(id)
+      if (running !== undefined) return running
+      const fetching = fetchOnce(ring, id).finally(() => ring.running.delete(id))
+      ring.running.set(id, fetching)
+      return fetching
+    },
+    confirm(id) {
+      highest = Math.max(highest, id)
+    },
+  }
+}
+
+/** An end that lies further ahead than a key lives was set before the clock was set back. */
+function isFresh({ until }: Known, now: number): boolean {
+  return now < until && until - now <= keyLifeMs
+}
+
+async function fetchOnce(ring: Ring, id: number): Promise<KeyObject | null> {
+  const now = ring.clock.now()
+  const wait = reserve(ring, now)
+  if (wait !== null) {
+    const detail = 'too many signing keys were asked for'
+    throw new UpstreamError('akahu', { kind: 'throttled', retryAfterSeconds: wait, detail })
+  }
+  const key = await fetchKey(ring, id)
+  remember(ring, id, { key, until: now + (key === null ? fetchWindowMs : keyLifeMs) })
+  return key
+}
+
+/** Seconds until another fetch is allowed; null: now. */
+function reserve({ fetches }: Ring, now: number): number | null {
+  while (fetches[0] !== undefined && Math.abs(now - fetches[0]) >= fetchWindowMs) fetches.shift()
+  const [oldest] = fetches
+  if (oldest !== undefined && fetches.length >= maxFetches) {
+    return Math.max(1, Math.ceil((oldest + fetchWindowMs - now) / 1000))
+  }
+  fetches.push(now)
+  return null
+}
+
+function remember({ known }: Ring, id: number, entry: Known): void {
+  known.delete(id)
+  // Ids without a key go first, so that guesses never push out a key in use.
+  const stale = [...known].find(([, { key }]) => key === null) ?? [...known][0]
+  if (known.size >= maxRemembered && stale !== undefined) known.delete(stale[0])
+  known.set(id, entry)
+}
+
+async function fetchKey(
+  { client, timeoutMs = defaultTimeoutMs }: Ring,
+  id: number,
+): Promise<KeyObject | null> {
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    const request = { method: 'GET', route: '/keys/{id}', target: `/keys/${id}` } as const
+    return toKey(await client.asApp(request, { signal, priority: 'user' }))
+  } catch (error) {
+    if (error instanceof UpstreamError) {
+      if (error.failure.kind === 'rejected') return null
+      throw error
+    }
+    if (!signal.aborted) throw error
+    const detail = `no signing key within ${timeoutMs} ms`
+    throw new UpstreamError('akahu', { kind: 'unavailable', status: null, detail }, error)
+  }
+}
+
+function toKey(body: Uint8Array): KeyObject {
+  let key: KeyObject
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+    key = createPublicKey(String(Reflect.get(Object(parsed), 'item')))
+  } catch (cause) {
+    throw malformed('a signing key cannot be read', cause)
+  }
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
+  if (key.asymmetricKeyType === 'rsa' && bits >= minModulusBits) return key
+  throw malformed('a signing key is no RSA key of at least 2048 bits')
+}

@@ -1,0 +1,28 @@
+/**
+ * The facts of every provider of the contract: one line each, which the compiler requires for every name in
+ * `Provider`.
+ */
+import { Provider } from '#contract/resources.ts'
+import { akahuFacts } from './akahu/facts.ts'
+import { fiskilFacts } from './fiskil/facts.ts'
+import type { ProviderFacts } from './provider-facts.ts'
+import { snaptradeFacts } from './snaptrade/facts.ts'
+
+const facts = {
+  fiskil: fiskilFacts,
+  akahu: akahuFacts,
+  snaptrade: snaptradeFacts,
+} as const satisfies Readonly<Record<Provider, ProviderFacts>>
+
+/** The facts with their literal names, from which types are derived. */
+export type KnownFacts = typeof facts
+
+/** In the order of the documentation. */
+export const providerNames: readonly Provider[] = Provider.options
+
+export const factsOf = (provider: Provider): ProviderFacts => facts[provider]
+
+/** The variables with this installation's own credentials at a provider, for messages to operators. */
+export function ownCredentialsOf(provider: Provider): string {
+  return Object.values(factsOf(provider).settings.required).join(' and ')
+}

@@ -1,0 +1,20 @@
+/** What other rooms may know about Fiskil. */
+import type { ProviderFacts } from '../provider-facts.ts'
+
+export const fiskilFacts = {
+  category: 'banking',
+  defaultCurrency: 'AUD',
+  // An end user's newest consent at an institution replaces the others.
+  oneConsentPerInstitution: true,
+  budget: null,
+  scheduledReadHours: null,
+  linkFields: { endUserId: { flag: 'end-user-id', value: 'X', help: 'the end user' } },
+  settings: {
+    baseUrl: 'FISKIL_BASE_URL',
+    required: { clientId: 'FISKIL_CLIENT_ID', clientSecret: 'FISKIL_CLIENT_SECRET' },
+    optional: { webhookSecret: 'FISKIL_WEBHOOK_SECRET', teamId: 'FISKIL_TEAM_ID' },
+    fallbackFields: { teamId: 'clientId' },
+    preset: { version: 'FISKIL_VERSION' },
+  },
+  sandboxPort: 4010,
+} as const satisfies ProviderFacts

@@ -1,0 +1,190 @@
+/**
+ * One page of Fiskil transactions: parsed once, checked row by row, mapped only when requested. It decides which rows
+ * belong to the connection, which are wanted and their time; it knows no windows and no ceilings.
+ */
+import type { CategoryKey } from '#contract/categories.ts'
+import type { Transaction } from '#contract/resources.ts'
+import { isNegative } from '#kernel/decimal.ts'
+import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
+import { earliestZone, timeOfDay } from '../day-time.ts'
+import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
+import { toDetails } from './details.ts'
+import { malformed } from './failures.ts'
+import { isRecord, readExactJson, readJson, readListPage } from './lists.ts'
+import { readAmount, toCategoryKey } from './map.ts'
+import { type Row, readText, unreadable } from './row.ts'
+
+export interface PageSource {
+  readonly query: RowsQuery
+  /** The cursor that this page was requested with. */
+  readonly cursor: PageCursor | null
+  readonly body: Uint8Array
+  /** Our own base address. */
+  readonly base: URL
+  /** Receives values outside the known lists. */
+  readonly odd: (what: string) => void
+}
+
+/** Reads a page; throws UpstreamError `malformed` when the body is not a page of transactions. */
+export function openTransactionPage(source: PageSource): TransactionPage {
+  const { query, body, base } = source
+  const page = readListPage(readJson(body), 'transactions', base)
+  if (page.next !== null && page.next === source.cursor) {
+    throw malformed('the next page of transactions is this page')
+  }
+  const rows = page.rows.map(toRow)
+  const arrangement = query.connection.upstreamId
+  const accounts = new Map<unknown, AccountRef>()
+  for (const account of query.accounts) accounts.set(account.upstreamId, account)
+
+  let ownRows = 0
+  for (const row of rows) if (row.arrangement_id === arrangement) ownRows += 1
+
+  // Amounts are documented as text. If they are numbers, the page is parsed again so that no digit is lost (R24).
+  let exactRows: readonly Row[] | null = null
+  function exactRow(index: number): Row {
+    exactRows ??= readListPage(readExactJson(body), 'transactions', base).rows.map(toRow)
+    return rowAt(exactRows, index)
+  }
+
+  function wanted(index: number): { readonly row: Row; readonly account: AccountRef } {
+    const row = rowAt(rows, index)
+    const account = wantedAccount(row, index, arrangement, accounts)
+    if (account !== null && isPosted(row, index)) return { row, account }
+    throw new RangeError(`row ${index} is not wanted: ask head first`)
+  }
+
+  return {
+    length: rows.length,
+    next: page.next,
+    ahead: [],
+    total: null,
+    ownRows,
+    body,
+    head(index) {
+      const row = rowAt(rows, index)
+      const account = wantedAccount(row, index, arrangement, accounts)
+      if (account === null || !isPosted(row, index)) return null
+      return { id: readId(row, index), account, time: readTime(row, index, query).time }
+    },
+    map(index) {
+      const { row, account } = wanted(index)
+      const exact = typeof row.amount === 'number' ? exactRow(index) : row
+      return toTransaction(exact, index, { account, query, odd: source.odd })
+    },
+    details(index) {
+      const { row, account } = wanted(index)
+      return toDetails(row, index, account)
+    },
+  }
+}
+
+function toRow(row: unknown, index: number): Row {
+  if (!isRecord(row)) throw malformed(`transactions[${index}] is not an object`)
+  return row
+}
+
+function rowAt(rows: readonly Row[], index: number): Row {
+  const row = rows[index]
+  if (row === undefined) throw new RangeError(`the page has no row ${index}`)
+  return row
+}
+
+/**
+ * The requested account of a row, or null. Unscoped lists contain all banks of an end user, and one account id may
+ * occur under two consents, so the consent is checked first and no other field of foreign rows is read.
+ */
+function wantedAccount(
+  row: Row,
+  index: number,
+  arrangement: string,
+  accounts: ReadonlyMap<unknown, AccountRef>,
+): AccountRef | null {
+  if (row.arrangement_id !== arrangement) {
+    if (typeof row.arrangement_id === 'string') return null
+    throw unreadable(index, 'arrangement_id')
+  }
+  const account = accounts.get(row.account_id)
+  if (account === undefined && typeof row.account_id !== 'string') {
+    throw unreadable(index, 'account_id')
+  }
+  return account ?? null
+}
+
+/** Only posted rows are requested, and only posted rows are shown even if others are sent. */
+function isPosted(row: Row, index: number): boolean {
+  if (row.status === 'POSTED') return true
+  if (typeof row.status === 'string' && row.status !== '') return false
+  throw unreadable(index, 'status')
+}
+
+function readId(row: Row, index: number): string {
+  const id = row.fiskil_id
+  if (typeof id !== 'string' || id === '') throw unreadable(index, 'fiskil_id')
+  return id
+}
+
+interface RowTime {
+  /** The text as received. */
+  readonly text: string
+  readonly time: Micros
+  /** Set when the bank gave a day without a time: such a day is never shifted (reading R16a). */
+  readonly day: string | null
+}
+
+/** The time of a row: posting, otherwise execution, otherwise value time. */
+function readTime(row: Row, index: number, query: RowsQuery): RowTime {
+  const text =
+    readText(row.posting_date_time, index, 'posting_date_time') ??
+    readText(row.execution_date_time, index, 'execution_date_time') ??
+    readText(row.value_date_time, index, 'value_date_time')
+  if (text === null) throw unreadable(index, 'posting_date_time')
+  const time = parseInstant(text)
+  if (time !== null) return { text, time, day: null }
+  const day = parseDay(text)
+  if (day === null) throw unreadable(index, 'posting_date_time')
+  return { text, time: timeOfDay(day, earliestZone, query), day }
+}
+
+function toTransaction(
+  row: Row,
+  index: number,
+  context: {
+    readonly account: AccountRef
+    readonly query: RowsQuery
+    readonly odd: (what: string) => void
+  },
+): Transaction {
+  const { account, query } = context
+  const text = (name: string) => readText(row[name], index, name)
+  const { text: datetime, time, day } = readTime(row, index, query)
+  const amount = readAmount(row.amount)
+  if (amount === undefined || amount === null) throw unreadable(index, 'amount')
+  // BPAY rows have a biller instead of a merchant; showing it as the merchant is our own choice.
+  const merchantName = text('merchant_name') ?? text('biller_name')
+  return {
+    id: readId(row, index),
+    accountId: account.id,
+    accountName: account.name,
+    status: 'posted',
+    date: day ?? query.zone.dayOf(time),
+    datetime,
+    description: text('description') ?? text('reference') ?? merchantName ?? '',
+    amount,
+    direction: isNegative(amount) ? 'debit' : 'credit',
+    category: readCategory(row, index, context.odd),
+    merchantName,
+    merchantCategoryCode: text('merchant_category_code'),
+  }
+}
+
+function readCategory(row: Row, index: number, odd: (what: string) => void): CategoryKey | null {
+  const { category } = row
+  if (category === null || category === undefined) return null
+  if (!isRecord(category)) throw unreadable(index, 'category')
+  const primary = readText(category.primary_category, index, 'category.primary_category')
+  if (primary === null) return null
+  const key = toCategoryKey(primary)
+  if (key === null) odd('unknown category')
+  return key
+}

@@ -1,0 +1,53 @@
+/**
+ * What rooms outside `src/providers/` may know about a provider: each adapter's folder declares it in `facts.ts`, and
+ * `all-facts.ts` lists the folders. Facts are data, so that reading them loads no adapter.
+ */
+import type { ConnectionCategory } from '#contract/resources.ts'
+
+/** A field needed to adopt a consent: its key in the admin API, and its flag on the command line. */
+export interface LinkField {
+  readonly flag: string
+  /** The placeholder for a value in the help of the command line. */
+  readonly value: string
+  readonly help: string
+  readonly isSecret?: true
+}
+
+/** A provider's limit on the whole application, all users together (`budget.ts`). */
+export interface BudgetLimits {
+  readonly perMinute: number
+  /** Calls that background work must leave for users. */
+  readonly reserve: number
+}
+
+export interface ProviderFacts {
+  readonly category: ConnectionCategory
+  /** Reading R24b: the currency of an account without one. */
+  readonly defaultCurrency: string
+  /**
+   * True when a person has at most one consent per institution: a consent with a new id then renews the stored one.
+   * False when a person may have several logins at one institution.
+   */
+  readonly oneConsentPerInstitution: boolean
+  /** Null: it limits each person separately, or has no known limit. */
+  readonly budget: BudgetLimits | null
+  /** Hours that lie between two reads of a connection's rows by schedule; null: every scheduled sync reads them. */
+  readonly scheduledReadHours: number | null
+  /** What an operator provides to adopt a consent. */
+  readonly linkFields: Readonly<Record<string, LinkField>>
+  /** The variables for this installation's own access, keyed by the adapter's option names. */
+  readonly settings: {
+    /** Always has a value. */
+    readonly baseUrl: string
+    /** All must be set, or the provider is not configured. */
+    readonly required: Readonly<Record<string, string>>
+    /** Have no effect without the required ones. */
+    readonly optional: Readonly<Record<string, string>>
+    /** The required variable used for an optional one that is not set, by their names here. */
+    readonly fallbackFields: Readonly<Record<string, string>>
+    /** Have a default value. */
+    readonly preset: Readonly<Record<string, string>>
+  }
+  /** Port of its emulator when the sandbox runs alone. */
+  readonly sandboxPort: number
+}

@@ -1,0 +1,165 @@
+/**
+ * Pages of activities: numbered pages, so a cursor is the offset as text, and further offsets follow from the total.
+ * A page is parsed once; rows are mapped only when requested.
+ */
+import type { Trade } from '#contract/resources.ts'
+import { addDays, microsPerMs, toIso } from '#kernel/time.ts'
+import type {
+  AccountRef,
+  PageCursor,
+  RowReader,
+  RowsQuery,
+  TimeWindow,
+  TradePage,
+} from '../port.ts'
+import { malformed } from './failures.ts'
+import {
+  type ParseTime,
+  parseTradeTime,
+  readActivity,
+  readTradeTime,
+  toTrade,
+  toTradeKey,
+} from './map-trade.ts'
+import { type Row, readCount, readLazyRows, readPart, readText } from './numbers.ts'
+
+/** SnapTrade's default and maximum. */
+export const pageSize = 1_000
+/**
+ * Cursors returned in advance: more than any caller reads concurrently, few enough for a wrong total to do no harm.
+ */
+const maxAhead = 16
+const maxOffset = 2 ** 31 - 1
+
+/** Fetches the body of one page. */
+export type FetchPage = (
+  query: RowsQuery,
+  parameters: readonly (readonly [string, string])[],
+  call: Parameters<RowReader<TradePage>['read']>[2],
+) => Promise<Uint8Array>
+
+export function makeTradeReader(parts: {
+  readonly fetchPage: FetchPage
+  readonly onOddity: (what: string) => void
+}): RowReader<TradePage> {
+  const open = (query: RowsQuery, cursor: PageCursor | null, body: Uint8Array) =>
+    openPage(query, parseCursor(cursor), body, parts.onOddity)
+  return {
+    pageSize,
+    async read(query, cursor, call) {
+      const offset = parseCursor(cursor)
+      const body = await parts.fetchPage(query, toParameters(query.window, offset), call)
+      return open(query, cursor, body)
+    },
+    open,
+  }
+}
+
+function parseCursor(cursor: PageCursor | null): number {
+  if (cursor === null) return 0
+  const offset = /^\d{1,10}$/.test(cursor) ? Number(cursor) : Number.NaN
+  if (!(offset <= maxOffset)) throw malformed('a cursor is not an offset')
+  return offset
+}
+
+/**
+ * SnapTrade knows days only: the window is widened by one day on each side and filtered exactly by us (reading R16a).
+ * Absent bounds are not sent ("provider default": everything known).
+ */
+export function toParameters(window: TimeWindow, offset: number): [string, string][] {
+  const parameters: [string, string][] = []
+  if (window.from !== null) parameters.push(['startDate', shiftDay(window.from, -1)])
+  if (window.to !== null) parameters.push(['endDate', shiftDay(window.to, 1)])
+  parameters.push(['offset', String(offset)], ['limit', String(pageSize)])
+  return parameters
+}
+
+const firstDay = '0001-01-02'
+const lastDay = '9999-12-30'
+
+function shiftDay(micros: number, days: number): string {
+  const text = toIso(Math.floor(micros / microsPerMs)).slice(0, 10)
+  // Outside four-digit years the ISO form has a sign, which SnapTrade does not accept.
+  const day = /^\d/.test(text) ? text : text.startsWith('-') ? firstDay : lastDay
+  return addDays(day < firstDay ? firstDay : day > lastDay ? lastDay : day, days)
+}
+
+function openPage(
+  query: RowsQuery,
+  offset: number,
+  body: Uint8Array,
+  onOddity: (what: string) => void,
+): TradePage {
+  const account = theAccount(query)
+  const parseTime: ParseTime = (text) => parseTradeTime(text, query.zone)
+  const { rows, envelope, exactRow } = readLazyRows(body, 'data')
+  const { next, ahead, total } = readPaging(envelope, offset, rows.length)
+  return {
+    length: rows.length,
+    next,
+    ahead,
+    total,
+    ownRows: rows.length,
+    body,
+    head(index) {
+      const row = readActivity(rows[index])
+      return { id: readId(row), account, time: readTradeTime(row, parseTime).time }
+    },
+    map(index): Trade {
+      const row = readActivity(exactRow(index))
+      readId(row)
+      return toTrade(row, { account, parseTime, onOddity })
+    },
+    tradeKey: (index) => toTradeKey(readActivity(exactRow(index)), parseTime),
+  }
+}
+
+function readId(row: Row): string {
+  const id = readText(row, 'id')
+  if (id === null) throw malformed('an activity has no id')
+  return id
+}
+
+/** The provider lists activities per account only. */
+export function theAccount(query: RowsQuery): AccountRef {
+  const [account, ...others] = query.accounts
+  if (account === undefined || others.length > 0) {
+    throw new TypeError('activities are read for exactly one account')
+  }
+  return account
+}
+
+/**
+ * The next page starts after the received rows, as long as the total is larger. Without paging information a page
+ * that is not full is the last one.
+ */
+function readPaging(
+  envelope: Row,
+  offset: number,
+  length: number,
+): Pick<TradePage, 'next' | 'ahead' | 'total'> {
+  const pagination = readPart(envelope, 'pagination')
+  const next = offset + length
+  if (next > maxOffset) throw malformed('there are more rows than offsets')
+  if (pagination === null) {
+    return { next: length < pageSize ? null : String(next), ahead: [], total: null }
+  }
+  const total = readCount(pagination, 'total')
+  if (total === null) throw malformed('a page has no total')
+  // A provider that ignores the offset would send the same page forever.
+  const given = readCount(pagination, 'offset')
+  if (given !== null && given !== offset)
+    throw malformed('a page starts at another offset than asked')
+  if (next >= total) return { next: null, ahead: [], total }
+  if (length === 0) {
+    // Rows were removed during the read, or the login ended; the caller notices that its count is below the total.
+    return { next: null, ahead: [], total }
+  }
+  const ahead: PageCursor[] = []
+  if (length === pageSize) {
+    for (let at = next + pageSize; at < total && ahead.length < maxAhead; at += pageSize) {
+      ahead.push(String(at))
+    }
+  }
+  return { next: String(next), ahead, total }
+}

@@ -1,0 +1,55 @@
+/**
+ * What the webhooks of every provider have in common: signatures compared in constant time, bodies read as one JSON
+ * object. It knows no provider and no event.
+ */
+import { hash, timingSafeEqual } from 'node:crypto'
+
+export type WebhookFields = Readonly<Record<string, unknown>>
+
+/** Longer ids are of no provider; they are not looked up. */
+const maxTextLength = 256
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Whether the text is the Base64 of these bytes, exactly as it is written; in a time that does not depend on the text. */
+export function isBase64Of(bytes: Uint8Array, text: string): boolean {
+  const expected = Buffer.from(Buffer.from(bytes).toString('base64'))
+  const given = Buffer.from(text)
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+/** The body as text; null when it is not UTF-8. */
+export function readWebhookText(body: Uint8Array): string | null {
+  try {
+    return utf8.decode(body)
+  } catch {
+    // Every receiver refuses such a body as unreadable.
+    return null
+  }
+}
+
+/** The fields of the object that the text holds; null for anything else. */
+export function readWebhookFields(text: string): WebhookFields | null {
+  try {
+    return toFields(JSON.parse(text))
+  } catch {
+    // The text is not JSON: every receiver refuses it as unreadable.
+    return null
+  }
+}
+
+/** The value as an object with fields; null for anything else. */
+export function toFields(value: unknown): WebhookFields | null {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? { ...value } : null
+}
+
+/** A text of 1 to 256 characters; null for anything else. */
+export function readShortText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' && value.length <= maxTextLength ? value : null
+}
+
+/** A short text that is equal for equal inputs only, whatever their length. */
+export function digestOf(input: string | Uint8Array): string {
+  return hash('sha256', input, 'base64url')
+}

@@ -1,0 +1,41 @@
+/** What every resource receives and returns. A resource reads; it knows neither HTTP nor limits nor the cache. */
+import type { Caller } from '#auth/caller.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Walks } from '#paging/walk-cache.ts'
+import type { Guard } from '#providers/guard.ts'
+import type { Adapters, CallContext } from '#providers/port.ts'
+import type { Store } from '#store/ports/store.ts'
+
+export interface ReadDeps {
+  readonly store: Store
+  readonly adapters: Adapters
+  readonly guard: Guard
+  readonly walks: Walks
+  readonly clock: Clock
+  /** Refreshes the connection's accounts from the provider, because one of them may have moved. */
+  readonly refreshAccounts: (connectionId: ConnectionId, call: CallContext) => Promise<void>
+  /** An unreadable balance is data for the caller, and is reported to the operator. */
+  readonly onBalanceFailure: (error: unknown) => void
+}
+
+export interface ReadContext {
+  readonly caller: Caller
+  /** Aborted when no caller waits any more, or with a TimeoutError when the request's time is over. */
+  readonly signal: AbortSignal
+}
+
+export interface Reading<Body> {
+  readonly body: Body
+  /** The row ceiling or the page cap was reached (`X-Service-Truncated`). */
+  readonly truncated: boolean
+  /** False for answers that are correct but must not be cached (a null balance). */
+  readonly cacheable: boolean
+  /** When the oldest part expires (ms since the epoch); it must not be cached longer. Absent: all parts are fresh. */
+  readonly staleAt?: number
+}
+
+/** A complete, cacheable reading. */
+export function whole<Body>(body: Body): Reading<Body> {
+  return { body, truncated: false, cacheable: true }
+}

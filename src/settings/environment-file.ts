@@ -1,0 +1,85 @@
+/**
+ * The file `.env` of the folder in which a process starts: one variable per line, in the runtime's syntax. It refuses
+ * lines that the runtime would silently ignore; a value is never part of a message, since it may be a secret.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+
+export interface EnvironmentFile {
+  readonly path: string
+  readonly variables: Readonly<Record<string, string>>
+  /** Users other than its owner may read it. */
+  readonly isExposed: boolean
+  /** The file's mode, for messages: `0644`. */
+  readonly mode: string
+}
+
+/** The file exists and cannot be used; the message is one line with the place and what to do. */
+export class EnvironmentFileError extends Error {
+  override readonly name = 'EnvironmentFileError'
+}
+
+const maxBytes = 1_048_576
+
+/**
+ * Null when the folder has no such file.
+ * @throws EnvironmentFileError
+ */
+export function readEnvironmentFile(folder: string): EnvironmentFile | null {
+  const path = join(folder, '.env')
+  const found = readIfThere(path)
+  if (found === null) return null
+  const lines = found.text.replace(/^\ufeff/, '').split(/\r?\n/)
+  const problem = lines.map(judgeLine).findIndex((words) => words !== null)
+  if (problem !== -1) {
+    const words = judgeLine(lines[problem] ?? '')
+    throw new EnvironmentFileError(`${path}, line ${problem + 1}: ${words}`)
+  }
+  const variables: Record<string, string> = {}
+  for (const [name, value] of Object.entries(parseEnv(lines.join('\n')))) {
+    if (value !== undefined) variables[name] = value
+  }
+  const bits = found.mode & 0o777
+  return {
+    path,
+    variables,
+    // Windows has no such mode bits: Node reports made-up ones.
+    isExposed: process.platform !== 'win32' && (bits & 0o077) !== 0,
+    mode: bits.toString(8).padStart(4, '0'),
+  }
+}
+
+function readIfThere(path: string): { readonly text: string; readonly mode: number } | null {
+  try {
+    const { mode, size } = statSync(path)
+    if (size > maxBytes) throw new EnvironmentFileError(`${path} is far too large for settings`)
+    return { text: readFileSync(path, 'utf8'), mode }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : null
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    if (code === null) throw error
+    throw new EnvironmentFileError(
+      `${path} exists but cannot be read (${code}): make it readable for the user that runs this, or move it elsewhere`,
+      { cause: error },
+    )
+  }
+}
+
+const blank = /^\s*(?:#.*)?$/
+const assignment = /^\s*(?:export\s+)?[A-Za-z_]\w*\s*=(.*)$/
+const quoted = /^\s*(?:"[^"]*"|'[^']*'|`[^`]*`)\s*(?:\s#.*)?$/
+/** A `#` directly after a character would cut the value off there. */
+const plain = /^\s*(?:[^\s#"'`][^#]*)?(?:\s#.*)?$/
+
+/** What is wrong with the line; null when nothing is. */
+function judgeLine(line: string): string | null {
+  if (blank.test(line)) return null
+  const value = assignment.exec(line)?.[1]
+  if (value === undefined) return 'is neither NAME=value nor a comment (#)'
+  if (line.includes('\0')) return 'has a NUL character'
+  if (quoted.test(value) || plain.test(value)) return null
+  if (/^\s*["'`]/.test(value))
+    return 'the value must end on its line with the quote that it begins with'
+  return 'a value with # in it must be quoted'
+}

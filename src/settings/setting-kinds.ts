@@ -1,0 +1,236 @@
+/**
+ * One environment variable as data: its default, its meaning and its parser. Parsers are pure; they return `undefined`
+ * for a text that they refuse, and are not called for an unset variable.
+ */
+import { isIP } from 'node:net'
+import { Secret } from '#kernel/secret.ts'
+
+export interface Setting<Value> {
+  /** The value when the variable is unset; null when other variables decide (`defaultText` describes how). */
+  readonly fallback: Value
+  /** The default as the documentation shows it; empty: none. */
+  readonly defaultText: string
+  /** Completes "should be …". */
+  readonly expects: string
+  readonly meaning: string
+  /** The value is never shown in a problem, nor suggested in `.env.example`. */
+  readonly isSecret: boolean
+  /** Undefined: refused. */
+  parse(text: string): Value | undefined
+}
+
+type Texts = { readonly meaning: string; readonly defaultText?: string }
+
+/** A whole number within bounds (both inclusive). */
+export function integer(
+  fallback: number,
+  bounds: { readonly min: number; readonly max: number },
+  meaning: string,
+): Setting<number> {
+  return {
+    fallback,
+    defaultText: String(fallback),
+    expects: `a whole number from ${bounds.min} to ${bounds.max}`,
+    meaning,
+    isSecret: false,
+    parse: (text) => parseInteger(text, bounds),
+  }
+}
+
+function parseInteger(
+  text: string,
+  bounds: { readonly min: number; readonly max: number },
+): number | undefined {
+  if (!/^\d{1,15}$/.test(text)) return undefined
+  const value = Number(text)
+  return value >= bounds.min && value <= bounds.max ? value : undefined
+}
+
+/** `true` or `false`; with a null fallback, other code decides the default. */
+export function flag<Fallback extends boolean | null>(
+  fallback: Fallback,
+  texts: Texts,
+): Setting<boolean | Fallback> {
+  return {
+    fallback,
+    defaultText: texts.defaultText ?? String(fallback),
+    expects: 'true or false',
+    meaning: texts.meaning,
+    isSecret: false,
+    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  }
+}
+
+/** One word of a list. */
+export function choice<const Word extends string, Fallback extends Word | null>(
+  words: readonly Word[],
+  fallback: Fallback,
+  texts: Texts,
+): Setting<Word | Fallback> {
+  return {
+    fallback,
+    defaultText: texts.defaultText ?? String(fallback),
+    expects: `one of ${words.join(', ')}`,
+    meaning: texts.meaning,
+    isSecret: false,
+    parse: (text) => words.find((word) => word === text),
+  }
+}
+
+/** Free text of visible characters. */
+export function text<Fallback extends string | null>(
+  fallback: Fallback,
+  texts: Texts,
+): Setting<string | Fallback> {
+  return {
+    fallback,
+    defaultText: texts.defaultText ?? fallback ?? '',
+    expects: 'text without blanks or control characters',
+    meaning: texts.meaning,
+    isSecret: false,
+    parse: (given) => (/^[\x21-\x7e]+$/.test(given) ? given : undefined),
+  }
+}
+
+/** A directory; the path may contain spaces and characters of any script. */
+export function directory(fallback: string, meaning: string): Setting<string> {
+  return {
+    fallback,
+    defaultText: fallback,
+    expects: 'the path of a directory',
+    meaning,
+    isSecret: false,
+    parse: (given) => (given.includes('\0') ? undefined : given),
+  }
+}
+
+/** A token or password: visible ASCII, since it is sent in headers. */
+export function secret(meaning: string, defaultText = ''): Setting<Secret<string> | null> {
+  return {
+    fallback: null,
+    defaultText,
+    expects: 'text without blanks, control or non-ASCII characters',
+    meaning,
+    isSecret: true,
+    parse: (given) => (/^[\x21-\x7e]+$/.test(given) ? new Secret(given) : undefined),
+  }
+}
+
+/** A key that its issuer shows as Base64. */
+export function base64Secret(meaning: string): Setting<Secret<string> | null> {
+  return {
+    ...secret(meaning),
+    expects: 'the Base64 text of a key of 16 bytes or more, as its issuer shows it',
+    parse: (given) => {
+      const isBase64 = /^[A-Za-z0-9+/]{22,}={0,2}$/.test(given)
+      return isBase64 ? new Secret(given) : undefined
+    },
+  }
+}
+
+/** A URL that may carry a password, e.g. of a database. */
+export function secretUrl(
+  schemes: readonly string[],
+  texts: Texts,
+): Setting<Secret<string> | null> {
+  return {
+    fallback: null,
+    defaultText: texts.defaultText ?? '',
+    expects: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    meaning: texts.meaning,
+    isSecret: true,
+    parse: (given) => {
+      const url = URL.parse(given)
+      return url !== null && schemes.includes(url.protocol.slice(0, -1)) && given.includes('://')
+        ? new Secret(given)
+        : undefined
+    },
+  }
+}
+
+/** The URL of a Redis; its path may only be a database number. */
+export function redisUrl(texts: Texts): Setting<Secret<string> | null> {
+  const url = secretUrl(['redis', 'rediss'], texts)
+  return {
+    ...url,
+    expects: `${url.expects}, without a path or with the number of a database as its path`,
+    parse(given) {
+      const { pathname = '', searchParams } = URL.parse(given) ?? {}
+      // The Redis client reads the number from the path or from `db`.
+      const numbers = [pathname.replace(/^\//, ''), searchParams?.get('db') ?? '']
+      return numbers.every((text) => /^\d{0,9}$/.test(text)) ? url.parse(given) : undefined
+    },
+  }
+}
+
+/** An http or https URL without user-info, query or fragment; trailing slashes are removed. */
+export function webUrl(fallback: string, meaning: string): Setting<string> {
+  return {
+    fallback,
+    defaultText: fallback,
+    expects: 'an http:// or https:// URL without user-info, query or fragment',
+    meaning,
+    isSecret: false,
+    parse: parseWebUrl,
+  }
+}
+
+/** As `webUrl`, but only an origin: no path. */
+export function origin(texts: Texts): Setting<string | null> {
+  return {
+    fallback: null,
+    defaultText: texts.defaultText ?? '',
+    expects: 'an http:// or https:// origin such as https://bank.example.com, without a path',
+    meaning: texts.meaning,
+    isSecret: false,
+    parse: (given) => {
+      const url = parseWebUrl(given)
+      return url !== undefined && new URL(url).pathname === '/' ? url : undefined
+    },
+  }
+}
+
+function parseWebUrl(given: string): string | undefined {
+  const url = URL.parse(given)
+  if (url === null || !/^https?:\/\//i.test(given)) return undefined
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(given)) return undefined
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+/** A name or address to listen on; brackets around an IPv6 address are removed. */
+export function host(fallback: string, meaning: string): Setting<string> {
+  return {
+    fallback,
+    defaultText: fallback,
+    expects: 'a host name or an IP address',
+    meaning,
+    isSecret: false,
+    parse: (given) => {
+      const bare = given.replace(/^\[(.*)\]$/, '$1')
+      if (isIP(bare) !== 0) return bare
+      // Digits and dots that are not an IPv4 address are a typing error, not a host name.
+      if (/^[\d.]+$/.test(given)) return undefined
+      return /^(?!-)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/.test(given) ? given : undefined
+    },
+  }
+}
+
+/** Whole numbers separated by commas. */
+export function integers(
+  fallback: readonly number[],
+  bounds: { readonly min: number; readonly max: number; readonly count: number },
+  meaning: string,
+): Setting<readonly number[]> {
+  return {
+    fallback,
+    defaultText: fallback.join(','),
+    expects: `1 to ${bounds.count} whole numbers from ${bounds.min} to ${bounds.max}, separated by commas`,
+    meaning,
+    isSecret: false,
+    parse: (given) => {
+      const values = given.split(',').map((item) => parseInteger(item.trim(), bounds))
+      const known = values.filter((value) => value !== undefined)
+      return known.length === values.length && known.length <= bounds.count ? known : undefined
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The shared state of walks in Redis: sealed like cached answers, with the life of the walk as the expiry of the
+ * key. Saving is a compare-and-set, so that a later writer does not overwrite an earlier one. A value's version is
+ * the salt at its start that it was sealed with, so that checking for a new version costs a few bytes.
+ */
+import type { SharedWalks, WalkLookup, WalkSaving } from '../ports/kv.ts'
+import type { RedisLink } from './redis-link.ts'
+import type { Seal } from './redis-seal.ts'
+import type { KvMetrics } from './report.ts'
+
+export interface RedisWalksOptions {
+  readonly link: RedisLink
+  readonly seal: Seal
+  readonly metrics: KvMetrics
+  /** Bound of one walk; larger ones stay in their process. A row takes about ten bytes. */
+  readonly maxBytes?: number
+}
+
+const defaultMaxBytes = 2 * 1024 * 1024
+/** After the byte that names the layout. */
+const saltStart = 1
+const saltEnd = 16
+
+const saveLua = `
+if redis.call('GETRANGE', KEYS[1], ${saltStart}, ${saltEnd}) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+`
+
+const none = Buffer.alloc(0)
+
+export function makeRedisWalks(options: RedisWalksOptions): SharedWalks {
+  const { link, seal, metrics, maxBytes = defaultMaxBytes } = options
+  const replace = link.script('tributarySaveWalk', saveLua)
+  const nameOf = (key: string) => seal.name('walk', key)
+  /** A prefix, so that a walk and a cached answer of the same name never open as each other. */
+  const boundTo = (key: string) => `walk\0${key}`
+
+  async function isKnown(name: string, known: string): Promise<boolean> {
+    const salt = await link.client.getrangeBuffer(name, saltStart, saltEnd)
+    return toVersion(salt) === known
+  }
+
+  return {
+    load(key, known) {
+      return link.run<WalkLookup>(
+        'walks',
+        async () => {
+          const name = nameOf(key)
+          if (known !== null && (await isKnown(name, known))) return { kind: 'same' }
+          const sealed = await link.client.getBuffer(name)
+          if (sealed === null) return { kind: 'none' }
+          const version = versionOf(sealed)
+          const walk = seal.open(boundTo(key), sealed)
+          // A value that does not open is overwritten by the next save.
+          if (walk === null) metrics.unreadable()
+          return { kind: 'found', version, bytes: walk?.body ?? none }
+        },
+        () => ({ kind: 'unavailable' }),
+      )
+    },
+
+    save(key, { expected, bytes, ttlMs }) {
+      const lifeMs = Math.floor(ttlMs)
+      if (bytes.byteLength > maxBytes || lifeMs <= 0) return { kind: 'unavailable' }
+      return link.run<WalkSaving>(
+        'walks',
+        async () => {
+          const sealed = seal.seal(boundTo(key), { body: bytes, truncated: false })
+          const known = expected === null ? none : Buffer.from(expected, 'base64url')
+          const isSaved = (await replace(nameOf(key), known, sealed, lifeMs)) === 1
+          return isSaved ? { kind: 'saved', version: versionOf(sealed) } : { kind: 'conflict' }
+        },
+        () => ({ kind: 'unavailable' }),
+      )
+    },
+  }
+}
+
+const versionOf = (sealed: Buffer) => toVersion(sealed.subarray(saltStart, saltEnd + 1))
+const toVersion = (salt: Buffer) => salt.toString('base64url')

@@ -1,0 +1,61 @@
+/**
+ * Bank and brokerage accounts in the store: what identifies an account, never its money. An account that the provider
+ * no longer lists is hidden, and keeps its id if it returns.
+ */
+import type { AccountType, Provider } from '#contract/resources.ts'
+import type { AccountId, ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'
+
+export interface AccountRow {
+  readonly id: AccountId
+  readonly connectionId: ConnectionId
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly institutionName: string
+  readonly upstreamId: UpstreamId
+  readonly name: string
+  readonly type: AccountType
+  /** Masked (`xxxx1234`) before it reaches the store. */
+  readonly accountNumber: string | null
+  readonly currency: string
+}
+
+/** The fields that a provider may temporarily omit. */
+export type AssumedField = 'name' | 'type' | 'accountNumber' | 'currency'
+
+export interface NewAccount {
+  readonly upstreamId: UpstreamId
+  /** The former id, when the provider gave the account a new one; our id stays. */
+  readonly previousUpstreamId: UpstreamId | null
+  readonly name: string
+  readonly type: AccountType
+  readonly accountNumber: string | null
+  readonly currency: string
+  /**
+   * Fields that the provider omitted this time: a known account keeps its stored values, a new one uses the values
+   * here.
+   */
+  readonly assumed?: readonly AssumedField[]
+}
+
+export interface AccountStore {
+  /** Every account of the user, except those of `deleting` connections; in no order. */
+  list(userId: UserId): Promise<readonly AccountRow[]>
+  listByConnection(userId: UserId, connectionId: ConnectionId): Promise<readonly AccountRow[]>
+  /**
+   * Makes the connection's accounts equal to `accounts`. Known ones (by upstream id or former one) keep our id;
+   * missing ones are hidden and keep their id if they return. When the connection does not exist or is being deleted,
+   * nothing is written and the result is empty.
+   */
+  replace(
+    connectionId: ConnectionId,
+    accounts: readonly NewAccount[],
+  ): Promise<readonly AccountRow[]>
+  /**
+   * Stores the new upstream id that the provider gave an account; our id stays. Nothing changes when the connection has
+   * no account with the former id, or one with the new id already.
+   */
+  repoint(
+    connectionId: ConnectionId,
+    ids: { readonly from: UpstreamId; readonly to: UpstreamId },
+  ): Promise<void>
+}

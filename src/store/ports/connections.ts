@@ -1,0 +1,110 @@
+/**
+ * Connections of a person to an institution in the store. Instants are milliseconds since the epoch. A query on
+ * behalf of a user includes the user's id, so that other users' rows are not found.
+ */
+import type { ConnectionStatus, Provider } from '#contract/resources.ts'
+import type { ConnectionId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
+import type { LoginRow } from './logins.ts'
+
+/** `deleting` is internal: such connections and their accounts are never returned to users. */
+export type StoredStatus = ConnectionStatus | 'deleting'
+
+export interface ConnectionRow {
+  readonly id: ConnectionId
+  readonly userId: UserId
+  readonly loginId: LoginId
+  readonly provider: Provider
+  readonly upstreamId: UpstreamId
+  readonly institutionId: string
+  readonly institutionName: string
+  readonly institutionLogo: string | null
+  readonly status: StoredStatus
+  readonly lastRefreshedAt: number | null
+  readonly createdAt: number
+}
+
+export interface NewConnection {
+  readonly userId: UserId
+  readonly loginId: LoginId
+  readonly provider: Provider
+  readonly upstreamId: UpstreamId
+  readonly institutionId: string
+  readonly institutionName: string
+  readonly institutionLogo: string | null
+  readonly status: ConnectionStatus
+  readonly lastRefreshedAt: number | null
+  readonly createdAt: number
+}
+
+/** A status that was learnt with a login's credentials. */
+export interface ConsentNews {
+  /** The credentials that were used. */
+  readonly login: Pick<LoginRow, 'id' | 'version'>
+  /** Null: every connection of the login. */
+  readonly connectionId: ConnectionId | null
+  /** Connections in other states are not changed. */
+  readonly from: readonly ConnectionStatus[]
+  readonly to: ConnectionStatus
+  /** When it was learnt: `tell` ignores what the provider tells of an earlier time. Absent: not remembered. */
+  readonly at?: number
+}
+
+/** A status that the provider told by itself, in a webhook. */
+export interface ToldStatus {
+  readonly connectionId: ConnectionId
+  /** A connection in another state is not changed. */
+  readonly from: readonly ConnectionStatus[]
+  readonly to: ConnectionStatus
+  /** When the connection took the status, by the provider's clock. */
+  readonly at: number
+}
+
+export interface ConnectionStore {
+  /** Without `deleting`; newest first, equal times by id descending (reading R16b). */
+  list(userId: UserId): Promise<readonly ConnectionRow[]>
+  /** The user's own, without `deleting`. */
+  get(userId: UserId, id: ConnectionId): Promise<ConnectionRow | null>
+  /** For operators: of any user, `deleting` included. */
+  find(id: ConnectionId): Promise<ConnectionRow | null>
+  /** Every connection of a login, `deleting` included. */
+  listByLogin(loginId: LoginId): Promise<readonly ConnectionRow[]>
+  /** All users' `deleting` connections by id; only ids after `after`, at most `limit`. */
+  listDeleting(page: {
+    readonly after: ConnectionId | null
+    readonly limit: number
+  }): Promise<readonly ConnectionRow[]>
+  /**
+   * Creates a connection, or updates the one with the same (user, provider, upstream id) except for its times. A
+   * `deleting` one is never reused. Its sync becomes due at `createdAt` (ports/syncs.ts). @throws OwnerGoneError
+   */
+  save(connection: NewConnection): Promise<ConnectionRow>
+  /** Stores a new upstream id that the provider gave the connection (a renewed consent); our id stays. */
+  repoint(id: ConnectionId, upstreamId: UpstreamId): Promise<void>
+  /** Updates the institution's details from the provider. */
+  setInstitution(
+    id: ConnectionId,
+    institution: Pick<NewConnection, 'institutionId' | 'institutionName' | 'institutionLogo'>,
+  ): Promise<void>
+  /**
+   * False, with nothing changed and the epoch kept, when the connection does not exist, has this status already or is
+   * `deleting`, which is final.
+   */
+  setStatus(id: ConnectionId, status: StoredStatus): Promise<boolean>
+  /**
+   * As `setStatus`, provided that the login still has the credentials that the status was learnt with; one
+   * transaction compares and sets. A status learnt with replaced credentials changes nothing.
+   */
+  settle(news: ConsentNews): Promise<void>
+  /**
+   * As `setStatus`, provided that nothing was told or learnt of the same time or a later one: false when it was, and
+   * when there is no such connection. Webhooks arrive late, twice and in any order.
+   */
+  tell(told: ToldStatus): Promise<boolean>
+  /**
+   * `told`: the provider reported the time, which is stored as it is. Otherwise it is our own time, which never moves
+   * back.
+   */
+  setRefreshed(id: ConnectionId, at: number, options: { readonly told: boolean }): Promise<void>
+  /** Deletes the connection and its accounts. */
+  delete(id: ConnectionId): Promise<void>
+}

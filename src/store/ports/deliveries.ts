@@ -1,0 +1,149 @@
+/**
+ * Deliveries: one event for one endpoint, with its attempts. Work is claimed per endpoint: only the holder of an
+ * endpoint's lease sends to it, so that order, the number in flight and the endpoint's health have one writer.
+ * Deliveries of one lane (a connection at an endpoint) run one after another: only the first pending one is ever due.
+ * Instants are milliseconds since the epoch.
+ */
+import type { DeliveryId, EndpointId, EventId, UserId } from '#kernel/ids.ts'
+import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
+
+/**
+ * `missed`: the endpoint was disabled. `exhausted`: every attempt failed, or the receiver refused further attempts.
+ */
+export type DeliveryStatus = 'pending' | 'succeeded' | 'exhausted' | 'missed'
+
+/** An endpoint with due deliveries, leased by this process until `leaseUntil`. */
+export interface ClaimedEndpoint {
+  readonly lease: string
+  readonly leaseUntil: number
+  readonly endpoint: EndpointRow
+  /** Null: they cannot be decrypted (damaged, or their key is missing); only this endpoint is affected. */
+  readonly secrets: EndpointSecrets | null
+}
+
+export interface DueDelivery {
+  readonly id: DeliveryId
+  readonly eventId: EventId
+  /** Attempts made so far. */
+  readonly attempts: number
+  readonly dueAt: number
+  readonly createdAt: number
+  /** Replayed on request, outside a sync run (reading R33). */
+  readonly isReplay: boolean
+  /** Its event belongs to no run; it is attempted at once, whatever the endpoint's health. */
+  readonly isTest: boolean
+}
+
+export interface NewAttempt {
+  readonly at: number
+  /** HTTP status; null: there was no answer. */
+  readonly status: number | null
+  /** Why there was no answer, or why the answer counts as a failure, in plain words; null: it succeeded. */
+  readonly failure: string | null
+  readonly durationMs: number
+  /** The first KiB of the answer, redacted. It may repeat the payload, so it is sealed under the event's key. */
+  readonly response: Uint8Array | null
+}
+
+export type DeliveryVerdict =
+  | { readonly kind: 'succeeded' }
+  | { readonly kind: 'retry'; readonly dueAt: number }
+  | { readonly kind: 'exhausted' }
+
+export interface AttemptRow extends Omit<NewAttempt, 'response'> {
+  /** Null: there was none, or it was shredded with the payload. */
+  readonly response: string | null
+}
+
+export interface DeliveryRow {
+  readonly id: DeliveryId
+  readonly eventId: EventId
+  readonly endpointId: EndpointId
+  readonly userId: UserId
+  readonly status: DeliveryStatus
+  readonly isReplay: boolean
+  readonly createdAt: number
+  /** When the next attempt is due; null: none is, or an earlier delivery of the lane must end first. */
+  readonly dueAt: number | null
+  /** Oldest first. */
+  readonly attempts: readonly AttemptRow[]
+}
+
+export interface DeliveryBacklog {
+  readonly pending: number
+  /** Due time of the oldest due delivery whose endpoint is not leased; null: none. */
+  readonly oldestDueAt: number | null
+}
+
+export interface DeliveryStore {
+  /**
+   * Leases at most `limit` endpoints with a due delivery, the longest due first. `ailing`: only degraded or paused
+   * ones, otherwise only healthy ones, so that neither kind can take all the places of the other.
+   */
+  claimEndpoints(options: {
+    readonly now: number
+    readonly leaseMs: number
+    readonly limit: number
+    readonly ailing: boolean
+  }): Promise<readonly ClaimedEndpoint[]>
+  /** False: the lease is lost, and nothing more may be sent. */
+  renew(lease: string, leaseUntil: number): Promise<boolean>
+  /**
+   * The endpoint's due deliveries, in the order in which they were created; `tests`, and while the endpoint waits (see
+   * `release`): of test events only.
+   */
+  listDue(
+    endpointId: EndpointId,
+    options: { readonly now: number; readonly limit: number; readonly tests?: boolean },
+  ): Promise<readonly DueDelivery[]>
+  /** The pending delivery that was created first, due or not, except tests: the probe of a paused endpoint. */
+  findOldest(endpointId: EndpointId): Promise<DueDelivery | null>
+  /**
+   * Stores the attempt, its consequences and the endpoint's health in one transaction; when the delivery has ended,
+   * the next one of its lane becomes due. Returns the endpoint's new state; null: the lease is lost, and nothing was
+   * stored. `health` is called within the transaction with the endpoint's current state (its owner may have disabled
+   * or enabled it meanwhile), possibly more than once. When it disables the endpoint, pending deliveries become
+   * `missed`.
+   */
+  record(
+    lease: string,
+    result: {
+      readonly deliveryId: DeliveryId
+      readonly attempt: NewAttempt
+      readonly verdict: DeliveryVerdict
+      readonly health: (now: EndpointRow) => HealthChange
+    },
+  ): Promise<EndpointRow | null>
+  /**
+   * Releases the endpoint. It becomes due with its next delivery but waits until `notBefore`, even when deliveries are
+   * accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends when the endpoint becomes
+   * healthy.
+   */
+  release(lease: string, options: { readonly notBefore: number }): Promise<void>
+  /** Newest first; only those after `after`, at most `limit`. */
+  list(
+    endpointId: EndpointId,
+    page: { readonly after: DeliveryId | null; readonly limit: number },
+  ): Promise<readonly DeliveryRow[]>
+  find(id: DeliveryId): Promise<DeliveryRow | null>
+  /**
+   * Creates a delivery that is due at once, in a lane of its own (`missed` where the endpoint is disabled); null: the
+   * payload is shredded.
+   */
+  replay(id: DeliveryId, at: number): Promise<DeliveryId | null>
+  /**
+   * Replays every event of a connection that was accepted from `from` until before `to` and that the endpoint takes,
+   * whatever its former deliveries, in order, at most `limit`. `shredded`: the number of events without a payload; then
+   * nothing is sent.
+   */
+  replayRange(
+    endpointId: EndpointId,
+    range: {
+      readonly from: number
+      readonly to: number
+      readonly at: number
+      readonly limit: number
+    },
+  ): Promise<{ readonly replayed: number; readonly shredded: number }>
+  readBacklog(now: number): Promise<DeliveryBacklog>
+}

@@ -1,0 +1,93 @@
+/** What operators ask about the store as a whole; no request of a caller uses it. */
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId, EndpointId } from '#kernel/ids.ts'
+import type { StoredStatus } from './connections.ts'
+import type { DisabledReason, EndpointHealth } from './endpoints.ts'
+
+/** The current condition of the store. */
+export interface StoreCondition {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly version: string
+  /** Names of the applied migrations, in order. */
+  readonly migrations: readonly string[]
+  /** How many of them this code does not know, because a newer version migrated the store since it was opened. */
+  readonly unknownMigrations: number
+  /** The server's own time, in milliseconds since the epoch; null where the store has no clock of its own. */
+  readonly theirTimeMs: number | null
+}
+
+/** A connection that needs action by its person or the provider, and its owner. */
+export interface TroubledConnection {
+  readonly id: ConnectionId
+  readonly email: string
+  readonly provider: Provider
+  readonly institutionName: string
+  readonly status: Exclude<StoredStatus, 'active'>
+}
+
+/** An endpoint that receives nothing, or only the oldest delivery, although its owner did not ask for that. */
+export interface TroubledEndpoint {
+  readonly id: EndpointId
+  readonly email: string
+  readonly health: Extract<EndpointHealth, 'paused' | 'disabled'>
+  /** The start of the time in which all attempts have failed, in milliseconds since the epoch. */
+  readonly failingSince: number | null
+  readonly disabledReason: Exclude<DisabledReason, 'owner'> | null
+}
+
+/** A lease that no process would hold so long. Instants are milliseconds since the epoch. */
+export type StuckLease =
+  | {
+      readonly kind: 'sync'
+      readonly id: ConnectionId
+      readonly startedAt: number
+      readonly leaseUntil: number
+    }
+  | { readonly kind: 'endpoint'; readonly id: EndpointId; readonly leaseUntil: number }
+
+export interface StuckBounds {
+  readonly now: number
+  /** A sync run that started before and is still under way is stuck. */
+  readonly startedBefore: number
+  /** A lease that ends later was taken by a process whose clock was ahead. */
+  readonly heldBeyond: number
+  /** Of each kind. */
+  readonly limit: number
+}
+
+/** Where the keys of events are. */
+export interface KeyPlace {
+  /** The path of the file, or the name of the schema. */
+  readonly place: string
+  /** Who may read it beside this service, in plain words; null: nobody. */
+  readonly exposure: string | null
+}
+
+/** What operators ask about the store as a whole; no request of a caller uses it. */
+export interface StoreInspector {
+  /** Checks with a write that changes nothing that the store accepts writes. */
+  examine(): Promise<StoreCondition>
+  /** Rows sealed under a key other than the first; counted up to `limit` per table. */
+  countAged(limit: number): Promise<number>
+  countConnections(): Promise<Readonly<Record<StoredStatus, number>>>
+  /** Connections that are not `active`, by age; at most `limit`. */
+  listTroubled(limit: number): Promise<readonly TroubledConnection[]>
+  /** Paused endpoints and those that were not disabled by their owner, by age; at most `limit`. */
+  listTroubledEndpoints(limit: number): Promise<readonly TroubledEndpoint[]>
+  listStuckLeases(bounds: StuckBounds): Promise<readonly StuckLease[]>
+  /**
+   * Users whose ledger and endpoints do not match (reading R34b): `withoutLedger` have an endpoint, and syncs make no
+   * events for them; `withoutEndpoint` have a ledger that nothing needs.
+   */
+  countLedgerMismatches(): Promise<{
+    readonly withoutLedger: number
+    readonly withoutEndpoint: number
+  }>
+  /**
+   * When the newest run began that a webhook of the provider asked for, in milliseconds since the epoch; a provider
+   * without such a run is absent. Looks at the newest 20,000 runs that have ended.
+   */
+  findProviderRuns(): Promise<Partial<Record<Provider, number>>>
+  /** Checks that the keys of events can be read and written. @throws StoreUnavailableError */
+  examineKeys(): Promise<KeyPlace>
+}

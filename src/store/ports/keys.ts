@@ -1,0 +1,52 @@
+/** API keys in the store: the hash, never the key itself. Instants are milliseconds since the epoch. */
+import type { KeyId, UserId } from '#kernel/ids.ts'
+import type { PlanRow } from './users.ts'
+
+export interface KeyRow {
+  readonly id: KeyId
+  readonly userId: UserId
+  readonly name: string
+  /** The first characters, safe to show, e.g. `trib_live_0CiOts`. */
+  readonly prefix: string
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+  readonly lastUsedAt: number | null
+}
+
+/** Everything that a request needs to know about a key's owner; one indexed read. */
+export interface CallerRow extends PlanRow {
+  readonly keyId: KeyId
+  readonly userId: UserId
+  readonly timezone: string | null
+  /** Grows with every change that invalidates cached answers of this user (reading R10). */
+  readonly epoch: number
+  readonly expiresAt: number | null
+}
+
+export interface NewKey {
+  readonly userId: UserId
+  readonly name: string
+  readonly prefix: string
+  /** SHA-256 of the whole key. */
+  readonly hash: Uint8Array
+  readonly createdAt: number
+  readonly expiresAt: number | null
+}
+
+export interface KeyStore {
+  /** @throws OwnerGoneError */
+  create(key: NewKey): Promise<KeyRow>
+  /**
+   * As `create`, but 'full' when the user already has `maxActive` keys that are neither revoked nor expired at the
+   * creation time; concurrent calls cannot exceed it. Null when the user does not exist or is being deleted.
+   */
+  createWithin(key: NewKey, maxActive: number): Promise<KeyRow | 'full' | null>
+  list(userId: UserId): Promise<readonly KeyRow[]>
+  /** Revoking again keeps the first time; null when there is no such key. */
+  revoke(id: KeyId, at: number): Promise<KeyRow | null>
+  /** Null when unknown or revoked; an expired key is returned, with its `expiresAt`. */
+  findCaller(hash: Uint8Array): Promise<CallerRow | null>
+  /** Stores the last use; called at most once a minute per key, after the request. */
+  touch(id: KeyId, at: number): Promise<void>
+}

@@ -1,0 +1,152 @@
+/**
+ * Fast state that may be lost without harm: cached answers, shared walks, rate windows, leases, breakers. One port,
+ * two drivers: memory and Valkey/Redis. Every method may return a value or a promise (`T | Promise<T>`), so that a
+ * cached answer from memory needs no turn of the event loop. No method ever throws: while Redis is unavailable,
+ * windows, leases and breakers continue in this process's memory and the cache answers `unavailable`.
+ */
+
+export type Maybe<T> = T | Promise<T>
+
+/** A finished answer: the final bytes and what its headers need. */
+export interface CachedAnswer {
+  readonly body: Uint8Array
+  /** For the header `X-Service-Truncated`. */
+  readonly truncated: boolean
+}
+
+export type CacheLookup =
+  | { readonly kind: 'hit'; readonly answer: CachedAnswer }
+  | { readonly kind: 'miss' }
+  /** The cache is unavailable. */
+  | { readonly kind: 'unavailable' }
+
+export interface CacheStore {
+  get(key: string): Maybe<CacheLookup>
+  /**
+   * Stores for `ttlMs`; false when it was not stored (too large, unavailable). Encrypted when it leaves the process.
+   * `owner`: the user whose bytes they are; beyond an eighth of the cache, an owner evicts only their own answers.
+   */
+  set(key: string, answer: CachedAnswer, ttlMs: number, owner?: string): Maybe<boolean>
+}
+
+export interface WindowState {
+  readonly allowed: boolean
+  readonly limit: number
+  /** Never negative. */
+  readonly remaining: number
+  /** Milliseconds until the window ends. */
+  readonly resetMs: number
+}
+
+/**
+ * Fixed windows that start with the first request counted in them (reading R7). A limit of 0 means no limit. A key
+ * starts with its purpose and a colon; in memory each purpose has its own bound (kv/memory-windows.ts).
+ */
+export interface WindowStore {
+  /** Counts a request; a refused one is not counted. */
+  take(key: string, limit: number, windowMs: number): Maybe<WindowState>
+  /** Removes one request from the count (the pre-auth reservation of a good key, reading R6). */
+  giveBack(key: string, limit: number, windowMs: number): Maybe<void>
+  /** The state without counting. */
+  peek(key: string, limit: number, windowMs: number): Maybe<WindowState>
+  /** Deletes the count. */
+  forget(key: string): Maybe<void>
+}
+
+/** A place among the requests in flight; its owner releases it, or it expires after a crash. */
+export interface Lease {
+  release(): Maybe<void>
+}
+
+export interface LeaseStore {
+  /**
+   * Null when all `limit` places are taken; `retryMs` is then the time until one may be free. A limit of 0 means no
+   * limit.
+   */
+  acquire(
+    key: string,
+    limit: number,
+  ): Maybe<{ readonly lease: Lease } | { readonly lease: null; readonly retryMs: number }>
+}
+
+export type BreakerState =
+  | { readonly kind: 'closed' }
+  /** This request is the one allowed after the cooldown (reading R21); its outcome must be reported. */
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'open'; readonly cooldownMs: number }
+
+/** Three failures within 60 s open a breaker for 60 s (contract, Limits; reading R21). */
+export interface BreakerStore {
+  check(key: string): Maybe<BreakerState>
+  /** A request ended with the provider unavailable. `probe`: it was the probe, so the breaker opens again at once. */
+  fail(key: string, probe: boolean): Maybe<void>
+  /**
+   * The provider answered. Closes the breaker after a probe, otherwise changes nothing (a success does not reset the
+   * count).
+   */
+  succeed(key: string, probe: boolean): Maybe<void>
+  /** The probe ended without a result (the caller left), so the next request may be the probe. */
+  abandon(key: string): Maybe<void>
+}
+
+/** A server that shares fast state, as operators see it. */
+export interface KvConnection {
+  /** What is stored there. */
+  readonly name: 'limits' | 'cache'
+  /** The environment variable that names the server. */
+  readonly variable: 'REDIS_URL' | 'REDIS_CACHE_URL'
+  /** False while memory is used instead (the cache then answers nothing). */
+  readonly isUp: boolean
+  /** Why it is unavailable, in words for operators; null while it is available. */
+  readonly trouble: string | null
+  /** The policy by which the server evicts keys, as of the last `ping`; null when it evicts none. */
+  readonly evicts: string | null
+}
+
+export type WalkLookup =
+  | { readonly kind: 'found'; readonly version: string; readonly bytes: Uint8Array }
+  /** Nothing newer than the known version was saved. */
+  | { readonly kind: 'same' }
+  | { readonly kind: 'none' }
+  /** Nothing is shared, in general or at present. */
+  | { readonly kind: 'unavailable' }
+
+export type WalkSaving =
+  | { readonly kind: 'saved'; readonly version: string }
+  /** The stored version is not the expected one; nothing was saved. */
+  | { readonly kind: 'conflict' }
+  /** Too large, or nothing is shared, in general or at present. */
+  | { readonly kind: 'unavailable' }
+
+/** What walks share between processes about rows: fingerprints and places, no rows (reading R18). */
+export interface SharedWalks {
+  load(key: string, known: string | null): Maybe<WalkLookup>
+  /** Compare-and-set. `expected` null: nothing is stored yet. */
+  save(
+    key: string,
+    walk: {
+      readonly expected: string | null
+      readonly bytes: Uint8Array
+      readonly ttlMs: number
+    },
+  ): Maybe<WalkSaving>
+}
+
+export interface Kv {
+  readonly cache: CacheStore
+  readonly walks: SharedWalks
+  readonly windows: WindowStore
+  /**
+   * Windows of a provider's limit for all processes together. While Redis is unavailable each process has a share of
+   * the remainder, whereas it has the whole of every other window.
+   */
+  readonly budgets: WindowStore
+  readonly leases: LeaseStore
+  readonly breakers: BreakerStore
+  /** False in memory, and while limits, leases and breakers use memory as the fallback. */
+  isShared(): boolean
+  /** Empty in memory. */
+  connections(): readonly KvConnection[]
+  ping(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,51 @@
+/** A person's credentials at a provider: sealed, with a version that grows whenever they are replaced. */
+import type { Provider } from '#contract/resources.ts'
+import type { LoginId, UserId } from '#kernel/ids.ts'
+
+export interface LoginRow {
+  readonly id: LoginId
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly upstreamUserId: string
+  /** Decrypted with this process's encryption key; null when the login has none. */
+  readonly secret: string | null
+  /** Grows whenever the credentials are saved, so that results obtained with older ones can be recognised. */
+  readonly version: number
+}
+
+/** A login whose secret is not opened. */
+export type LoginRef = Omit<LoginRow, 'secret'>
+
+export interface LoginStore {
+  /**
+   * Creates a login or replaces its secret, keyed by (user, provider, upstream user). Both count as a reconnection:
+   * its version and the user's epoch grow in the same transaction (reading R10). @throws OwnerGoneError
+   */
+  save(login: {
+    readonly userId: UserId
+    readonly provider: Provider
+    readonly upstreamUserId: string
+    readonly secret: string | null
+  }): Promise<LoginRow>
+  /** @throws SealError when its secret does not open: the row was damaged or moved. */
+  get(id: LoginId): Promise<LoginRow | null>
+  /** @throws SealError when one of the secrets does not open. */
+  list(userId: UserId): Promise<readonly LoginRow[]>
+  /** In the order of `list`. Opens no secret, so that one damaged secret does not hide the other logins. */
+  listIds(userId: UserId): Promise<readonly LoginId[]>
+  /** Opens no secret. */
+  find(id: LoginId): Promise<LoginRef | null>
+  /** All users' logins as this person at the provider, by id; at most `limit`. Opens no secret. */
+  listByUpstream(person: {
+    readonly provider: Provider
+    readonly upstreamUserId: string
+    readonly limit: number
+  }): Promise<readonly LoginRef[]>
+  /**
+   * Deletes a secret that no longer works, provided that it is still the one of this version: false when it was
+   * replaced. Its version and the user's epoch grow, as with `save`.
+   */
+  forgetSecret(login: Pick<LoginRef, 'id' | 'version'>): Promise<boolean>
+  /** Deletes the login and its secret, unless a connection uses it. */
+  deleteUnused(id: LoginId): Promise<void>
+}

@@ -1,0 +1,108 @@
+/**
+ * What the authorization server needs of the durable store: grants of people to agents, and the codes, tokens,
+ * clients and requests that depend on them. Instants are milliseconds since the epoch. It stores hashes of tokens,
+ * never tokens.
+ */
+import type { SessionId, UserId } from '#kernel/ids.ts'
+
+/** What the authorization server stores besides grants. `Client`: an agent that registered itself. */
+export type OAuthModel =
+  | 'Client'
+  | 'Interaction'
+  | 'AuthorizationCode'
+  | 'AccessToken'
+  | 'RefreshToken'
+  | 'Agent'
+
+export interface OAuthRow {
+  /** JSON, sealed at rest. */
+  readonly payload: string
+  readonly createdAt: number
+  readonly expiresAt: number
+  /** For a code or refresh token: when it was redeemed. For a client: when it was last used. */
+  readonly usedAt: number | null
+}
+
+/** How many leading bytes of an origin identify the network. */
+export const networkBytes = 16
+
+export interface NewOAuthRow {
+  readonly model: OAuthModel
+  /** SHA-256 of the model's name and the value that the other side holds; the token itself is never stored. */
+  readonly id: Uint8Array
+  /** The grant that it depends on; null when it has none yet. */
+  readonly grantId: Uint8Array | null
+  /**
+   * Keyed fingerprints of where a client registered or a consent request came from: the network in the first
+   * `networkBytes` bytes, then the address. Null for all others.
+   */
+  readonly origin: Uint8Array | null
+  readonly payload: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface NewOAuthGrant {
+  readonly id: Uint8Array
+  readonly userId: UserId
+  readonly clientId: string
+  readonly payload: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** An agent that can still act for a user. */
+export interface OAuthAgentRow {
+  readonly grantId: Uint8Array
+  readonly clientId: string
+  readonly payload: string
+  readonly createdAt: number
+}
+
+export interface OAuthStore {
+  /**
+   * Creates a row or replaces its payload and expiry. False, with nothing stored, when its grant no longer exists.
+   */
+  save(row: NewOAuthRow): Promise<boolean>
+  /**
+   * Creates a request that waits for a person, or replaces its payload and expiry. A new one is stored only while
+   * fewer than these bounds wait at `at`, per origin and in total, whatever the number of concurrent processes. When
+   * the total is reached, the oldest request of the network with the most is deleted instead, unless the new
+   * request's own network has about as many.
+   */
+  savePending(
+    row: NewOAuthRow,
+    bounds: { readonly at: number; readonly ofOrigin: number; readonly inAll: number },
+  ): Promise<'kept' | 'origin_full' | 'full'>
+  /**
+   * As `save`, provided that this browser session still exists; one transaction locks the session, checks and stores.
+   */
+  saveWhile(sessionId: SessionId, row: NewOAuthRow): Promise<boolean>
+  /** Includes expired rows that have not been swept yet. */
+  find(model: OAuthModel, id: Uint8Array): Promise<OAuthRow | null>
+  /** True for exactly one caller, even across concurrent processes. */
+  consume(model: OAuthModel, id: Uint8Array, at: number): Promise<boolean>
+  delete(model: OAuthModel, id: Uint8Array): Promise<void>
+  /** Records that a client was used; it is kept until `expiresAt` at least. */
+  touchClient(id: Uint8Array, at: number, expiresAt: number): Promise<void>
+  /** Deletes never used clients of this origin, except the newest `keep`. */
+  trimClients(origin: Uint8Array, keep: number): Promise<void>
+  /** Deletes never used clients beyond `keep` in total, first from the networks with the most. Returns how many. */
+  trimUnusedClients(keep: number): Promise<number>
+  /** Creates a grant or replaces its payload and expiry. False when the user does not exist or is being deleted. */
+  saveGrant(grant: NewOAuthGrant): Promise<boolean>
+  findGrant(id: Uint8Array): Promise<(OAuthRow & { readonly userId: UserId }) | null>
+  /** Deletes the grant and everything that depends on it, at once; false when there was none. */
+  deleteGrant(id: Uint8Array): Promise<boolean>
+  /** True when any user has a grant to this client. */
+  hasGrants(clientId: string): Promise<boolean>
+  /**
+   * Ids of the user's grants to one client that have an `Agent` row, newest first. In a transaction the user's row is
+   * locked until its end, so that two decisions of a person follow one another.
+   */
+  listAgentGrants(userId: UserId, clientId: string): Promise<readonly Uint8Array[]>
+  /** Newest first, at most 200; only those with a code or token that is valid at `at`. */
+  listAgents(userId: UserId, at: number): Promise<readonly OAuthAgentRow[]>
+  /** Deletes at most `limit` rows per table that expired before `at`. Returns how many. */
+  sweep(at: number, limit: number): Promise<number>
+}

@@ -1,0 +1,17 @@
+/**
+ * The read-only part of the store, given to doors and the sandbox, so that the compiler confines every change to the
+ * actions.
+ */
+import type { Store } from './store.ts'
+
+export interface StoreReader {
+  readonly users: Pick<Store['users'], 'list' | 'listPage' | 'find'>
+  readonly keys: Pick<Store['keys'], 'list' | 'findCaller'>
+  readonly logins: Pick<Store['logins'], 'list'>
+  readonly connections: Pick<Store['connections'], 'list' | 'find' | 'listByLogin'>
+  readonly accounts: Pick<Store['accounts'], 'list'>
+  readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
+  readonly deliveries: Pick<Store['deliveries'], 'list' | 'find'>
+  readonly sessions: Pick<Store['sessions'], 'findPassword'>
+  readonly auditLog: Pick<Store['auditLog'], 'list'>
+}

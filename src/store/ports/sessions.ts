@@ -1,0 +1,47 @@
+/**
+ * What sign-in needs of the durable store: browser sessions and password hashes. Instants are milliseconds since the
+ * epoch. Callers decide with their clock which session is still valid.
+ */
+import type { SessionId, UserId } from '#kernel/ids.ts'
+
+export interface SessionRow {
+  readonly id: SessionId
+  readonly userId: UserId
+  readonly createdAt: number
+  /** When the password was last entered; sensitive actions require a recent time. */
+  readonly signedInAt: number
+  readonly lastSeenAt: number
+}
+
+/** The largest number of sessions per user. */
+export const maxSessions = 100
+
+export interface SessionStore {
+  /**
+   * Null, with nothing stored, when the user's password is no longer the one that was checked. The check and the
+   * insert are one transaction that locks the user's row, so that no session survives a change of the password.
+   * Beyond `maxSessions` the user's least recently used sessions are deleted.
+   */
+  create(session: {
+    readonly userId: UserId
+    /** SHA-256 of the cookie. */
+    readonly hash: Uint8Array
+    readonly at: number
+    /** The PHC string that the given password was checked against. */
+    readonly passwordHash: string
+  }): Promise<SessionRow | null>
+  find(hash: Uint8Array): Promise<SessionRow | null>
+  /** The time never moves back. */
+  touch(id: SessionId, at: number): Promise<void>
+  /** False when the session is not this user's. */
+  delete(userId: UserId, id: SessionId): Promise<boolean>
+  /** Deletes a bounded number of sessions older than either bound; returns how many. */
+  sweep(bounds: { readonly seenBefore: number; readonly createdBefore: number }): Promise<number>
+  /**
+   * Stores a PHC string, or null to remove the password. Ends every session of the user; false when the user does not
+   * exist or is being deleted.
+   */
+  setPassword(userId: UserId, hash: string | null): Promise<boolean>
+  /** Null when the user has none, or does not exist. */
+  findPassword(userId: UserId): Promise<string | null>
+}

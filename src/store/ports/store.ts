@@ -1,0 +1,65 @@
+/**
+ * The durable store as one port, with one file per entity beside this one; one implementation on SQLite and
+ * PostgreSQL. It holds the connections and the keys to them, never the money data.
+ */
+import type { AccountStore } from './accounts.ts'
+import type { AuditEntry, AuditLog } from './audit.ts'
+import type { StoreChange, WorkKind } from './changes.ts'
+import type { ConnectionStore } from './connections.ts'
+import type { DeliveryStore } from './deliveries.ts'
+import type { EndpointStore } from './endpoints.ts'
+import type { EventRows, EventStore } from './events.ts'
+import type { StoreInspector } from './inspector.ts'
+import type { KeyStore } from './keys.ts'
+import type { LedgerStore } from './ledgers.ts'
+import type { LoginStore } from './logins.ts'
+import type { StoreMark } from './meta.ts'
+import type { OAuthStore } from './oauth.ts'
+import type { SessionStore } from './sessions.ts'
+import type { SyncStore } from './syncs.ts'
+import type { UserStore } from './users.ts'
+
+/** What can be read and written, in one transaction or separately. */
+export interface StoreRows {
+  readonly users: UserStore
+  readonly keys: KeyStore
+  readonly logins: LoginStore
+  readonly connections: ConnectionStore
+  readonly accounts: AccountStore
+  readonly oauth: OAuthStore
+  readonly sessions: SessionStore
+  readonly syncs: SyncStore
+  readonly ledgers: LedgerStore
+  readonly endpoints: EndpointStore
+  readonly events: EventRows
+  readonly deliveries: DeliveryStore
+  audit(entry: AuditEntry): Promise<void>
+}
+
+export interface Store extends StoreRows {
+  readonly events: EventStore
+  readonly inspector: StoreInspector
+  readonly auditLog: AuditLog
+  readonly mark: StoreMark
+  /**
+   * Runs `work` in one transaction: all writes through `tx` are committed, or none when it throws. After a deadlock
+   * `work` runs again, so it must have no other effects, call nothing outside and use no store but `tx`.
+   */
+  transact<Result>(work: (tx: StoreRows) => Promise<Result>): Promise<Result>
+  /**
+   * Registers a listener for every committed change of a user's plan, timezone, keys, connections or accounts:
+   * changes of this process at once, on PostgreSQL also those of other processes (LISTEN/NOTIFY). Returns a function
+   * that unsubscribes.
+   */
+  onChange(listener: (change: StoreChange) => void): () => void
+  /**
+   * Registers a listener for committed work: a sync or a delivery is due, at once or at a time that was not known before
+   * (the next scheduled sync and the retry of a delivery are known to their holder and not announced). Work of this process
+   * is announced at once, on PostgreSQL also that of other processes; both kinds after the connection for notifications was
+   * restored, as notifications may have been missed. It may be called without need. Returns a function that unsubscribes.
+   */
+  onWork(listener: (kind: WorkKind) => void): () => void
+  /** Resolves when the store answers. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}

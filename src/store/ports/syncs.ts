@@ -1,0 +1,124 @@
+/**
+ * When each connection is synced next, and the results of its runs. One row per connection has the due time and the
+ * lease: only the holder of the lease runs the sync, and the lease of a crashed process expires. Instants are
+ * milliseconds since the epoch.
+ */
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
+
+/** `linked`: the connection was created or linked again; `provider`: the provider sent a webhook. */
+export type SyncReason = 'schedule' | 'operator' | 'provider' | 'linked'
+
+/** A sync that this process may run until `leaseUntil`. */
+export interface ClaimedSync {
+  readonly runId: SyncRunId
+  readonly connectionId: ConnectionId
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly reason: SyncReason
+  readonly dueAt: number
+  readonly leaseUntil: number
+  /** Failed runs since the last success. */
+  readonly failures: number
+  /** When rows were last read completely; null: never. */
+  readonly rowsReadAt: number | null
+  /** The instant from which the ledger has every row of the connection; null: it has none yet. */
+  readonly ledgerFrom: number | null
+}
+
+export type SyncOutcome =
+  | {
+      readonly kind: 'succeeded'
+      readonly newCount: number
+      readonly updatedCount: number
+      readonly chunks: number
+      /** Null: no rows were read (status only), so the stored value stays. */
+      readonly rowsReadAt: number | null
+      /** Null: there is no ledger. */
+      readonly ledgerFrom: number | null
+    }
+  /** `message` is shown to the owner: safe to show, never money data. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  /** Its process stopped: it counts as no failure, and is begun again for the same reason. */
+  | { readonly kind: 'abandoned' }
+
+/** `abandoned`: its process stopped, crashed or lost the lease during the run. */
+export type SyncRunState = 'running' | 'succeeded' | 'failed' | 'abandoned'
+
+export interface SyncRunRow {
+  readonly id: SyncRunId
+  readonly connectionId: ConnectionId
+  readonly userId: UserId
+  readonly reason: SyncReason
+  readonly state: SyncRunState
+  readonly startedAt: number
+  readonly endedAt: number | null
+  readonly newCount: number
+  readonly updatedCount: number
+  readonly chunks: number
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
+
+export interface SyncBacklog {
+  /** Due time of the oldest due sync that is not running; null: none is due. */
+  readonly oldestDueAt: number | null
+  readonly due: number
+  readonly running: number
+}
+
+/**
+ * A row is created with its connection (`ConnectionStore.save`, due at once, reason `linked`; linking a connection
+ * again makes it due at once) and deleted with it. `deleting` connections are never claimed.
+ */
+export interface SyncStore {
+  /**
+   * Due at `at` unless it is due earlier. During a run it becomes due again at `at`, after the run. Another reason
+   * replaces `schedule`, also when the earlier time stays: a requested sync always reads rows.
+   */
+  request(
+    connectionId: ConnectionId,
+    due: { readonly at: number; readonly reason: SyncReason },
+  ): Promise<void>
+  /**
+   * Leases at most `limit` due syncs, the oldest first, and starts a run of each. A sync with an expired lease is due
+   * again, and its previous run becomes `abandoned`. Two processes never get the same sync.
+   */
+  claimDue(options: {
+    readonly now: number
+    readonly leaseMs: number
+    readonly limit: number
+    /** Connections of these are left to others. */
+    readonly except?: readonly Provider[]
+  }): Promise<readonly ClaimedSync[]>
+  /** Leases this sync, due or not. Returns the id of the current run when there is one; null: no such connection. */
+  claim(
+    connectionId: ConnectionId,
+    options: { readonly now: number; readonly leaseMs: number; readonly reason: SyncReason },
+  ): Promise<
+    | { readonly kind: 'claimed'; readonly sync: ClaimedSync }
+    | { readonly kind: 'running'; readonly runId: SyncRunId }
+    | null
+  >
+  /** False: the lease is lost or the connection is `deleting`, and the run must end without writing. */
+  renew(runId: SyncRunId, leaseUntil: number): Promise<boolean>
+  /**
+   * Ends the run and releases the lease. Call it last in the transaction that stores the run's results (the other steps
+   * lock the user's row first): false means that the lease is lost or the connection is `deleting`, and the transaction
+   * must throw. A failed run is due again for the same reason, a successful one for `schedule`.
+   */
+  finish(
+    runId: SyncRunId,
+    end: {
+      readonly outcome: SyncOutcome
+      readonly endedAt: number
+      /** When it is due next; an earlier request during the run takes precedence. */
+      readonly nextDueAt: number
+    },
+  ): Promise<boolean>
+  findRun(id: SyncRunId): Promise<SyncRunRow | null>
+  /** Newest first. */
+  listRuns(connectionId: ConnectionId, limit: number): Promise<readonly SyncRunRow[]>
+  /** Deletes ended runs that started before `before`, about `limit` per call; returns how many. */
+  sweepRuns(bounds: { readonly before: number; readonly limit: number }): Promise<number>
+  readBacklog(now: number): Promise<SyncBacklog>
+}

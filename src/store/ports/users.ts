@@ -1,0 +1,78 @@
+/**
+ * People and their plans in the store. Instants are milliseconds since the epoch. A deletion has two steps: `disarm`
+ * marks the user, who is not found from then on, and `delete` removes the rows later.
+ */
+import type { UserId } from '#kernel/ids.ts'
+
+export type PlanName = 'developer' | 'professional' | 'none'
+
+export type PlanStatus = 'active' | 'trialing' | 'past_due' | 'canceled'
+
+/** A subscription as the operator set it; `plan` null: never set, so `DEFAULT_PLAN` applies. */
+export interface PlanRow {
+  readonly plan: PlanName | null
+  readonly status: PlanStatus
+  /** Legacy cut-off; access ends 14 days after it (reading R25). */
+  readonly legacyUntil: number | null
+  readonly grandfathered: boolean
+}
+
+export interface UserRow extends PlanRow {
+  readonly id: UserId
+  /** As given, trimmed; compared case-insensitively. */
+  readonly email: string
+  /** The display name; null: never given. */
+  readonly name: string | null
+  /** IANA name; null: the default of the contract applies. */
+  readonly timezone: string | null
+  readonly createdAt: number
+}
+
+/** What a request needs to know about a user identified by an agent's token. */
+export interface UserAccessRow extends PlanRow {
+  readonly userId: UserId
+  readonly timezone: string | null
+  readonly epoch: number
+}
+
+export interface NewUser extends PlanRow {
+  readonly email: string
+  readonly name?: string | null
+  /** A PHC string; absent for users who only have API keys. */
+  readonly passwordHash?: string | null
+  readonly timezone: string | null
+  readonly createdAt: number
+}
+
+export interface UserStore {
+  /** 'taken' when another user has the e-mail address. */
+  create(user: NewUser): Promise<UserRow | 'taken'>
+  /** Except users who are being deleted. */
+  list(): Promise<readonly UserRow[]>
+  /** By creation time, equal times by id; only those after `after`, at most `limit`. */
+  listPage(page: {
+    readonly after: { readonly createdAt: number; readonly id: UserId } | null
+    readonly limit: number
+  }): Promise<readonly UserRow[]>
+  /** By id or e-mail address. `deleting`: includes a user who is being deleted. */
+  find(idOrEmail: string, options?: { readonly deleting?: boolean }): Promise<UserRow | null>
+  /** Users whose deletion started before `before` and has not finished; the oldest first, at most `limit`. */
+  listDeleting(page: {
+    readonly before: number
+    readonly limit: number
+  }): Promise<readonly UserId[]>
+  /** Plan, zone and epoch in one read; null when there is no such user. */
+  findAccess(id: UserId): Promise<UserAccessRow | null>
+  setPlan(id: UserId, plan: PlanRow): Promise<UserRow | null>
+  setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
+  /** Raises the user's epoch, so that no earlier cached answer is served again (reading R10). */
+  outdate(id: UserId): Promise<void>
+  /**
+   * Starts a deletion, in one transaction: it marks the user and removes all access in their name. Keys are revoked;
+   * sessions, agents' grants, webhook endpoints and the password are deleted; connections become `deleting`. From then on
+   * they are not found and nothing can be added to them. False when there is no such user.
+   */
+  disarm(id: UserId, at: number): Promise<boolean>
+  /** Deletes the user and all their rows; false when there was none. */
+  delete(id: UserId): Promise<boolean>
+}

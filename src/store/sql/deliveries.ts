@@ -1,0 +1,140 @@
+/** Lists of deliveries with their attempts, and the backlog. Leases are in `claims.ts`, replays in `replay.ts`. */
+import type { DeliveryId, EventId } from '#kernel/ids.ts'
+import type { AttemptRow, DeliveryRow, DeliveryStore } from '../ports/deliveries.ts'
+import type { Sealer } from '../seal.ts'
+import { inBatches } from './batches.ts'
+import { healths, makeClaims } from './claims.ts'
+import { isPending } from './endpoint-rows.ts'
+import type { Engine, Write } from './engine.ts'
+import { readKeys } from './event-keys.ts'
+import { type EventKey, openResponse } from './event-seal.ts'
+import { makeReplays } from './replay.ts'
+import { type Db, isDue } from './tables.ts'
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  readonly sealer: Sealer
+}
+
+const columns = [
+  'id',
+  'event_id as eventId',
+  'endpoint_id as endpointId',
+  'user_id as userId',
+  'status',
+  'is_replay as isReplay',
+  'created_at as createdAt',
+  'due_at as dueAt',
+] as const
+
+/** The delivery repository of `engine`. */
+export function makeDeliveryStore(parts: Parts): DeliveryStore {
+  const { db } = parts.engine
+  return {
+    ...makeClaims(parts),
+    ...makeReplays(parts),
+    async list(endpointId, { after, limit }) {
+      const page = db
+        .selectFrom('deliveries')
+        .select(columns)
+        .where('endpoint_id', '=', endpointId)
+        .orderBy('position', 'desc')
+        .limit(limit)
+      const rows = await (after === null
+        ? page
+        : page.where('position', '<', (query) =>
+            query
+              .selectFrom('deliveries as last')
+              .select('last.position')
+              .where('last.id', '=', after),
+          )
+      ).execute()
+      return withAttempts(parts, rows)
+    },
+    async find(id) {
+      const rows = await db.selectFrom('deliveries').select(columns).where('id', '=', id).execute()
+      return (await withAttempts(parts, rows))[0] ?? null
+    },
+    async readBacklog(now) {
+      const counted = await db
+        .selectFrom('deliveries')
+        .select(({ fn }) => fn.countAll().as('count'))
+        .where(isPending)
+        .executeTakeFirstOrThrow()
+      const due = [await oldestDue(db, 'healthy', now), await oldestDue(db, 'ailing', now)]
+      const times = due.filter((time) => time !== null)
+      return {
+        pending: Number(counted.count),
+        oldestDueAt: times.length === 0 ? null : Math.min(...times),
+      }
+    },
+  }
+}
+
+type Found = Omit<DeliveryRow, 'attempts'>
+
+async function withAttempts(
+  { engine, sealer }: Parts,
+  deliveries: readonly Found[],
+): Promise<readonly DeliveryRow[]> {
+  const ids = deliveries.map(({ id }) => id)
+  const rows = await inBatches(ids, (batch) => listAttempts(engine.db, batch))
+  const answered = new Set(rows.flatMap(({ id, response }) => (response === null ? [] : [id])))
+  const events: readonly EventId[] = [
+    ...new Set(deliveries.filter(({ id }) => answered.has(id)).map(({ eventId }) => eventId)),
+  ]
+  const keys = await readKeys({ engine, sealer }, events)
+  const byDelivery = Map.groupBy(rows, ({ id }) => id)
+  return deliveries.map((delivery) => ({
+    ...delivery,
+    attempts: (byDelivery.get(delivery.id) ?? []).map((row) =>
+      toAttempt(row, keys.get(delivery.eventId)),
+    ),
+  }))
+}
+
+function listAttempts(db: Db, ids: readonly DeliveryId[]) {
+  return db
+    .selectFrom('attempts')
+    .select([
+      'delivery_id as id',
+      'number',
+      'at',
+      'status',
+      'failure',
+      'duration_ms as durationMs',
+      'response',
+    ])
+    .where('delivery_id', 'in', ids)
+    .orderBy('delivery_id')
+    .orderBy('number')
+    .execute()
+}
+
+type AttemptFound = Awaited<ReturnType<typeof listAttempts>>[number]
+
+function toAttempt({ id, number, response, ...row }: AttemptFound, key?: EventKey): AttemptRow {
+  const isLost = response === null || key === undefined
+  return {
+    ...row,
+    response: isLost ? null : openResponse(key, { deliveryId: id, number }, response),
+  }
+}
+
+/** Of endpoints without a lease: the due time of a leased one is the end of its lease, which is in the future. */
+async function oldestDue(
+  db: Db,
+  health: keyof typeof healths,
+  now: number,
+): Promise<number | null> {
+  const row = await db
+    .selectFrom('webhook_endpoints')
+    .select('next_due_at as dueAt')
+    .where(healths[health])
+    .where(isDue('next_due_at', now))
+    .orderBy('next_due_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.dueAt ?? null
+}

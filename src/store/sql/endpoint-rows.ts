@@ -1,0 +1,170 @@
+/**
+ * Rows of webhook endpoints: columns, sealing of their secrets, row locks and the due time. Whatever changes deliveries
+ * locks the endpoint's row first, so that they have one writer at a time.
+ */
+import { sql } from 'kysely'
+import { type EventType, eventTypes } from '#contract/events.ts'
+import type { EndpointId } from '#kernel/ids.ts'
+import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
+import type { Sealer } from '../seal.ts'
+import type { Engine } from './engine.ts'
+import { type Db, momentOrNull } from './tables.ts'
+
+export const endpointColumns = [
+  'id',
+  'user_id as userId',
+  'url',
+  'events',
+  'skip_empty as skipEmpty',
+  'health',
+  'failures',
+  'failing_since as failingSince',
+  'warned_days as warnedDays',
+  'disabled_reason as disabledReason',
+  'created_at as createdAt',
+] as const
+
+export const secretColumns = [
+  'secret',
+  'previous_secret as previousSecret',
+  'previous_until as previousUntil',
+] as const
+
+/** As it is read with `endpointColumns`. */
+export function toEndpoint(
+  row: Omit<EndpointRow, 'events'> & { readonly events: string },
+): EndpointRow {
+  const listed = row.events.split(',')
+  return { ...row, events: eventTypes.filter((type) => listed.includes(type)) }
+}
+
+/** As `toEndpoint` reads it. */
+export function fromEvents(events: readonly EventType[]): string {
+  return events.join(',')
+}
+
+interface SealedSecrets {
+  readonly secret: Uint8Array
+  readonly previousSecret: Uint8Array | null
+  readonly previousUntil: number | null
+}
+
+const purpose = 'endpoint-secret'
+
+/** The columns of both secrets under the current key of the store. */
+export function sealSecrets(
+  sealer: Sealer,
+  id: EndpointId,
+  { current, previous }: EndpointSecrets,
+) {
+  const seal = (secret: string, place: string) =>
+    sealer.seal(purpose, rowName(id, place), Buffer.from(secret, 'utf8'))
+  return {
+    secret: seal(current, 'secret'),
+    previous_secret: previous === null ? null : seal(previous.secret, 'previous_secret'),
+    previous_until: momentOrNull(previous?.until ?? null),
+    secret_key: sealer.current,
+  }
+}
+
+/** Both secrets in plain text. @throws SealError when one cannot be decrypted. */
+export function openSecrets(sealer: Sealer, id: EndpointId, row: SealedSecrets): EndpointSecrets {
+  const open = (sealed: Uint8Array, place: string) =>
+    Buffer.from(sealer.open(purpose, rowName(id, place), sealed)).toString('utf8')
+  const { secret, previousSecret, previousUntil } = row
+  return {
+    current: open(secret, 'secret'),
+    previous:
+      previousSecret === null || previousUntil === null
+        ? null
+        : { secret: open(previousSecret, 'previous_secret'), until: previousUntil },
+  }
+}
+
+function rowName(id: EndpointId, place: string): string {
+  return JSON.stringify(['webhook_endpoints', id, place])
+}
+
+const heldColumns = [
+  ...endpointColumns,
+  'lease',
+  'next_due_at as nextDueAt',
+  'not_before as notBefore',
+  'last_position as lastPosition',
+] as const
+
+/** Rows locked until the transaction ends. */
+export function holdEndpoints({ kind }: Engine, tx: Db) {
+  const query = tx.selectFrom('webhook_endpoints').select(heldColumns)
+  // SQLite has one writer: nothing else writes during a transaction.
+  return kind === 'postgres' ? query.forNoKeyUpdate() : query
+}
+
+export type HeldEndpoint = NonNullable<
+  Awaited<ReturnType<ReturnType<typeof holdEndpoints>['executeTakeFirst']>>
+>
+
+/** The columns of an endpoint's health. */
+export function healthColumns(change: HealthChange) {
+  const { health, failures, failingSince, warnedDays, disabledReason } = change
+  return {
+    health,
+    failures,
+    warned_days: warnedDays,
+    failing_since: momentOrNull(failingSince),
+    disabled_reason: disabledReason,
+  }
+}
+
+/** The words of the partial indexes, not a parameter: both engines must recognise them. */
+export const isPending = sql<boolean>`status = 'pending'`
+/** Pending, and the first of its lane. */
+export const isFirst = sql<boolean>`(status = 'pending' and due_at is not null)`
+
+/** Pending deliveries of a disabled endpoint are not sent. The caller has locked the endpoint's row. */
+export async function missPending(tx: Db, id: EndpointId): Promise<void> {
+  await tx
+    .updateTable('deliveries')
+    .set({ status: 'missed', due_at: null })
+    .where('endpoint_id', '=', id)
+    .where(isPending)
+    .execute()
+}
+
+/**
+ * Computes when the endpoint is due from its pending deliveries: with the first due one, but not before `not_before`, from
+ * which tests are exempt. The caller has locked the row, and it is not leased. Returns the due time; null: nothing is pending.
+ */
+export async function refreshDue(tx: Db, id: EndpointId): Promise<number | null> {
+  const endpoint = await tx
+    .selectFrom('webhook_endpoints')
+    .select('not_before as notBefore')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  const test = await findFirstDue(tx, id, true)
+  const other = await findFirstDue(tx, id, false)
+  const dueTimes = [
+    ...(test === null ? [] : [test]),
+    ...(other === null ? [] : [Math.max(other, endpoint.notBefore ?? other)]),
+  ]
+  const dueAt = dueTimes.length === 0 ? null : Math.min(...dueTimes)
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({ next_due_at: momentOrNull(dueAt) })
+    .where('id', '=', id)
+    .execute()
+  return dueAt
+}
+
+async function findFirstDue(tx: Db, id: EndpointId, isTest: boolean): Promise<number | null> {
+  const row = await tx
+    .selectFrom('deliveries')
+    .select('due_at as dueAt')
+    .where('endpoint_id', '=', id)
+    .where('is_test', '=', isTest)
+    .where(isFirst)
+    .orderBy('due_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.dueAt ?? null
+}

@@ -1,0 +1,187 @@
+/**
+ * The work of the event river asks the same questions every few seconds for as long as the server runs. `explain query
+ * plan` of SQLite must show an index search for each: its cost grows with what is due, not with what is stored.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  type AccountId,
+  type ConnectionId,
+  type DeliveryId,
+  type EndpointId,
+  newId,
+  type SyncRunId,
+  type UserId,
+} from '#kernel/ids.ts'
+import {
+  attemptOf,
+  claimEndpoint,
+  healthy,
+  hour,
+  newEndpoint,
+  newEvent,
+} from '#tests/contract/store/event-rows.ts'
+import { newConnection, newUser, now } from '#tests/contract/store/rows.ts'
+import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
+import { makeSealer } from '../seal.ts'
+import { makeConnectionStore } from './connections.ts'
+import { makeDeliveryStore } from './deliveries.ts'
+import { makeEndpointStore } from './endpoints.ts'
+import { makeEventStore } from './events.ts'
+import { makeLedgerStore } from './ledgers.ts'
+import { makeLoginStore } from './logins.ts'
+import { makeSyncStore } from './syncs.ts'
+import { makeUserStore } from './users.ts'
+
+let stage: PlanStage
+const plansOf = (work: () => Promise<unknown>) => stage.plansOf(work)
+const parts = () => ({ ...stage, sealer: makeSealer([new Uint8Array(32)]) })
+const key = (table: string) => `sqlite_autoindex_${table}_1`
+
+before(async () => {
+  stage = await openPlanStage()
+})
+after(() => stage?.close())
+
+async function addLink(): Promise<{ userId: UserId; connectionId: ConnectionId }> {
+  const user = await makeUserStore({ ...stage, db: stage.engine.db }).create(newUser())
+  if (user === 'taken') throw new Error('the address of the test is taken')
+  const name = { userId: user.id, provider: 'akahu', upstreamUserId: 'x', secret: 'y' } as const
+  const login = await makeLoginStore(parts()).save(name)
+  const connection = newConnection(user.id, login.id, { createdAt: now + 2 * hour })
+  const { id } = await makeConnectionStore(stage).save(connection)
+  return { userId: user.id, connectionId: id }
+}
+
+test('syncs are claimed, kept and counted by what is due and what runs', async () => {
+  const syncs = makeSyncStore(stage)
+  const plans = await plansOf(async () => {
+    await syncs.claimDue({ now, leaseMs: 1, limit: 5 })
+    await syncs.renew(newId<SyncRunId>(), now)
+    await syncs.finish(newId<SyncRunId>(), {
+      outcome: { kind: 'failed', code: 'x', message: 'y' },
+      endedAt: now,
+      nextDueAt: now,
+    })
+    await syncs.readBacklog(now)
+    await syncs.listRuns(newId<ConnectionId>(), 5)
+    await syncs.sweepRuns({ before: now, limit: 5 })
+  })
+  assert.match(plans[0] ?? '', /INDEX syncs_due \(due_at<\?\)/)
+  assertSearches(plans, [
+    key('syncs'),
+    'syncs_of_run',
+    'syncs_of_run',
+    'syncs_due',
+    'syncs_due',
+    'connections_deleting',
+    'syncs_running',
+    'sync_runs_of_connection',
+    key('sync_runs'),
+  ])
+  assert.match(plans.at(-1) ?? '', /INDEX sync_runs_ended \(started_at<\?\)/)
+})
+
+test('syncs of the other providers are found without reading those of a busy one', async () => {
+  const syncs = makeSyncStore(stage)
+  const [plan = ''] = await plansOf(() =>
+    syncs.claimDue({ now, leaseMs: 1, limit: 1, except: ['fiskil'] }),
+  )
+  const range =
+    /SEARCH syncs USING COVERING INDEX syncs_due_of_provider \(provider=\? AND due_at<\?\)/g
+  assert.equal(plan.match(range)?.length, 2, plan)
+  assert.doesNotMatch(plan, /INDEX syncs_due \(/)
+})
+
+test('a ledger is read, trimmed and ended by its own accounts', async () => {
+  const { userId } = await addLink()
+  const ledgers = makeLedgerStore(parts())
+  const ids = [newId<AccountId>()]
+  const plans = await plansOf(async () => {
+    await ledgers.read(ids)
+    await ledgers.dropBefore(ids, 1)
+    await ledgers.end(userId)
+  })
+  assertSearches(plans, [
+    key('ledger_months'),
+    key('ledger_months'),
+    key('users'),
+    key('ledger_keys'),
+    key('ledger_months'),
+    'syncs_of_user',
+  ])
+})
+
+test('endpoints are claimed by what is due, the healthy and the ailing apart', async () => {
+  const deliveries = makeDeliveryStore(parts())
+  const options = { now, leaseMs: 1, limit: 5 }
+  const plans = await plansOf(async () => {
+    await deliveries.claimEndpoints({ ...options, ailing: false })
+    await deliveries.claimEndpoints({ ...options, ailing: true })
+    await deliveries.renew(newId(), now)
+  })
+  const table = key('webhook_endpoints')
+  assertSearches(plans, [table, table, 'webhook_endpoints_of_lease'])
+  assert.match(plans[0] ?? '', /INDEX webhook_endpoints_due_healthy \(next_due_at<\?\)/)
+  assert.match(plans[1] ?? '', /INDEX webhook_endpoints_due_ailing \(next_due_at<\?\)/)
+})
+
+test('what is due at an endpoint is read from the first of each lane', async () => {
+  const deliveries = makeDeliveryStore(parts())
+  const id = newId<EndpointId>()
+  const plans = await plansOf(async () => {
+    await deliveries.listDue(id, { now, limit: 5 })
+    await deliveries.findOldest(id)
+    await deliveries.list(id, { after: newId<DeliveryId>(), limit: 5 })
+  })
+  assertSearches(plans, ['deliveries_first', 'deliveries_first', 'sqlite_autoindex_deliveries_2'])
+  // The few tests of an endpoint are sorted.
+  const [tests] = await plansOf(() => deliveries.listDue(id, { now, limit: 5, tests: true }))
+  assert.match(tests ?? '', /INDEX deliveries_due \(endpoint_id=\? AND is_test=\? AND due_at/)
+})
+
+test('accepting, recording, releasing and replaying search an index at every step', async () => {
+  const { userId, connectionId } = await addLink()
+  const events = makeEventStore(parts())
+  const deliveries = makeDeliveryStore(parts())
+  const endpoint = await makeEndpointStore(parts()).create(newEndpoint(userId), 5)
+  assert.ok(endpoint !== 'too_many')
+  const sealed = await events.seal([newEvent(userId, connectionId), newEvent(userId, connectionId)])
+  const plans = await plansOf(async () => {
+    await events.accept(sealed)
+    const claimed = await claimEndpoint({ deliveries }, endpoint.id)
+    const [due] = await deliveries.listDue(endpoint.id, { now, limit: 5 })
+    assert.ok(claimed && due)
+    await deliveries.record(claimed.lease, {
+      deliveryId: due.id,
+      attempt: attemptOf(),
+      verdict: { kind: 'succeeded' },
+      health: () => healthy,
+    })
+    await deliveries.release(claimed.lease, { notBefore: now })
+    await deliveries.replay(due.id, now)
+    const range = { from: now, to: now + 1, at: now, limit: 5 }
+    await deliveries.replayRange(endpoint.id, range)
+    await makeEndpointStore(parts()).setHealth(endpoint.id, { ...healthy, health: 'disabled' })
+  })
+  assert.ok(plans.length > 25, `${plans.length} queries`)
+  // The endpoints of one user are few, and sorted by id so that they are always locked in one order.
+  for (const plan of plans) assert.doesNotMatch(plan, /\bSCAN \w+(;|$)/, plan)
+})
+
+test('what may be shredded or swept is found by its age', async () => {
+  const { userId, connectionId } = await addLink()
+  const events = makeEventStore(parts())
+  await events.accept(await events.seal([newEvent(userId, connectionId)]))
+  const plans = await plansOf(async () => {
+    await events.shred({ acceptedBefore: now + 1, now, limit: 5 })
+    await events.sweepKeys({ before: now + 1, limit: 5 })
+    await events.sweepReceipts({ before: now + 1, limit: 5 })
+  })
+  assert.match(plans[0] ?? '', /INDEX events_sealed \(created_at<\?\).*INDEX deliveries_of_event/)
+  assert.match(plans.at(-2) ?? '', /INDEX event_keys_by_age \(created_at<\?\)/)
+  assert.match(plans.at(-1) ?? '', /INDEX events_shredded \(created_at<\?\)/)
+  // Beside them, the log of the event keys is truncated.
+  const searches = plans.filter((plan) => plan !== '')
+  for (const plan of searches) assert.doesNotMatch(plan, /\bSCAN \w+(;|$)|TEMP B-TREE/, plan)
+})

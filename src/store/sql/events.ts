@@ -1,0 +1,178 @@
+/**
+ * Accepted events: sealed before the transaction that accepts them, then stored with a delivery for each endpoint that
+ * takes them. Their end is in `event-end.ts`.
+ */
+import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
+import type { EventRows, EventStore, NewEvent, SealedEvent } from '../ports/events.ts'
+import type { Sealer } from '../seal.ts'
+import { inBatches } from './batches.ts'
+import { type HeldEndpoint, holdEndpoints, refreshDue, toEndpoint } from './endpoint-rows.ts'
+import type { Engine, Write } from './engine.ts'
+import { makeEventEnds } from './event-end.ts'
+import { addKeys, holdKeys, readKeys } from './event-keys.ts'
+import { macBody, openPayload, sealPayload } from './event-seal.ts'
+import { insertDeliveries } from './lanes.ts'
+import { type Db, moment } from './tables.ts'
+import { demandUser } from './users.ts'
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+}
+
+/** What a transaction can do with events. */
+export function makeEventRows({ engine, write }: Parts): EventRows {
+  return {
+    accept: (events, only) =>
+      write(async (tx, _touched, woke) => {
+        const [first] = events
+        if (first === undefined) return 0
+        if (events.some(({ userId }) => userId !== first.userId))
+          throw new Error('events of several users were to be accepted as one')
+        await demandUser(engine, tx, first.userId)
+        await demandKeys(engine, tx, events)
+        await insertEvents(tx, events)
+        const endpoints = await holdTakers(engine, tx, first.userId, only)
+        let count = 0
+        for (const endpoint of endpoints) {
+          const taken =
+            only === undefined ? events.filter((event) => takes(endpoint, event)) : events
+          count += await deliver(tx, endpoint, taken)
+        }
+        if (count > 0) woke('delivery')
+        return count
+      }),
+    async find(id) {
+      const row = await engine.db
+        .selectFrom('events')
+        .select(eventColumns)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row ?? null
+    },
+  }
+}
+
+const eventColumns = [
+  'id',
+  'user_id as userId',
+  'connection_id as connectionId',
+  'run_id as runId',
+  'type',
+  'chunk',
+  'total_chunks as totalChunks',
+  'is_empty as isEmpty',
+  'created_at as createdAt',
+  'size',
+  'shredded_at as shreddedAt',
+] as const
+
+/** The event repository of `engine`: what a transaction can do, and what must be outside of transactions. */
+export function makeEventStore(parts: Parts & { readonly sealer: Sealer }): EventStore {
+  const { engine, sealer } = parts
+  return {
+    ...makeEventRows(parts),
+    seal: (events) => inBatches(events, (batch) => seal(parts, batch)),
+    async open(id) {
+      const row = await engine.db
+        .selectFrom('events')
+        .select(['id', 'type', 'size', 'payload'])
+        .where('id', '=', id)
+        .executeTakeFirst()
+      if (row === undefined || row.payload === null) return null
+      const key = (await readKeys({ engine, sealer }, [id])).get(id)
+      return key === undefined ? null : openPayload(key, row, row.payload)
+    },
+    ...makeEventEnds(parts),
+  }
+}
+
+async function seal(
+  { engine, sealer }: { readonly engine: Engine; readonly sealer: Sealer },
+  events: readonly NewEvent[],
+): Promise<readonly SealedEvent[]> {
+  const keys = await addKeys({ engine, sealer }, events)
+  return Promise.all(
+    keys.map(async (key, index) => {
+      const event = events[index]
+      if (event === undefined) throw new Error('there is a key without its event')
+      const { body, ...rest } = event
+      return {
+        ...rest,
+        size: body.byteLength,
+        payload: await sealPayload(key, event, body),
+        bodyMac: macBody(sealer, event.id, body),
+      }
+    }),
+  )
+}
+
+/** Keys may have been swept when a run took too long; it must seal its events again. */
+async function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {
+  const ids: readonly EventId[] = events.map(({ id }) => id)
+  if ((await holdKeys(engine, tx, ids)) !== ids.length)
+    throw new Error('an event was to be accepted whose key is gone')
+}
+
+async function insertEvents(tx: Db, events: readonly SealedEvent[]): Promise<void> {
+  await inBatches(events, async (batch) => {
+    await tx
+      .insertInto('events')
+      .values(
+        batch.map((event) => ({
+          id: event.id,
+          user_id: event.userId,
+          connection_id: event.connectionId,
+          run_id: event.runId,
+          type: event.type,
+          chunk: event.chunk,
+          total_chunks: event.totalChunks,
+          is_empty: event.isEmpty,
+          created_at: moment(event.createdAt),
+          size: event.size,
+          body_mac: event.bodyMac,
+          shredding: false,
+          payload: event.payload,
+        })),
+      )
+      .execute()
+    return []
+  })
+}
+
+/** Locked in the order of their ids, so that two transactions do not deadlock. */
+function holdTakers(
+  engine: Engine,
+  tx: Db,
+  userId: UserId,
+  only: EndpointId | undefined,
+): Promise<HeldEndpoint[]> {
+  const query = holdEndpoints(engine, tx).where('user_id', '=', userId).orderBy('id')
+  return (only === undefined ? query : query.where('id', '=', only)).execute()
+}
+
+function takes(endpoint: HeldEndpoint, event: SealedEvent): boolean {
+  if (event.isEmpty && endpoint.skipEmpty) return false
+  return toEndpoint(endpoint).events.includes(event.type)
+}
+
+async function deliver(
+  tx: Db,
+  endpoint: HeldEndpoint,
+  events: readonly SealedEvent[],
+): Promise<number> {
+  await insertDeliveries(
+    tx,
+    endpoint,
+    events.map(({ id, connectionId, createdAt }) => ({
+      eventId: id,
+      lane: connectionId,
+      isReplay: false,
+      isTest: connectionId === null,
+      at: createdAt,
+    })),
+  )
+  // While it is leased the due column belongs to the holder, and the release recomputes it.
+  if (endpoint.lease === null && events.length > 0) await refreshDue(tx, endpoint.id)
+  return events.length
+}

@@ -1,0 +1,138 @@
+/**
+ * What earlier syncs have seen: the sealed key of each user's fingerprints, and the months of each account as bytes.
+ * Beginning, ending and reading a ledger in a transaction lock the user's row, so that it does not end during a write.
+ */
+import { randomBytes } from 'node:crypto'
+import type { AccountId, UserId } from '#kernel/ids.ts'
+import { OwnerGoneError } from '../failure.ts'
+import type { LedgerMonth, LedgerStore } from '../ports/ledgers.ts'
+import type { Sealer } from '../seal.ts'
+import { inBatches } from './batches.ts'
+import { isBrokenReference } from './broken-reference.ts'
+import type { Engine, Write } from './engine.ts'
+import type { Db } from './tables.ts'
+import { demandUser, lockUser } from './users.ts'
+
+const purpose = 'ledger-key'
+const keyBytes = 32
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  readonly sealer: Sealer
+}
+
+/** The ledger repository of `engine`. */
+export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
+  const { db } = engine
+  return {
+    begin: (userId) =>
+      write(async (tx) => {
+        await demandUser(engine, tx, userId)
+        await tx
+          .insertInto('ledger_keys')
+          .values({ user_id: userId, ...sealLedgerKey(sealer, userId, randomBytes(keyBytes)) })
+          .onConflict((conflict) => conflict.column('user_id').doNothing())
+          .execute()
+      }),
+    async readKey(userId) {
+      // The lock on the user's row: `end` waits for this transaction, or has committed before.
+      if (db.isTransaction && (await lockUser(engine, db, userId)) !== 'living') return null
+      const row = await db
+        .selectFrom('ledger_keys')
+        .select('secret')
+        .where('user_id', '=', userId)
+        .executeTakeFirst()
+      return row === undefined ? null : openLedgerKey(sealer, userId, row.secret)
+    },
+    end: (userId) => write((tx) => end(engine, tx, userId)),
+    read: (accountIds) =>
+      inBatches(accountIds, (ids) =>
+        db
+          .selectFrom('ledger_months')
+          .select(['account_id as accountId', 'month', 'entries'])
+          .where('account_id', 'in', ids)
+          .execute(),
+      ),
+    write: (months) =>
+      write(async (tx) => {
+        await inBatches(months, (batch) => orGone(upsert(tx, batch)))
+      }),
+    dropBefore: (accountIds, month) =>
+      write(async (tx) => {
+        await inBatches(accountIds, (ids) => dropBefore(tx, ids, month))
+      }),
+    measure: () => measure(db),
+  }
+}
+
+async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
+  if ((await lockUser(engine, tx, userId)) === null) return
+  await tx.deleteFrom('ledger_keys').where('user_id', '=', userId).execute()
+  await tx
+    .deleteFrom('ledger_months')
+    .where('account_id', 'in', (query) =>
+      query.selectFrom('accounts').select('id').where('user_id', '=', userId),
+    )
+    .execute()
+  // The ledger knows none of their rows any more.
+  await tx.updateTable('syncs').set({ ledger_from: null }).where('user_id', '=', userId).execute()
+}
+
+async function upsert(tx: Db, months: readonly LedgerMonth[]): Promise<readonly never[]> {
+  await tx
+    .insertInto('ledger_months')
+    .values(
+      months.map(({ accountId, month, entries }) => ({ account_id: accountId, month, entries })),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'month'])
+        .doUpdateSet((set) => ({ entries: set.ref('excluded.entries') })),
+    )
+    .execute()
+  return []
+}
+
+async function dropBefore(
+  tx: Db,
+  accountIds: readonly AccountId[],
+  month: number,
+): Promise<readonly never[]> {
+  await tx
+    .deleteFrom('ledger_months')
+    .where('account_id', 'in', accountIds)
+    .where('month', '<', month)
+    .execute()
+  return []
+}
+
+/** The accounts of a removed connection are deleted with it. */
+async function orGone<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (cause) {
+    if (!isBrokenReference(cause)) throw cause
+    throw new OwnerGoneError('an account of the ledger is gone', { cause })
+  }
+}
+
+async function measure(db: Db): ReturnType<LedgerStore['measure']> {
+  const row = await db
+    .selectFrom('ledger_months')
+    .select(({ fn }) => [fn.countAll().as('months'), fn.sum(fn('length', ['entries'])).as('bytes')])
+    .executeTakeFirstOrThrow()
+  return { months: Number(row.months), bytes: Number(row.bytes ?? 0) }
+}
+
+/** The columns of a key under the current key of the store. */
+export function sealLedgerKey(sealer: Sealer, userId: UserId, key: Uint8Array) {
+  return { secret: sealer.seal(purpose, rowName(userId), key), secret_key: sealer.current }
+}
+
+/** The key in plain text. @throws SealError when it cannot be decrypted. */
+export function openLedgerKey(sealer: Sealer, userId: UserId, sealed: Uint8Array): Uint8Array {
+  return sealer.open(purpose, rowName(userId), sealed)
+}
+
+const rowName = (userId: UserId): string => JSON.stringify(['ledger_keys', userId])

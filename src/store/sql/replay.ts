@@ -1,0 +1,106 @@
+/**
+ * Sends accepted events again, each in a lane of its own. A replay locks the endpoint's row, then the events' rows: an event
+ * that is being shredded is either seen as shredded, or kept by its new pending delivery.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { EventId } from '#kernel/ids.ts'
+import type { DeliveryStore } from '../ports/deliveries.ts'
+import { type HeldEndpoint, holdEndpoints, refreshDue, toEndpoint } from './endpoint-rows.ts'
+import type { Engine, Write } from './engine.ts'
+import { insertDeliveries } from './lanes.ts'
+import { type Db, isBefore, moment } from './tables.ts'
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+}
+
+export function makeReplays({
+  engine,
+  write,
+}: Parts): Pick<DeliveryStore, 'replay' | 'replayRange'> {
+  return {
+    replay: (id, at) =>
+      write(async (tx, _touched, woke) => {
+        const former = await tx
+          .selectFrom('deliveries')
+          .select(['event_id as eventId', 'endpoint_id as endpointId', 'is_test as isTest'])
+          .where('id', '=', id)
+          .executeTakeFirst()
+        if (former === undefined) return null
+        const endpoint = await hold(engine, tx, former.endpointId)
+        const [event] = await holdEvents(engine, tx).where('id', '=', former.eventId).execute()
+        if (endpoint === undefined || event === undefined || event.shredding) return null
+        const [made] = await sendAgain(
+          tx,
+          endpoint,
+          [{ eventId: event.id, isTest: former.isTest }],
+          at,
+        )
+        woke('delivery')
+        return made ?? null
+      }),
+    replayRange: (endpointId, range) =>
+      write(async (tx, _touched, woke) => {
+        const endpoint = await hold(engine, tx, endpointId)
+        if (endpoint === undefined) return { replayed: 0, shredded: 0 }
+        const events = await listTaken(engine, tx, endpoint, range)
+        const shredded = events.filter((event) => event.shredding).length
+        if (shredded > 0 || events.length === 0) return { replayed: 0, shredded }
+        const again = events.map(({ id }) => ({ eventId: id, isTest: false }))
+        await sendAgain(tx, endpoint, again, range.at)
+        woke('delivery')
+        return { replayed: again.length, shredded: 0 }
+      }),
+  }
+}
+
+function hold(engine: Engine, tx: Db, id: HeldEndpoint['id']) {
+  return holdEndpoints(engine, tx).where('id', '=', id).executeTakeFirst()
+}
+
+/** Locked until the transaction ends. */
+function holdEvents({ kind }: Engine, tx: Db) {
+  const query = tx.selectFrom('events').select(['id', 'shredding'])
+  return kind === 'postgres' ? query.forShare() : query
+}
+
+/** Every event of a connection that the endpoint takes, in the order in which they were accepted. */
+function listTaken(
+  engine: Engine,
+  tx: Db,
+  endpoint: HeldEndpoint,
+  { from, to, limit }: Parameters<DeliveryStore['replayRange']>[1],
+) {
+  const { userId, skipEmpty } = endpoint
+  const query = holdEvents(engine, tx)
+    .where('user_id', '=', userId)
+    .where(isFrom('created_at', from))
+    .where(isBefore('created_at', to))
+    .where('connection_id', 'is not', null)
+    .where('type', 'in', toEndpoint(endpoint).events)
+    .orderBy('created_at')
+    .orderBy('chunk')
+    .orderBy('id')
+    .limit(limit)
+  return (skipEmpty ? query.where('is_empty', '=', false) : query).execute()
+}
+
+function isFrom(column: string, ms: number): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(column)} >= ${moment(ms)})`
+}
+
+async function sendAgain(
+  tx: Db,
+  endpoint: HeldEndpoint,
+  events: readonly { readonly eventId: EventId; readonly isTest: boolean }[],
+  at: number,
+) {
+  const made = await insertDeliveries(
+    tx,
+    endpoint,
+    events.map((event) => ({ ...event, lane: null, isReplay: true, at })),
+  )
+  if (endpoint.lease === null) await refreshDue(tx, endpoint.id)
+  return made
+}

@@ -1,0 +1,127 @@
+/** The runs of syncs: one row each, from its start until it is swept. Leases are in `syncs.ts`. */
+import type { SyncRunId } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
+import type { ClaimedSync, SyncOutcome, SyncRunRow, SyncStore } from '../ports/syncs.ts'
+import { type Db, isBefore, moment } from './tables.ts'
+
+/** Starts a run of each, in the transaction that leased them; previous runs that did not end become `abandoned`. */
+export async function beginRuns(
+  tx: Db,
+  claimed: readonly ClaimedSync[],
+  at: number,
+): Promise<void> {
+  if (claimed.length === 0) return
+  await tx
+    .updateTable('sync_runs')
+    .set({ state: 'abandoned', ended_at: moment(at) })
+    .where(
+      'connection_id',
+      'in',
+      claimed.map(({ connectionId }) => connectionId),
+    )
+    .where('state', '=', 'running')
+    .execute()
+  await tx
+    .insertInto('sync_runs')
+    .values(
+      claimed.map(({ runId, connectionId, userId, reason }) => ({
+        id: runId,
+        connection_id: connectionId,
+        user_id: userId,
+        reason,
+        state: 'running',
+        started_at: moment(at),
+        new_count: 0,
+        updated_count: 0,
+        chunks: 0,
+      })),
+    )
+    .execute()
+}
+
+/** Stores the result of the run. */
+export async function endRun(
+  tx: Db,
+  id: SyncRunId,
+  { outcome, endedAt }: Parameters<SyncStore['finish']>[1],
+): Promise<void> {
+  await tx
+    .updateTable('sync_runs')
+    .set({ state: outcome.kind, ended_at: moment(endedAt), ...toColumns(outcome) })
+    .where('id', '=', id)
+    .execute()
+}
+
+function toColumns(outcome: SyncOutcome) {
+  switch (outcome.kind) {
+    case 'succeeded':
+      return {
+        new_count: outcome.newCount,
+        updated_count: outcome.updatedCount,
+        chunks: outcome.chunks,
+      }
+    case 'failed':
+      return { failure_code: outcome.code, failure_message: outcome.message }
+    case 'abandoned':
+      return {}
+    default:
+      return unreachable(outcome)
+  }
+}
+
+const columns = [
+  'id',
+  'connection_id as connectionId',
+  'user_id as userId',
+  'reason',
+  'state',
+  'started_at as startedAt',
+  'ended_at as endedAt',
+  'new_count as newCount',
+  'updated_count as updatedCount',
+  'chunks',
+  'failure_code as code',
+  'failure_message as message',
+] as const
+
+/** Queries of runs, and their sweep. */
+export function makeRunReads(db: Db): Pick<SyncStore, 'findRun' | 'listRuns' | 'sweepRuns'> {
+  const select = () => db.selectFrom('sync_runs').select(columns)
+  return {
+    async findRun(id) {
+      const row = await select().where('id', '=', id).executeTakeFirst()
+      return row === undefined ? null : toRun(row)
+    },
+    async listRuns(connectionId, limit) {
+      const rows = await select()
+        .where('connection_id', '=', connectionId)
+        .orderBy('started_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .execute()
+      return rows.map(toRun)
+    },
+    async sweepRuns({ before, limit }) {
+      const old = db
+        .selectFrom('sync_runs')
+        .select('id')
+        .where('state', '<>', 'running')
+        .where(isBefore('started_at', before))
+        .limit(limit)
+      const { numDeletedRows } = await db
+        .deleteFrom('sync_runs')
+        .where('id', 'in', old)
+        .executeTakeFirstOrThrow()
+      return Number(numDeletedRows)
+    },
+  }
+}
+
+type Found = Omit<SyncRunRow, 'failure'> & {
+  readonly code: string | null
+  readonly message: string | null
+}
+
+function toRun({ code, message, ...row }: Found): SyncRunRow {
+  return { ...row, failure: code === null ? null : { code, message: message ?? '' } }
+}

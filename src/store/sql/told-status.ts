@@ -1,0 +1,57 @@
+/**
+ * The status of connections as it is learnt with credentials, or told by the provider: which news count, by their
+ * credentials and by their time.
+ */
+import type { ConsentNews, ToldStatus } from '../ports/connections.ts'
+import { type Db, isUnsetOrBefore, moment } from './tables.ts'
+
+/** True when a connection changed. The caller has locked the user's row, which every save of the login locks too. */
+export async function settleStatus(
+  tx: Db,
+  { login, connectionId, from, to, at }: ConsentNews,
+): Promise<boolean> {
+  const current = await tx
+    .selectFrom('logins')
+    .select('version')
+    .where('id', '=', login.id)
+    .executeTakeFirst()
+  if (current?.version !== login.version) return false
+  const all = tx.updateTable('connections').where('login_id', '=', login.id)
+  const meant = connectionId === null ? all : all.where('id', '=', connectionId)
+  if (at !== undefined) {
+    await meant
+      .set({ told_at: moment(at) })
+      .where(isUnsetOrBefore('told_at', at))
+      .execute()
+  }
+  const states = from.filter((status) => status !== to)
+  if (states.length === 0) return false
+  const { numUpdatedRows } = await meant
+    .set({ status: to })
+    .where('status', 'in', states)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** Whether the news were new, and whether they changed the status. The caller has locked the user's row. */
+export async function tellStatus(
+  tx: Db,
+  { connectionId, from, to, at }: ToldStatus,
+): Promise<{ readonly isNew: boolean; readonly hasChanged: boolean }> {
+  const { numUpdatedRows } = await tx
+    .updateTable('connections')
+    .set({ told_at: moment(at) })
+    .where('id', '=', connectionId)
+    .where(isUnsetOrBefore('told_at', at))
+    .executeTakeFirstOrThrow()
+  const states = from.filter((status) => status !== to)
+  if (numUpdatedRows === 0n) return { isNew: false, hasChanged: false }
+  if (states.length === 0) return { isNew: true, hasChanged: false }
+  const changed = await tx
+    .updateTable('connections')
+    .set({ status: to })
+    .where('id', '=', connectionId)
+    .where('status', 'in', states)
+    .executeTakeFirstOrThrow()
+  return { isNew: true, hasChanged: changed.numUpdatedRows > 0n }
+}

@@ -1,0 +1,78 @@
+/** What syncs need of other rooms, and what they tell the operators. All of it is injected by the composition root. */
+import type { EventType } from '#contract/events.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { JobReport } from '#jobs/periodic.ts'
+import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Guard } from '#providers/guard.ts'
+import type { Adapters, CallContext } from '#providers/port.ts'
+import type { NewEvent } from '#store/ports/events.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { SyncReason } from '#store/ports/syncs.ts'
+import type { SyncFailureCode } from './failure.ts'
+
+/** What one run found, for the envelopes (src/webhooks/envelope.ts). */
+export interface EventDraft {
+  readonly userId: UserId
+  readonly connectionId: ConnectionId
+  readonly runId: SyncRunId
+  readonly type: EventType
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  /** JSON texts of event objects. */
+  readonly new: readonly string[]
+  readonly updated: readonly string[]
+}
+
+/** One run has ended. It names no row. */
+export interface SyncRunReport {
+  readonly runId: SyncRunId
+  readonly connectionId: ConnectionId
+  readonly provider: Provider
+  readonly reason: SyncReason
+  /** `lost`: another process has the connection by now, nothing was written. */
+  readonly result: 'succeeded' | 'failed' | 'lost'
+  /** Null: it did not fail. */
+  readonly code: SyncFailureCode | null
+  readonly durationMs: number
+  readonly counts: SyncCounts
+  /** For the log; null: nothing went wrong. */
+  readonly error: unknown
+}
+
+export interface SyncCounts {
+  /** Rows that were read; 0 also where none were to be. */
+  readonly read: number
+  readonly new: number
+  readonly updated: number
+  /** No longer at the provider. */
+  readonly gone: number
+  /** Gone before, and back. */
+  readonly returned: number
+  /** Amounts finer than the minor unit (reading R24b). */
+  readonly rounded: number
+  readonly chunks: number
+}
+
+export interface SyncReport {
+  ended(run: SyncRunReport): void
+}
+
+export interface SyncDeps {
+  readonly store: Store
+  readonly adapters: Adapters
+  readonly guard: Guard
+  readonly clock: Clock
+  /** From 0 up to 1, for jitter. */
+  readonly random: () => number
+  /** `SYNC_INTERVAL_MINUTES`. */
+  readonly intervalMinutes: number
+  /** Of users who never set one (contract, Transaction). */
+  readonly defaultTimezone: string
+  /** Brings the connection and its accounts up to date. */
+  readonly refresh: (connectionId: ConnectionId, call: CallContext) => Promise<void>
+  /** The events of a run: at least one, in their order. */
+  readonly makeEvents: (draft: EventDraft) => readonly NewEvent[]
+  readonly report: SyncReport
+  readonly jobs: JobReport
+}

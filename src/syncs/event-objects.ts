@@ -1,0 +1,101 @@
+/**
+ * Rows as events show them (contract, Events; readings R24b, R34): snake_case, amounts of transactions
+ * as integers of the minor unit. The canonical content of a row, whose fingerprint tells that it changed, is the values
+ * of its event object in their fixed order, without the id and the account's name: a provider that moves a row to another
+ * id changes nothing, and a renamed account does not make each of its rows pass for updated.
+ */
+import type { TradeEvent, TransactionEvent } from '#contract/events.ts'
+import type { Trade, Transaction } from '#contract/resources.ts'
+import { toExactInteger } from '#kernel/json.ts'
+import { toMinorUnits } from '#kernel/money.ts'
+import type { TransactionDetails } from '#providers/port.ts'
+import type { MonthNumber } from '#store/ports/ledgers.ts'
+import { monthOf } from './months.ts'
+
+/** Of the lists of fields below: another one must not make rows pass for updated. From 0 to 255. */
+export const contentVersions = { transactions: 1, trades: 1 } as const
+
+export interface EventObject {
+  /** As JSON; written when it is asked for, since most rows of a run are known. */
+  readonly text: string
+  /** Canonical. */
+  readonly content: string
+  /** Of the row's local day. */
+  readonly month: MonthNumber
+  /** Digits finer than the minor unit were rounded away (half to even). */
+  readonly isRounded: boolean
+}
+
+/** A posted transaction. Every digit of its amount is kept, beyond 2^53 too. */
+export function toTransactionObject(row: Transaction, details: TransactionDetails): EventObject {
+  const currency = details.currency
+  const amount = toMinorUnits(row.amount, currency.toUpperCase())
+  const { id, ...fields } = {
+    id: row.id,
+    object: 'transaction',
+    amount: toExactInteger(amount.units),
+    currency: currency.toLowerCase(),
+    status: 'posted',
+    description: row.description,
+    direction: row.direction,
+    class: details.class,
+    account_id: row.accountId,
+    account_name: row.accountName,
+    account: row.accountName,
+    local_date: row.date,
+    transaction_date: details.transactionDate,
+    post_date: details.postDate,
+    merchant_name: row.merchantName,
+    category: row.category,
+    merchant_category_code: row.merchantCategoryCode,
+    reference: details.reference,
+    extended_description: details.extendedDescription,
+  } satisfies Omit<TransactionEvent, 'amount'> & { readonly amount: unknown }
+  return toObject({ id, fields, day: row.date, isRounded: amount.rounded })
+}
+
+/** A trade with its number among identical fills in its id (reading R24a). */
+export function toTradeObject(trade: Trade): EventObject {
+  const { id, ...fields } = {
+    id: trade.id,
+    object: 'trade',
+    account_id: trade.accountId,
+    account_name: trade.accountName,
+    symbol: trade.symbol,
+    name: trade.name,
+    type: trade.type,
+    quantity: trade.quantity,
+    price: trade.price,
+    currency: trade.currency,
+    total_amount: trade.totalAmount,
+    fees: trade.fees,
+    trade_date: trade.tradeDate,
+    settlement_date: trade.settlementDate,
+    description: trade.description,
+  } satisfies TradeEvent
+  return toObject({ id, fields, day: trade.tradeDate, isRounded: false })
+}
+
+interface Parts {
+  readonly id: string
+  readonly fields: object
+  /** The row's local day. */
+  readonly day: string
+  readonly isRounded: boolean
+}
+
+/** The account's name in both of its fields. */
+const namesOfAccount: ReadonlySet<string> = new Set(['account_name', 'account'])
+const isContent = ([field]: readonly [string, unknown]) => !namesOfAccount.has(field)
+const toValue = ([, value]: readonly [string, unknown]) => value
+
+function toObject({ id, fields, day, isRounded }: Parts): EventObject {
+  return {
+    get text() {
+      return JSON.stringify({ id, ...fields })
+    },
+    content: JSON.stringify(Object.entries(fields).filter(isContent).map(toValue)),
+    month: monthOf(day),
+    isRounded,
+  }
+}

@@ -1,0 +1,65 @@
+/** What the owner of a connection reads of a failed sync, and what whoever asked for it is told. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { apiError } from '#contract/errors.ts'
+import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
+import { toApiError as guardError } from '#providers/guard.ts'
+import { SyncError, toApiError, toFailure } from './failure.ts'
+import { LedgerFormatError } from './ledger-code.ts'
+
+const canary = 'Paid 1,234.56 to Jane'
+const failures: readonly (readonly [UpstreamFailure, string, string])[] = [
+  [{ kind: 'rejected', status: 400, detail: canary }, 'rejected', 'upstream_bad_request'],
+  [{ kind: 'account_gone', detail: canary }, 'account_gone', 'provider_unavailable'],
+  [{ kind: 'unavailable', status: 500, detail: canary }, 'unavailable', 'provider_unavailable'],
+  [
+    { kind: 'throttled', retryAfterSeconds: 7, detail: canary },
+    'throttled',
+    'provider_unavailable',
+  ],
+  [{ kind: 'preparing', detail: canary, of: canary }, 'preparing', 'provider_unavailable'],
+  [{ kind: 'misconfigured', status: 401, detail: canary }, 'misconfigured', 'provider_unavailable'],
+  [
+    { kind: 'consent_lost', becomes: 'revoked', detail: canary },
+    'consent_lost',
+    'upstream_bad_request',
+  ],
+]
+
+test('what is kept of a failure has its code, and no word that a provider wrote', () => {
+  for (const [upstream, code, entry] of failures) {
+    const error = new UpstreamError('fiskil', upstream)
+    for (const thrown of [error, guardError(error)]) {
+      const failure = toFailure(thrown)
+      assert.equal(failure.code, code)
+      assert.doesNotMatch(failure.message, /Jane|1,234/)
+      assert.equal(toApiError(failure).entry, entry)
+    }
+  }
+})
+
+test('the wait that a provider asks for is kept', () => {
+  const upstream = { kind: 'throttled', retryAfterSeconds: 7, detail: '' } as const
+  assert.equal(toFailure(new UpstreamError('akahu', upstream)).retryAfterSeconds, 7)
+})
+
+test('R23: what cannot be read is told in the adapter’s own words', () => {
+  const upstream = {
+    kind: 'malformed',
+    detail: 'the amount of a transaction is no number',
+  } as const
+  const { code, message } = toFailure(new UpstreamError('akahu', upstream))
+  assert.equal(code, 'unreadable')
+  assert.match(message, /the amount of a transaction is no number$/)
+})
+
+test('reasons of our own have codes, mistakes of ours say nothing of themselves', () => {
+  assert.equal(toFailure(new LedgerFormatError('x')).code, 'ledger_unreadable')
+  assert.equal(toFailure(new SyncError('too_large', 'Too many')).code, 'too_large')
+  assert.equal(toFailure(apiError('provider_not_configured')).code, 'not_configured')
+  const ours = toFailure(new TypeError(canary))
+  assert.equal(ours.code, 'internal')
+  assert.doesNotMatch(ours.message, /Jane/)
+  assert.equal(toApiError(ours).entry, 'internal')
+  assert.equal(toApiError({ code: 'of a newer version', message: 'x' }).entry, 'sync_failed')
+})

@@ -1,0 +1,129 @@
+/**
+ * From a claimed sync to what it found: the connection and its accounts are brought up to date, then every row of the
+ * look-back is read and held against the ledger. Nothing is written here but what a refresh writes.
+ */
+
+import { factsOf } from '#providers/all-facts.ts'
+import type { Guard } from '#providers/guard.ts'
+import type { CallContext } from '#providers/port.ts'
+import type { MonthNumber } from '#store/ports/ledgers.ts'
+import type { ClaimedSync } from '#store/ports/syncs.ts'
+import type { SyncDeps } from './deps.ts'
+import { contentVersions } from './event-objects.ts'
+import { notConfigured, SyncError } from './failure.ts'
+import { firstDayOf, monthOf } from './months.ts'
+import { collectNews, type News } from './news.ts'
+import { readRows } from './read-rows.ts'
+import { isReadingRows, lookBackFrom } from './schedule.ts'
+import { findTarget, type SyncTarget } from './target.ts'
+
+/** What a run found. */
+export type Finding =
+  /** The person has no ledger (reading R34b): no row was read. */
+  | { readonly kind: 'no_ledger' }
+  /** The schedule may not read rows yet. */
+  | { readonly kind: 'no_rows' }
+  | RowsFinding
+
+export interface RowsFinding {
+  readonly kind: 'rows'
+  readonly news: News
+  readonly accounts: SyncTarget['accounts']
+  /** The user's key that the news was found with. */
+  readonly key: Uint8Array
+  /** When the reading began. */
+  readonly readAt: number
+  /** The ledger knows every row from then on. */
+  readonly ledgerFrom: number
+  /** Months before it are needed no more. */
+  readonly keepFrom: MonthNumber
+}
+
+/** @throws UpstreamError, ApiError, SyncError, LeaseLostError, LedgerFormatError, the signal's reason. */
+export async function findNews(
+  deps: SyncDeps,
+  sync: ClaimedSync,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const { clock, store } = deps
+  const { scheduledReadHours } = factsOf(sync.provider)
+  if (!isFresh(sync)) {
+    await deps.refresh(sync.connectionId, { signal, priority: 'background' })
+  }
+  signal.throwIfAborted()
+  const target = await findTarget(deps, sync)
+  const key = await store.ledgers.readKey(sync.userId)
+  if (key === null) return { kind: 'no_ledger' }
+  if (!isReadingRows(sync, { now: clock.now(), scheduledReadHours })) return { kind: 'no_rows' }
+  return findRows(deps, { sync, target, key }, signal)
+}
+
+/** Linking has just read the connection and its accounts. */
+const isFresh = ({ reason, failures }: ClaimedSync) => reason === 'linked' && failures === 0
+
+interface Search {
+  readonly sync: ClaimedSync
+  readonly target: SyncTarget
+  readonly key: Uint8Array
+}
+
+async function findRows(
+  deps: SyncDeps,
+  { sync, target, key }: Search,
+  signal: AbortSignal,
+): Promise<RowsFinding> {
+  const adapter = deps.adapters[sync.provider]
+  if (adapter === undefined) {
+    throw new SyncError('not_configured', notConfigured)
+  }
+  const { accounts, zone } = target
+  const accountIds = accounts.map(({ id }) => id)
+  const readAt = deps.clock.now()
+  const from = lookBackFrom(readAt, sync)
+  const collector = collectNews({
+    key,
+    accountIds,
+    months: await deps.store.ledgers.read(accountIds),
+    contentVersion:
+      adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades,
+  })
+  await inBackground(deps.guard, { sync, target, signal }, (call) =>
+    readRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
+  )
+  const readFrom = monthOf(zone.dayOf(from * 1000))
+  const keepFrom = readFrom - 1
+  const kept = Math.floor(zone.startOfDay(firstDayOf(keepFrom)) / 1000)
+  return {
+    kind: 'rows',
+    news: collector.close(readFrom),
+    accounts,
+    key,
+    readAt,
+    ledgerFrom: Math.max(sync.ledgerFrom ?? from, kept),
+    keepFrom,
+  }
+}
+
+interface Work {
+  readonly sync: ClaimedSync
+  readonly target: SyncTarget
+  readonly signal: AbortSignal
+}
+
+/** People's requests come first; a consent that is lost on the way is written down. The breaker is theirs (reading R21). */
+function inBackground<T>(
+  guard: Guard,
+  { sync, target, signal }: Work,
+  work: (call: CallContext) => Promise<T>,
+): Promise<T> {
+  const { login, connection } = target
+  const guarded = {
+    provider: sync.provider,
+    userId: sync.userId,
+    loginId: login.id,
+    loginVersion: login.version,
+    connectionId: connection.id,
+    breaker: false,
+  }
+  return guard.run(guarded, signal, (call) => work({ ...call, priority: 'background' }))
+}

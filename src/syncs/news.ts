@@ -1,0 +1,101 @@
+/**
+ * What a run finds: holds every row against the ledger of its account as it comes, and keeps the texts of those that are
+ * new or updated until their events are made, within bounds of rows and bytes. Known rows leave nothing behind.
+ */
+import type { AccountId } from '#kernel/ids.ts'
+import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
+import { type AccountLedger, openAccountLedger } from './account-ledger.ts'
+import { SyncError } from './failure.ts'
+import { type Fingerprints, makeFingerprints } from './fingerprints.ts'
+import type { ReadRow } from './read-rows.ts'
+
+/** What one run may report. A first sync of 90 days has some hundreds of rows. */
+const maxRows = 50_000
+const maxBytes = 32 * 1024 * 1024
+
+export interface News {
+  /** JSON texts of event objects, in the order in which the rows came. */
+  readonly new: readonly string[]
+  readonly updated: readonly string[]
+  /** Months of the ledger that changed. */
+  readonly months: readonly LedgerMonth[]
+  readonly read: number
+  readonly gone: number
+  readonly returned: number
+  readonly rounded: number
+}
+
+export interface NewsCollector {
+  /** @throws SyncError `too_large` beyond the bounds. */
+  take(row: ReadRow): void
+  /** To be called once. `readFrom`: as of AccountLedger.close. */
+  close(readFrom: MonthNumber): News
+}
+
+export interface CollectorOptions {
+  /** Of the user's fingerprints. */
+  readonly key: Uint8Array
+  /** Those that are read. */
+  readonly accountIds: readonly AccountId[]
+  readonly months: readonly LedgerMonth[]
+  readonly contentVersion: number
+  readonly limits?: { readonly rows: number; readonly bytes: number }
+}
+
+/** @throws LedgerFormatError */
+export function collectNews(options: CollectorOptions): NewsCollector {
+  const limits = options.limits ?? { rows: maxRows, bytes: maxBytes }
+  const accounts = openAccounts(options)
+  const texts = { new: [] as string[], updated: [] as string[] }
+  let [read, rounded, bytes] = [0, 0, 0]
+
+  function keep(kind: keyof typeof texts, { object }: ReadRow): void {
+    const { text } = object
+    texts[kind].push(text)
+    bytes += Buffer.byteLength(text)
+    if (object.isRounded) rounded += 1
+    if (texts.new.length + texts.updated.length > limits.rows || bytes > limits.bytes) {
+      throw new SyncError('too_large', 'There are more new rows than one sync reports')
+    }
+  }
+
+  return {
+    take(row) {
+      const account = accounts.get(row.accountId)
+      if (account === undefined) throw new Error('a row is of an account that was not asked for')
+      read += 1
+      const { prints, ledger } = account
+      const sighting = ledger.meet({
+        id: prints.idOf(row.id),
+        formerId: row.formerId === null ? null : prints.idOf(row.formerId),
+        content: prints.contentOf(row.object.content),
+        month: row.object.month,
+      })
+      if (sighting !== 'known') keep(sighting, row)
+    },
+    close(readFrom) {
+      const changes = [...accounts.values()].map(({ ledger }) => ledger.close(readFrom))
+      return {
+        ...texts,
+        read,
+        rounded,
+        months: changes.flatMap(({ months }) => months),
+        gone: changes.reduce((sum, { gone }) => sum + gone, 0),
+        returned: changes.reduce((sum, { returned }) => sum + returned, 0),
+      }
+    },
+  }
+}
+
+function openAccounts({ key, accountIds, months, contentVersion }: CollectorOptions) {
+  const byAccount = Map.groupBy(months, ({ accountId }) => accountId)
+  return new Map<AccountId, { readonly prints: Fingerprints; readonly ledger: AccountLedger }>(
+    accountIds.map((id) => [
+      id,
+      {
+        prints: makeFingerprints(key, id),
+        ledger: openAccountLedger(id, byAccount.get(id) ?? [], contentVersion),
+      },
+    ]),
+  )
+}

@@ -1,0 +1,235 @@
+/**
+ * One run of a claimed sync, from its lease to its end. Whatever it found is kept in one transaction with its events, or
+ * nothing is; a run that lost its lease writes nothing at all (ARCHITECTURE.md, The event river).
+ */
+import { timingSafeEqual } from 'node:crypto'
+import { factsOf } from '#providers/all-facts.ts'
+import type { SealedEvent } from '#store/ports/events.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import type { ClaimedSync, SyncOutcome } from '#store/ports/syncs.ts'
+import type { SyncCounts, SyncDeps } from './deps.ts'
+import { interruption, LeaseLostError, SyncError, type SyncFailure, toFailure } from './failure.ts'
+import { type Finding, findNews, type RowsFinding } from './find-news.ts'
+import { holdLease } from './lease.ts'
+import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
+
+export type SyncEnd =
+  | { readonly kind: 'succeeded'; readonly counts: SyncCounts }
+  /** `error`: what it failed of, for the one who asked for it. */
+  | { readonly kind: 'failed'; readonly failure: SyncFailure; readonly error: unknown }
+  | { readonly kind: 'lost' }
+
+export interface RunOptions {
+  /** Aborted when the process stops: the run ends and is due again at once. */
+  readonly stop: AbortSignal
+  /** Written in the transaction that ends the run. */
+  readonly note?: (tx: StoreRows) => Promise<void>
+}
+
+/** Never rejects: a run that cannot even be ended gives its lease back by expiry. */
+export type RunSync = (sync: ClaimedSync, options: RunOptions) => Promise<SyncEnd>
+
+/** Of the whole run. A provider that takes longer is asked again by the schedule. */
+const defaultMaxRunMs = 15 * 60_000
+
+const noCounts: SyncCounts = {
+  read: 0,
+  new: 0,
+  updated: 0,
+  gone: 0,
+  returned: 0,
+  rounded: 0,
+  chunks: 0,
+}
+
+export function makeRunSync(deps: SyncDeps, maxRunMs = defaultMaxRunMs): RunSync {
+  return async (sync, options) => {
+    const begun = performance.now()
+    const end = await run(deps, sync, { ...options, maxRunMs })
+    const failed = end.kind === 'failed' ? end : null
+    deps.report.ended({
+      runId: sync.runId,
+      connectionId: sync.connectionId,
+      provider: sync.provider,
+      reason: sync.reason,
+      result: end.kind,
+      code: failed?.failure.code ?? null,
+      durationMs: performance.now() - begun,
+      counts: end.kind === 'succeeded' ? end.counts : noCounts,
+      error: failed?.error ?? null,
+    })
+    return end
+  }
+}
+
+type Limited = RunOptions & { readonly maxRunMs: number }
+
+async function run(deps: SyncDeps, sync: ClaimedSync, options: Limited): Promise<SyncEnd> {
+  const lease = holdLease({ syncs: deps.store.syncs, clock: deps.clock, jobs: deps.jobs }, sync)
+  const tooLong = new AbortController()
+  const limit = setTimeout(
+    () => tooLong.abort(new SyncError('too_long', 'The sync took longer than it may')),
+    options.maxRunMs,
+  )
+  const signal = AbortSignal.any([options.stop, lease.signal, tooLong.signal])
+  try {
+    const finding = await findNews(deps, sync, signal)
+    return { kind: 'succeeded', counts: await keep(deps, { sync, finding, options }, signal) }
+  } catch (error) {
+    if (error instanceof LeaseLostError || lease.signal.aborted) return { kind: 'lost' }
+    return await giveUp(deps, sync, options, tooLong.signal.aborted ? tooLong.signal.reason : error)
+  } finally {
+    clearTimeout(limit)
+    await lease.release()
+  }
+}
+
+interface Found {
+  readonly sync: ClaimedSync
+  readonly finding: Finding
+  readonly options: RunOptions
+}
+
+async function keep(
+  deps: SyncDeps,
+  { sync, finding, options }: Found,
+  signal: AbortSignal,
+): Promise<SyncCounts> {
+  const now = deps.clock.now()
+  const sealed = finding.kind === 'rows' ? await seal(deps, { sync, finding, now }) : []
+  signal.throwIfAborted()
+  const counts: SyncCounts = finding.kind === 'rows' ? countNews(finding, sealed.length) : noCounts
+  await deps.store.transact(async (tx) => {
+    // The user's row is held first, as by whoever links or begins a ledger: so nobody waits in a circle.
+    await checkKey(tx, sync, finding)
+    if (isStale(finding, counts)) await tx.users.outdate(sync.userId)
+    const kept = await tx.syncs.finish(sync.runId, {
+      outcome: toOutcome(finding, counts),
+      endedAt: now,
+      nextDueAt: nextDueAt(deps, sync, finding),
+    })
+    if (!kept) throw new LeaseLostError('the lease ended before the run')
+    if (finding.kind === 'rows') await keepRows(tx, finding, sealed)
+    await options.note?.(tx)
+  })
+  return counts
+}
+
+/** Their keys are durable before the transaction begins; those of a run that fails after all are swept. */
+function seal(
+  { store, makeEvents }: SyncDeps,
+  {
+    sync,
+    finding,
+    now,
+  }: { readonly sync: ClaimedSync; readonly finding: RowsFinding; readonly now: number },
+): Promise<readonly SealedEvent[]> {
+  const { category } = factsOf(sync.provider)
+  const events = makeEvents({
+    userId: sync.userId,
+    connectionId: sync.connectionId,
+    runId: sync.runId,
+    type: category === 'banking' ? 'transactions.synced' : 'trades.synced',
+    createdAt: now,
+    new: finding.news.new,
+    updated: finding.news.updated,
+  })
+  return store.events.seal(events)
+}
+
+function countNews({ news }: RowsFinding, chunks: number): SyncCounts {
+  const { read, gone, returned, rounded } = news
+  return {
+    read,
+    new: news.new.length,
+    updated: news.updated.length,
+    gone,
+    returned,
+    rounded,
+    chunks,
+  }
+}
+
+/** A ledger that ended or began meanwhile has other fingerprints than those the run was made with. */
+async function checkKey(tx: StoreRows, { userId }: ClaimedSync, finding: Finding): Promise<void> {
+  if (finding.kind !== 'rows') return
+  const key = await tx.ledgers.readKey(userId)
+  if (key === null || !timingSafeEqual(key, finding.key)) {
+    throw new SyncError('interrupted', interruption.message)
+  }
+}
+
+function toOutcome(finding: Finding, counts: SyncCounts): SyncOutcome {
+  const isRows = finding.kind === 'rows'
+  return {
+    kind: 'succeeded',
+    newCount: counts.new,
+    updatedCount: counts.updated,
+    chunks: counts.chunks,
+    rowsReadAt: isRows ? finding.readAt : null,
+    ledgerFrom: isRows ? finding.ledgerFrom : null,
+  }
+}
+
+function nextDueAt(deps: SyncDeps, sync: ClaimedSync, finding: Finding): number {
+  const { scheduledReadHours } = factsOf(sync.provider)
+  return dueAfterSuccess(
+    { now: deps.clock.now(), random: deps.random },
+    {
+      intervalMinutes: deps.intervalMinutes,
+      rowsReadAt: finding.kind === 'rows' ? finding.readAt : sync.rowsReadAt,
+      scheduledReadHours: finding.kind === 'no_ledger' ? null : scheduledReadHours,
+    },
+  )
+}
+
+async function keepRows(
+  tx: StoreRows,
+  { news, accounts, keepFrom }: RowsFinding,
+  sealed: readonly SealedEvent[],
+): Promise<void> {
+  await tx.ledgers.write(news.months.filter(({ month }) => month >= keepFrom))
+  await tx.ledgers.dropBefore(
+    accounts.map(({ id }) => id),
+    keepFrom,
+  )
+  await tx.events.accept(sealed)
+}
+
+/** What was answered before is not what the provider has now; without a ledger nobody can tell. */
+function isStale(finding: Finding, { gone, returned, ...counts }: SyncCounts): boolean {
+  if (finding.kind !== 'rows') return finding.kind === 'no_ledger'
+  return counts.new + counts.updated + gone + returned > 0
+}
+
+async function giveUp(
+  deps: SyncDeps,
+  sync: ClaimedSync,
+  { stop, note }: RunOptions,
+  error: unknown,
+): Promise<SyncEnd> {
+  const { clock, random, store } = deps
+  const failure = stop.aborted ? interruption : toFailure(error)
+  const now = clock.now()
+  const { retryAfterSeconds } = failure
+  const failures = sync.failures + 1
+  const nextDueAt = stop.aborted
+    ? now
+    : dueAfterFailure({ now, random }, { failures, retryAfterSeconds })
+  const { code, message } = failure
+  try {
+    await store.transact(async (tx) => {
+      const outcome = stop.aborted
+        ? ({ kind: 'abandoned' } as const)
+        : ({ kind: 'failed', code, message } as const)
+      const kept = await tx.syncs.finish(sync.runId, { outcome, endedAt: now, nextDueAt })
+      if (!kept) throw new LeaseLostError('the lease ended before the run')
+      await note?.(tx)
+    })
+  } catch (cause) {
+    if (cause instanceof LeaseLostError) return { kind: 'lost' }
+    // The store is away: the lease ends by itself, and whoever claims the connection then reads it again.
+    return { kind: 'failed', failure, error: new AggregateError([error, cause], 'not even ended') }
+  }
+  return { kind: 'failed', failure, error }
+}

@@ -1,0 +1,100 @@
+/**
+ * When a connection is synced next, whether that run reads rows, and how far back it reads them (readings R34a, R34b).
+ * Pure: the present and the random numbers come in. Instants are milliseconds since the epoch.
+ */
+import type { SyncReason } from '#store/ports/syncs.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+/** Reading R34a: what a first sync looks back, and later ones at the least. */
+const lookBackDays = 90
+/** Rows may arrive or change so long after their day (docs/providers/akahu.md, Mapping). */
+const lateDays = 14
+/** Contract, Limits: history depth. */
+const maxYears = 7
+
+/** A run that failed is tried again after a minute, then after twice as long each time, up to a day. */
+const firstRetryMs = minuteMs
+const maxRetryMs = dayMs
+
+/** `random` returns numbers from 0 up to 1. */
+export interface Timing {
+  readonly now: number
+  readonly random: () => number
+}
+
+/** What is known of a connection's rows. */
+export interface RowsKnown {
+  /** When they were last read in full; null: never. */
+  readonly rowsReadAt: number | null
+  /** From which instant on the ledger knows every row; null: it knows nothing yet. */
+  readonly ledgerFrom: number | null
+}
+
+/**
+ * Whether a run reads rows. What an operator, a provider or a new link asks for always does; a scheduled run only when
+ * the provider's rate of scheduled reads allows it (`scheduledReadHours` of its facts), or nothing is known yet.
+ */
+export function isReadingRows(
+  sync: RowsKnown & { readonly reason: SyncReason },
+  rules: { readonly now: number; readonly scheduledReadHours: number | null },
+): boolean {
+  if (sync.reason !== 'schedule' || sync.ledgerFrom === null) return true
+  const dueAt = rowsDueAt(sync.rowsReadAt, rules.scheduledReadHours)
+  return dueAt === null || dueAt <= rules.now
+}
+
+/** When the schedule may read rows again; null: at every run. */
+function rowsDueAt(rowsReadAt: number | null, scheduledReadHours: number | null): number | null {
+  if (rowsReadAt === null || scheduledReadHours === null) return null
+  return rowsReadAt + scheduledReadHours * hourMs
+}
+
+/**
+ * The interval later, jittered by a tenth either way, so that connections that were linked together drift apart. A run
+ * that may read rows again is due no later than that is allowed.
+ */
+export function dueAfterSuccess(
+  { now, random }: Timing,
+  rules: {
+    readonly intervalMinutes: number
+    readonly rowsReadAt: number | null
+    readonly scheduledReadHours: number | null
+  },
+): number {
+  const due = now + Math.round(rules.intervalMinutes * minuteMs * (0.9 + 0.2 * random()))
+  const rowsDue = rowsDueAt(rules.rowsReadAt, rules.scheduledReadHours)
+  return rowsDue !== null && rowsDue > now ? Math.min(due, rowsDue) : due
+}
+
+/**
+ * Twice as long after every failure, jittered between half and the whole; never before the provider's own `Retry-After`.
+ * @param failures runs that failed in a row, this one counted.
+ */
+export function dueAfterFailure(
+  { now, random }: Timing,
+  failed: { readonly failures: number; readonly retryAfterSeconds: number | null },
+): number {
+  const doublings = Math.min(Math.max(failed.failures, 1) - 1, 30)
+  const wait = Math.min(firstRetryMs * 2 ** doublings, maxRetryMs)
+  const jittered = Math.round(wait * (0.5 + 0.5 * random()))
+  return now + Math.max(jittered, Math.ceil((failed.retryAfterSeconds ?? 0) * 1000))
+}
+
+/**
+ * The instant from which on rows are read: 90 days back, or further where the last read is so long ago that late rows
+ * would be missed; never before what the ledger knows (what it does not know would pass for new), at most seven years.
+ */
+export function lookBackFrom(now: number, { rowsReadAt, ledgerFrom }: RowsKnown): number {
+  const usual = now - lookBackDays * dayMs
+  if (ledgerFrom === null) return usual
+  const late = rowsReadAt === null ? usual : rowsReadAt - lateDays * dayMs
+  return Math.max(Math.min(usual, late), ledgerFrom, yearsBefore(now))
+}
+
+function yearsBefore(now: number): number {
+  const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO('UTC')
+  return at.subtract({ years: maxYears }).epochMilliseconds
+}

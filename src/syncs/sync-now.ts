@@ -1,0 +1,134 @@
+/**
+ * A sync that somebody asks for: it runs at once in this process. Where one is under way already, in this process or
+ * another, its end is waited for instead.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { ApiError, apiError } from '#contract/errors.ts'
+import { retryLaterSeconds } from '#contract/limits.ts'
+import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import type { ClaimedSync, SyncRunRow } from '#store/ports/syncs.ts'
+import type { SyncDeps } from './deps.ts'
+import { interruption, toApiError } from './failure.ts'
+import { leaseMs } from './lease.ts'
+import type { Runs } from './runs.ts'
+
+export interface SyncAnswer {
+  readonly syncRunId: SyncRunId
+  readonly newCount: number
+  readonly updatedCount: number
+  /** Events that were made; 0: the person has no ledger (reading R34b). */
+  readonly chunks: number
+}
+
+/** @throws ApiError `connection_not_found`, and what the run failed of. */
+export type SyncNow = (by: By, connectionId: ConnectionId) => Promise<SyncAnswer>
+
+export interface SyncNowParts {
+  readonly deps: SyncDeps
+  readonly runs: Pick<Runs, 'start' | 'stop'>
+  /** Below the limits of the admin listener and the command line; a run that takes longer goes on without its caller. */
+  readonly waitMs?: number
+  readonly pollMs?: number
+}
+
+const defaultWaitMs = 150_000
+const defaultPollMs = 250
+
+interface Request {
+  readonly connectionId: ConnectionId
+  readonly note: (tx: Pick<StoreRows, 'audit'>) => Promise<void>
+  /** Aborted when the caller waits no longer. */
+  readonly deadline: AbortSignal
+}
+
+export function makeSyncNow(parts: SyncNowParts): SyncNow {
+  const { deps, waitMs = defaultWaitMs } = parts
+  return async (by, connectionId) => {
+    const row = await deps.store.connections.find(connectionId)
+    const isTheirs = row !== null && row.status !== 'deleting' && mayActFor(by, row.userId)
+    if (!isTheirs) throw apiError('connection_not_found')
+    const entry = {
+      actor: nameActor(by.actor),
+      action: 'connections.sync',
+      userId: row.userId,
+      subject: connectionId,
+    } as const
+    const note: Request['note'] = (tx) => tx.audit({ at: deps.clock.now(), ...entry })
+    const deadline = AbortSignal.timeout(waitMs)
+    const answer = request(parts, { connectionId, note, deadline })
+    return Promise.race([answer, fail(deadline)])
+  }
+}
+
+async function fail(deadline: AbortSignal): Promise<never> {
+  await new Promise((resolve) => deadline.addEventListener('abort', resolve, { once: true }))
+  throw apiError('service_unavailable', {
+    message: 'The sync has not ended yet and goes on; ask for it again later',
+    retryAfterSeconds: retryLaterSeconds,
+  })
+}
+
+/** Runs it, or waits for the run under way and looks again when that one ended without reading rows. */
+async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer> {
+  const { store, clock } = parts.deps
+  for (let noted = false; ; ) {
+    const options = { now: clock.now(), leaseMs, reason: 'operator' } as const
+    const claim = await store.syncs.claim(asked.connectionId, options)
+    if (claim === null) throw apiError('connection_not_found')
+    if (claim.kind === 'claimed') return runHere(parts, claim.sync, noted ? null : asked.note)
+    if (!noted) await asked.note(store)
+    noted = true
+    const ended = await waitForEnd(parts, claim.runId, asked.deadline)
+    if (ended.state === 'failed' && ended.failure !== null) throw toApiError(ended.failure)
+    // A run of the schedule may have read no rows: then they are read now.
+    if (ended.state === 'succeeded' && ended.chunks > 0) return toAnswer(ended)
+  }
+}
+
+async function runHere(
+  { runs }: SyncNowParts,
+  sync: ClaimedSync,
+  note: Request['note'] | null,
+): Promise<SyncAnswer> {
+  const end = await runs.start(sync, note ?? undefined)
+  switch (end.kind) {
+    case 'succeeded': {
+      const { counts } = end
+      return {
+        syncRunId: sync.runId,
+        newCount: counts.new,
+        updatedCount: counts.updated,
+        chunks: counts.chunks,
+      }
+    }
+    case 'failed':
+      throw end.error instanceof ApiError ? end.error : toApiError(end.failure)
+    case 'lost':
+      throw toApiError(interruption)
+    default:
+      return unreachable(end)
+  }
+}
+
+async function waitForEnd(
+  { deps, runs, pollMs = defaultPollMs }: SyncNowParts,
+  runId: SyncRunId,
+  deadline: AbortSignal,
+): Promise<SyncRunRow> {
+  const signal = AbortSignal.any([deadline, runs.stop])
+  for (;;) {
+    const run = await deps.store.syncs.findRun(runId)
+    if (run === null) throw toApiError(interruption)
+    if (run.state !== 'running') return run
+    await sleep(pollMs, undefined, { signal }).catch(() => {
+      throw toApiError(interruption)
+    })
+  }
+}
+
+function toAnswer({ id, newCount, updatedCount, chunks }: SyncRunRow): SyncAnswer {
+  return { syncRunId: id, newCount, updatedCount, chunks }
+}

@@ -1,0 +1,41 @@
+/**
+ * The room of syncs, put together: connections are read for new and changed rows when they are due, or when somebody asks.
+ * Doors and the background work call what stands here and nothing else of the room.
+ */
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import type { SyncDeps } from './deps.ts'
+import { makeRunSync } from './run-sync.ts'
+import { makeRuns } from './runs.ts'
+import { makeSyncNow, type SyncNow } from './sync-now.ts'
+import { makeRunSweep, makeSyncClaim } from './worker.ts'
+
+export type { SyncReport, SyncRunReport } from './deps.ts'
+
+export interface Syncs {
+  readonly runSync: SyncNow
+  /** Claims due syncs; to be woken when one becomes due and by `onFree`. */
+  readonly claim: PeriodicTask
+  /** Further background work. */
+  readonly tasks: readonly PeriodicTask[]
+  /** Called whenever a run of this process has ended: there is room for another. */
+  onFree(listener: () => void): void
+  /** Runs under way have `graceMs` to end, then they are aborted and given back. Stop the tasks first. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Assembles it; nothing runs before the tasks are started. */
+export function makeSyncs(deps: SyncDeps): Syncs {
+  let listener = () => {}
+  const { store, clock } = deps
+  const runs = makeRuns({ run: makeRunSync(deps), onEnd: () => listener() })
+  const parts = { syncs: store.syncs, clock, runs }
+  return {
+    runSync: makeSyncNow({ deps, runs }),
+    claim: makeSyncClaim(parts),
+    tasks: [makeRunSweep(parts)],
+    onFree(given) {
+      listener = given
+    },
+    close: (graceMs) => runs.close(graceMs),
+  }
+}

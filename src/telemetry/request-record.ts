@@ -1,0 +1,52 @@
+/**
+ * What is recorded about a finished request, for the log and the metrics. It contains nothing of the request's or the
+ * answer's content.
+ */
+
+import type { Caller } from '#auth/caller.ts'
+import type { OAuthRecord } from '#auth/oauth/port.ts'
+import type { WebhookOutcome } from '#connections/receive-webhook.ts'
+import type { OperationName } from '#contract/operations.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { CacheResult } from '#gate/gate.ts'
+
+interface Ended {
+  /** As the client saw it, or as REST would have answered; 499: the client disconnected before its answer. */
+  readonly status: number
+  readonly durationMs: number
+}
+
+/** A read by REST or by an agent's tool. */
+export interface ReadRecord extends Ended {
+  readonly door: 'rest' | 'mcp'
+  readonly requestId: string
+  /** Null for an unknown path or method, and for a request that calls no tool. */
+  readonly operation: OperationName | null
+  readonly cache: CacheResult
+  readonly caller: Caller | null
+  /** The error, with its private cause. */
+  readonly error: unknown
+}
+
+/** A webhook of a provider. */
+export interface WebhookRecord extends Ended {
+  readonly door: 'provider-webhooks'
+  readonly provider: Provider
+  /**
+   * What became of it (src/connections/receive-webhook.ts); `unverified`: its signature could not be checked now;
+   * `limited`, `busy`, `too_large`, `too_slow`, `gone`: it was not read; `failed`: we made a mistake or our store is away.
+   */
+  readonly outcome:
+    | WebhookOutcome
+    | 'unverified'
+    | 'limited'
+    | 'busy'
+    | 'too_large'
+    | 'too_slow'
+    | 'gone'
+    | 'failed'
+  /** The error, with its private cause; null unless it failed. */
+  readonly error: unknown
+}
+
+export type RequestRecord = ReadRecord | OAuthRecord

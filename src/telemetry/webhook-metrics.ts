@@ -1,0 +1,64 @@
+/** The metrics of events and their deliveries. No label holds an id, an address or a person. */
+import { Counter, Histogram, type Registry } from 'prom-client'
+
+export interface WebhookMetrics {
+  attempt(event: {
+    readonly outcome: 'succeeded' | 'retry' | 'exhausted'
+    readonly durationMs: number
+    /** From acceptance to this attempt; null: it is not the first of its delivery. */
+    readonly lagMs: number | null
+  }): void
+  /** `kind`: what the owner is told, e.g. `failing_3d`, `disabled_gone`. */
+  warned(kind: string): void
+  shredded(count: number): void
+}
+
+const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+/** A chunk waits for those before it, and an endpoint in trouble for its turn: up to days. */
+const lagBuckets = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 86_400]
+
+/** Adds them to `registry`. */
+export function makeWebhookMetrics(registry: Registry): WebhookMetrics {
+  const counters = makeCounters(registry)
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name: `tributary_${name}`, help, buckets, registers: [registry] })
+  const seconds = histogram(
+    'delivery_attempt_duration_seconds',
+    'One attempt to deliver an event, from the look-up of the name to the end of the answer.',
+    secondsBuckets,
+  )
+  const lag = histogram(
+    'delivery_first_attempt_lag_seconds',
+    'From the acceptance of an event to the first attempt to deliver it.',
+    lagBuckets,
+  )
+  return {
+    attempt({ outcome, durationMs, lagMs }) {
+      counters.attempts.inc({ outcome })
+      if (outcome !== 'retry') counters.ended.inc({ result: outcome })
+      seconds.observe(durationMs / 1000)
+      if (lagMs !== null) lag.observe(lagMs / 1000)
+    },
+    warned: (kind) => counters.warnings.inc({ kind }),
+    shredded: (count) => counters.shredded.inc(count),
+  }
+}
+
+function makeCounters(registry: Registry) {
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name: `tributary_${name}`, help, labelNames, registers: [registry] })
+  return {
+    attempts: counter('delivery_attempts_total', 'Attempts to deliver an event, by outcome.', [
+      'outcome',
+    ]),
+    ended: counter('deliveries_total', 'Deliveries that ended after an attempt, by result.', [
+      'result',
+    ]),
+    warnings: counter(
+      'webhook_warnings_total',
+      'What owners of endpoints were told in the audit.',
+      ['kind'],
+    ),
+    shredded: counter('events_shredded_total', 'Payloads of events that were destroyed.', []),
+  }
+}

@@ -1,0 +1,31 @@
+/** Turns the reports of the webhooks room into log lines and metrics. */
+import type { WebhooksReport } from '#webhooks/deps.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+export function makeWebhookReports(
+  log: Log,
+  metrics: Metrics,
+  backgroundFailure: (task: string, error: unknown) => void,
+): WebhooksReport {
+  return {
+    attempt(event) {
+      metrics.webhooks.attempt(event)
+      // Failures of receivers are their owners' business: the audit and the list of deliveries tell them.
+      log.debug(event, 'event delivery attempted')
+    },
+    warning({ endpointId, warning }) {
+      if (warning.kind === 'failing') {
+        const { days } = warning
+        metrics.webhooks.warned(`failing_${days}d`)
+        log.warn({ endpointId, days }, 'a webhook endpoint has failed every attempt for days')
+        return
+      }
+      const { reason } = warning
+      metrics.webhooks.warned(`disabled_${reason}`)
+      log.warn({ endpointId, reason }, 'a webhook endpoint was disabled')
+    },
+    shredded: (count) => metrics.webhooks.shredded(count),
+    failed: backgroundFailure,
+  }
+}

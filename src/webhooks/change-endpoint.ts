@@ -1,0 +1,97 @@
+/**
+ * Changes of an endpoint that is there: a new secret, on, off, away. Each is one transaction with its audit row; what is
+ * somebody else's is not found.
+ */
+import { type By, nameActor } from '#contract/actor.ts'
+import { parseInput } from '#contract/input.ts'
+import type { EndpointId } from '#kernel/ids.ts'
+import type { AuditAction } from '#store/ports/audit.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import { type EndpointDeps, findOwnEndpoint } from './endpoint-deps.ts'
+import { RotateInput } from './endpoint-input.ts'
+import { wellAgain } from './health.ts'
+import { mintSecret } from './sign.ts'
+
+const hourMs = 3_600_000
+
+/** @throws ApiError `invalid_params`, `webhook_not_found`. */
+export type RotateEndpoint = (
+  by: By,
+  id: EndpointId,
+  input: unknown,
+) => Promise<{
+  readonly row: EndpointRow
+  readonly secret: string
+  /** Until then events are signed with the former secret too; null: they are not. */
+  readonly previousUntil: number | null
+}>
+/** @throws ApiError `webhook_not_found`. */
+export type ChangeEndpoint = (by: By, id: EndpointId) => Promise<EndpointRow>
+/** @throws ApiError `webhook_not_found`. */
+export type RemoveEndpoint = (by: By, id: EndpointId) => Promise<void>
+
+/** Gives the endpoint a new secret; the former one signs as well for some hours, so that a receiver can change over. */
+export function makeRotateEndpoint(deps: EndpointDeps): RotateEndpoint {
+  return async (by, id, raw) => {
+    const { overlapHours } = parseInput(RotateInput, raw)
+    const secret = mintSecret()
+    const at = deps.clock.now()
+    const previousUntil = overlapHours === 0 ? null : at + overlapHours * hourMs
+    const row = await deps.store.transact(async (tx) => {
+      const found = await findOwnEndpoint(tx, by, id)
+      await tx.endpoints.rotate(id, secret, previousUntil)
+      await note(tx, { by, at, action: 'webhooks.rotate', row: found })
+      return found
+    })
+    return { row, secret, previousUntil }
+  }
+}
+
+/** Healthy from now on, whatever was before: what waited is tried at once, what was missed is not sent by itself. */
+export function makeEnableEndpoint(deps: EndpointDeps): ChangeEndpoint {
+  return (by, id) =>
+    deps.store.transact(async (tx) => {
+      const row = await findOwnEndpoint(tx, by, id)
+      await tx.endpoints.setHealth(id, wellAgain)
+      await note(tx, { by, at: deps.clock.now(), action: 'webhooks.enable', row })
+      return { ...row, ...wellAgain }
+    })
+}
+
+/** Nothing is sent any more; events that come meanwhile are missed, and can be replayed. */
+export function makeDisableEndpoint(deps: EndpointDeps): ChangeEndpoint {
+  return (by, id) =>
+    deps.store.transact(async (tx) => {
+      const row = await findOwnEndpoint(tx, by, id)
+      const change = { ...wellAgain, health: 'disabled', disabledReason: 'owner' } as const
+      await tx.endpoints.setHealth(id, change)
+      await note(tx, { by, at: deps.clock.now(), action: 'webhooks.disable', row })
+      return { ...row, ...change }
+    })
+}
+
+/** Deletes it with its deliveries; with the user's last one the ledger ends (reading R34b). */
+export function makeRemoveEndpoint(deps: EndpointDeps): RemoveEndpoint {
+  return (by, id) =>
+    deps.store.transact(async (tx) => {
+      const row = await findOwnEndpoint(tx, by, id)
+      // Locks the ledger before endpoints are counted: one that is made at this moment comes before or after.
+      await tx.ledgers.readKey(row.userId)
+      await tx.endpoints.delete(id)
+      const left = await tx.endpoints.list(row.userId)
+      if (left.length === 0) await tx.ledgers.end(row.userId)
+      await note(tx, { by, at: deps.clock.now(), action: 'webhooks.remove', row })
+    })
+}
+
+interface Change {
+  readonly by: By
+  readonly at: number
+  readonly action: AuditAction
+  readonly row: EndpointRow
+}
+
+function note(tx: Pick<StoreRows, 'audit'>, { by, at, action, row }: Change): Promise<void> {
+  return tx.audit({ at, actor: nameActor(by.actor), action, userId: row.userId, subject: row.id })
+}

@@ -1,0 +1,66 @@
+/**
+ * Makes a webhook endpoint: its secret is shown in this one answer. With a user's first endpoint their ledger begins
+ * (reading R34b), and a sync of every connection is due, so that the endpoint soon hears of the data there is.
+ */
+import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import { parseInput } from '#contract/input.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { OwnerGoneError } from '#store/failure.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import type { EndpointDeps } from './endpoint-deps.ts'
+import { makeEndpointInput } from './endpoint-input.ts'
+import { mintSecret } from './sign.ts'
+
+/** Of one user, disabled ones included. */
+export const maxEndpoints = 20
+
+/**
+ * The stored row and its secret.
+ * @throws ApiError `invalid_params`, `too_many_webhooks`, `user_not_found`.
+ */
+export type CreateEndpoint = (
+  by: By,
+  userId: UserId,
+  input: unknown,
+) => Promise<{ readonly row: EndpointRow; readonly secret: string }>
+
+export function makeCreateEndpoint({ store, clock, allowPrivate }: EndpointDeps): CreateEndpoint {
+  const EndpointInput = makeEndpointInput(allowPrivate)
+  return async (by, userId, raw) => {
+    const input = parseInput(EndpointInput, raw)
+    if (!mayActFor(by, userId)) throw apiError('user_not_found')
+    const secret = mintSecret()
+    const at = clock.now()
+    const row = await store
+      .transact(async (tx) => {
+        await beginLedger(tx, userId)
+        const made = await tx.endpoints.create(
+          { ...input, userId, secret, createdAt: at },
+          maxEndpoints,
+        )
+        if (made === 'too_many') throw apiError('too_many_webhooks')
+        for (const { id } of await tx.connections.list(userId)) {
+          await tx.syncs.request(id, { at, reason: 'operator' })
+        }
+        const actor = nameActor(by.actor)
+        await tx.audit({ at, actor, action: 'webhooks.create', userId, subject: made.id })
+        return made
+      })
+      .catch((error: unknown) => {
+        throw error instanceof OwnerGoneError ? apiError('user_not_found', { cause: error }) : error
+      })
+    return { row, secret }
+  }
+}
+
+/**
+ * The lock on the ledger's key is taken before endpoints are counted: whoever removes the last endpoint at this moment
+ * ends the ledger before or after, never in between.
+ */
+async function beginLedger({ ledgers }: StoreRows, userId: UserId): Promise<void> {
+  await ledgers.begin(userId)
+  // It was there, and ended while the lock was waited for.
+  if ((await ledgers.readKey(userId)) === null) await ledgers.begin(userId)
+}

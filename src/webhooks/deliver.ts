@@ -1,0 +1,135 @@
+/**
+ * Sends the due deliveries of one claimed endpoint, in rounds: a few at once, and of each lane only the first. After a
+ * bounded number of rounds the endpoint is released, so that others are served. Of a paused endpoint only the oldest
+ * delivery is attempted, at its own times, and tests; the others wait and lose no attempts.
+ */
+import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import type { DeliverDeps } from './deps.ts'
+import { makeKeep } from './keep.ts'
+import { holdLease } from './lease.ts'
+import { postTimeoutMs } from './post.ts'
+import { type Claim, type SendDeps, sendDelivery } from './send-delivery.ts'
+
+/** Deliveries in flight to one endpoint. */
+export const maxInFlight = 4
+const maxRounds = 10
+const maxClaimMs = 20_000
+/** For what is kept after the answer. */
+const slackMs = 5000
+/** After an unexpected failure the endpoint is left alone for so long. */
+const restMs = 30_000
+
+/** What the next round sends, and until when the endpoint waits if nothing. */
+interface Choice {
+  readonly due: readonly DueDelivery[]
+  readonly notBefore: number
+}
+
+/**
+ * Makes the work on one claimed endpoint. It resolves when the endpoint is given back; aborting `stop` lets the round
+ * under way end and begins no other. `claimedAt`: what `performance.now()` said before the claim.
+ */
+export function makeDeliver(given: DeliverDeps) {
+  const deps: SendDeps = { ...given, keep: makeKeep(given.store, given.writers) }
+  return async (claimed: ClaimedEndpoint, claimedAt: number, stop: AbortSignal): Promise<void> => {
+    const held = holdLease(claimed, {
+      deliveries: deps.store.deliveries,
+      clock: deps.clock,
+      claimedAt,
+      onFailure: (error) => deps.report.failed('webhook-lease', error),
+    })
+    let notBefore = 0
+    try {
+      notBefore = await runRounds(deps, toClaim(claimed, held.lost), () => {
+        const isLate = performance.now() - claimedAt > maxClaimMs
+        return !stop.aborted && !isLate && held.lasts(postTimeoutMs + slackMs)
+      })
+    } catch (error) {
+      notBefore = deps.clock.now() + restMs
+      deps.report.failed('webhook-delivery', error)
+    } finally {
+      held.drop()
+    }
+    if (held.lost.aborted) return
+    await deps.store.deliveries
+      .release(claimed.lease, { notBefore })
+      .catch((error: unknown) => deps.report.failed('webhook-release', error))
+  }
+}
+
+/** @throws Error that says what to do where the secrets cannot be decrypted. */
+function toClaim(claimed: ClaimedEndpoint, lost: AbortSignal): Claim {
+  const { secrets, endpoint } = claimed
+  if (secrets === null)
+    throw new Error(
+      `the secret of webhook endpoint ${endpoint.id} cannot be decrypted: give it a new one with \`tributary webhooks rotate ${endpoint.id}\``,
+    )
+  return { ...claimed, secrets, lost }
+}
+
+/** Resolves to the instant before which the endpoint wants nothing; 0: it does not say. */
+async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): Promise<number> {
+  let claim = first
+  for (let round = 0; round < maxRounds && mayGoOn(); round += 1) {
+    const choice = await choose(deps, claim.endpoint)
+    if (choice.due.length === 0) return choice.notBefore
+    const sent = await sendAll(deps, claim, choice.due)
+    const holds = sent.flatMap((one) => one?.holdUntil ?? [])
+    if (holds.length > 0) return Math.max(...holds)
+    // It now counts as healthy or ailing where it did not before, or the lease is lost.
+    const next = await readAgain(deps, claim)
+    if (next === null || isAiling(next.endpoint) !== isAiling(first.endpoint)) return 0
+    claim = next
+  }
+  return 0
+}
+
+/** Waits for all of them, whatever becomes of one: what was answered is kept while the lease is held. */
+async function sendAll(deps: SendDeps, claim: Claim, due: readonly DueDelivery[]) {
+  const results = await Promise.allSettled(due.map((one) => sendDelivery(deps, claim, one)))
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}
+
+/** Between rounds its owner may have rotated the secret, disabled or removed it. */
+async function readAgain({ store }: DeliverDeps, claim: Claim): Promise<Claim | null> {
+  const { id } = claim.endpoint
+  const [endpoint, secrets] = await Promise.all([
+    store.endpoints.find(id),
+    store.endpoints.readSecrets(id),
+  ])
+  if (endpoint === null || secrets === null || claim.lost.aborted) return null
+  return { ...claim, endpoint, secrets }
+}
+
+const isAiling = ({ health }: EndpointRow) => health !== 'healthy'
+
+async function choose(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choice> {
+  if (endpoint.health === 'disabled') return { due: [], notBefore: 0 }
+  return endpoint.health === 'paused' ? chooseProbe(deps, endpoint) : chooseDue(deps, endpoint)
+}
+
+async function chooseDue(deps: DeliverDeps, { id }: EndpointRow): Promise<Choice> {
+  const now = deps.clock.now()
+  const firstWaitMs = (deps.schedule[0] ?? 0) * 1000
+  // More than are sent, where some of them may have to wait for the first entry of the schedule.
+  const limit = firstWaitMs === 0 ? maxInFlight : 8 * maxInFlight
+  const all = await deps.store.deliveries.listDue(id, { now, limit })
+  const waitOf = ({ attempts, isTest, createdAt }: DueDelivery) =>
+    attempts === 0 && !isTest ? createdAt + firstWaitMs : 0
+  const due = all.filter((one) => waitOf(one) <= now).slice(0, maxInFlight)
+  const waits = all.map(waitOf).filter((at) => at > now)
+  return { due, notBefore: waits.length === 0 ? 0 : Math.min(...waits) }
+}
+
+async function chooseProbe({ store, clock }: DeliverDeps, { id }: EndpointRow): Promise<Choice> {
+  const now = clock.now()
+  const tests = await store.deliveries.listDue(id, { now, limit: maxInFlight - 1, tests: true })
+  const probe = await store.deliveries.findOldest(id)
+  if (probe === null) return { due: tests, notBefore: 0 }
+  if (probe.dueAt > now) return { due: tests, notBefore: probe.dueAt }
+  return { due: [...tests, probe], notBefore: 0 }
+}

@@ -1,0 +1,40 @@
+/** What deliveries and actions on endpoints need, and what they report. */
+import type { EndpointId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { Warning } from './health.ts'
+import type { Post } from './post.ts'
+
+/** Turned into log lines and metrics by the composition root. */
+export interface WebhooksReport {
+  /** One attempt that was made; `status` null: no answer came. */
+  attempt(event: {
+    readonly endpointId: EndpointId
+    readonly outcome: 'succeeded' | 'retry' | 'exhausted'
+    readonly status: number | null
+    readonly failure: string | null
+    readonly durationMs: number
+    /** From acceptance to this attempt; null: it is not the first of its delivery. */
+    readonly lagMs: number | null
+  }): void
+  /** The owner has to know: the audit has it too. */
+  warning(event: { readonly endpointId: EndpointId; readonly warning: Warning }): void
+  /** So many payloads were destroyed, because nothing needs them any more. */
+  shredded(count: number): void
+  failed(task: string, error: unknown): void
+}
+
+export interface DeliverDeps {
+  readonly store: Pick<Store, 'transact' | 'deliveries' | 'endpoints' | 'events'>
+  readonly clock: Clock
+  readonly post: Post
+  /** Seconds before each attempt (`WEBHOOK_RETRY_SCHEDULE`). */
+  readonly schedule: readonly number[]
+  /** Takes secrets out of a text, whatever their source. */
+  readonly redact: (text: string) => string
+  readonly report: WebhooksReport
+  /** Transactions at once that keep attempts (src/webhooks/keep.ts). */
+  readonly writers: number
+  /** From 0 up to 1. */
+  readonly random?: () => number
+}

@@ -1,0 +1,134 @@
+/**
+ * From the news of one sync run to the events that are sent: chunks of bounded size, each an envelope of its own (contract,
+ * Events; readings R32, R33). Objects come as JSON texts and are never parsed here: an amount must not pass through a
+ * float, and a replay must have the bytes of the original.
+ */
+import { apiVersion, chunkLimits, type EventType } from '#contract/events.ts'
+import { type ConnectionId, type EventId, newId, type SyncRunId, type UserId } from '#kernel/ids.ts'
+import type { NewEvent } from '#store/ports/events.ts'
+
+/** What one run found. */
+export interface EventDraft {
+  readonly userId: UserId
+  /** Null: a test event. */
+  readonly connectionId: ConnectionId | null
+  readonly runId: SyncRunId | null
+  readonly type: EventType
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  /** One JSON object each, in the order in which they are sent. */
+  readonly new: readonly string[]
+  readonly updated: readonly string[]
+}
+
+/** The counts of the run and the place of the chunk in it. */
+interface Place {
+  readonly newCount: number
+  readonly updatedCount: number
+  readonly chunk: number
+  readonly totalChunks: number
+}
+
+interface Chunk {
+  readonly new: string[]
+  readonly updated: string[]
+}
+
+/**
+ * The events of a run, in their order: at most 100 objects and 64 KiB each; an object that is larger than that stands
+ * alone. A run without news is one event without objects.
+ */
+export function makeEvents(draft: EventDraft): readonly NewEvent[] {
+  const newCount = draft.new.length
+  const updatedCount = draft.updated.length
+  const chunks = toChunks(draft)
+  return chunks.map((chunk, index) => {
+    const id = newId<EventId>()
+    const place = { newCount, updatedCount, chunk: index + 1, totalChunks: chunks.length }
+    return {
+      id,
+      userId: draft.userId,
+      connectionId: draft.connectionId,
+      runId: draft.runId,
+      type: draft.type,
+      chunk: place.chunk,
+      totalChunks: place.totalChunks,
+      isEmpty: newCount + updatedCount === 0,
+      createdAt: draft.createdAt,
+      body: Buffer.from(writeEnvelope(id, draft, chunk, place)),
+    }
+  })
+}
+
+function toChunks(draft: EventDraft): readonly Chunk[] {
+  const frameBytes = measureFrame(draft)
+  const chunks: Chunk[] = []
+  let chunk: Chunk = { new: [], updated: [] }
+  let count = 0
+  let bytes = frameBytes
+  const add = (kind: keyof Chunk, text: string) => {
+    // With the comma before it.
+    const size = Buffer.byteLength(text) + 1
+    const isFull = count === chunkLimits.maxObjects || bytes + size > chunkLimits.maxBytes
+    if (isFull && count > 0) {
+      chunks.push(chunk)
+      chunk = { new: [], updated: [] }
+      count = 0
+      bytes = frameBytes
+    }
+    chunk[kind].push(text)
+    count += 1
+    bytes += size
+  }
+  for (const text of draft.new) add('new', text)
+  for (const text of draft.updated) add('updated', text)
+  return [...chunks, chunk]
+}
+
+/** Bytes of the envelope without its objects, with the longest numbers that a run of so many objects can have. */
+function measureFrame(draft: EventDraft): number {
+  const newCount = draft.new.length
+  const updatedCount = draft.updated.length
+  const most = Math.max(1, newCount + updatedCount)
+  const place = { newCount, updatedCount, chunk: most, totalChunks: most }
+  return Buffer.byteLength(writeEnvelope(newId(), draft, { new: [], updated: [] }, place))
+}
+
+/** Keys in the order of the contract, metadata last. */
+function writeEnvelope(id: EventId, draft: EventDraft, chunk: Chunk, place: Place): string {
+  const head = {
+    id,
+    object: 'event',
+    type: draft.type,
+    api_version: apiVersion,
+    created: Math.floor(draft.createdAt / 1000),
+  }
+  const metadata = {
+    sync_run_id: draft.runId,
+    new_count: place.newCount,
+    updated_count: place.updatedCount,
+    chunk: place.chunk,
+    total_chunks: place.totalChunks,
+  }
+  const data = `{"new":[${chunk.new.join(',')}],"updated":[${chunk.updated.join(',')}]}`
+  return `${JSON.stringify(head).slice(0, -1)},"data":${data},"metadata":${JSON.stringify(metadata)}}`
+}
+
+const metadataMark = '"metadata":{'
+const ending =
+  /^"metadata":\{"sync_run_id":(?:"[0-9a-f-]{36}"|null)(,"new_count":\d+,"updated_count":\d+,"chunk":\d+,"total_chunks":\d+\}\})$/
+
+/**
+ * The body of a replay: that of the original, byte for byte, but for `sync_run_id`, which is null (contract, Events).
+ * @throws Error for a body that is not an envelope of ours.
+ */
+export function toReplay(body: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const at = bytes.lastIndexOf(metadataMark)
+  const rest = at === -1 ? null : ending.exec(bytes.toString('latin1', at))?.[1]
+  if (rest === null || rest === undefined) throw new Error('the body of an event has no metadata')
+  return Buffer.concat([
+    bytes.subarray(0, at),
+    Buffer.from(`${metadataMark}"sync_run_id":null${rest}`),
+  ])
+}

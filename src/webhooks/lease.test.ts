@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ClaimedEndpoint } from '#store/ports/deliveries.ts'
+import { holdLease, leaseMs } from './lease.ts'
+
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+const claimed = { lease: 'a lease' } as ClaimedEndpoint
+
+/** A lease whose renewals the test answers; time passes by the timers that the test controls. */
+function open(t: TestContext, answer: () => Promise<boolean>) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const renewed: unknown[] = []
+  const failures: unknown[] = []
+  const held = holdLease(claimed, {
+    deliveries: {
+      renew(lease, until) {
+        renewed.push([lease, until])
+        return answer()
+      },
+    },
+    clock: { now: () => 1000 },
+    claimedAt: performance.now(),
+    onFailure: (error) => failures.push(error),
+  })
+  t.after(() => held.drop())
+  return { held, renewed, failures, pass: (ms: number) => t.mock.timers.tick(ms) }
+}
+
+test('a lease is renewed four times a minute, until it is dropped', async (t) => {
+  const { held, renewed, pass } = open(t, async () => true)
+  pass(30_000)
+  assert.deepEqual(renewed, Array(2).fill(['a lease', 1000 + leaseMs]))
+  held.drop()
+  pass(60_000)
+  await settle()
+  assert.equal(renewed.length, 2)
+  assert.ok(held.lasts(20_000))
+})
+
+test('a lease that is lost lasts no longer, and tells whoever is sending', async (t) => {
+  const { held, pass } = open(t, async () => false)
+  assert.equal(held.lost.aborted, false)
+  pass(15_000)
+  await settle()
+  assert.equal(held.lost.aborted, true)
+  assert.equal(held.lasts(0), false)
+})
+
+test('a lease that cannot be renewed at present is held until it ends, and the failure is reported', async (t) => {
+  const error = new Error('the store does not answer')
+  const { held, failures, pass } = open(t, async () => {
+    throw error
+  })
+  pass(15_000)
+  await settle()
+  assert.deepEqual(failures, [error])
+  assert.equal(held.lost.aborted, false)
+  assert.ok(held.lasts(20_000))
+  // It was claimed for a minute: nothing begins that may outlive it.
+  assert.equal(held.lasts(leaseMs), false)
+})

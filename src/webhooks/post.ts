@@ -1,0 +1,119 @@
+/**
+ * Sends one event: a POST through the address guard, no redirects, everything bounded in time and size. Whatever happens
+ * is an outcome in plain words; it never throws for the receiver's sake, and tells no address that a name resolved to.
+ */
+import { type Dispatcher, errors, request } from 'undici'
+import { BlockedAddress, findUrlProblem } from '#outbound/guarded-agent.ts'
+import type { Outcome } from './verdict.ts'
+
+/** From the look-up of the name to the last byte that is read of the answer. */
+export const postTimeoutMs = 15_000
+/** Of an answer so much is read; the rest is not waited for. */
+export const maxAnswerBytes = 64 * 1024
+
+export interface Message {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+export interface Posted {
+  readonly outcome: Outcome
+  readonly durationMs: number
+  /** What was read of the answer; null: none came. */
+  readonly answer: string | null
+}
+
+/** Aborting `stop` ends the exchange at once; the outcome then says that no answer came. */
+export type Post = (message: Message, stop: AbortSignal) => Promise<Posted>
+
+export interface PostOptions {
+  /** A guarded agent that is used for nothing else; its owner closes it. */
+  readonly agent: Dispatcher
+  /** `WEBHOOK_ALLOW_PRIVATE`, as the agent was made with. */
+  readonly allowPrivate: boolean
+  readonly userAgent: string
+  readonly timeoutMs?: number
+}
+
+export function makePost(options: PostOptions): Post {
+  const timeoutMs = options.timeoutMs ?? postTimeoutMs
+  return async ({ url, headers, body }, stop) => {
+    const started = performance.now()
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const elapsed = () => Math.round(performance.now() - started)
+    try {
+      // Registered under a setting that may have been changed since.
+      const problem = findUrlProblem(url, options)
+      if (problem !== null) throw new BlockedAddress(problem)
+      const response = await request(url, {
+        dispatcher: options.agent,
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          accept: '*/*',
+          'user-agent': options.userAgent,
+        },
+        body,
+        signal: AbortSignal.any([timeout, stop]),
+      })
+      const head = { status: response.statusCode, headers: response.headers }
+      const answer = await readAnswer(response.body)
+      return { outcome: { kind: 'answered', head }, durationMs: elapsed(), answer }
+    } catch (error) {
+      const failure = timeout.aborted
+        ? `no answer within ${timeoutMs / 1000} seconds`
+        : describe(error, stop)
+      return { outcome: { kind: 'silent', failure }, durationMs: elapsed(), answer: null }
+    }
+  }
+}
+
+/** The status has been told: whatever becomes of the rest of the answer changes nothing. */
+async function readAnswer(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk.subarray(0, maxAnswerBytes - size))
+      size += chunk.byteLength
+      if (size >= maxAnswerBytes) break
+    }
+  } catch {
+    // Cut short by the receiver or by the time limit: what came is kept.
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset before an answer came',
+  UND_ERR_SOCKET: 'the connection ended before an answer came',
+  EPIPE: 'the connection ended before an answer came',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name could not be resolved at present',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network of the host cannot be reached',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection was made in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+}
+
+function describe(error: unknown, stop: AbortSignal): string {
+  if (error instanceof BlockedAddress) {
+    return 'the address is not allowed: it must be https on port 443 and lead to the public internet; nothing was sent'
+  }
+  if (stop.aborted) return 'this process had to stop before an answer came'
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const known = words[code]
+  if (known !== undefined) return known
+  if (error instanceof errors.HTTPParserError) return 'the answer is not HTTP'
+  if (/CERT|TLS|SSL|SELF_SIGNED|LEAF_SIGNATURE|ISSUER/.test(code)) {
+    return `no secure connection: the certificate or the TLS handshake failed (${code})`
+  }
+  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code)
+    ? `the exchange failed (${code})`
+    : 'the exchange failed'
+}

@@ -1,0 +1,78 @@
+/**
+ * Sends accepted events again: one delivery, or everything of a time. Possible while the payload is there (reading R33); it
+ * goes out at once, outside the order of its connection, with the same id and rows.
+ */
+import { type By, nameActor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import { parseInput } from '#contract/input.ts'
+import type { DeliveryId, EndpointId } from '#kernel/ids.ts'
+import type { DeliveryRow } from '#store/ports/deliveries.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import { type EndpointDeps, findOwnDelivery, findOwnEndpoint } from './endpoint-deps.ts'
+import { ReplayInput } from './endpoint-input.ts'
+
+/** In one call. */
+export const maxReplayed = 10_000
+
+/**
+ * The new delivery.
+ * @throws ApiError `delivery_not_found`, `webhook_disabled`, `payload_shredded`.
+ */
+export type ReplayDelivery = (by: By, id: DeliveryId) => Promise<DeliveryRow>
+
+/**
+ * How many events are sent again: all that were accepted from `from` to `to`, both inclusive.
+ * @throws ApiError `invalid_params`, `webhook_not_found`, `webhook_disabled`, `payload_shredded`.
+ */
+export type ReplayRange = (by: By, id: EndpointId, input: unknown) => Promise<number>
+
+export function makeReplayDelivery({ store, clock }: EndpointDeps): ReplayDelivery {
+  return (by, id) =>
+    store.transact(async (tx) => {
+      const row = await findOwnDelivery(tx, by, id)
+      refuseDisabled(await findOwnEndpoint(tx, by, row.endpointId))
+      const at = clock.now()
+      const made = await tx.deliveries.replay(id, at)
+      if (made === null) throw apiError('payload_shredded')
+      const actor = nameActor(by.actor)
+      const { userId, endpointId } = row
+      await tx.audit({ at, actor, action: 'webhooks.replay', userId, subject: endpointId })
+      return findOwnDelivery(tx, by, made)
+    })
+}
+
+/** All or nothing: what was shredded is never left out in silence. */
+export function makeReplayRange({ store, clock }: EndpointDeps): ReplayRange {
+  return async (by, id, raw) => {
+    const { from, to } = parseInput(ReplayInput, raw)
+    if (from > to) {
+      throw apiError('invalid_params', { details: ['from: must not be after to'] })
+    }
+    return store.transact(async (tx) => {
+      const row = await findOwnEndpoint(tx, by, id)
+      refuseDisabled(row)
+      const at = clock.now()
+      const range = { from, to, at, limit: maxReplayed + 1 }
+      const { replayed, shredded } = await tx.deliveries.replayRange(id, range)
+      if (shredded > 0) {
+        const what = shredded === 1 ? '1 event of this time' : `${shredded} events of this time`
+        const message = `The payloads of ${what} were destroyed when their retention ended (EVENT_RETENTION_HOURS); nothing was sent`
+        throw apiError('payload_shredded', { message })
+      }
+      if (replayed > maxReplayed) {
+        const details = [
+          `from: the time holds more than ${maxReplayed} events; choose a shorter one`,
+        ]
+        throw apiError('invalid_params', { details })
+      }
+      const actor = nameActor(by.actor)
+      const { userId } = row
+      await tx.audit({ at, actor, action: 'webhooks.replay', userId, subject: id })
+      return replayed
+    })
+  }
+}
+
+function refuseDisabled({ health }: EndpointRow): void {
+  if (health === 'disabled') throw apiError('webhook_disabled')
+}

@@ -1,0 +1,49 @@
+/**
+ * Destroys what has been kept long enough: payloads with their keys, keys whose event was never accepted, receipts with
+ * their attempts (reading R33). All in small batches.
+ */
+import { runInBatches } from '#jobs/batches.ts'
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { EventStore } from '#store/ports/events.ts'
+import type { WebhooksReport } from './deps.ts'
+
+const hourMs = 3_600_000
+/** From the sealing of an event to the end of the transaction that accepts it. */
+const acceptingMs = hourMs
+export const receiptDays = 30
+const batchRows = 200
+const maxBatches = 50
+
+export interface RetentionDeps {
+  readonly events: Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts'>
+  readonly clock: Clock
+  /** `EVENT_RETENTION_HOURS`; 0: as soon as nothing of the event is pending. */
+  readonly retentionHours: number
+  readonly report: Pick<WebhooksReport, 'shredded'>
+}
+
+/** Runs every minute; without retention every few seconds. */
+export function makeRetention(deps: RetentionDeps): PeriodicTask {
+  const { events, clock, retentionHours, report } = deps
+  const limit = batchRows
+  return {
+    name: 'event-retention',
+    everyMs: retentionHours === 0 ? 2000 : 60_000,
+    firstRun: 'at_once',
+    async run(stop) {
+      const bounds = { maxBatches, stop }
+      const shred = async () => {
+        const now = clock.now()
+        const acceptedBefore = now - retentionHours * hourMs
+        const count = await events.shred({ acceptedBefore, now, limit })
+        report.shredded(count)
+        return count
+      }
+      await runInBatches(shred, bounds)
+      const ago = (ms: number) => ({ before: clock.now() - ms, limit })
+      await runInBatches(() => events.sweepKeys(ago(acceptingMs)), bounds)
+      await runInBatches(() => events.sweepReceipts(ago(receiptDays * 24 * hourMs)), bounds)
+    },
+  }
+}

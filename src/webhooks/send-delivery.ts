@@ -1,0 +1,163 @@
+/**
+ * One attempt of one delivery: opens the payload, signs, sends, judges, and keeps attempt, delivery and health in one
+ * transaction, with the audit row of whatever the owner must be told.
+ */
+import { nameActor } from '#contract/actor.ts'
+import type { EventId } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
+import type { AuditEntry } from '#store/ports/audit.ts'
+import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
+import type { EndpointRow, EndpointSecrets, HealthChange } from '#store/ports/endpoints.ts'
+import { SealError } from '#store/seal.ts'
+import type { DeliverDeps } from './deps.ts'
+import { toReplay } from './envelope.ts'
+import { findWarnings, nextHealth, type Warning } from './health.ts'
+import type { Keep } from './keep.ts'
+import type { Message, Posted } from './post.ts'
+import { secretsAt, signatureHeaders } from './sign.ts'
+import { toSnippet } from './snippet.ts'
+import { type Judgement, judge } from './verdict.ts'
+
+export interface Claim {
+  readonly lease: ClaimedEndpoint['lease']
+  /** As it was read last. */
+  readonly endpoint: EndpointRow
+  readonly secrets: EndpointSecrets
+  /** Aborted: the lease is lost. */
+  readonly lost: AbortSignal
+}
+
+export interface SendDeps extends DeliverDeps {
+  readonly keep: Keep
+}
+
+export interface Sent {
+  /** The endpoint as the attempt left it. */
+  readonly endpoint: EndpointRow
+  /** Milliseconds since the epoch, see `Judgement`. */
+  readonly holdUntil: number | null
+}
+
+/** Null: the lease is lost, and nothing was kept. @throws whatever the store throws. */
+export async function sendDelivery(
+  deps: SendDeps,
+  claim: Claim,
+  delivery: DueDelivery,
+): Promise<Sent | null> {
+  const at = deps.clock.now()
+  const body = await openBody(deps, delivery)
+  if (body === null) return keep(deps, claim, { delivery, at, posted: nothingToSend, secrets: [] })
+  const secrets = secretsAt(claim.secrets, at)
+  const message = toMessage(claim.endpoint, { id: delivery.eventId, at, body }, secrets)
+  const posted = await deps.post(message, claim.lost)
+  if (claim.lost.aborted) return null
+  const signatures = message.headers['webhook-signature']?.split(' ') ?? []
+  return keep(deps, claim, { delivery, at, posted, secrets: [...secrets, ...signatures] })
+}
+
+function toMessage(
+  { url }: EndpointRow,
+  sent: { readonly id: EventId; readonly at: number; readonly body: Uint8Array },
+  secrets: readonly string[],
+): Message {
+  const { id, at, body } = sent
+  const headers = signatureHeaders({ id, timestamp: Math.floor(at / 1000), body }, secrets)
+  return { url, headers: { ...headers }, body }
+}
+
+/** The bytes that are sent; null: there is no payload that can be opened. */
+async function openBody(
+  { store, report }: DeliverDeps,
+  { eventId, isReplay }: DueDelivery,
+): Promise<Uint8Array | null> {
+  try {
+    const body = await store.events.open(eventId)
+    return body !== null && isReplay ? toReplay(body) : body
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    report.failed('webhook-payload', error)
+    return null
+  }
+}
+
+const nothingToSend: Posted = {
+  outcome: {
+    kind: 'silent',
+    failure: 'the payload of the event no longer exists; nothing was sent',
+  },
+  durationMs: 0,
+  answer: null,
+}
+
+interface Attempted {
+  readonly delivery: DueDelivery
+  readonly at: number
+  readonly posted: Posted
+  /** What must not be kept of the answer. */
+  readonly secrets: readonly string[]
+}
+
+async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise<Sent | null> {
+  const { delivery, at, posted } = attempted
+  const judgement = toJudgement(deps, attempted)
+  const { outcome, durationMs, answer } = posted
+  const status = outcome.kind === 'answered' ? outcome.head.status : null
+  const attempt = {
+    at,
+    status,
+    failure: judgement.failure,
+    durationMs,
+    response: answer === null ? null : toSnippet(answer, attempted.secrets, deps.redact),
+  }
+  const { verdict, failure } = judgement
+  const kept = await deps.keep(claim.endpoint.id, async (tx) => {
+    let before: HealthChange = claim.endpoint
+    const endpoint = await tx.deliveries.record(claim.lease, {
+      deliveryId: delivery.id,
+      attempt,
+      verdict,
+      health: (now) => {
+        before = now
+        return nextHealth(now, judgement.sign, deps.clock.now())
+      },
+    })
+    if (endpoint === null) return null
+    const warnings = findWarnings(before, endpoint)
+    for (const warning of warnings) await tx.audit(toEntry(endpoint, warning, deps.clock.now()))
+    return { endpoint, warnings }
+  })
+  if (kept === null) return null
+  const endpointId = claim.endpoint.id
+  const lagMs = delivery.attempts === 0 ? Math.max(0, at - delivery.createdAt) : null
+  deps.report.attempt({ endpointId, outcome: verdict.kind, status, failure, durationMs, lagMs })
+  for (const warning of kept.warnings) deps.report.warning({ endpointId, warning })
+  return { endpoint: kept.endpoint, holdUntil: judgement.holdUntil }
+}
+
+function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgement {
+  const { outcome } = posted
+  if (posted === nothingToSend && outcome.kind === 'silent') {
+    // Says nothing about the endpoint, and no later attempt could do better.
+    const { failure } = outcome
+    return { verdict: { kind: 'exhausted' }, sign: 'answered', failure, holdUntil: null }
+  }
+  return judge(outcome, {
+    attempts: delivery.attempts + 1,
+    schedule: deps.schedule,
+    now: deps.clock.now(),
+    random: deps.random ?? Math.random,
+  })
+}
+
+/** The audit is what the owner and operators read; ids and numbers alone stand in it. */
+function toEntry({ id, userId }: EndpointRow, warning: Warning, at: number): AuditEntry {
+  const entry = { at, actor: nameActor({ kind: 'system' }), userId }
+  switch (warning.kind) {
+    case 'failing':
+      return { ...entry, action: 'webhooks.failing', subject: `${id} ${warning.days} days` }
+    case 'disabled':
+      return { ...entry, action: 'webhooks.disable', subject: `${id} ${warning.reason}` }
+    default:
+      return unreachable(warning)
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Sends a test event to one endpoint: a real, signed event of a type that it takes, without rows and of no sync run. It
+ * waits for the first attempt and tells what came back; where nothing was sent in time, the delivery is still pending.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { type By, nameActor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
+import type { DeliveryRow } from '#store/ports/deliveries.ts'
+import { type EndpointDeps, findOwnEndpoint } from './endpoint-deps.ts'
+import { makeEvents } from './envelope.ts'
+
+/** An attempt has 15 s. */
+const waitMs = 20_000
+const lookEveryMs = 100
+/** The test is among the newest deliveries. */
+const newest = 100
+
+/**
+ * The delivery, with its first attempt where one was made within 20 s.
+ * @throws ApiError `webhook_not_found`, `webhook_disabled`.
+ */
+export type TestEndpoint = (by: By, id: EndpointId) => Promise<DeliveryRow>
+
+export function makeTestEndpoint(deps: EndpointDeps): TestEndpoint {
+  const { store, clock } = deps
+  return async (by, id) => {
+    const endpoint = await findOwnEndpoint(store, by, id)
+    if (endpoint.health === 'disabled') throw apiError('webhook_disabled')
+    const { userId } = endpoint
+    const at = clock.now()
+    const events = makeEvents({
+      userId,
+      connectionId: null,
+      runId: null,
+      type: endpoint.events[0] ?? 'transactions.synced',
+      createdAt: at,
+      new: [],
+      updated: [],
+    })
+    const sealed = await store.events.seal(events)
+    await store.transact(async (tx) => {
+      await findOwnEndpoint(tx, by, id)
+      await tx.events.accept(sealed, id)
+      const actor = nameActor(by.actor)
+      await tx.audit({ at, actor, action: 'webhooks.test', userId, subject: id })
+    })
+    return waitForAttempt(deps, await findDelivery(deps, id, events[0]?.id))
+  }
+}
+
+async function findDelivery(
+  { store }: EndpointDeps,
+  endpointId: EndpointId,
+  eventId: EventId | undefined,
+): Promise<DeliveryId> {
+  const rows = await store.deliveries.list(endpointId, { after: null, limit: newest })
+  const row = rows.find((one) => one.eventId === eventId)
+  // Removed at this moment.
+  if (row === undefined) throw apiError('webhook_not_found')
+  return row.id
+}
+
+async function waitForAttempt({ store }: EndpointDeps, id: DeliveryId): Promise<DeliveryRow> {
+  const deadline = performance.now() + waitMs
+  for (;;) {
+    const row = await store.deliveries.find(id)
+    if (row === null) throw apiError('webhook_not_found')
+    if (row.attempts.length > 0 || performance.now() >= deadline) return row
+    await wait(lookEveryMs)
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What one attempt means: for the delivery (done, again at some time, never again), for the endpoint's health, and for the
+ * next deliveries to the same endpoint. Pure; docs/events.md, Answers,
+ * lists the rules.
+ */
+import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
+import type { DeliveryVerdict } from '#store/ports/deliveries.ts'
+import type { Sign } from './health.ts'
+
+/** The part of an answer that decides. */
+export interface AnswerHead {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+export type Outcome =
+  | { readonly kind: 'answered'; readonly head: AnswerHead }
+  /** No answer came; `failure` says why in plain words. */
+  | { readonly kind: 'silent'; readonly failure: string }
+
+export interface Judgement {
+  readonly verdict: DeliveryVerdict
+  readonly sign: Sign
+  /** Why the attempt counts as a failure, in plain words; null: it succeeded. */
+  readonly failure: string | null
+  /** Nothing is sent to the endpoint before this instant (`Retry-After`); null: it asked for no pause. */
+  readonly holdUntil: number | null
+}
+
+export interface Circumstances {
+  /** Attempts of the delivery, this one included. */
+  readonly attempts: number
+  /** Seconds before each attempt (`WEBHOOK_RETRY_SCHEDULE`); as many attempts are made as it has entries. */
+  readonly schedule: readonly number[]
+  /** Milliseconds since the epoch at the end of the attempt. */
+  readonly now: number
+  /** From 0 up to 1. */
+  readonly random: () => number
+}
+
+/** The share by which a wait is made longer or shorter, so that what failed together does not come back together. */
+const jitter = 0.1
+/** The receiver is there and asks to be left alone for a while. */
+const busy = [429, 502, 503, 504]
+/** Answer header by which a receiver ends one delivery. */
+const controlHeader = 'webhook-delivery'
+const abort = 'abort-message'
+
+export function judge(outcome: Outcome, circumstances: Circumstances): Judgement {
+  if (outcome.kind === 'silent') {
+    const { failure } = outcome
+    return { verdict: retry(circumstances, null), sign: 'failed', failure, holdUntil: null }
+  }
+  const { status, headers } = outcome.head
+  if (status >= 200 && status < 300) {
+    return { verdict: { kind: 'succeeded' }, sign: 'succeeded', failure: null, holdUntil: null }
+  }
+  const over = { verdict: { kind: 'exhausted' }, holdUntil: null } as const
+  if (status === 410) {
+    return { ...over, sign: 'gone', failure: 'the endpoint answered 410: it is gone' }
+  }
+  if (
+    String(headers[controlHeader] ?? '')
+      .trim()
+      .toLowerCase() === abort
+  ) {
+    return {
+      ...over,
+      sign: 'answered',
+      failure: `the endpoint answered ${status} and asked for no other attempt`,
+    }
+  }
+  const holdUntil = busy.includes(status) ? readHold(outcome.head, circumstances.now) : null
+  const failure =
+    status >= 300 && status < 400
+      ? `the endpoint answered ${status}: redirects are not followed, set the final address`
+      : `the endpoint answered ${status}`
+  return { verdict: retry(circumstances, holdUntil), sign: 'failed', failure, holdUntil }
+}
+
+/** Milliseconds since the epoch; null: it names no time that can be read. At most a day away. */
+function readHold({ headers }: AnswerHead, now: number): number | null {
+  const seconds = readRetryAfter(headers, now)
+  return seconds === null ? null : now + Math.min(seconds, maxRetryAfterSeconds) * 1000
+}
+
+function retry(circumstances: Circumstances, holdUntil: number | null): DeliveryVerdict {
+  const { attempts, schedule, now, random } = circumstances
+  const seconds = schedule[attempts]
+  if (seconds === undefined) return { kind: 'exhausted' }
+  const waitMs = Math.round(seconds * 1000 * (1 + jitter * (2 * random() - 1)))
+  return { kind: 'retry', dueAt: Math.max(now + waitMs, holdUntil ?? 0) }
+}

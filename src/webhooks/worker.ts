@@ -1,0 +1,70 @@
+/**
+ * The deliveries of one process: claims endpoints with due deliveries up to its capacity, woken by the store when there is
+ * new work. Ailing endpoints have a capacity of their own, so that healthy ones are served however many others are slow or
+ * dead.
+ */
+import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
+import { makeDeliver, maxInFlight } from './deliver.ts'
+import type { DeliverDeps } from './deps.ts'
+import { leaseMs } from './lease.ts'
+
+/** Endpoints that one process sends to at once. */
+const capacity = { healthy: 48, ailing: 16 } as const
+/** Of one process. */
+export const maxDeliveriesInFlight = (capacity.healthy + capacity.ailing) * maxInFlight
+
+/** The longest wait for a delivery that is due again; new ones wake the worker. */
+const everyMs = 1000
+/** After a failure to claim: the store may be away for long, and each failure is a line of the log. */
+const restMs = 5000
+
+export interface DeliveryWorker {
+  /** New deliveries may be due. */
+  wake(): void
+  /** Claims nothing more; resolves when what is in flight has been answered and kept (at most some 20 s). */
+  stop(): Promise<void>
+}
+
+export function startDeliveryWorker(deps: DeliverDeps, jobs: JobReport): DeliveryWorker {
+  const deliver = makeDeliver(deps)
+  const stopping = new AbortController()
+  const active = { healthy: new Set<Promise<void>>(), ailing: new Set<Promise<void>>() }
+
+  async function claim(health: keyof typeof capacity): Promise<void> {
+    const own = active[health]
+    const limit = capacity[health] - own.size
+    if (limit <= 0 || stopping.signal.aborted) return
+    const claimedAt = performance.now()
+    const options = { now: deps.clock.now(), leaseMs, limit, ailing: health === 'ailing' }
+    for (const claimed of await deps.store.deliveries.claimEndpoints(options)) {
+      const work = deliver(claimed, claimedAt, stopping.signal).finally(() => {
+        own.delete(work)
+        // Another endpoint can be claimed, and this one may have more deliveries.
+        job.wake()
+      })
+      own.add(work)
+    }
+  }
+
+  let restsUntil = 0
+  async function run(): Promise<void> {
+    if (performance.now() < restsUntil) return
+    restsUntil = performance.now() + restMs
+    await claim('healthy')
+    await claim('ailing')
+    restsUntil = 0
+  }
+
+  const job = startPeriodic(
+    { name: 'webhook-deliveries', everyMs, firstRun: 'after_wait', run },
+    jobs,
+  )
+  return {
+    wake: () => job.wake(),
+    async stop() {
+      stopping.abort(new Error('this process is stopping'))
+      await job.stop()
+      await Promise.all([...active.healthy, ...active.ailing])
+    },
+  }
+}

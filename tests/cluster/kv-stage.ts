@@ -1,0 +1,62 @@
+/**
+ * Fast state on a Redis of a test's own, which the test may kill, hang, slow and fill.
+ */
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '#kernel/time.ts'
+import { openKv } from '#store/kv/open.ts'
+import type { Kv } from '#store/ports/kv.ts'
+import { makeRedisServer, type RedisServer } from './redis-server.ts'
+
+export const minute = 60_000
+export const answer = { body: Buffer.from('x'), truncated: false }
+
+export interface Stage {
+  readonly server: RedisServer
+  readonly kv: Kv
+  /** What was logged: `warn` for away, `info` for in use. */
+  readonly lines: string[]
+  readonly fellBack: Set<string>
+}
+
+export async function setStage(context: TestContext, started = true): Promise<Stage> {
+  const server = await makeRedisServer()
+  if (started) await server.start()
+  const lines: string[] = []
+  const fellBack = new Set<string>()
+  const kv = await openKv({
+    redisUrl: server.url,
+    clock: systemClock,
+    cacheMaxBytes: 1024 * 1024,
+    cacheMaxEntryBytes: 1024,
+    cacheKey: randomBytes(32),
+    log: { info: () => lines.push('info'), warn: () => lines.push('warn') },
+    metrics: {
+      shared() {},
+      fellBack: (concern) => fellBack.add(concern),
+      unreadable() {},
+    },
+  })
+  context.after(async () => {
+    await kv.close()
+    await server.close()
+  })
+  return { server, kv, lines, fellBack }
+}
+
+/** What it answered and how long it took. */
+export async function timed<T>(run: () => T | Promise<T>): Promise<{ value: T; ms: number }> {
+  const started = performance.now()
+  const value = await run()
+  return { value, ms: performance.now() - started }
+}
+
+/** Waits for it, ten seconds at most. */
+export async function until(done: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!(await done())) {
+    if (Date.now() > deadline) throw new Error('it did not come to pass within ten seconds')
+    await sleep(20)
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * The contract of every driver for walks that processes share: the first to save is not overwritten, and expiry is kept.
+ * A driver that shares nothing says so, always.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import type { SharedWalks } from '#store/ports/kv.ts'
+import { type KvHarness, minute } from './harness.ts'
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text))
+
+async function save(walks: SharedWalks, key: string, text: string, expected: string | null) {
+  const saved = await walks.save(key, { expected, bytes: bytes(text), ttlMs: minute })
+  return saved.kind === 'saved' ? saved.version : saved.kind
+}
+
+async function load(walks: SharedWalks, key: string, known: string | null = null) {
+  const found = await walks.load(key, known)
+  return found.kind === 'found' ? Buffer.from(found.bytes).toString() : found.kind
+}
+
+export function walkTests(harness: () => KvHarness): void {
+  test('R18: a saved walk is continued by another process, and an older version overwrites nothing', async () => {
+    const { walks, isShared } = harness().kv
+    const key = randomUUID()
+    if (!isShared()) {
+      assert.deepEqual(await walks.load(key, null), { kind: 'unavailable' })
+      assert.equal(await save(walks, key, 'one', null), 'unavailable')
+      return
+    }
+    assert.equal(await load(walks, key), 'none')
+    const first = await save(walks, key, 'one', null)
+    assert.equal(await save(walks, key, 'rival', null), 'conflict')
+    assert.equal(await load(walks, key), 'one')
+    assert.equal(await load(walks, key, first), 'same')
+    const second = await save(walks, key, 'two', first)
+    assert.notEqual(second, first)
+    assert.equal(await save(walks, key, 'late', first), 'conflict')
+    assert.equal(await load(walks, key, first), 'two')
+    assert.equal(await load(walks, key, second), 'same')
+    assert.equal(await load(walks, randomUUID(), second), 'none')
+  })
+
+  test('R19: a walk is kept for the given time, and none is saved for a time of zero', async () => {
+    const h = harness()
+    const { walks, isShared } = h.kv
+    if (!isShared()) return
+    const key = randomUUID()
+    const life = { expected: null, bytes: bytes('one'), ttlMs: h.scale(minute) }
+    assert.equal((await walks.save(key, life)).kind, 'saved')
+    await h.pass(minute)
+    assert.equal(await load(walks, key), 'none')
+    assert.equal((await walks.save(key, { ...life, ttlMs: 0 })).kind, 'unavailable')
+    assert.equal(await load(walks, key), 'none')
+  })
+
+  test('of many who save at once exactly one is first', async () => {
+    const { walks, isShared } = harness().kv
+    if (!isShared()) return
+    const key = randomUUID()
+    const texts = ['a', 'b', 'c', 'd', 'e']
+    const results = await Promise.all(texts.map((text) => save(walks, key, text, null)))
+    const winners = texts.filter((_text, index) => results[index] !== 'conflict')
+    assert.equal(winners.length, 1)
+    assert.equal(await load(walks, key), winners[0])
+  })
+
+  test('a walk that is too large for others stays in its process', async () => {
+    const { walks } = harness().kv
+    const large = { expected: null, bytes: new Uint8Array(8 * 1024 * 1024), ttlMs: minute }
+    assert.equal((await walks.save(randomUUID(), large)).kind, 'unavailable')
+  })
+}

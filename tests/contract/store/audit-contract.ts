@@ -1,0 +1,125 @@
+/** The audit as operators read it, and how what strangers cause in it is swept; users page by page. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newId, type UserId } from '#kernel/ids.ts'
+import {
+  type AuditAction,
+  type AuditRow,
+  refusedSignIn,
+  signedIn,
+  signedOut,
+} from '#store/ports/audit.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import type { StoreOf } from './place.ts'
+import { addUser, now } from './rows.ts'
+
+export function testAudit(store: StoreOf): void {
+  const write = (userId: UserId | null, at: number, action: AuditAction = refusedSignIn) =>
+    store().audit({ at, actor: '192.0.2.1', action, userId, subject: 'account' })
+  const all = (userId: UserId | null) => store().auditLog.list({ userId, after: null, limit: 1000 })
+  const kept = { before: 0, ofUser: 1000, ofNobody: 1000, limit: 1000 }
+
+  test('entries are read newest first, page by page, each exactly once, also those of one instant', async () => {
+    const [mine, other] = [newId<UserId>(), newId<UserId>()]
+    for (const at of [now, now + 5, now + 5, now + 5, now + 9]) await write(mine, at, 'keys.create')
+    await write(other, now + 6, 'keys.revoke')
+    const read: AuditRow[] = []
+    for (let pages = 0; pages < 5; pages += 1) {
+      const after = read.at(-1) ?? null
+      read.push(...(await store().auditLog.list({ userId: mine, after, limit: 2 })))
+    }
+    assert.deepEqual(
+      read.map(({ at }) => at - now),
+      [9, 5, 5, 5, 0],
+    )
+    assert.equal(new Set(read.map(({ id }) => id)).size, 5)
+    assert.deepEqual(read, await all(mine))
+    const [newest] = await store().auditLog.list({ userId: other, after: null, limit: 1 })
+    const { id: _id, ...entry } = newest ?? assert.fail('nothing was written')
+    assert.deepEqual(entry, {
+      at: now + 6,
+      actor: '192.0.2.1',
+      action: 'keys.revoke',
+      userId: other,
+      subject: 'account',
+    })
+  })
+
+  test('refused sign-ins that are too old are swept in batches, whoever’s, and nothing else', async () => {
+    const mine = newId<UserId>()
+    for (const at of [1000, 2000, 3000]) await write(mine, at)
+    await write(null, 1500)
+    await write(mine, 1000, signedIn)
+    const bounds = { ...kept, before: 3000, limit: 2 }
+    assert.equal(await store().auditLog.sweep('refusals', bounds), 2)
+    assert.equal(await store().auditLog.sweep('refusals', bounds), 1)
+    assert.equal(await store().auditLog.sweep('refusals', bounds), 0)
+    assert.deepEqual(
+      (await all(mine)).map(({ at, action }) => [at, action]),
+      [
+        [3000, refusedSignIn],
+        [1000, signedIn],
+      ],
+    )
+  })
+
+  test('of the refused sign-ins of one user, and of nobody, the newest are kept', async () => {
+    const [mine, other] = [newId<UserId>(), newId<UserId>()]
+    for (let at = 1; at <= 6; at += 1) {
+      await write(mine, now + at)
+      await write(null, now + at)
+    }
+    await write(other, now)
+    const bounds = { ...kept, ofUser: 2, ofNobody: 4, limit: 3 }
+    let swept = 0
+    for (let count = 1; count > 0; swept += count)
+      count = await store().auditLog.sweep('refusals', bounds)
+    assert.equal(swept, 4 + 2)
+    assert.deepEqual(
+      (await all(mine)).map(({ at }) => at - now),
+      [6, 5],
+    )
+    assert.equal((await all(other)).length, 1)
+    const nobodys = (await all(null)).filter(({ userId }) => userId === null)
+    assert.deepEqual(
+      nobodys.map(({ at }) => at - now),
+      [6, 5, 4, 3],
+    )
+  })
+
+  test('sign-ins and sign-outs are swept together by age and by user, and nothing else', async () => {
+    const [mine, other] = [newId<UserId>(), newId<UserId>()]
+    for (const at of [1000, 4000, 5000, 6000]) await write(mine, at, signedIn)
+    for (const at of [2000, 5500]) await write(mine, at, signedOut)
+    await write(other, 4000, signedIn)
+    for (const userId of [mine, null]) await write(userId, 1000)
+    await write(mine, 1000, 'keys.create')
+    const bounds = { before: 3000, ofUser: 3, ofNobody: 0, limit: 2 }
+    const sweep = () => store().auditLog.sweep('sessions', bounds)
+    for (let count = 0; (await sweep()) > 0; count += 1) assert.ok(count < 10, 'it comes to an end')
+    const left = await all(mine)
+    assert.deepEqual(
+      left.filter(({ at }) => at > 1000).map(({ at, action }) => [at, action]),
+      [
+        [6000, signedIn],
+        [5500, signedOut],
+        [5000, signedIn],
+      ],
+    )
+    const old = left.filter(({ at }) => at === 1000).map(({ action }) => action)
+    assert.deepEqual(old.sort(), [refusedSignIn, 'keys.create'])
+    assert.equal((await all(other)).length, 1)
+    assert.equal(await store().auditLog.sweep('refusals', { ...kept, before: 1001 }), 2)
+  })
+
+  test('users are read page by page in the order in which they were made, each exactly once', async () => {
+    for (const createdAt of [now, now, now, now + 1, now - 1]) await addUser(store(), { createdAt })
+    const read: UserRow[] = []
+    for (let pages = 0; pages < 4; pages += 1) {
+      const after = read.at(-1) ?? null
+      read.push(...(await store().users.listPage({ after, limit: 2 })))
+    }
+    assert.deepEqual(read, await store().users.list())
+    assert.equal(read.length, 5)
+  })
+}

@@ -1,0 +1,74 @@
+/**
+ * Two processes on one store, or two calls of one process, at the same moment: what must hold in either order. The
+ * stores handed in may be the same.
+ */
+import assert from 'node:assert/strict'
+import { OwnerGoneError } from '#store/failure.ts'
+import type { Store } from '#store/ports/store.ts'
+import { addLink, addLogin, addUser, newConnection, newKey, now, someHash } from './rows.ts'
+
+const states = ['active', 'invalidated', 'pending_mfa', 'revoked'] as const
+
+/** One begins to delete a user while the other gives them things: each is found by the deletion, or was refused. */
+export async function raceDeletion(one: Store, other: Store): Promise<void> {
+  const { user, login } = await addLink(one)
+  const grantId = someHash()
+  const [begun, made, saved, ...rest] = await Promise.allSettled([
+    one.users.disarm(user.id, now),
+    addLogin(other, user.id),
+    other.connections.save(newConnection(user.id, login.id)),
+    other.keys.create(newKey(user.id)),
+    other.keys.createWithin(newKey(user.id), 20),
+    other.sessions.setPassword(user.id, 'a hash'),
+    other.oauth.saveGrant({
+      id: grantId,
+      userId: user.id,
+      clientId: 'agent',
+      payload: '{}',
+      createdAt: now,
+      expiresAt: now + 1000,
+    }),
+  ])
+  assert.deepEqual(begun, { status: 'fulfilled', value: true })
+  for (const outcome of [made, saved, ...rest]) {
+    if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof OwnerGoneError)
+  }
+  const logins = await one.logins.listIds(user.id)
+  assert.equal(logins.length, made.status === 'fulfilled' ? 2 : 1)
+  const rows = await one.connections.listByLogin(login.id)
+  assert.equal(rows.length, saved.status === 'fulfilled' ? 2 : 1)
+  assert.ok(rows.every(({ status }) => status === 'deleting'))
+  assert.ok((await one.keys.list(user.id)).every(({ revokedAt }) => revokedAt !== null))
+  assert.equal(await one.oauth.findGrant(grantId), null)
+  assert.equal(await one.sessions.findPassword(user.id), null)
+}
+
+/** One finds the old credentials refused while the other saves new ones and finds the link alive. */
+export async function raceRelink(one: Store, other: Store): Promise<void> {
+  const { login, connection } = await addLink(one)
+  const wholeLogin = Math.random() < 0.5
+  const relink = async () => {
+    const saved = await other.logins.save({ ...login, secret: 'new' })
+    const { id } = connection
+    await other.connections.settle({ login: saved, connectionId: id, from: states, to: 'active' })
+  }
+  const lose = (to: (typeof states)[number]) =>
+    one.connections.settle({
+      login,
+      connectionId: wholeLogin ? null : connection.id,
+      from: states,
+      to,
+    })
+  await Promise.all([lose('invalidated'), relink(), lose('revoked')])
+  await lose('invalidated')
+  assert.equal((await one.connections.find(connection.id))?.status, 'active')
+}
+
+/** One gives a user up altogether while the other links: whatever comes first, no row of theirs is left. */
+export async function raceRemoval(one: Store, other: Store): Promise<void> {
+  const user = await addUser(one)
+  await one.users.disarm(user.id, now)
+  await Promise.allSettled([one.users.delete(user.id), addLogin(other, user.id)])
+  assert.deepEqual(await one.logins.listIds(user.id), [])
+  assert.equal(await one.users.find(user.id, { deleting: true }), null)
+}

@@ -1,0 +1,126 @@
+/**
+ * The contract of the port for what providers tell by themselves: statuses, which arrive late, twice and in any order, and
+ * accounts that were moved.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ConnectionStatus } from '#contract/resources.ts'
+import { type ConnectionId, newId } from '#kernel/ids.ts'
+import type { StoreOf } from './place.ts'
+import { addKey, addLink, epochOf, newAccount, newConnection, now, someUpstreamId } from './rows.ts'
+
+const all: readonly ConnectionStatus[] = ['active', 'invalidated', 'pending_mfa', 'revoked']
+
+export function testTold(store: StoreOf): void {
+  test('a told status counts when nothing newer is known, whatever the order of arrival', async () => {
+    const { connection } = await addLink(store(), { createdAt: now })
+    const { id: connectionId } = connection
+    const tell = (to: ConnectionStatus, at: number) =>
+      store().connections.tell({ connectionId, from: all, to, at })
+    const status = async () => (await store().connections.find(connectionId))?.status
+    assert.equal(await tell('invalidated', now - 1), false)
+    assert.equal(await tell('invalidated', now), false)
+    assert.equal(await status(), 'active')
+    assert.equal(await tell('invalidated', now + 10), true)
+    assert.equal(await status(), 'invalidated')
+    assert.equal(await tell('active', now + 30), true)
+    assert.equal(await tell('invalidated', now + 20), false)
+    assert.equal(await tell('invalidated', now + 30), false)
+    assert.equal(await status(), 'active')
+  })
+
+  test('what is learnt with credentials makes older news of the provider void, and needs no time itself', async () => {
+    const { login, connection } = await addLink(store(), { createdAt: now })
+    const { id: connectionId } = connection
+    const told = { connectionId, from: all, to: 'invalidated' } as const
+    const learnt = { login, connectionId, from: all, to: 'active' } as const
+    await store().connections.settle({ ...learnt, at: now + 50 })
+    assert.equal(await store().connections.tell({ ...told, at: now + 40 }), false)
+    assert.equal(await store().connections.tell({ ...told, at: now + 60 }), true)
+    await store().connections.settle(learnt)
+    assert.equal((await store().connections.find(connectionId))?.status, 'active')
+    const outdated = { ...login, version: login.version + 1 }
+    await store().connections.settle({ ...learnt, login: outdated, at: now + 90 })
+    assert.equal(await store().connections.tell({ ...told, at: now + 80 }), true)
+  })
+
+  test('linking anew makes older news void', async () => {
+    const { user, login, connection } = await addLink(store(), { createdAt: now })
+    const { upstreamId, id: connectionId } = connection
+    const again = newConnection(user.id, login.id, { upstreamId, createdAt: now + 100 })
+    await store().connections.save(again)
+    const told = { connectionId, from: all, to: 'invalidated' } as const
+    assert.equal(await store().connections.tell({ ...told, at: now + 90 }), false)
+    assert.equal(await store().connections.tell({ ...told, at: now + 101 }), true)
+  })
+
+  test('a told status changes a connection only from its states, and never one that is being deleted', async () => {
+    const { connection } = await addLink(store(), { status: 'revoked' })
+    const { id: connectionId } = connection
+    const from = ['active', 'pending_mfa'] as const
+    const told = { connectionId, from, to: 'invalidated' } as const
+    assert.equal(await store().connections.tell({ ...told, at: now + 1 }), true)
+    assert.equal((await store().connections.find(connectionId))?.status, 'revoked')
+    assert.equal(await store().connections.tell({ ...told, from: [], at: now + 2 }), true)
+    await store().connections.setStatus(connectionId, 'deleting')
+    await store().connections.tell({ ...told, from: all, at: now + 3 })
+    assert.equal((await store().connections.find(connectionId))?.status, 'deleting')
+    const nobody = { ...told, connectionId: newId<ConnectionId>(), at: now }
+    assert.equal(await store().connections.tell(nobody), false)
+  })
+
+  test('R10: a told status makes the epoch grow when it changes something', async () => {
+    const { user, connection } = await addLink(store())
+    const { hash } = await addKey(store(), user.id)
+    const from = await epochOf(store(), hash)
+    const told = { connectionId: connection.id, from: all, to: 'invalidated' } as const
+    for (const at of [now + 1, now + 2, now + 2]) await store().connections.tell({ ...told, at })
+    assert.equal(await epochOf(store(), hash), from + 1)
+  })
+
+  test('of many statuses that are told at once the newest holds', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { connection } = await addLink(store())
+      const statuses = ['invalidated', 'active', 'revoked', 'active', 'invalidated'] as const
+      await Promise.all(
+        statuses.map((to, index) =>
+          store().connections.tell({
+            connectionId: connection.id,
+            from: all,
+            to,
+            at: now + 1 + index,
+          }),
+        ),
+      )
+      assert.equal((await store().connections.find(connection.id))?.status, 'invalidated')
+    }
+  })
+
+  test('a moved account keeps our id, and is moved in its connection alone', async () => {
+    const { user, login, connection } = await addLink(store())
+    const other = await store().connections.save(newConnection(user.id, login.id))
+    const [from, to] = [someUpstreamId(), someUpstreamId()]
+    const account = newAccount({ upstreamId: from })
+    const [mine] = await store().accounts.replace(connection.id, [account])
+    const [theirs] = await store().accounts.replace(other.id, [account])
+    const { hash } = await addKey(store(), user.id)
+    const epoch = await epochOf(store(), hash)
+    await store().accounts.repoint(connection.id, { from, to })
+    const listed = await store().accounts.listByConnection(user.id, connection.id)
+    assert.deepEqual(listed, [{ ...mine, upstreamId: to }])
+    assert.deepEqual(await store().accounts.listByConnection(user.id, other.id), [theirs])
+    assert.equal(await epochOf(store(), hash), epoch + 1)
+    await store().accounts.repoint(connection.id, { from, to })
+    assert.equal(await epochOf(store(), hash), epoch + 1)
+  })
+
+  test('an account is not moved onto another one', async () => {
+    const { user, connection } = await addLink(store())
+    const [from, to] = [someUpstreamId(), someUpstreamId()]
+    const both = [newAccount({ upstreamId: from }), newAccount({ upstreamId: to })]
+    await store().accounts.replace(connection.id, both)
+    await store().accounts.repoint(connection.id, { from, to })
+    const listed = await store().accounts.listByConnection(user.id, connection.id)
+    assert.deepEqual(new Set(listed.map((row) => row.upstreamId)), new Set([from, to]))
+  })
+}

@@ -1,0 +1,154 @@
+/**
+ * The unit of systemd and the command beside it: what the unit starts, that it waits until it is ready, and that the
+ * command reads the settings of the unit. Paths of the install are replaced by those of this clone.
+ */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { parseEnv } from 'node:util'
+import { readConfig } from '#src/config.ts'
+import { exists, readText, root, serviceFlags } from './files.ts'
+
+const unit = readText('deploy/tributary.service')
+const guide = readText('docs/operations.md')
+const valuesOf = (name: string) =>
+  [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
+
+interface Machine {
+  readonly settings: string
+  /** A command line of the unit or of a person, as it would run on the machine. */
+  readonly here: (text: string) => string
+}
+
+function makeMachine(t: TestContext, settings: Record<string, string>): Machine {
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-unit-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'tributary.env')
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`)
+  writeFileSync(file, lines.join(''), { mode: 0o600 })
+  const here = (text: string) =>
+    text
+      .replaceAll('/etc/tributary.env', file)
+      .replaceAll('/var/lib/tributary', join(folder, 'state'))
+      .replaceAll('/opt/tributary/node_modules/.bin/node', process.execPath)
+      .replaceAll('/opt/tributary', root)
+  return { settings: file, here }
+}
+
+async function findFreePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return String(port)
+}
+
+test('the unit runs the pinned runtime with the flags of npm start, and is started when it is ready', () => {
+  assert.deepEqual(valuesOf('ExecStart'), [
+    `/opt/tributary/node_modules/.bin/node --disable-warning=ExperimentalWarning ${serviceFlags.join(' ')} src/main.ts`,
+  ])
+  assert.deepEqual(valuesOf('ExecStartPost'), [
+    '/opt/tributary/node_modules/.bin/node scripts/ready.js',
+  ])
+  assert.ok(exists('scripts/ready.js'))
+  assert.match(readText('docs/operations.md'), /deploy\/tributary\.sh \/usr\/local\/bin\/tributary/)
+})
+
+test('the worker’s unit keeps its own directory, and its settings come after the shared ones', () => {
+  const worker = readText('deploy/tributary-worker.conf')
+  assert.match(worker, /^StateDirectory=\nStateDirectory=tributary-worker$/m)
+  assert.match(worker, /^Environment=DATA_DIR=\/var\/lib\/tributary-worker$/m)
+  // Later files take precedence; an empty line would drop the shared one.
+  assert.deepEqual(worker.match(/^EnvironmentFile=.*$/gm), [
+    'EnvironmentFile=/etc/tributary-worker.env',
+  ])
+  const [, own = ''] = /printf '([^']*)' \| install .*tributary-worker\.env/.exec(guide) ?? []
+  const shared = {
+    ROLE: 'api',
+    BASE_URL: 'https://money.example.com',
+    FISKIL_CLIENT_ID: 'client',
+    FISKIL_CLIENT_SECRET: 'secret',
+    DATABASE_URL: 'postgresql://tributary@db.internal/tributary',
+    REDIS_URL: 'redis://cache.internal',
+    ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
+  }
+  const api = readConfig(shared)
+  const config = readConfig({ ...shared, ...parseEnv(own.replaceAll('\\n', '\n')) })
+  assert.deepEqual([api.role, config.role], ['api', 'worker'])
+  assert.notEqual(config.adminListener.port, api.adminListener.port)
+  assert.deepEqual(config.warnings, [])
+})
+
+for (const settings of [
+  { name: 'with a token of its own making', given: {} },
+  { name: 'with a token in its settings', given: { ADMIN_TOKEN: 'trib_admin_of_the_unit' } },
+]) {
+  test(`the first doctor after the start of the unit finds it, ${settings.name}`, async (t) => {
+    const port = await findFreePort()
+    const { here, settings: file } = makeMachine(t, {
+      PORT: '0',
+      ADMIN_PORT: port,
+      SANDBOX: 'true',
+      LOG_LEVEL: 'warn',
+      ...settings.given,
+    })
+    const environment = {
+      ...parseEnv(here(valuesOf('Environment')[0] ?? '').replaceAll(' ', '\n')),
+      ...parseEnv(readFileSync(file, 'utf8')),
+      NODE_ENV: 'test',
+      PATH: process.env.PATH ?? '',
+    } as Record<string, string>
+    const run = (line: string) => line.split(' ')
+    const [program = '', ...args] = run(here(valuesOf('ExecStart')[0] ?? ''))
+    const service = spawn(program, args, { cwd: root, env: environment, stdio: 'ignore' })
+    t.after(async () => {
+      const ended = new Promise((resolve) => service.once('exit', resolve))
+      service.kill('SIGTERM')
+      await ended
+    })
+    const [post = '', ...rest] = run(here(valuesOf('ExecStartPost')[0] ?? ''))
+    const [code] = await once(spawn(post, rest, { cwd: root, env: environment }), 'exit')
+    assert.equal(code, 0)
+
+    const wrapper = join(dirname(file), 'tributary')
+    writeFileSync(wrapper, here(readText('deploy/tributary.sh')))
+    chmodSync(wrapper, 0o755)
+    // As a shell of root has it: nothing of the settings, another folder.
+    const doctor = spawnSync(wrapper, ['doctor'], {
+      cwd: tmpdir(),
+      env: { PATH: process.env.PATH, NODE_ENV: 'test' },
+      encoding: 'utf8',
+    })
+    assert.equal(doctor.stderr, '')
+    assert.match(doctor.stdout, /^✓ configuration: .*ADMIN_PORT=/)
+  })
+}
+
+test('without permission to read the settings the command fails with one line', (t) => {
+  const { here } = makeMachine(t, {})
+  const text = here(readText('deploy/tributary.sh')).replace(/^settings=.*$/m, 'settings=/nowhere')
+  const { status, stderr } = spawnSync('sh', ['-c', text], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [1, 'tributary: /nowhere cannot be read; run this as root\n'])
+})
+
+test('where systemd is, it takes the unit', () => {
+  const asked = spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' })
+  // Without it the unit has been judged by the tests above alone.
+  if (asked.status !== 0) return assert.ok(existsSync(join(root, 'deploy/tributary.service')))
+  const { stderr } = spawnSync(
+    'systemd-analyze',
+    ['verify', '--man=no', join(root, 'deploy/tributary.service')],
+    { encoding: 'utf8', timeout: 20_000 },
+  )
+  const complaints = stderr.split('\n').filter((line) => line.includes('tributary.service:'))
+  // The packages are not in /opt here.
+  assert.deepEqual(
+    complaints.filter((line) => !/is not executable|No such file/.test(line)),
+    [],
+  )
+})

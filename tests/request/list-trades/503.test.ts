@@ -1,0 +1,4 @@
+/** The broker's provider is unavailable or its answer unreadable. */
+import { promiseOutages } from '../cases/outages.ts'
+
+promiseOutages('list_trades')

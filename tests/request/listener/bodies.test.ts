@@ -1,0 +1,114 @@
+/** Bodies that are too large, and clients that ask first: answered at once, on every door, and the connection ends. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Service, startService } from '#tests/support/service.ts'
+import { dial, receive, sendRaw } from './raw.ts'
+
+let service: Service
+before(async () => {
+  service = await startService()
+})
+after(() => service.close())
+
+const form = 'application/x-www-form-urlencoded'
+interface Door {
+  readonly name: string
+  readonly path: string
+  readonly type: string
+  readonly side?: 'admin'
+}
+const doors: readonly Door[] = [
+  { name: 'agents', path: '/mcp', type: 'application/json' },
+  { name: 'sign-in', path: '/sign-in', type: form },
+  { name: 'sign-up', path: '/sign-up', type: form },
+  { name: 'token endpoint', path: '/token', type: form },
+  { name: 'registration', path: '/register', type: 'application/json' },
+  { name: 'admin API', path: '/admin/users', type: 'application/json', side: 'admin' },
+]
+
+const originOf = ({ side }: Door) => (side === 'admin' ? service.adminUrl : service.baseUrl)
+
+function headOf(door: Door, more: readonly string[]): string {
+  const { host } = new URL(originOf(door))
+  const token = door.side === 'admin' ? service.adminToken : 'nonsense'
+  const lines = [
+    `POST ${door.path} HTTP/1.1`,
+    `Host: ${host}`,
+    `Content-Type: ${door.type}`,
+    `Authorization: Bearer ${token}`,
+    ...more,
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
+
+for (const door of doors) {
+  test(`${door.name}: an announced body of 100 MB is refused with 413 before it is sent, and the connection ends`, async () => {
+    const { answers, closed } = await sendRaw(
+      originOf(door),
+      headOf(door, ['Content-Length: 104857600']),
+      2,
+    )
+    assert.deepEqual([answers.map(({ status }) => status), closed], [[413], true])
+    assert.equal(answers[0]?.headers.connection, 'close')
+  })
+
+  test(`${door.name}: Expect: 100-continue with a body that is too large is refused`, async () => {
+    const head = headOf(door, ['Content-Length: 16385', 'Expect: 100-continue'])
+    const { answers, closed } = await sendRaw(originOf(door), head, 2)
+    assert.deepEqual([answers.map(({ status }) => status), closed], [[413], true])
+  })
+
+  test(`${door.name}: Expect: 100-continue with a body within the limit is accepted`, async () => {
+    const socket = await dial(originOf(door))
+    socket.write(headOf(door, ['Content-Length: 2', 'Expect: 100-continue']))
+    const [invitation] = await Promise.all([
+      new Promise<string>((resolve) => socket.once('data', (bytes) => resolve(String(bytes)))),
+    ])
+    assert.match(invitation, /^HTTP\/1\.1 100 /)
+    socket.write('{}')
+    const { answers } = await receive(socket, 1)
+    socket.destroy()
+    const status = answers[0]?.status ?? 0
+    assert(status >= 200 && status < 500 && status !== 413, `${status}`)
+  })
+
+  test(`${door.name}: a chunked body ends at the bound, whatever still comes, and its sender sees the 413`, async () => {
+    const socket = await dial(originOf(door))
+    socket.write(headOf(door, ['Transfer-Encoding: chunked']))
+    const answered = receive(socket, 2)
+    const part = `2000\r\n${'a'.repeat(0x2000)}\r\n`
+    const more = setInterval(() => socket.write(part), 5)
+    const { answers, closed } = await answered
+    clearInterval(more)
+    assert.deepEqual([answers.map(({ status }) => status), closed], [[413], true])
+  })
+}
+
+test('the body of a GET is not read: one that announces 100 MB is answered, and its connection ends', async () => {
+  const { host } = new URL(service.baseUrl)
+  for (const path of ['/v1/categories', '/doc', '/sign-in', '/nowhere']) {
+    const { answers, closed } = await sendRaw(
+      service.baseUrl,
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 104857600\r\n\r\n`,
+      2,
+    )
+    assert.equal(answers.length, 1, path)
+    assert((answers[0]?.status ?? 500) < 500 && closed, path)
+  }
+})
+
+test('what came behind a request that ended its connection is not done', async () => {
+  const door = doors.at(-1) as Door
+  const user = JSON.stringify({ email: 'behind@example.test' })
+  const behind = headOf(door, [`Content-Length: ${user.length}`]) + user
+  const last = headOf(door, ['Content-Length: 2', 'Connection: close'])
+  const { answers } = await sendRaw(originOf(door), `${last}{}${behind}`, 2)
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [400],
+  )
+  const users = await fetch(`${service.adminUrl}/admin/users`, {
+    headers: { authorization: `Bearer ${service.adminToken}` },
+  })
+  assert(!(await users.text()).includes('behind@example.test'))
+})

@@ -1,0 +1,85 @@
+/** Dead and slow endpoints delay nobody else. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
+import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { aWhile, openStage, until, withStatus } from './stage.ts'
+
+test('endpoints that never answer, more than a process has room for, do not delay one that does', async (t) => {
+  const stage = await openStage(t, { timeoutMs: 30_000 })
+  const dead = await stage.receive(() => {})
+  dead.answer = withStatus(500)
+  const ids = []
+  // Of several users: each has twenty endpoints at the most.
+  for (let count = 0; count < 19; count += 1) ids.push((await stage.addEndpoint(dead.url)).id)
+  await stage.emit()
+  await until('all are ailing', async () => {
+    const rows = await stage.store.endpoints.list(stage.userId)
+    return rows.every(({ health }) => health === 'degraded')
+  })
+  // From now on they hold whatever is sent to them.
+  dead.answer = () => {}
+  const count = dead.received.length
+  stage.pass(60_000)
+  await until('the room of the ailing is full', () => dead.received.length >= count + 16)
+  const good = await stage.receive()
+  const { id } = await stage.addEndpoint(good.url)
+  const before = performance.now()
+  await stage.emit()
+  await until('the good one has its event', async () => {
+    const [delivery] = await stage.deliveries(id)
+    return delivery?.status === 'succeeded'
+  })
+  // None of the dead has come to its end meanwhile.
+  assert.ok(performance.now() - before < 30_000)
+  assert.equal(good.received.length, 1)
+})
+
+test('at most four events are in flight to one endpoint', async (t) => {
+  const stage = await openStage(t)
+  let inFlight = 0
+  let most = 0
+  const receiver = await stage.receive((response) => {
+    inFlight += 1
+    most = Math.max(most, inFlight)
+    setTimeout(() => {
+      inFlight -= 1
+      response.end()
+    }, 100)
+  })
+  const { id } = await stage.addEndpoint(receiver.url)
+  for (let count = 0; count < 30; count += 1) await stage.emit()
+  await until('all are delivered', async () =>
+    (await stage.deliveries(id)).every(({ status }) => status === 'succeeded'),
+  )
+  assert.equal(most, 4)
+  await aWhile()
+  assert.equal(receiver.received.length, 30)
+})
+
+test('a stored secret that cannot be decrypted stops only its own endpoint, until it gets a new one', async (t) => {
+  const place = makeSqlitePlace()
+  const stage = await openStage(t, { place })
+  const receiver = await stage.receive()
+  const damaged = await stage.addEndpoint(receiver.url)
+  const other = await stage.addEndpoint(receiver.url)
+  const db = new DatabaseSync(join(place.dataDir, 'tributary.db'))
+  db.prepare('update webhook_endpoints set secret = zeroblob(64) where id = ?').run(damaged.id)
+  db.close()
+  await stage.emit()
+  await until('the other one has its event', async () => {
+    const [delivery] = await stage.deliveries(other.id)
+    return delivery?.status === 'succeeded'
+  })
+  await until('the failure is reported', () =>
+    stage.failures.some((error) => String(error).includes(`webhooks rotate ${damaged.id}`)),
+  )
+  await stage.webhooks.rotateEndpoint(byOperator, damaged.id, {})
+  stage.pass(60_000)
+  await until('the mended one has its event', async () => {
+    const [delivery] = await stage.deliveries(damaged.id)
+    return delivery?.status === 'succeeded'
+  })
+})

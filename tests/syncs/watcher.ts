@@ -1,0 +1,89 @@
+/**
+ * A consumer for tests of syncs: a user with a ledger and an endpoint that takes every event. It reads the events where
+ * deliveries would, sealed in the store, and holds each against its schema; nothing is sent anywhere.
+ */
+import assert from 'node:assert/strict'
+import { byOperator } from '#contract/actor.ts'
+import { EventEnvelope, eventTypes } from '#contract/events.ts'
+import type { ConnectionId, DeliveryId } from '#kernel/ids.ts'
+import type { SyncRunRow } from '#store/ports/syncs.ts'
+import type { SyncAnswer } from '#syncs/sync-now.ts'
+import type { Service, ServiceUser } from '#tests/support/service.ts'
+
+/** One object of `data.new` or `data.updated`. */
+export type EventObject = EventEnvelope['data']['new'][number]
+
+export interface SyncResult {
+  readonly answer: SyncAnswer
+  readonly events: readonly EventEnvelope[]
+  /** Of all its events. */
+  readonly new: readonly EventObject[]
+  readonly updated: readonly EventObject[]
+}
+
+export interface Watcher {
+  /** Runs a sync as an operator would; throws what that one would be told. */
+  sync(connectionId: ConnectionId): Promise<SyncResult>
+  /** Those accepted since the last call, in their order. */
+  takeEvents(): Promise<readonly EventEnvelope[]>
+  /** The latest run of a connection. */
+  lastRun(connectionId: ConnectionId): Promise<SyncRunRow>
+}
+
+/** More than any test makes. */
+const manyDeliveries = 2000
+
+/** From now on the user has a ledger, as after making a first endpoint (reading R34b). */
+export async function watch(service: Service, user: ServiceUser): Promise<Watcher> {
+  const { store, syncs } = service.app
+  const endpoint = await store.endpoints.create(
+    {
+      userId: user.id,
+      url: 'https://consumer.example/events',
+      events: [...eventTypes],
+      skipEmpty: false,
+      secret: 'whsec_dGhpcyBpcyBhIHNlY3JldCBvZiBhIHRlc3Q=',
+      createdAt: service.clock.now(),
+    },
+    20,
+  )
+  assert(endpoint !== 'too_many')
+  const { id: endpointId } = endpoint
+  await store.ledgers.begin(user.id)
+  const seen = new Set<DeliveryId>()
+
+  async function takeEvents(): Promise<readonly EventEnvelope[]> {
+    const page = { after: null, limit: manyDeliveries }
+    const rows = await store.deliveries.list(endpointId, page)
+    const fresh = rows.filter(({ id }) => !seen.has(id)).toReversed()
+    const events: EventEnvelope[] = []
+    for (const { id, eventId } of fresh) {
+      seen.add(id)
+      const body = await store.events.open(eventId)
+      assert(body !== null, 'the payload of an accepted event opens')
+      events.push(EventEnvelope.parse(JSON.parse(Buffer.from(body).toString('utf8'))))
+    }
+    return events.toSorted((one, other) => one.metadata.chunk - other.metadata.chunk)
+  }
+
+  return {
+    takeEvents,
+    async sync(connectionId) {
+      // Runs are told apart by when they began.
+      service.clock.advance(1)
+      const answer = await syncs.runSync(byOperator, connectionId)
+      const events = await takeEvents()
+      return {
+        answer,
+        events,
+        new: events.flatMap(({ data }) => data.new),
+        updated: events.flatMap(({ data }) => data.updated),
+      }
+    },
+    async lastRun(connectionId) {
+      const [run] = await store.syncs.listRuns(connectionId, 1)
+      assert(run !== undefined, 'the connection was synced')
+      return run
+    },
+  }
+}

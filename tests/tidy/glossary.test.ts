@@ -1,0 +1,112 @@
+/** The glossary holds for names: a word that means one thing is not exported for another (docs/glossary.md). */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { codeFiles, isTest, readText } from './tree.ts'
+
+interface Rule {
+  readonly word: string
+  readonly instead: string
+  /** Rooms by their name, files and folders by their path; a name may contain the word there. */
+  readonly places: readonly string[]
+}
+
+interface ExportedName {
+  readonly path: string
+  readonly name: string
+}
+
+const glossary = readText('docs/glossary.md')
+const [meanings = '', names = ''] = glossary.split('\n## ')
+
+/** The rows of a Markdown table, without its head. */
+function readTable(text: string): string[][] {
+  const lines = text.split('\n').filter((line) => line.startsWith('|'))
+  return lines.slice(2).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  )
+}
+
+const terms = readTable(meanings).map(([term = '']) => term)
+const rules: readonly Rule[] = readTable(names).map(([word = '', instead = '', places = '']) => ({
+  word,
+  instead,
+  places: [...places.matchAll(/`([^`]+)`/g)].map(([, place = '']) => place),
+}))
+
+const declaration =
+  /^export (?:default )?(?:abstract )?(?:async )?(?:function\*?|class|interface|type|const|let) (\w+)/gm
+const list = /^export (?:type )?\{([^}]*)\}/gm
+
+/** What a file exports under a name, its re-exports included. */
+function listExports(text: string): string[] {
+  const declared = [...text.matchAll(declaration)].map(([, name = '']) => name)
+  const listed = [...text.matchAll(list)].flatMap(([, inner = '']) =>
+    inner
+      .split(',')
+      .map((one) => /(\w+)\s*$/.exec(one)?.[1] ?? '')
+      .filter((name) => name !== ''),
+  )
+  return [...declared, ...listed]
+}
+
+/** `makeRedisLinks` → make, redis, links; `HTTPServer` → http, server. */
+function toWords(name: string): string[] {
+  const words = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []
+  return words.map((word) => word.toLowerCase())
+}
+
+/** Whether a path is in a room, or below a place that is itself a path. */
+function isAt(path: string, place: string): boolean {
+  if (place.includes('/')) return path.startsWith(place)
+  return path.startsWith(`src/${place}/`) || path.startsWith(`${place}/`)
+}
+
+function findStrays(exported: readonly ExportedName[], table: readonly Rule[]): string[] {
+  return exported.flatMap(({ path, name }) => {
+    const words = new Set(toWords(name))
+    return table
+      .filter(({ word }) => words.has(word) || words.has(`${word}s`))
+      .filter(({ places }) => !places.some((place) => isAt(path, place)))
+      .map(({ word, instead }) => `${path}: ${name} (not ${word}: ${instead})`)
+  })
+}
+
+const exported = codeFiles
+  .filter((path) => /^(?:src|sandbox|cli)\//.test(path) && !isTest(path))
+  .flatMap((path) => listExports(readText(path)).map((name) => ({ path, name })))
+
+test('every exported name uses the words of the glossary for what they mean', () => {
+  assert.ok(exported.length > 500)
+  assert.ok(rules.length > 10)
+  assert.deepEqual(findStrays(exported, rules), [])
+})
+
+test('a stray word is found in each form of an export, and nothing else is', () => {
+  const text = [
+    'export type { LinksReport, Other as RedisLink } from "./a.ts"',
+    'export async function linkUp() {}',
+    'export const blinking = 1',
+    'const link = 2',
+  ].join('\n')
+  const at = (path: string) => listExports(text).map((name) => ({ path, name }))
+  const table = [{ word: 'link', instead: 'connection', places: ['kv', 'src/a/link.ts'] }]
+  assert.deepEqual(findStrays(at('src/a/b.ts'), table), [
+    'src/a/b.ts: linkUp (not link: connection)',
+    'src/a/b.ts: LinksReport (not link: connection)',
+    'src/a/b.ts: RedisLink (not link: connection)',
+  ])
+  assert.deepEqual(findStrays(at('src/a/link.ts'), table), [])
+  assert.deepEqual(findStrays(at('src/kv/b.ts'), table), [])
+})
+
+test('the glossary has each word once, in order, and explains what it sends to', () => {
+  for (const words of [terms, rules.map(({ word }) => word)]) {
+    const sorted = [...new Set(words)].sort((a, b) => a.localeCompare(b, 'en'))
+    assert.deepEqual(words, sorted)
+  }
+  const unexplained = rules.filter(({ instead }) => !terms.includes(instead))
+  assert.deepEqual(unexplained, [])
+})
