@@ -18,7 +18,7 @@ type AdminDoorParts = AppOptions &
   }
 
 /** The caller listens and closes. */
-export function makeAdmin(parts: AdminDoorParts, isDraining: () => boolean): FastifyInstance {
+export function assembleAdmin(parts: AdminDoorParts, isDraining: () => boolean): FastifyInstance {
   const { config, store, kv, actions, connections, webhooks, clock, log, metrics } = parts
   const backlog = makeBacklog({ store, clock, onFailure: parts.reports.backgroundFailure })
   return makeAdminDoor({

@@ -13,7 +13,7 @@ import { toOrigins } from '#src/config.ts'
 import type { Kv } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Syncs } from '#syncs/syncs.ts'
-import { makeAdmin } from './admin.ts'
+import { assembleAdmin } from './admin.ts'
 import { startBackground } from './background.ts'
 import { openFoundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
@@ -56,7 +56,7 @@ export async function openApp(given: AppOptions): Promise<App> {
   const serving = config.role === 'worker' ? null : await openServing(parts)
   let draining = false
   const adminListener = makeListener()
-  const admin = makeAdmin({ ...parts, adminListener }, () => draining)
+  const admin = assembleAdmin({ ...parts, adminListener }, () => draining)
   const background = config.role === 'api' ? null : startBackground(parts)
 
   return {

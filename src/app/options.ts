@@ -24,10 +24,10 @@ export interface AppOptions {
   /** For tests: replaces the adapters that `access` would open. */
   readonly adapters?: Adapters
   /** Further paths of the admin API: in sandbox mode those of the sandbox commands. */
-  readonly adminExtension?: (parts: AdminParts) => (admin: FastifyInstance) => void
+  readonly adminExtension?: (parts: AdminExtensionParts) => (admin: FastifyInstance) => void
 }
 
-export interface AdminParts {
+export interface AdminExtensionParts {
   readonly store: Store
   readonly connections: Connections
   readonly clock: Clock

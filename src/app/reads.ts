@@ -6,7 +6,7 @@ import type { TokenReader } from '#auth/oauth/port.ts'
 import { makeConsentMonitor } from '#connections/consent-monitor.ts'
 import { bySystem } from '#contract/actor.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
-import { makeAdmit, makeGoodTokens } from '#gate/admit.ts'
+import { makeAdmission, makeGoodTokens } from '#gate/admit.ts'
 import { makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
 import { makeIdentifyAgent } from '#gate/identify-agent.ts'
@@ -62,7 +62,7 @@ function makeReader(parts: ReadParts) {
   }
 }
 
-export function makeReads(parts: ReadParts) {
+export function assembleReading(parts: ReadParts) {
   const { config, store, kv, clock, reports } = parts
   const reader = makeReader(parts)
   const gate = makeGate({
@@ -90,7 +90,7 @@ export function makeReads(parts: ReadParts) {
   const docsUrl = () => `${parts.origins().base}/doc`
   const agents = {
     ...entrance,
-    admit: makeAdmit({
+    admit: makeAdmission({
       throttle,
       good,
       identify: makeIdentifyAgent({ keys: identify, tokens: parts.tokens, store, clock }),
@@ -104,7 +104,7 @@ export function makeReads(parts: ReadParts) {
   return {
     lane: makeRestLane({
       ...entrance,
-      admit: makeAdmit({ throttle, good, identify }),
+      admit: makeAdmission({ throttle, good, identify }),
       docsUrl,
       unknownPage: parts.unknownPage,
       observe: reports.request,

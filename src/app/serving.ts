@@ -10,7 +10,7 @@ import { openAuthorization } from './authorization.ts'
 import { mountDoors } from './doors.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
-import { makeReads } from './reads.ts'
+import { assembleReading } from './reads.ts'
 
 type ServingParts = AppOptions &
   Foundation & {
@@ -34,7 +34,7 @@ export async function openServing(parts: ServingParts): Promise<Serving> {
     encryptionKeys: secrets.encryptionKeys.reveal(),
     report: parts.reports.oauth,
   })
-  const reads = makeReads({ ...parts, tokens: authorization.tokens })
+  const reads = assembleReading({ ...parts, tokens: authorization.tokens })
   const sessions = makeSessions({ store, clock })
   const server = await makePublicServer({
     lane: reads.lane,

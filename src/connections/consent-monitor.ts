@@ -222,7 +222,7 @@ async function proven(
 }
 
 function setAlive({ store }: WatchDeps, login: Login, connectionId: ConnectionId): Promise<void> {
-  return store.connections.settle({ login, connectionId, from: doubtful, to: 'active' })
+  return store.connections.saveLearntStatus({ login, connectionId, from: doubtful, to: 'active' })
 }
 
 /** A failure here must not cost the caller the rows; an abort by the caller ends it. */
@@ -252,7 +252,9 @@ function makeRefreshNotes({ store, clock, onFailure }: ConsentMonitorDeps) {
       // A negative age means that the clock was set back; the time is then written too.
       if (age >= 0 && age < noteEveryMs) return
       notedAt.set(id, now)
-      const writing = store.connections.setRefreshed(id, at, { told: isReported }).catch(onFailure)
+      const writing = store.connections
+        .setRefreshed(id, at, { isReported: isReported })
+        .catch(onFailure)
       running.add(writing)
       void writing.finally(() => running.delete(writing))
     },

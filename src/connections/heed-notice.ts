@@ -129,7 +129,7 @@ function renew(
     await work(tx)
     for (const { id } of rows) {
       if (notice.refreshedAt === null) break
-      await tx.connections.setRefreshed(id, notice.refreshedAt, { told: false })
+      await tx.connections.setRefreshed(id, notice.refreshedAt, { isReported: false })
     }
   })
 }
@@ -152,7 +152,8 @@ async function believe(deps: ActionDeps, tx: StoreRows, { row, change }: Told): 
   const { status: to, at } = change
   const from = believedFrom[to]
   const isFresh = Math.abs(deps.clock.now() - at) <= freshMs
-  const isNew = isFresh && (await tx.connections.tell({ connectionId: row.id, from, to, at }))
+  const isNew =
+    isFresh && (await tx.connections.saveReportedStatus({ connectionId: row.id, from, to, at }))
   const isDecided = row.status === to || from.some((status) => status === row.status)
   // A mended login may have rows that were missed.
   if (isNew && isDecided && to !== 'active') return
@@ -167,7 +168,7 @@ async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Prom
   const row = await openLogin(deps, login.id)
   if (row === null || row.secret === null || !isSame(row.secret, secret)) return
   await deps.store.transact(async (tx) => {
-    await tx.connections.settle({
+    await tx.connections.saveLearntStatus({
       login: row,
       connectionId: null,
       from: ['active', 'invalidated', 'pending_mfa'],

@@ -21,5 +21,5 @@ export function markLost(
   { login, connectionId, becomes }: Loss,
 ): Promise<void> {
   const from = ['active', 'invalidated', 'pending_mfa'] as const
-  return store.connections.settle({ login, connectionId, from, to: becomes })
+  return store.connections.saveLearntStatus({ login, connectionId, from, to: becomes })
 }

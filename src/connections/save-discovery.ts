@@ -56,7 +56,7 @@ export async function updateConnection(
   await settleStatus(deps, login, row, found.status)
   const refreshed = readRefreshedAt(getAdapter(deps.adapters, login.provider), found, deps.clock)
   if (refreshed !== null)
-    await connections.setRefreshed(row.id, refreshed.at, { told: refreshed.isReported })
+    await connections.setRefreshed(row.id, refreshed.at, { isReported: refreshed.isReported })
   await saveAccounts(deps, row, found.accounts)
 }
 
@@ -71,7 +71,13 @@ export function settleStatus(
   to: ConnectionStatus,
 ): Promise<void> {
   const from = ['active', 'invalidated', 'pending_mfa', 'revoked'] as const
-  return store.connections.settle({ login, connectionId: row.id, from, to, at: clock.now() })
+  return store.connections.saveLearntStatus({
+    login,
+    connectionId: row.id,
+    from,
+    to,
+    at: clock.now(),
+  })
 }
 
 /** Null accounts: the stored ones stay. */

@@ -76,7 +76,9 @@ export function isNamed(name: string, lower: string): boolean {
  * The client of a request: computed once per connection, and again when a header changes that it depends on. The result
  * is dropped with the connection.
  */
-export function makeClients(isTrusted: IsTrustedProxy): (request: IncomingMessage) => Applicant {
+export function makeApplicantReader(
+  isTrusted: IsTrustedProxy,
+): (request: IncomingMessage) => Applicant {
   interface Known extends Applicant {
     readonly authorization: string | undefined
     readonly forwarded: string

@@ -6,7 +6,7 @@ import { mintKey } from '#auth/keys.ts'
 import { apiError } from '#contract/errors.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import type { Maybe, WindowStore } from '#store/ports/kv.ts'
-import { makeAdmit, makeGoodTokens } from './admit.ts'
+import { makeAdmission, makeGoodTokens } from './admit.ts'
 import { type Credential, toCredential } from './credential.ts'
 import { makeThrottle, toVisitor } from './throttle.ts'
 
@@ -46,7 +46,7 @@ function open(t: { after(work: () => Promise<void>): void }) {
       throw apiError('invalid_token')
     },
   }
-  const admit = makeAdmit({ throttle, good: makeGoodTokens(), identify })
+  const admit = makeAdmission({ throttle, good: makeGoodTokens(), identify })
   const ask = (token: string, address = here) =>
     admit.admit({
       credential: toCredential(`Bearer ${token}`),

@@ -41,7 +41,7 @@ export function makeGoodTokens(): GoodTokens {
   return new LRUCache<string, true>({ max: 10_000 })
 }
 
-export interface AdmitParts {
+export interface AdmissionParts {
   readonly throttle: Throttle
   readonly good: GoodTokens
   readonly identify: {
@@ -50,7 +50,7 @@ export interface AdmitParts {
   }
 }
 
-export function makeAdmit(parts: AdmitParts): Admit {
+export function makeAdmission(parts: AdmissionParts): Admit {
   const { good, identify } = parts
   const waitedFor = new Map<string, Promise<Admission>>()
   return {
@@ -75,7 +75,7 @@ export function makeAdmit(parts: AdmitParts): Admit {
   }
 }
 
-async function lookPaying(parts: AdmitParts, applicant: Applicant): Promise<Admission> {
+async function lookPaying(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
   const { credential, visitor } = applicant
   const reservation = await parts.throttle.reserve(visitor)
   if (!reservation.allowed) return limit(reservation)
@@ -91,7 +91,7 @@ async function lookPaying(parts: AdmitParts, applicant: Applicant): Promise<Admi
 }
 
 /** Looks up a token that was valid before without reserving a point; a point is taken only if it is no longer valid. */
-async function lookFreely(parts: AdmitParts, applicant: Applicant): Promise<Admission> {
+async function lookFreely(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
   try {
     return { kind: 'in', caller: await parts.identify.find(applicant.credential) }
   } catch (error) {
@@ -105,7 +105,7 @@ async function lookFreely(parts: AdmitParts, applicant: Applicant): Promise<Admi
 
 /** Waits for another request with the same token from the same address. */
 async function follow(
-  parts: AdmitParts,
+  parts: AdmissionParts,
   ahead: Promise<Admission>,
   applicant: Applicant,
 ): Promise<Admission> {
@@ -123,7 +123,7 @@ async function follow(
 
 /** Charges one point for bad credentials; when that exceeds the limit, the answer is `rate_limited` instead. */
 async function charge(
-  { throttle }: AdmitParts,
+  { throttle }: AdmissionParts,
   { visitor }: Applicant,
   error: unknown,
 ): Promise<Admission> {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hideNumber, hideNumberShapes } from './account-numbers.ts'
+import { hideAccountNumber, hideNumberShapes } from './account-numbers.ts'
 
 const digits = (min: number, max = min) => fc.stringMatching(new RegExp(`^[0-9]{${min},${max}}$`))
 const separator = fc.constantFrom(
@@ -105,7 +105,7 @@ test('a number given by the provider is masked in every spelling, with its branc
         const spelled = [...number].map((digit, index) => digit + (gaps[index] ?? '')).join('')
         const name = `${before} ${write(spelled, zero)}${after}`
         const mask = `xxxx${number.slice(-4)}`
-        const shown = hideNumber(name, number, mask)
+        const shown = hideAccountNumber(name, number, mask)
         assert(shown.includes(mask), `${name} became ${shown}`)
         assert(seen(shown).every((run) => run.length <= 4))
       },
@@ -194,7 +194,7 @@ test('names of words, years, dates, amounts and small numbers stay as they are',
 test('any text at all is answered, the same again for what was masked', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), digits(0, 20), (text, number) => {
-      const shown = hideNumberShapes(hideNumber(`${text}${number}`, number, null))
+      const shown = hideNumberShapes(hideAccountNumber(`${text}${number}`, number, null))
       assert.equal(hideNumberShapes(shown), shown)
     }),
   )

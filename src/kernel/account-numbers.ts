@@ -26,7 +26,7 @@ export function hideNumberShapes(text: string): string {
  * Replaces a number given by the provider, in any spelling, and its long parts with `mask`. A number of four
  * characters or fewer is returned unchanged, because a mask shows that much anyway.
  */
-export function hideNumber(text: string, number: string, mask: string | null): string {
+export function hideAccountNumber(text: string, number: string, mask: string | null): string {
   const plain = toShadow(number)
   const whole = plain.replace(/[^0-9A-Za-z]/g, '')
   const parts = plain.split(/[^0-9A-Za-z]+/).filter((part) => part.length >= minPart)

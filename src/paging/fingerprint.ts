@@ -14,7 +14,7 @@ export interface Print {
 /** Writes the fingerprint of a text into `into`. */
 export type Fingerprint = (text: string, into: Print) => void
 
-export function makeSeed(): Readonly<Print> {
+export function makeFingerprintKey(): Readonly<Print> {
   const bytes = randomBytes(8)
   return { first: bytes.readInt32LE(0), second: bytes.readInt32LE(4) }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { emptyPrint, makeFingerprint, makeSeed } from './fingerprint.ts'
+import { emptyPrint, makeFingerprint, makeFingerprintKey } from './fingerprint.ts'
 import { addRow, copyRows, findRow, makeRowTable, truncateRows } from './row-table.ts'
 
 const ids = fc.array(
@@ -14,7 +14,7 @@ const ids = fc.array(
 
 /** Adds each new id; returns the table and the distinct ids in order. */
 function fill(list: readonly string[]) {
-  const fingerprint = makeFingerprint(makeSeed())
+  const fingerprint = makeFingerprint(makeFingerprintKey())
   const table = makeRowTable(false)
   const print = emptyPrint()
   const known = new Map<string, number>()

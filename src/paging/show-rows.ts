@@ -8,7 +8,14 @@ import { fetchPage, lookUp } from './fetch-page.ts'
 import type { HeldPage } from './page-memory.ts'
 import { noPage, noRow } from './row-table.ts'
 import { cursorOf, firstExtra, maxPagesMoved, openHeld, type Stream } from './stream.ts'
-import { addFront, countMerged, placeAt, rowOf, streamOf, type WalkState } from './walk-state.ts'
+import {
+  addFront,
+  countMerged,
+  placeAt,
+  rowNumber,
+  streamNumber,
+  type WalkState,
+} from './walk-state.ts'
 import { ReplacedRows, StreamTrouble } from './walk-trouble.ts'
 import type { WindowRead } from './window-read.ts'
 
@@ -46,10 +53,10 @@ export async function showRows<Page extends RowPage<unknown>>(
   addFront(state, front)
   for (let position = windowRead.offset; position < end; position += 1) {
     const place = placeAt(state, position)
-    const number = streamOf(place)
+    const number = streamNumber(place)
     const stream = state.streams[number]
     if (stream === undefined) throw new RangeError('a merged row has no stream')
-    const wanted = { stream, row: rowOf(place) }
+    const wanted = { stream, row: rowNumber(place) }
     front[number] ??= toFront(stream, wanted.row)
     const spot = spotOf(state, wanted) ?? (await findAgain(state, windowRead, wanted))
     if (spot === null) continue

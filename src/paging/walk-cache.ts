@@ -12,7 +12,7 @@ import type { Walk, WalkOptions } from './walk.ts'
 /** What `make` needs to create a walk. */
 export type WalkPlace = Omit<WalkOptions, 'provider'>
 
-export interface Walks {
+export interface WalkCache {
   /** The walk for this key, or a new one from `make`; the key contains user, epoch and the whole query. */
   open<Row>(key: string, ttlMs: number, make: (place: WalkPlace) => Walk<Row>): Walk<Row>
   /** Must be called after every window, because the walk has grown. */
@@ -21,7 +21,7 @@ export interface Walks {
   close(): void
 }
 
-export interface WalksOptions {
+export interface WalkCacheOptions {
   /** Bound of the page bodies of all walks together. */
   readonly maxPageBytes: number
   /** Bound of the state of rows: about fifty bytes per row. */
@@ -37,7 +37,7 @@ const maxWalks = 10_000
 const sweepEveryMs = 30_000
 
 /** Starts empty. Close it to stop its sweep, which ensures that money data is held no longer than a cached answer. */
-export function openWalks(options: WalksOptions): Walks {
+export function openWalks(options: WalkCacheOptions): WalkCache {
   const { clock, shared } = options
   const memory = makePageMemory(options.maxPageBytes)
   /** The walk that is being stored again, which must not be closed as evicted. */

@@ -7,7 +7,7 @@ import { type ByteReader, type ByteWriter, makeByteReader, makeByteWriter } from
 import type { Print } from './fingerprint.ts'
 import { addRow, makeRowTable, type RowTable } from './row-table.ts'
 import type { Stream } from './stream.ts'
-import { type AnyWalk, type Place, rowOf, streamOf, toPlace } from './walk-state.ts'
+import { type AnyWalk, type Place, rowNumber, streamNumber, toPlace } from './walk-state.ts'
 
 const layout = 1
 /** Beyond this, the difference of two times is too large for the encoding. */
@@ -55,7 +55,7 @@ export function encodeWalk(state: AnyWalk, expiresAt: number): Uint8Array {
   for (const stream of streams) encodeStream(out, stream, streams.length > 1)
   out.count(merged.length)
   // Each stream's rows keep their order, so the stream alone is written.
-  for (const place of merged) out.count(streamOf(place))
+  for (const place of merged) out.count(streamNumber(place))
   return out.end()
 }
 
@@ -76,7 +76,7 @@ export function decodeWalk(bytes: Uint8Array): KeptWalk | null {
       return toPlace(stream, row)
     })
     const isWhole = merged.every((place) => {
-      return rowOf(place) < (streams[streamOf(place)]?.table.count ?? 0)
+      return rowNumber(place) < (streams[streamNumber(place)]?.table.count ?? 0)
     })
     return isWhole && from.isAtEnd() ? { expiresAt, seed, believed, streams, merged } : null
   } catch (error) {

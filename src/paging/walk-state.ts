@@ -4,7 +4,7 @@
  * work on plain state; they neither read nor wait.
  */
 import type { RowPage, RowsQuery } from '#providers/port.ts'
-import { type Fingerprint, makeFingerprint, makeSeed, type Print } from './fingerprint.ts'
+import { type Fingerprint, makeFingerprint, makeFingerprintKey, type Print } from './fingerprint.ts'
 import { emptyPage, type HeldPage, type PageHolder, type PageMemory } from './page-memory.ts'
 import { noPage } from './row-table.ts'
 import {
@@ -28,8 +28,8 @@ export interface WalkSource<Page extends RowPage<unknown>> extends StreamSource<
 export type Place = number
 const rowsPerStream = 2 ** 32
 export const toPlace = (stream: number, row: number): Place => stream * rowsPerStream + row
-export const streamOf = (place: Place): number => Math.floor(place / rowsPerStream)
-export const rowOf = (place: Place): number => place % rowsPerStream
+export const streamNumber = (place: Place): number => Math.floor(place / rowsPerStream)
+export const rowNumber = (place: Place): number => place % rowsPerStream
 
 export interface WalkState<Page extends RowPage<unknown>> {
   readonly source: WalkSource<Page>
@@ -58,7 +58,7 @@ export function makeWalkState<Page extends RowPage<unknown>>(
   source: WalkSource<Page>,
   memory: PageMemory,
 ): WalkState<Page> {
-  const seed = makeSeed()
+  const seed = makeFingerprintKey()
   const state: WalkState<Page> = {
     source,
     memory,

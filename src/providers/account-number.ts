@@ -3,7 +3,7 @@
  * number as the name (contract, Account: "always masked"). The adapter knows which numbers its provider gave; the
  * kernel knows the shapes of numbers.
  */
-import { hideNumber, hideNumberShapes } from '#kernel/account-numbers.ts'
+import { hideAccountNumber, hideNumberShapes } from '#kernel/account-numbers.ts'
 
 /** A number given by the provider, and its replacement; null: replaced completely. */
 export interface GivenNumber {
@@ -14,7 +14,7 @@ export interface GivenNumber {
 /** The name without these numbers in any spelling, and without anything that has the shape of an account number. */
 export function hideNumbers(name: string, given: readonly GivenNumber[]): string {
   const own = given.reduce(
-    (shown, { number, mask }) => (number ? hideNumber(shown, number, mask) : shown),
+    (shown, { number, mask }) => (number ? hideAccountNumber(shown, number, mask) : shown),
     name,
   )
   return hideNumberShapes(own)

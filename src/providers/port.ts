@@ -297,7 +297,7 @@ export interface BalanceQuery {
 }
 
 /** What an answer showed about the consent of one connection, in addition to its balances. */
-export interface ConsentSighting {
+export interface ConsentState {
   readonly connectionId: ConnectionId
   readonly status: ConnectionStatus
   /** ISO 8601 UTC, or null when the provider does not report it. */
@@ -308,7 +308,7 @@ export interface BalanceReading {
   /** In the provider's order; accounts that the provider omits are absent. */
   readonly balances: readonly Balance[]
   /** Only for connections whose state is known; an unexplained empty answer shows nothing. */
-  readonly consents: readonly ConsentSighting[]
+  readonly consents: readonly ConsentState[]
 }
 
 export type BalanceReader = (query: BalanceQuery, call: CallContext) => Promise<BalanceReading>

@@ -20,7 +20,7 @@ import { makeConsentRequests } from './consent.ts'
 import { type OAuthOrigins, toResource } from './discovery.ts'
 import { makeEdge, type OAuthLimits, routes } from './edge.ts'
 import { type EngineModule, loadEngine, makeEngine } from './engine.ts'
-import { toOrigin } from './origin.ts'
+import { toOriginDigest } from './origin.ts'
 import type { Agents, ConsentRequests, OAuthRecord, TokenReader } from './port.ts'
 import { type ReachedBound, requesterAddress } from './requester.ts'
 import { makeTokenReader } from './tokens.ts'
@@ -113,7 +113,7 @@ function buildEngine(module: EngineModule, options: OAuthOptions): Provider {
       clock,
       origin: () => {
         const address = requesterAddress()
-        return address === null ? null : toOrigin(address, options.secret)
+        return address === null ? null : toOriginDigest(address, options.secret)
       },
       tooManyPending: () => new module.errors.TemporarilyUnavailable('too many requests wait'),
       alreadyUsed: () => new module.errors.InvalidGrant('already used'),

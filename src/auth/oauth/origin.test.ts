@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { networkBytes } from '#store/ports/oauth.ts'
-import { toOrigin } from './origin.ts'
+import { toOriginDigest } from './origin.ts'
 
 const secret = new Uint8Array(32).fill(3)
 
-const originOf = (address: string) => Buffer.from(toOrigin(toAddressGroup(address), secret))
+const originOf = (address: string) => Buffer.from(toOriginDigest(toAddressGroup(address), secret))
 const networkOf = (address: string) => originOf(address).subarray(0, networkBytes)
 
 test('addresses of one /64 are one origin, and those of one /56 one network', () => {
@@ -21,7 +21,7 @@ test('addresses of one /64 are one origin, and those of one /56 one network', ()
 test('an IPv4 address is a network of its own, and unlike under another secret', () => {
   assert.notDeepEqual(networkOf('203.0.113.9'), networkOf('203.0.113.10'))
   assert.deepEqual(originOf('::ffff:203.0.113.9'), originOf('203.0.113.9'))
-  const other = toOrigin('203.0.113.9', new Uint8Array(32).fill(4))
+  const other = toOriginDigest('203.0.113.9', new Uint8Array(32).fill(4))
   assert.notDeepEqual(Buffer.from(other), originOf('203.0.113.9'))
   assert.equal(other.byteLength, 2 * networkBytes)
 })

@@ -10,7 +10,7 @@ import { networkBytes } from '#store/ports/oauth.ts'
  * The fingerprints of its network, then of the address.
  * @param addressGroup as limits count it (`toAddressGroup`).
  */
-export function toOrigin(addressGroup: string, secret: Uint8Array): Uint8Array {
+export function toOriginDigest(addressGroup: string, secret: Uint8Array): Uint8Array {
   const [address = ''] = addressGroup.split('/')
   const parts = [`network:${toAddressGroup(address, 56)}`, `address:${addressGroup}`]
   const digests = parts.map((text) => createHmac('sha256', secret).update(text).digest())

@@ -9,7 +9,7 @@ import { parseUuid, type UserId } from '#kernel/ids.ts'
 export const maxPageRows = 1000
 
 /** Where a page ended: the instant and the id of its last row. */
-export interface Place {
+export interface ListPosition {
   readonly at: number
   readonly id: string
 }
@@ -28,7 +28,7 @@ export const pageRows = (fallback: number) => {
 /** The parameter `cursor`: the value of `next` of the previous page. */
 export const pageCursor = z
   .string('must be given only once')
-  .transform((text, context): Place => {
+  .transform((text, context): ListPosition => {
     const [, at = '', uuid = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(text) ?? []
     const id = parseUuid<UserId>(uuid)
     if (id !== null) return { at: Number(at), id }
@@ -48,7 +48,7 @@ export function parseQuery<Query>(schema: z.ZodType<Query>, raw: unknown): Query
 export function toPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,
-  show: { readonly row: (row: Row) => Shown; readonly place: (row: Row) => Place },
+  show: { readonly row: (row: Row) => Shown; readonly place: (row: Row) => ListPosition },
 ): { readonly data: readonly Shown[]; readonly next: string | null } {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)

@@ -13,7 +13,7 @@ import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import { makeAllowedHosts, type PublicOrigins } from '../allowed-hosts.ts'
-import { ClientDisconnected, type IsTrustedProxy, makeClients } from '../client.ts'
+import { ClientDisconnected, type IsTrustedProxy, makeApplicantReader } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import { readBody } from './body.ts'
 import { makeCallTool } from './call-tool.ts'
@@ -48,7 +48,7 @@ const buckets: ReadonlyMap<string, Bucket> = new Map<OperationName, Bucket>(
 
 /** Dependencies of the lane; the same for every request. */
 interface Lane extends McpLaneOptions {
-  readonly clientOf: ReturnType<typeof makeClients>
+  readonly clientOf: ReturnType<typeof makeApplicantReader>
   readonly names: ReturnType<typeof makeAllowedHosts>
   readonly writer: McpWriter
   readonly protocol: Protocol
@@ -62,7 +62,7 @@ export function makeMcpLane(options: McpLaneOptions): McpLane {
   })
   const lane: Lane = {
     ...options,
-    clientOf: makeClients(options.isTrustedProxy),
+    clientOf: makeApplicantReader(options.isTrustedProxy),
     names: makeAllowedHosts(options),
     writer: makeMcpWriter(options.clock, () => options.origins().mcp),
     protocol,

@@ -18,7 +18,7 @@ import {
   ClientDisconnected,
   disconnectSignal,
   type IsTrustedProxy,
-  makeClients,
+  makeApplicantReader,
   requestIdOf,
 } from '../client.ts'
 import { prefersPage } from '../preference.ts'
@@ -55,7 +55,7 @@ const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 
 /** Dependencies of the lane; the same for every request. */
 interface Lane extends RestLaneOptions {
   readonly routeOf: ReturnType<typeof makeRoutes>
-  readonly clientOf: ReturnType<typeof makeClients>
+  readonly clientOf: ReturnType<typeof makeApplicantReader>
   readonly writer: ReplyWriter
 }
 
@@ -63,7 +63,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
   const lane: Lane = {
     ...options,
     routeOf: makeRoutes(),
-    clientOf: makeClients(options.isTrustedProxy),
+    clientOf: makeApplicantReader(options.isTrustedProxy),
     writer: makeReplyWriter(options.clock, options.docsUrl),
   }
   return (request, response) => void serve(lane, request, response)

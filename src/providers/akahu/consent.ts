@@ -9,7 +9,7 @@ import type {
   BalanceQuery,
   CallContext,
   ConnectionRef,
-  ConsentSighting,
+  ConsentState,
   Credentials,
   Login,
 } from '../port.ts'
@@ -129,10 +129,10 @@ export async function listAlive(
 export function sightLogins(
   { accounts: asked }: BalanceQuery,
   accounts: readonly WireAccount[],
-): readonly ConsentSighting[] {
+): readonly ConsentState[] {
   const ids = new Set(accounts.flatMap(({ _id, _migrated }) => [_id, _migrated]))
   const connections = Map.groupBy(asked, ({ connection }) => connection.id)
-  return [...connections].flatMap(([connectionId, members]): ConsentSighting[] => {
+  return [...connections].flatMap(([connectionId, members]): ConsentState[] => {
     const own = members[0] === undefined ? [] : accountsOf(members[0].connection, accounts)
     if (own.length > 0) {
       const status = isInactive(own) ? 'invalidated' : 'active'

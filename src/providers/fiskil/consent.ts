@@ -12,7 +12,7 @@ import { consentGone, UpstreamError } from '../failure.ts'
 import type {
   CallContext,
   ConnectionRef,
-  ConsentSighting,
+  ConsentState,
   DiscoveredAccount,
   DiscoveredConnection,
   Login,
@@ -126,7 +126,7 @@ export async function sightConsents(
   deps: ConsentDeps,
   query: { readonly login: Login; readonly connections: readonly ConnectionRef[] },
   call: CallContext,
-): Promise<readonly ConsentSighting[] | null> {
+): Promise<readonly ConsentState[] | null> {
   try {
     const statuses = await readStatuses(deps, query.login, query.connections, call)
     return query.connections.map(({ id }, index) => ({

@@ -12,7 +12,7 @@ import type {
   BankingAdapter,
   CallContext,
   ConnectionRef,
-  ConsentSighting,
+  ConsentState,
   PageCursor,
   RowsQuery,
   TransactionPage,
@@ -166,9 +166,7 @@ async function readBalances(
       : ((await sightConsents(deps, { login, connections: silent }, call)) ?? [])
   const sighted = connections
     .filter(isListed)
-    .map(
-      ({ id }): ConsentSighting => ({ connectionId: id, status: 'active', lastRefreshedAt: null }),
-    )
+    .map(({ id }): ConsentState => ({ connectionId: id, status: 'active', lastRefreshedAt: null }))
   return { balances: pickBalances(rows, query), consents: [...sighted, ...doubted] }
 }
 

@@ -32,14 +32,14 @@ const maxAhead = 16
 const maxOffset = 2 ** 31 - 1
 
 /** Fetches the body of one page. */
-export type FetchPage = (
+export type RequestPage = (
   query: RowsQuery,
   parameters: readonly (readonly [string, string])[],
   call: Parameters<RowReader<TradePage>['read']>[2],
 ) => Promise<Uint8Array>
 
 export function makeTradeReader(parts: {
-  readonly fetchPage: FetchPage
+  readonly fetchPage: RequestPage
   readonly onOddity: (what: string) => void
 }): RowReader<TradePage> {
   const open = (query: RowsQuery, cursor: PageCursor | null, body: Uint8Array) =>

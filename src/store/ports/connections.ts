@@ -37,7 +37,7 @@ export interface NewConnection {
 }
 
 /** A status that was learnt with a login's credentials. */
-export interface ConsentNews {
+export interface LearntStatus {
   /** The credentials that were used. */
   readonly login: Pick<LoginRow, 'id' | 'version'>
   /** Null: every connection of the login. */
@@ -45,12 +45,12 @@ export interface ConsentNews {
   /** Connections in other states are not changed. */
   readonly from: readonly ConnectionStatus[]
   readonly to: ConnectionStatus
-  /** When it was learnt: `tell` ignores what the provider tells of an earlier time. Absent: not remembered. */
+  /** When it was learnt: `saveReportedStatus` ignores reports of an earlier time. Absent: not remembered. */
   readonly at?: number
 }
 
-/** A status that the provider told by itself, in a webhook. */
-export interface ToldStatus {
+/** A status that the provider reported by itself, in a webhook. */
+export interface ReportedStatus {
   readonly connectionId: ConnectionId
   /** A connection in another state is not changed. */
   readonly from: readonly ConnectionStatus[]
@@ -94,17 +94,21 @@ export interface ConnectionStore {
    * As `setStatus`, provided that the login still has the credentials that the status was learnt with; one
    * transaction compares and sets. A status learnt with replaced credentials changes nothing.
    */
-  settle(news: ConsentNews): Promise<void>
+  saveLearntStatus(learnt: LearntStatus): Promise<void>
   /**
-   * As `setStatus`, provided that nothing was told or learnt of the same time or a later one: false when it was, and
+   * As `setStatus`, provided that nothing was reported or learnt of the same time or a later one: false when it was, and
    * when there is no such connection. Webhooks arrive late, twice and in any order.
    */
-  tell(told: ToldStatus): Promise<boolean>
+  saveReportedStatus(reported: ReportedStatus): Promise<boolean>
   /**
-   * `told`: the provider reported the time, which is stored as it is. Otherwise it is our own time, which never moves
+   * `isReported`: the provider reported the time, which is stored as it is. Otherwise it is our own time, which never moves
    * back.
    */
-  setRefreshed(id: ConnectionId, at: number, options: { readonly told: boolean }): Promise<void>
+  setRefreshed(
+    id: ConnectionId,
+    at: number,
+    options: { readonly isReported: boolean },
+  ): Promise<void>
   /** Deletes the connection and its accounts. */
   delete(id: ConnectionId): Promise<void>
 }

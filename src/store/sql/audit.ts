@@ -46,7 +46,7 @@ export function makeAuditLog({ db, write }: { db: Db; write: Write }): AuditLog 
         const ids = idsOf(tx, kind)
         const aged = ids.where(isBefore('at', before)).orderBy('at').limit(limit)
         let count = await deleteThese(tx, aged)
-        for (const { userId, surplus } of await listCrowded(tx, kind, { ofUser, ofNobody })) {
+        for (const { userId, surplus } of await listOverBound(tx, kind, { ofUser, ofNobody })) {
           if (count >= limit) break
           const theirs = ids.where('user_id', 'is not distinct from', userId)
           const oldest = theirs.orderBy('at').orderBy('id').limit(Math.min(surplus, limit))
@@ -78,7 +78,7 @@ async function deleteThese(tx: Db, ids: ReturnType<typeof idsOf>): Promise<numbe
 const maxCrowded = 100
 
 /** The users over their bound and by how many entries; null means without a user. */
-async function listCrowded(
+async function listOverBound(
   tx: Db,
   kind: SweptEntries,
   bounds: { readonly ofUser: number; readonly ofNobody: number },

@@ -8,10 +8,10 @@ import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { ConnectionStore, NewConnection } from '../ports/connections.ts'
 import { isBrokenReference } from './broken-reference.ts'
+import { setLearntStatus, setReportedStatus } from './connection-status.ts'
 import type { Engine, Write } from './engine.ts'
 import { requestSync } from './syncs.ts'
 import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
-import { settleStatus, tellStatus } from './told-status.ts'
 import { bumpEpoch, demandUser, lockUser } from './users.ts'
 
 const columns = [
@@ -81,15 +81,15 @@ export function makeConnectionStore({
         touched(row.userId)
         return row
       }),
-    settle: (news) =>
+    saveLearntStatus: (learnt) =>
       write(async (tx, touched) => {
         const owner = await tx
           .selectFrom('logins')
           .select('user_id as userId')
-          .where('id', '=', news.login.id)
+          .where('id', '=', learnt.login.id)
           .executeTakeFirst()
         if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
-        if (!(await settleStatus(tx, news))) return
+        if (!(await setLearntStatus(tx, learnt))) return
         await bumpEpoch(tx, owner.userId)
         touched(owner.userId)
       }),
@@ -100,7 +100,7 @@ export function makeConnectionStore({
 type Institution = Parameters<ConnectionStore['setInstitution']>[1]
 type Changes = Pick<
   ConnectionStore,
-  'repoint' | 'setInstitution' | 'setStatus' | 'tell' | 'setRefreshed' | 'delete'
+  'repoint' | 'setInstitution' | 'setStatus' | 'saveReportedStatus' | 'setRefreshed' | 'delete'
 >
 
 /**
@@ -148,11 +148,11 @@ function makeChanges(engine: Engine, write: Write): Changes {
           .returning('user_id as userId')
           .executeTakeFirst(),
       ),
-    tell: (told) =>
+    saveReportedStatus: (reported) =>
       write(async (tx, touched) => {
-        const owner = await lockOwner(engine, tx, told.connectionId)
+        const owner = await lockOwner(engine, tx, reported.connectionId)
         if (owner === null) return false
-        const { isNew, hasChanged } = await tellStatus(tx, told)
+        const { isNew, hasChanged } = await setReportedStatus(tx, reported)
         if (hasChanged) {
           await bumpEpoch(tx, owner)
           touched(owner)
@@ -160,13 +160,15 @@ function makeChanges(engine: Engine, write: Write): Changes {
         return isNew
       }),
     // Only the list of connections shows this, and it is cached for a minute at most, so the epoch stays.
-    setRefreshed: (id, at, { told }) =>
+    setRefreshed: (id, at, { isReported }) =>
       write(async (tx, touched) => {
         const row = await tx
           .updateTable('connections')
           .set({ last_refreshed_at: moment(at) })
           .where('id', '=', id)
-          .where(told ? isNot('last_refreshed_at', at) : isUnsetOrBefore('last_refreshed_at', at))
+          .where(
+            isReported ? isNot('last_refreshed_at', at) : isUnsetOrBefore('last_refreshed_at', at),
+          )
           .returning('user_id as userId')
           .executeTakeFirst()
         if (row !== undefined) touched(row.userId)
@@ -243,7 +245,7 @@ function upsert(tx: Db, connection: NewConnection) {
       status: connection.status,
       last_refreshed_at: momentOrNull(connection.lastRefreshedAt),
       created_at: moment(connection.createdAt),
-      told_at: moment(connection.createdAt),
+      status_at: moment(connection.createdAt),
     })
     .onConflict((conflict) =>
       conflict
@@ -256,7 +258,7 @@ function upsert(tx: Db, connection: NewConnection) {
           institution_name: set.ref('excluded.institution_name'),
           institution_logo: set.ref('excluded.institution_logo'),
           status: set.ref('excluded.status'),
-          told_at: set.ref('excluded.told_at'),
+          status_at: set.ref('excluded.status_at'),
         })),
     )
     .returning(columns)

@@ -14,7 +14,7 @@ import type {
 import type { Sealer } from '../seal.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import type { Engine, Write } from './engine.ts'
-import { admitPending, trimClients, trimUnusedClients } from './oauth-crowd.ts'
+import { admitPending, trimClients, trimUnusedClients } from './oauth-bounds.ts'
 import { openPayload, sealPayload } from './oauth-payload.ts'
 import { type Db, isAfter, isBefore, moment } from './tables.ts'
 import { lockUser } from './users.ts'

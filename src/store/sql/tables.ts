@@ -82,8 +82,8 @@ export interface Tables extends EventTables {
     status: StoredStatus
     last_refreshed_at: MomentOrNull
     created_at: Moment
-    /** The time of the newest status that was told or learnt. */
-    told_at: MomentOrNull
+    /** The time of the newest status that was reported or learnt. */
+    status_at: MomentOrNull
   }
   readonly accounts: {
     id: AccountId

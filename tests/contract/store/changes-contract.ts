@@ -39,7 +39,7 @@ export function testChanges(store: StoreOf): void {
       () => addLogin(store(), user.id),
       () => store().connections.save(newConnection(user.id, login.id)),
       () => store().connections.setStatus(id, 'pending_mfa'),
-      () => store().connections.setRefreshed(id, now, { told: false }),
+      () => store().connections.setRefreshed(id, now, { isReported: false }),
       () => store().connections.repoint(id, someUpstreamId()),
       // Three rows of one transaction are one change.
       () => store().accounts.replace(id, [newAccount(), newAccount(), newAccount()]),
@@ -64,7 +64,7 @@ export function testChanges(store: StoreOf): void {
     const works: readonly (() => Promise<unknown>)[] = [
       () => store().keys.touch(key.id, now),
       () => store().connections.setStatus(connection.id, 'active'),
-      () => store().connections.setRefreshed(connection.id, now, { told: false }),
+      () => store().connections.setRefreshed(connection.id, now, { isReported: false }),
       () => store().connections.repoint(connection.id, connection.upstreamId),
       () => store().accounts.replace(connection.id, []),
       () => store().users.create(newUser({ email: user.email })),

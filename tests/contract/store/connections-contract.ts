@@ -75,17 +75,17 @@ export function testConnections(store: StoreOf): void {
       const again = newConnection(userId, loginId, { upstreamId, lastRefreshedAt })
       assert.equal((await store().connections.save(again)).lastRefreshedAt, now)
     }
-    await store().connections.setRefreshed(id, now - 1, { told: false })
+    await store().connections.setRefreshed(id, now - 1, { isReported: false })
     assert.equal(await refreshed(), now)
-    await store().connections.setRefreshed(id, now + 2, { told: false })
+    await store().connections.setRefreshed(id, now + 2, { isReported: false })
     assert.equal(await refreshed(), now + 2)
-    await store().connections.setRefreshed(id, now - 7, { told: true })
+    await store().connections.setRefreshed(id, now - 7, { isReported: true })
     assert.equal(await refreshed(), now - 7)
   })
 
   test('a first refresh is set where there was none', async () => {
     const { connection } = await addLink(store())
-    await store().connections.setRefreshed(connection.id, now, { told: false })
+    await store().connections.setRefreshed(connection.id, now, { isReported: false })
     assert.equal((await store().connections.find(connection.id))?.lastRefreshedAt, now)
   })
 
@@ -172,7 +172,7 @@ export function testConnections(store: StoreOf): void {
     assert.equal(await store().connections.get(user.id, id), null)
     assert.equal(await store().connections.find(id), null)
     await store().connections.setStatus(id, 'revoked')
-    await store().connections.setRefreshed(id, now, { told: false })
+    await store().connections.setRefreshed(id, now, { isReported: false })
     await store().connections.repoint(id, someUpstreamId())
     await store().connections.delete(id)
   })

@@ -53,7 +53,7 @@ export function testDeletion(store: StoreOf): void {
     await assert.rejects(addGrant(store(), user.id), /unknown/)
     assert.deepEqual(await store().accounts.replace(connection.id, [newAccount()]), [])
     const news = { login, connectionId: connection.id, from: ['active'], to: 'revoked' } as const
-    await store().connections.settle(news)
+    await store().connections.saveLearntStatus(news)
     assert.equal((await store().connections.find(connection.id))?.status, 'deleting')
     assert.deepEqual(await store().logins.listIds(user.id), [login.id])
   })

@@ -60,7 +60,7 @@ export function testEpoch(store: StoreOf): void {
   ]
   const noChanges: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['the same status', () => store().connections.setStatus(id, 'active')],
-    ['a refresh', () => store().connections.setRefreshed(id, now + 1, { told: false })],
+    ['a refresh', () => store().connections.setRefreshed(id, now + 1, { isReported: false })],
     ['accounts that are equal', () => store().accounts.replace(id, [])],
     [
       'another plan',

@@ -50,10 +50,15 @@ export async function raceRelink(one: Store, other: Store): Promise<void> {
   const relink = async () => {
     const saved = await other.logins.save({ ...login, secret: 'new' })
     const { id } = connection
-    await other.connections.settle({ login: saved, connectionId: id, from: states, to: 'active' })
+    await other.connections.saveLearntStatus({
+      login: saved,
+      connectionId: id,
+      from: states,
+      to: 'active',
+    })
   }
   const lose = (to: (typeof states)[number]) =>
-    one.connections.settle({
+    one.connections.saveLearntStatus({
       login,
       connectionId: wholeLogin ? null : connection.id,
       from: states,

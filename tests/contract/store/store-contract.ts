@@ -16,18 +16,18 @@ import { testEvents } from './events-contract.ts'
 import { testInspector } from './inspector-contract.ts'
 import { testIsolation } from './isolation-contract.ts'
 import { testKeys } from './keys-contract.ts'
+import { testLearntStatus } from './learnt-status-contract.ts'
 import { testLedgers } from './ledgers-contract.ts'
 import { testLogins } from './logins-contract.ts'
-import { testNews } from './news-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
 import type { Place, StoreOf } from './place.ts'
+import { testReportedStatus } from './reported-status-contract.ts'
 import { testRiverInspector } from './river-inspector-contract.ts'
 import { testRiverOpening } from './river-opening-contract.ts'
 import { testRiver } from './river-property.ts'
 import { testSessions } from './sessions-contract.ts'
 import { testSyncs } from './syncs-contract.ts'
-import { testTold } from './told-contract.ts'
 import { testTransact } from './transact-contract.ts'
 import { testUsers } from './users-contract.ts'
 import { testWork } from './work-contract.ts'
@@ -43,8 +43,8 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   audit: testAudit,
   transact: testTransact,
   deletion: testDeletion,
-  news: testNews,
-  told: testTold,
+  news: testLearntStatus,
+  told: testReportedStatus,
   epoch: testEpoch,
   changes: testChanges,
   isolation: testIsolation,

@@ -3,4 +3,4 @@
 
 create index logins_by_upstream on logins (provider, upstream_user_id, id);
 
-alter table connections add column told_at timestamptz;
+alter table connections add column status_at timestamptz;

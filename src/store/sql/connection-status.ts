@@ -1,14 +1,14 @@
 /**
- * The status of connections as it is learnt with credentials, or told by the provider: which news count, by their
- * credentials and by their time.
+ * The status of connections as it is learnt with credentials, or reported by the provider. A status counts only if its
+ * credentials are current and its time is the newest.
  */
-import type { ConsentNews, ToldStatus } from '../ports/connections.ts'
+import type { LearntStatus, ReportedStatus } from '../ports/connections.ts'
 import { type Db, isUnsetOrBefore, moment } from './tables.ts'
 
 /** True when a connection changed. The caller has locked the user's row, which every save of the login locks too. */
-export async function settleStatus(
+export async function setLearntStatus(
   tx: Db,
-  { login, connectionId, from, to, at }: ConsentNews,
+  { login, connectionId, from, to, at }: LearntStatus,
 ): Promise<boolean> {
   const current = await tx
     .selectFrom('logins')
@@ -20,8 +20,8 @@ export async function settleStatus(
   const meant = connectionId === null ? all : all.where('id', '=', connectionId)
   if (at !== undefined) {
     await meant
-      .set({ told_at: moment(at) })
-      .where(isUnsetOrBefore('told_at', at))
+      .set({ status_at: moment(at) })
+      .where(isUnsetOrBefore('status_at', at))
       .execute()
   }
   const states = from.filter((status) => status !== to)
@@ -33,16 +33,16 @@ export async function settleStatus(
   return numUpdatedRows > 0n
 }
 
-/** Whether the news were new, and whether they changed the status. The caller has locked the user's row. */
-export async function tellStatus(
+/** Whether the report was the newest, and whether it changed the status. The caller has locked the user's row. */
+export async function setReportedStatus(
   tx: Db,
-  { connectionId, from, to, at }: ToldStatus,
+  { connectionId, from, to, at }: ReportedStatus,
 ): Promise<{ readonly isNew: boolean; readonly hasChanged: boolean }> {
   const { numUpdatedRows } = await tx
     .updateTable('connections')
-    .set({ told_at: moment(at) })
+    .set({ status_at: moment(at) })
     .where('id', '=', connectionId)
-    .where(isUnsetOrBefore('told_at', at))
+    .where(isUnsetOrBefore('status_at', at))
     .executeTakeFirstOrThrow()
   const states = from.filter((status) => status !== to)
   if (numUpdatedRows === 0n) return { isNew: false, hasChanged: false }

@@ -1,4 +1,4 @@
-/** The contract of the port for news about consents, learnt with one login's credentials (readings R20, R20b). */
+/** The contract of the port for the status of consents, learnt with one login's credentials (readings R20, R20b). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
@@ -9,8 +9,8 @@ import { addKey, addLink, epochOf, newAccount, newConnection } from './rows.ts'
 
 const all: readonly ConnectionStatus[] = ['active', 'invalidated', 'pending_mfa', 'revoked']
 
-export function testNews(store: StoreOf): void {
-  test('R20b: news of one connection changes it alone, news of the login all of them, each from its states', async () => {
+export function testLearntStatus(store: StoreOf): void {
+  test('R20b: a status of one connection changes it alone, one of the login all of them, each from its states', async () => {
     const { user, login, connection } = await addLink(store())
     const other = await store().connections.save(newConnection(user.id, login.id))
     const statuses = async () => [
@@ -18,37 +18,42 @@ export function testNews(store: StoreOf): void {
       (await store().connections.find(other.id))?.status,
     ]
     const { connections } = store()
-    await connections.settle({ login, connectionId: connection.id, from: all, to: 'revoked' })
+    await connections.saveLearntStatus({
+      login,
+      connectionId: connection.id,
+      from: all,
+      to: 'revoked',
+    })
     assert.deepEqual(await statuses(), ['revoked', 'active'])
     const from = ['active', 'pending_mfa'] as const
-    await connections.settle({ login, connectionId: null, from, to: 'invalidated' })
+    await connections.saveLearntStatus({ login, connectionId: null, from, to: 'invalidated' })
     assert.deepEqual(await statuses(), ['revoked', 'invalidated'])
     await connections.setStatus(connection.id, 'deleting')
-    await connections.settle({ login, connectionId: null, from: all, to: 'active' })
+    await connections.saveLearntStatus({ login, connectionId: null, from: all, to: 'active' })
     assert.deepEqual(await statuses(), ['deleting', 'active'])
   })
 
-  test('R10: news makes the epoch grow once, and nothing new leaves it alone', async () => {
+  test('R10: a changed status makes the epoch grow once, an unchanged one leaves it alone', async () => {
     const { user, login, connection } = await addLink(store())
     await store().connections.save(newConnection(user.id, login.id))
     const { hash } = await addKey(store(), user.id)
     const from = await epochOf(store(), hash)
-    const news = { login, connectionId: null, from: all, to: 'invalidated' } as const
-    await store().connections.settle(news)
-    await store().connections.settle(news)
-    await store().connections.settle({ ...news, connectionId: connection.id, from: [] })
+    const learnt = { login, connectionId: null, from: all, to: 'invalidated' } as const
+    await store().connections.saveLearntStatus(learnt)
+    await store().connections.saveLearntStatus(learnt)
+    await store().connections.saveLearntStatus({ ...learnt, connectionId: connection.id, from: [] })
     assert.equal(await epochOf(store(), hash), from + 1)
   })
 
-  test('R20b: news from credentials that were replaced meanwhile changes nothing, though the new ones are equal', async () => {
+  test('R20b: a status from credentials that were replaced meanwhile changes nothing, though the new ones are equal', async () => {
     const { login, connection } = await addLink(store())
     await store().logins.save(login)
     for (const to of ['invalidated', 'revoked', 'pending_mfa'] as const) {
       for (const connectionId of [null, connection.id]) {
-        await store().connections.settle({ login, connectionId, from: all, to })
+        await store().connections.saveLearntStatus({ login, connectionId, from: all, to })
       }
     }
-    await store().connections.settle({
+    await store().connections.saveLearntStatus({
       login: { id: newId<LoginId>(), version: 1 },
       connectionId: connection.id,
       from: all,

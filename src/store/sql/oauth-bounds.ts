@@ -45,11 +45,11 @@ async function takePlace(
   origin: Uint8Array,
   waiting: RawBuilder<boolean>,
 ): Promise<boolean> {
-  const crowd = await sql<{ network: Uint8Array; count: number | string }>`
+  const networks = await sql<{ network: Uint8Array; count: number | string }>`
     select ${network} as network, count(*) as count from oauth_rows
     where ${waiting} and origin is not null group by ${network} order by count(*) desc limit 1
   `.execute(tx)
-  const [largest] = crowd.rows
+  const [largest] = networks.rows
   if (largest === undefined) return false
   const own = origin.slice(0, networkBytes)
   const most = Number(largest.count)
