@@ -1,6 +1,6 @@
 /**
  * The SnapTrade adapter: brokerage connections, holdings and trades. It owns the order of calls and the checks after
- * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, habits of the provider in `quirks.md`.
+ * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, quirks of the provider in `quirks.md`.
  */
 
 import type { BrokerageAdapter, CallContext, ConnectionRef, Credentials, Login } from '../port.ts'
