@@ -8,6 +8,7 @@ import { request } from 'undici'
 import { EventEnvelope } from '#contract/events.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { makeAccount } from '#sandbox/snaptrade/index.ts'
+import type { SyncReason } from '#store/ports/syncs.ts'
 import { startReceiver, until, withStatus } from '#tests/request/webhooks/stage.ts'
 import { type Service, startService } from '#tests/support/service.ts'
 import { commandsOf } from './command.ts'
@@ -59,6 +60,33 @@ test('a row that is added at a bank arrives as a signed event, and nobody asked 
     const [row] = events().at(-1)?.data.new ?? []
     assert.deepEqual([row?.id, row?.description], [id, 'TOLD BY WEBHOOK'])
   }
+})
+
+test('a trade that is added at a broker is read by a sync that the webhook requested', async (t) => {
+  const user = await service.createUser()
+  const receiver = await startReceiver(t, withStatus(200))
+  await post(`/users/${user.id}/webhooks`, { url: receiver.url, skipEmpty: true })
+  const [connection] = await service.link(user, 'twins', 'snaptrade')
+  assert.ok(connection !== undefined)
+  const findRun = async (asked: SyncReason) => {
+    const runs = await service.app.store.syncs.listRuns(connection.id, 100)
+    return runs.find(({ reason, state }) => reason === asked && state === 'succeeded')
+  }
+  // A trade that is added before that is read by the run under way; the one that is requested has no news then.
+  await until('the look-back was read', async () => (await findRun('linked')) !== undefined)
+  const words = ['rows', 'add', 'twins', '--provider', 'snaptrade', '--amount', '-12.50']
+  await sandbox.json(...words, '--symbol', 'TOLD', '--units', '1', '--price', '12.50')
+  const events = () =>
+    receiver.received
+      .map(({ body }) => EventEnvelope.parse(JSON.parse(body)))
+      .filter(({ data }) => data.new.some((row) => 'symbol' in row && row.symbol === 'TOLD'))
+  await until('the trade arrived', () => events().length > 0)
+  const run = await findRun('provider')
+  assert.equal(run?.newCount, 1)
+  assert.deepEqual(
+    events().map(({ type, metadata }) => [type, metadata.sync_run_id]),
+    [['trades.synced', run?.id]],
+  )
 })
 
 test('a consent that is withdrawn at the provider is revoked here, and nobody read anything', async () => {
