@@ -2,14 +2,17 @@
  * What is kept of a receiver's answer: its first KiB, without what could sign in our name or open a door. Receivers that
  * show what they were sent are common, so their answers hold our signatures.
  */
+import { findShown } from './find-shown.ts'
 
 const keptBytes = 1024
-/** Patterns look at so much of it; a cut through a secret must not survive at its end. */
-const lookedAt = 4096
+/** Characters that are searched for secrets. */
+const lookedAt = 3072
+/** Of these so many are shown: a secret that begins among them also ends among those that are searched. */
+const shownAt = 2048
 const mask = '[secret]'
 
 /**
- * @param exact secrets and signatures of this attempt, removed wherever they stand.
+ * @param exact secrets and signatures of this attempt, removed wherever they stand, in whatever form.
  * @param redact removes secrets by their form.
  */
 export function toSnippet(
@@ -18,9 +21,19 @@ export function toSnippet(
   redact: (text: string) => string,
 ): Uint8Array | null {
   if (answer === '') return null
-  const forms = exact.flatMap((secret) => [secret, encodeURIComponent(secret)])
-  const known = forms.reduce((text, form) => text.replaceAll(form, mask), answer)
-  return cut(Buffer.from(redact(known.slice(0, lookedAt))))
+  return cut(Buffer.from(redact(hide(answer.slice(0, lookedAt), exact))))
+}
+
+function hide(text: string, exact: readonly string[]): string {
+  const shown: string[] = []
+  let after = 0
+  const ranges = findShown(text, exact).toSorted(([one], [other]) => one - other)
+  for (const [start, end] of ranges) {
+    if (start > shownAt) break
+    if (start >= after) shown.push(text.slice(after, start), mask)
+    after = Math.max(after, end)
+  }
+  return [...shown, text.slice(after, Math.max(after, shownAt))].join('')
 }
 
 /** Never in the middle of a character. */
