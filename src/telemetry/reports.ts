@@ -116,8 +116,7 @@ function makeUpstreamReport(log: Log, metrics: Metrics): UpstreamReport {
 
 /** Ids, counts and our own sentence: never a row. */
 function logRun(log: Log, { counts, code, error, durationMs, ...run }: SyncRunReport): void {
-  const level = run.result === 'succeeded' ? 'info' : code === 'internal' ? 'error' : 'warn'
-  log[level](
+  log[levelOf(run.result, code, counts)](
     {
       ...run,
       ...(code === null ? {} : { code }),
@@ -127,6 +126,16 @@ function logRun(log: Log, { counts, code, error, durationMs, ...run }: SyncRunRe
     },
     'sync run',
   )
+}
+
+/** A run that read no rows and announced nothing is no news: most runs of users without an endpoint are such. */
+function levelOf(
+  result: SyncRunReport['result'],
+  code: SyncRunReport['code'],
+  { read, chunks }: SyncRunReport['counts'],
+): 'debug' | 'info' | 'warn' | 'error' {
+  if (result === 'succeeded') return read === 0 && chunks === 0 ? 'debug' : 'info'
+  return code === 'internal' ? 'error' : 'warn'
 }
 
 /** Neither a stranger's flood nor a provider's repetitions fill the log. */

@@ -1,0 +1,45 @@
+/** What becomes a log line, and at which level. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ConnectionId, newId, type SyncRunId } from '#kernel/ids.ts'
+import type { SyncRunReport } from '#syncs/syncs.ts'
+import { makeLog } from './log.ts'
+import { makeMetrics } from './metrics.ts'
+import { makeReports } from './reports.ts'
+
+const counts = { read: 0, new: 0, updated: 0, gone: 0, returned: 0, rounded: 0, chunks: 0 }
+
+const run: SyncRunReport = {
+  runId: newId<SyncRunId>(),
+  connectionId: newId<ConnectionId>(),
+  provider: 'akahu',
+  reason: 'schedule',
+  result: 'succeeded',
+  code: null,
+  durationMs: 3.1234,
+  counts,
+  error: null,
+}
+
+const runs: readonly [what: string, change: Partial<SyncRunReport>, level: string][] = [
+  ['read nothing and announced nothing', {}, 'debug'],
+  ['read rows', { counts: { ...counts, read: 1 } }, 'info'],
+  ['announced that there is nothing new', { counts: { ...counts, chunks: 1 } }, 'info'],
+  ['failed at its provider', { result: 'failed', code: 'unavailable' }, 'warn'],
+  ['failed by an error of ours', { result: 'failed', code: 'internal' }, 'error'],
+]
+
+for (const [what, change, level] of runs) {
+  test(`a sync run that ${what} is logged at level ${level}`, () => {
+    const lines: string[] = []
+    const destination = { write: (line: string) => void lines.push(line) }
+    const reports = makeReports(
+      makeLog({ level: 'trace', pretty: false, destination }),
+      makeMetrics(),
+    )
+    reports.syncs.ended({ ...run, ...change })
+    const [line = '{}'] = lines
+    const { level: found, msg, durationMs } = JSON.parse(line)
+    assert.deepEqual({ found, msg, durationMs }, { found: level, msg: 'sync run', durationMs: 3.1 })
+  })
+}
