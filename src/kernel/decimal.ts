@@ -75,12 +75,12 @@ export function fractionDigits(value: Decimal): number {
 }
 
 /** The value times 10^places as an integer; `places` must be at least its number of fraction digits. */
-function scaled(value: Decimal, places: number): bigint {
+export function toScaled(value: Decimal, places: number): bigint {
   const missing = places - fractionDigits(value)
-  return BigInt(value.replace('.', '')) * 10n ** BigInt(missing)
+  return BigInt(value.replace('.', '') + '0'.repeat(missing))
 }
 
-/** The inverse of `scaled`: an integer count of 10^-places as plain text with exactly `places` fraction digits. */
+/** The inverse of `toScaled`: an integer count of 10^-places as plain text with exactly `places` fraction digits. */
 export function fromScaled(units: bigint, places: number): Decimal {
   const sign = units < 0n ? '-' : ''
   const digits = (units < 0n ? -units : units).toString().padStart(places + 1, '0')
@@ -91,13 +91,13 @@ export function fromScaled(units: bigint, places: number): Decimal {
 /** -1, 0 or 1; 1.5 equals 1.50. */
 export function compare(left: Decimal, right: Decimal): -1 | 0 | 1 {
   const places = Math.max(fractionDigits(left), fractionDigits(right))
-  const difference = scaled(left, places) - scaled(right, places)
+  const difference = toScaled(left, places) - toScaled(right, places)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
 export function add(left: Decimal, right: Decimal): Decimal {
   const places = Math.max(fractionDigits(left), fractionDigits(right))
-  return fromScaled(scaled(left, places) + scaled(right, places), places)
+  return fromScaled(toScaled(left, places) + toScaled(right, places), places)
 }
 
 export function subtract(left: Decimal, right: Decimal): Decimal {
@@ -108,7 +108,7 @@ export function subtract(left: Decimal, right: Decimal): Decimal {
 export function multiply(left: Decimal, right: Decimal): Decimal {
   const places = fractionDigits(left) + fractionDigits(right)
   return fromScaled(
-    scaled(left, fractionDigits(left)) * scaled(right, fractionDigits(right)),
+    toScaled(left, fractionDigits(left)) * toScaled(right, fractionDigits(right)),
     places,
   )
 }
@@ -116,8 +116,8 @@ export function multiply(left: Decimal, right: Decimal): Decimal {
 /** Rounds to `places` fraction digits, ties to the even neighbour; shorter values are padded with zeros. */
 export function roundHalfEven(value: Decimal, places: number): Decimal {
   const digits = fractionDigits(value)
-  if (digits <= places) return fromScaled(scaled(value, places), places)
-  const units = scaled(value, digits)
+  if (digits <= places) return fromScaled(toScaled(value, places), places)
+  const units = toScaled(value, digits)
   const divisor = 10n ** BigInt(digits - places)
   const magnitude = units < 0n ? -units : units
   const quotient = magnitude / divisor

@@ -2,7 +2,7 @@
  * Currencies: the ISO 4217 minor units, and the only conversion of an amount to an integer of minor units (for
  * events only, reading R24b).
  */
-import { compare, type Decimal, roundHalfEven } from './decimal.ts'
+import { compare, type Decimal, fractionDigits, roundHalfEven, toScaled } from './decimal.ts'
 
 /** ISO 4217, list one: currencies that do not have two fraction digits. */
 const minorUnitDigits: ReadonlyMap<string, number> = new Map(
@@ -52,6 +52,7 @@ export function toMinorUnits(
   currency: string,
 ): { readonly units: bigint; readonly rounded: boolean } {
   const digits = currencyDigits(currency)
+  if (fractionDigits(amount) <= digits) return { units: toScaled(amount, digits), rounded: false }
   const rounded = roundHalfEven(amount, digits)
-  return { units: BigInt(rounded.replace('.', '')), rounded: compare(rounded, amount) !== 0 }
+  return { units: toScaled(rounded, digits), rounded: compare(rounded, amount) !== 0 }
 }

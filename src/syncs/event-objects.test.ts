@@ -54,8 +54,8 @@ const trade: Trade = {
 }
 
 test('a transaction has the fields of the contract, its amount as an integer of the minor unit', () => {
-  const { text, month, isRounded } = toTransactionObject(row, details)
-  assert.deepEqual(TransactionEvent.parse(JSON.parse(text)), {
+  const { toText, month, isRounded } = toTransactionObject(row, details)
+  assert.deepEqual(TransactionEvent.parse(JSON.parse(toText())), {
     id: 'bank_tx_1',
     object: 'transaction',
     amount: -450,
@@ -80,8 +80,8 @@ test('a transaction has the fields of the contract, its amount as an integer of 
 })
 
 test('R34: a trade has the fields of REST in snake_case, and its decimals stay text', () => {
-  const { text, month } = toTradeObject(trade)
-  assert.deepEqual(TradeEvent.parse(JSON.parse(text)), {
+  const { toText, month } = toTradeObject(trade)
+  assert.deepEqual(TradeEvent.parse(JSON.parse(toText())), {
     id: trade.id,
     object: 'trade',
     account_id: accountId,
@@ -117,7 +117,7 @@ test('minor units follow the currency: none of a yen, a thousandth of a dinar', 
       { ...row, amount: amount as Decimal },
       { ...details, currency },
     )
-    assert.equal(amountOf(shown.text), units)
+    assert.equal(amountOf(shown.toText()), units)
     assert.equal(shown.isRounded, false)
   }
 })
@@ -130,7 +130,7 @@ test('R24b: an amount finer than the minor unit is rounded half to even, and tha
     ['-2.0151', '-202'],
   ] as const) {
     const shown = toTransactionObject({ ...row, amount: amount as Decimal }, details)
-    assert.deepEqual([amountOf(shown.text), shown.isRounded], [units, true])
+    assert.deepEqual([amountOf(shown.toText()), shown.isRounded], [units, true])
   }
 })
 
@@ -138,7 +138,7 @@ test('an amount keeps every digit, however large', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), (units) => {
       const shown = toTransactionObject({ ...row, amount: fromScaled(units, 2) }, details)
-      assert.equal(amountOf(shown.text), String(units))
+      assert.equal(amountOf(shown.toText()), String(units))
       assert.equal(shown.isRounded, false)
     }),
   )
@@ -178,6 +178,17 @@ test('the canonical content changes with every field but the id and the name of 
     toTradeObject({ ...trade, price: '49.26' as Decimal }).content,
     toTradeObject(trade).content,
   )
+})
+
+test('the canonical content is the values of the event in their order, without the id and the names of the account', () => {
+  const left = new Set(['id', 'account_name', 'account'])
+  const valuesOf = (text: string) =>
+    Object.entries(JSON.parse(text))
+      .filter(([field]) => !left.has(field))
+      .map(([field, value]) => (field === 'amount' ? String(value) : value))
+  for (const shown of [toTransactionObject(row, details), toTradeObject(trade)]) {
+    assert.deepEqual(JSON.parse(shown.content), valuesOf(shown.toText()))
+  }
 })
 
 test('what an event does not show is no part of the content', () => {

@@ -14,7 +14,7 @@ const row = (id: string, over: Partial<ReadRow> = {}): ReadRow => ({
   accountId,
   id,
   formerId: null,
-  object: { text: `{"id":"${id}"}`, content: id, month: 5, isRounded: false },
+  object: { toText: () => `{"id":"${id}"}`, content: id, month: 5, isRounded: false },
   ...over,
 })
 

@@ -50,7 +50,7 @@ export function collectNews(options: CollectorOptions): NewsCollector {
   let [read, rounded, bytes] = [0, 0, 0]
 
   function keep(kind: keyof typeof texts, { object }: ReadRow): void {
-    const { text } = object
+    const text = object.toText()
     texts[kind].push(text)
     bytes += Buffer.byteLength(text)
     if (object.isRounded) rounded += 1
