@@ -19,10 +19,10 @@ export function addAuditRoute(admin: FastifyInstance, deps: Pick<AdminDoorDeps, 
     const { user, limit, cursor } = parseQuery(AuditQuery, request.query)
     const rows = await deps.store.auditLog.list({
       userId: user === undefined ? null : await toUserId(deps, user),
-      after: cursor ?? null,
+      after: cursor === undefined ? null : { at: cursor.order, id: cursor.id },
       limit: limit + 1,
     })
-    return toPage(rows, limit, { row: toEntry, place: ({ at, id }) => ({ at, id }) })
+    return toPage(rows, limit, { row: toEntry, place: ({ at, id }) => ({ order: at, id }) })
   })
 }
 

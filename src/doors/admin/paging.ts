@@ -8,9 +8,12 @@ import { parseUuid, type UserId } from '#kernel/ids.ts'
 
 export const maxPageRows = 1000
 
-/** Where a page ended: the instant and the id of its last row. */
+/**
+ * Where a page ended: what its last row is sorted by (an instant or a number), and its id. It needs no row: the last one
+ * may be gone when the next page is asked for.
+ */
 export interface ListPosition {
-  readonly at: number
+  readonly order: number
   readonly id: string
 }
 
@@ -29,9 +32,9 @@ export const pageRows = (fallback: number) => {
 export const pageCursor = z
   .string('must be given only once')
   .transform((text, context): ListPosition => {
-    const [, at = '', uuid = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(text) ?? []
+    const [, order = '', uuid = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(text) ?? []
     const id = parseUuid<UserId>(uuid)
-    if (id !== null) return { at: Number(at), id }
+    if (id !== null) return { order: Number(order), id }
     context.addIssue('is not one of ours; take "next" of the previous page')
     return z.NEVER
   })
@@ -55,6 +58,6 @@ export function toPage<Row, Shown>(
   const place = rows.length > limit && last !== undefined ? show.place(last) : null
   return {
     data: shown.map(show.row),
-    next: place === null ? null : `${place.at}.${place.id}`,
+    next: place === null ? null : `${place.order}.${place.id}`,
   }
 }

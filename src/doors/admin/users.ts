@@ -36,9 +36,9 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
 
   admin.get('/users', async (request) => {
     const { limit, cursor } = parseQuery(UsersQuery, request.query)
-    const after = cursor === undefined ? null : { createdAt: cursor.at, id: cursor.id as UserId }
+    const after = cursor === undefined ? null : { createdAt: cursor.order, id: cursor.id as UserId }
     const rows = await store.users.listPage({ after, limit: limit + 1 })
-    const place = ({ createdAt, id }: UserRow) => ({ at: createdAt, id })
+    const place = ({ createdAt, id }: UserRow) => ({ order: createdAt, id })
     return toPage(rows, limit, { row: toUser, place })
   })
 

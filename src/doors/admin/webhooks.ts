@@ -7,7 +7,6 @@ import { z } from 'zod'
 import { byOperator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { EmptyInput, parseInput } from '#contract/input.ts'
-import type { DeliveryId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
 import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
@@ -94,9 +93,9 @@ function addDeliveryRoutes(
     const id = readEndpointId(request.params.webhook)
     const { limit, cursor } = parseQuery(DeliveriesQuery, request.query)
     if ((await store.endpoints.find(id)) === null) throw apiError('webhook_not_found')
-    const after = cursor === undefined ? null : (cursor.id as DeliveryId)
+    const after = cursor === undefined ? null : cursor.order
     const rows = await store.deliveries.list(id, { after, limit: limit + 1 })
-    const place = ({ createdAt, id: last }: DeliveryRow) => ({ at: createdAt, id: last })
+    const place = ({ position, id: last }: DeliveryRow) => ({ order: position, id: last })
     return toPage(rows, limit, { row: toDelivery, place })
   })
 

@@ -60,6 +60,8 @@ export interface DeliveryRow {
   readonly eventId: EventId
   readonly endpointId: EndpointId
   readonly userId: UserId
+  /** Its number at the endpoint, in the order of creation: the place in the list, also once the row is gone. */
+  readonly position: number
   readonly status: DeliveryStatus
   readonly isReplay: boolean
   readonly createdAt: number
@@ -120,10 +122,10 @@ export interface DeliveryStore {
    * healthy.
    */
   release(lease: string, options: { readonly notBefore: number }): Promise<void>
-  /** Newest first; only those after `after`, at most `limit`. */
+  /** Newest first; only those after the position `after`, at most `limit`. */
   list(
     endpointId: EndpointId,
-    page: { readonly after: DeliveryId | null; readonly limit: number },
+    page: { readonly after: number | null; readonly limit: number },
   ): Promise<readonly DeliveryRow[]>
   find(id: DeliveryId): Promise<DeliveryRow | null>
   /**

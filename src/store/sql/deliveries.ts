@@ -17,11 +17,15 @@ interface Parts {
   readonly sealer: Sealer
 }
 
+/** The largest that the column holds. */
+const maxPosition = 2 ** 31 - 1
+
 const columns = [
   'id',
   'event_id as eventId',
   'endpoint_id as endpointId',
   'user_id as userId',
+  'position',
   'status',
   'is_replay as isReplay',
   'created_at as createdAt',
@@ -43,12 +47,7 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
         .limit(limit)
       const rows = await (after === null
         ? page
-        : page.where('position', '<', (query) =>
-            query
-              .selectFrom('deliveries as last')
-              .select('last.position')
-              .where('last.id', '=', after),
-          )
+        : page.where('position', '<', Math.min(after, maxPosition))
       ).execute()
       return withAttempts(parts, rows)
     },

@@ -267,7 +267,7 @@ export function testDeliveries(store: StoreOf): void {
     await recordAs(store(), lease, first.id, { attempt: { at: now + 1, status: null } })
     const read: DeliveryRow[] = []
     for (let pages = 0; pages < 3; pages += 1) {
-      const after = read.at(-1)?.id ?? null
+      const after = read.at(-1)?.position ?? null
       read.push(...(await deliveries().list(endpoint.id, { after, limit: 2 })))
     }
     assert.deepEqual(
@@ -280,6 +280,7 @@ export function testDeliveries(store: StoreOf): void {
       eventId: ids[0],
       endpointId: endpoint.id,
       userId: user.id,
+      position: 1,
       status: 'succeeded',
       isReplay: false,
       createdAt: now,
@@ -290,6 +291,31 @@ export function testDeliveries(store: StoreOf): void {
       ],
     })
     assert.equal(await deliveries().find(newId<DeliveryId>()), null)
+  })
+
+  test('a list goes on after a row that is gone since', async () => {
+    const { user, connection, endpoint, ids } = await stage(1)
+    const later = newEvent(user.id, connection.id, { createdAt: now + hour })
+    await accept(store(), [later])
+    await deliverAll(store(), endpoint.id, now + hour)
+    const [, first] = await deliveries().list(endpoint.id, { after: null, limit: 2 })
+    assert.ok(first)
+    assert.equal(first.eventId, ids[0])
+    const replay = await deliveries().replay(first.id, now + hour)
+    await deliverAll(store(), endpoint.id, now + hour)
+    const [last] = await deliveries().list(endpoint.id, { after: null, limit: 1 })
+    assert.ok(replay && last?.id === replay)
+    await store().events.shred({ acceptedBefore: now + 1, now, limit: 500 })
+    await store().events.sweepReceipts({ before: now + 1, limit: 500 })
+    assert.equal(await deliveries().find(replay), null)
+    const page = { after: last.position, limit: 10 }
+    const rest = await deliveries().list(endpoint.id, page)
+    assert.deepEqual(
+      rest.map(({ eventId }) => eventId),
+      [later.id],
+    )
+    // Nobody's cursor is larger than the column holds.
+    assert.deepEqual(await deliveries().list(endpoint.id, { ...page, after: 1e14 }), rest)
   })
 
   test('R33: one is sent again at once, past what waits in its lane', async () => {

@@ -132,6 +132,9 @@ test('deliveries come newest first in pages, each with its attempts', async (t) 
     cursor = `&cursor=${next}`
   }
   assert.deepEqual(paged, all)
+  const unknown = `&cursor=2.${crypto.randomUUID()}`
+  const rest = await stage.ask('GET', `${path}?limit=9${unknown}`)
+  assert.deepEqual(rowsOf<Delivery>(rest), all.slice(-1))
   assert.equal((await stage.ask('GET', `${path}?limit=0`)).status, 400)
   assert.equal((await stage.ask('GET', `${path}?cursor=x`)).status, 400)
   assert.equal((await stage.ask('GET', `${path}?page=1`)).status, 400)
