@@ -1,7 +1,7 @@
 /**
- * What syncs remember of one account's rows, while a run holds what it reads against it: unknown rows are new, rows with
- * another content are updated, rows that did not come are gone (never sent; when they come back they are known). Nothing
- * is written here; `close` gives the months that changed.
+ * The ledger of one account in memory during a run, which compares each row with it: unknown rows are new, rows with
+ * another content are updated, rows that the provider no longer sends are gone (no event reports them; when they
+ * return they are known). It writes nothing; `close` returns the months that changed.
  */
 import type { AccountId } from '#kernel/ids.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
@@ -10,30 +10,30 @@ import { decodeLedger, encodeLedger, type LedgerEntry, unknownContent } from './
 /** A row as the ledger sees it; the fingerprints are those of src/syncs/fingerprints.ts. */
 export interface LedgerRow {
   readonly id: string
-  /** Of the id that it had before its provider moved it; null: it was not moved. */
+  /** Fingerprint of the id that it had before its provider moved it; null: it was not moved. */
   readonly formerId: string | null
   readonly content: string
-  /** Of its local day. */
+  /** The month of its local day. */
   readonly month: MonthNumber
 }
 
 export type Sighting = 'new' | 'updated' | 'known'
 
 export interface LedgerChanges {
-  /** To be written. */
+  /** The months to write. */
   readonly months: readonly LedgerMonth[]
   /** Rows that are gone since the last sync. */
   readonly gone: number
-  /** Rows that were gone and came back. */
+  /** Rows that were gone and returned. */
   readonly returned: number
 }
 
 export interface AccountLedger {
-  /** Holds one row that the provider sent against what is known, and remembers it. */
+  /** Compares one row that the provider sent with the known rows, and remembers it. */
   meet(row: LedgerRow): Sighting
   /**
-   * To be called once, when every row was met.
-   * @param readFrom every row of later months was read; of this month and those before some were not.
+   * Call it once, after the last row.
+   * @param readFrom every row of later months was read; of this month and earlier ones only some.
    */
   close(readFrom: MonthNumber): LedgerChanges
 }
@@ -46,8 +46,8 @@ interface Known {
 }
 
 /**
- * Opens what is known of an account.
- * @param contentVersion of the list of fields that the run's content fingerprints are made of.
+ * Opens the ledger of an account.
+ * @param contentVersion version of the list of fields that the run's content fingerprints cover.
  * @throws LedgerFormatError
  */
 export function openAccountLedger(

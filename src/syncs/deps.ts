@@ -1,4 +1,4 @@
-/** What syncs need of other rooms, and what they tell the operators. All of it is injected by the composition root. */
+/** What syncs need of other rooms, and what they report to operators. The composition root injects all of it. */
 import type { EventType } from '#contract/events.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { JobReport } from '#jobs/periodic.ts'
@@ -30,9 +30,9 @@ export interface SyncRunReport {
   readonly connectionId: ConnectionId
   readonly provider: Provider
   readonly reason: SyncReason
-  /** `lost`: another process has the connection by now, nothing was written. */
+  /** `lost`: another process has leased the connection meanwhile, and nothing was written. */
   readonly result: 'succeeded' | 'failed' | 'lost'
-  /** Null: it did not fail. */
+  /** Null: the run did not fail. */
   readonly code: SyncFailureCode | null
   readonly durationMs: number
   readonly counts: SyncCounts
@@ -41,13 +41,13 @@ export interface SyncRunReport {
 }
 
 export interface SyncCounts {
-  /** Rows that were read; 0 also where none were to be. */
+  /** Rows that were read; 0 also for a run that reads no rows. */
   readonly read: number
   readonly new: number
   readonly updated: number
   /** No longer at the provider. */
   readonly gone: number
-  /** Gone before, and back. */
+  /** Gone before, and returned. */
   readonly returned: number
   /** Amounts finer than the minor unit (reading R24b). */
   readonly rounded: number
@@ -69,7 +69,7 @@ export interface SyncDeps {
   readonly intervalMinutes: number
   /** Of users who never set one (contract, Transaction). */
   readonly defaultTimezone: string
-  /** Brings the connection and its accounts up to date. */
+  /** Updates the connection and its accounts from the provider. */
   readonly refresh: (connectionId: ConnectionId, call: CallContext) => Promise<void>
   /** The events of a run: at least one, in their order. */
   readonly makeEvents: (draft: EventDraft) => readonly NewEvent[]

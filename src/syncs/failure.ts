@@ -1,7 +1,7 @@
 /**
- * Why a sync run failed: a code and a sentence that the owner sees, kept with the run. The sentence is ours or one of the
- * adapters' own, never what a provider wrote, so that no money data gets into it. An operator who asked for the run gets
- * the same as an error of the catalogue.
+ * Why a sync run failed: a code and a sentence for the owner, stored with the run. The sentence is written here or by an
+ * adapter, never by a provider, so that it contains no money data. An operator who requested the run gets the same reason
+ * as an error of the catalogue.
  */
 import { ApiError, apiError, type ErrorName } from '#contract/errors.ts'
 import { unreachable } from '#kernel/unreachable.ts'
@@ -13,7 +13,7 @@ import {
 } from '#providers/failure.ts'
 import { LedgerFormatError } from './ledger-code.ts'
 
-/** Each with the error that tells an operator of it. */
+/** Each code with the error of the catalogue for an operator. */
 const codes = {
   consent_lost: 'upstream_bad_request',
   rejected: 'upstream_bad_request',
@@ -36,7 +36,7 @@ export type SyncFailureCode = keyof typeof codes
 export interface SyncFailure {
   readonly code: SyncFailureCode
   readonly message: string
-  /** The provider's own; null: it told none. */
+  /** The provider's own wait; null: its answer has none. */
   readonly retryAfterSeconds: number | null
 }
 
@@ -51,17 +51,17 @@ export class SyncError extends Error {
   }
 }
 
-/** Another process has the connection by now, or it is gone: nothing may be written. */
+/** Another process has leased the connection meanwhile, or the connection was removed: nothing may be written. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
 const interrupted = 'The sync was interrupted and runs again'
-/** The owner cannot mend it, and the operator's own message names variables. */
+/** The owner cannot correct it, and the operator's message names variables. */
 export const notConfigured = 'The provider is not configured on this server'
 const failedHere = 'The sync failed because of a mistake of this service; its log says more'
 
-/** What a run that threw is said to have failed of. */
+/** The failure to store for an error that a run threw. */
 export function toFailure(error: unknown): SyncFailure {
   if (error instanceof SyncError) return fail(error.code, error.message)
   if (error instanceof LedgerFormatError) {
@@ -109,7 +109,7 @@ function fromUpstream(failure: UpstreamFailure): SyncFailure {
   }
 }
 
-/** The error for whoever asked for a run that failed, in this process or another. */
+/** The error for the operator who requested a run that failed, in this process or another. */
 export function toApiError(failure: { readonly code: string; readonly message: string }): ApiError {
   const entry = Object.hasOwn(codes, failure.code)
     ? codes[failure.code as SyncFailureCode]

@@ -1,6 +1,6 @@
 /**
- * From a claimed sync to what it found: the connection and its accounts are brought up to date, then every row of the
- * look-back is read and held against the ledger. Nothing is written here but what a refresh writes.
+ * Finds what changed for a claimed sync: it refreshes the connection and its accounts, then reads every row of the
+ * look-back and compares it with the ledger. It writes only what a refresh writes.
  */
 
 import { factsOf } from '#providers/all-facts.ts'
@@ -29,13 +29,13 @@ export interface RowsFinding {
   readonly kind: 'rows'
   readonly news: News
   readonly accounts: SyncTarget['accounts']
-  /** The user's key that the news was found with. */
+  /** The user's key under which the fingerprints were made. */
   readonly key: Uint8Array
-  /** When the reading began. */
+  /** When reading began. */
   readonly readAt: number
-  /** The ledger knows every row from then on. */
+  /** The ledger has every row from this instant on. */
   readonly ledgerFrom: number
-  /** Months before it are needed no more. */
+  /** Earlier months are no longer needed. */
   readonly keepFrom: MonthNumber
 }
 
@@ -110,7 +110,10 @@ interface Work {
   readonly signal: AbortSignal
 }
 
-/** People's requests come first; a consent that is lost on the way is written down. The breaker is theirs (reading R21). */
+/**
+ * Users' requests take precedence. A consent that is lost meanwhile is stored. The breaker counts only users' requests
+ * (reading R21).
+ */
 function inBackground<T>(
   guard: Guard,
   { sync, target, signal }: Work,

@@ -1,15 +1,15 @@
 /**
- * Keyed fingerprints of rows (reading R35): amounts, days and merchants could be guessed, so a plain hash would give them
- * away. Whoever destroys the user's key makes what is stored meaningless.
+ * Keyed fingerprints of rows (reading R35): amounts, days and merchants can be guessed, so a plain hash would reveal
+ * them. Once the user's key is destroyed, the stored fingerprints reveal nothing.
  */
 import { hash } from 'node:crypto'
 import type { AccountId } from '#kernel/ids.ts'
 import { contentBytes, idBytes } from './ledger-code.ts'
 
 export interface Fingerprints {
-  /** Of a row's id within its account. */
+  /** Fingerprint of a row's id within its account. */
   idOf(id: string): string
-  /** Of a row's canonical content; its lowest bit is unset, since the ledger uses it otherwise. */
+  /** Fingerprint of a row's canonical content. Its lowest bit is unset: the ledger stores there whether the row is gone. */
   contentOf(content: string): string
 }
 
@@ -31,8 +31,8 @@ const digestBytes = 32
 const maxBytesOfUnit = 3
 
 /**
- * HMAC-SHA256 (RFC 2104 §2) of texts, as one character for each byte. It is made of two plain hashes: a run makes two
- * for each row, and an `Hmac` object for each costs four times as much, most of it in the garbage collector.
+ * HMAC-SHA256 (RFC 2104 §2) of texts, as one character for each byte. It uses two plain hashes: a run makes two
+ * HMACs for each row, and an `Hmac` object for each would cost four times as much, mostly in the garbage collector.
  */
 function makeMac(key: Uint8Array): (text: string) => string {
   if (key.byteLength > blockBytes) throw new RangeError('a key of a fingerprint is too long')

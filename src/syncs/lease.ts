@@ -1,20 +1,20 @@
 /**
- * Keeps the lease of a run while it lasts. When it is lost, or could not be renewed before it ended, the run is aborted:
- * another process may read the connection by now.
+ * Renews the lease of a run until the run ends. When the lease is lost, or could not be renewed before it expired, the
+ * run is aborted, because another process may have leased the connection meanwhile.
  */
 import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ClaimedSync, SyncStore } from '#store/ports/syncs.ts'
 import { LeaseLostError } from './failure.ts'
 
-/** Longer than a pause of the store that is worth waiting for. */
+/** Longer than a short outage of the store, which a run survives. */
 export const leaseMs = 120_000
 const renewEveryMs = 30_000
 
 export interface HeldLease {
   /** Aborted with a LeaseLostError. */
   readonly signal: AbortSignal
-  /** Ends the renewals; resolves when none is under way. The lease itself ends with the run. */
+  /** Ends the renewals; resolves when none is in progress. The lease itself ends with the run. */
   release(): Promise<void>
 }
 

@@ -1,15 +1,15 @@
 /**
- * How the ledger keeps one month of one account: a header of two bytes, then 24 bytes for each row, sorted by id. The
- * first 16 are a fingerprint of the row's id, the last 8 one of its content, whose lowest bit says that the row is gone
- * at the provider. Fingerprints are text of one character for each byte (latin1), so that they can be keys of maps.
+ * How the ledger stores one month of one account: a header of two bytes, then 24 bytes for each row, sorted by id. The
+ * first 16 are a fingerprint of the row's id, the last 8 one of its content; the lowest bit is set when the provider no
+ * longer has the row. Fingerprints are text of one character for each byte (latin1), so that they can be keys of maps.
  */
 
 export interface LedgerEntry {
   /** 16 characters. */
   readonly id: string
-  /** 8 characters, the lowest bit of the last one unset; `unknownContent` where nobody can tell. */
+  /** 8 characters, the lowest bit of the last one unset; `unknownContent` where the content is unknown. */
   readonly content: string
-  /** The provider did not have the row when it was last looked for. */
+  /** The provider did not have the row at the last read. */
   readonly isGone: boolean
 }
 
@@ -28,11 +28,11 @@ export const idBytes = 16
 export const contentBytes = 8
 const entryBytes = idBytes + contentBytes
 const headerBytes = 2
-/** Of this layout. */
+/** The version of this layout. */
 const format = 1
 const goneBit = 1
 
-/** Content that was made of another list of fields: whatever comes next is taken for unchanged. */
+/** The content of a row that was stored under another list of fields: its next content counts as unchanged. */
 export const unknownContent = '\0'.repeat(contentBytes)
 
 /** @param blob its ids are distinct; the content version is from 0 to 255. */

@@ -1,7 +1,7 @@
 /**
- * Reads every row of a connection from an instant on, in full (reading R23), through a walk of its own: windows one after
- * another until the provider has no more. Pages that shift, a consent that ends half-way and an emptiness that nobody
- * confirms (reading R20b) end it with the adapters' UpstreamError. Money data is held for no longer than it lasts.
+ * Reads every row of a connection from an instant on, in full (reading R23), through a separate walk: one window after
+ * another until the provider has no more rows. When pages shift, a consent ends meanwhile or an empty answer is not
+ * confirmed (reading R20b), it throws the adapters' UpstreamError. Money data is dropped when the read ends.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Trade, Transaction } from '#contract/resources.ts'
@@ -49,14 +49,14 @@ export interface RowsRange {
   readonly now: number
 }
 
-/** Bodies of pages of one run; a body beyond it is fetched again when its rows are wanted. */
+/** Bytes of page bodies that one run holds; an evicted body is fetched again when its rows are needed. */
 const maxPageBytes = 24 * 1024 * 1024
 /** Rows mapped at a time: the provider's largest page. */
 const windowRows = 1000
-/** So many rows, then others have their turn of the event loop. */
+/** After this many rows the run yields to other work of the event loop. */
 const rowsPerTurn = 100
 
-/** Hands every row to `take`, in the provider's order. `take` may throw to end the reading. */
+/** Passes every row to `take`, in the provider's order. `take` may throw to end the read. */
 export async function readRows(
   source: RowsSource,
   range: RowsRange,
@@ -78,7 +78,7 @@ interface FullRow {
   readonly details: TransactionDetails
 }
 
-/** The reader of a bank whose rows come with what events show of them beside their public fields. */
+/** The reader of a bank, whose rows include the fields that only events show. */
 function readDetails(reader: RowReader<TransactionPage>): RowReader<RowPage<FullRow>> {
   const open = (page: TransactionPage): RowPage<FullRow> => ({
     ...page,
@@ -107,7 +107,7 @@ function walkBank(
   )
 }
 
-/** Activities are known per account alone; the accounts are read as one, newest first, as REST reads them. */
+/** The provider lists activities per account; the accounts are merged, newest first, as for REST. */
 function walkBroker(
   adapter: BrokerageAdapter,
   { login, connection, accounts, zone }: RowsSource,
@@ -136,17 +136,17 @@ function walkBroker(
   )
 }
 
-/** Nobody shares the walk of a run, and it lasts as long as the run. */
+/** The walk of a run is not shared, and lives as long as the run. */
 function makePlace({ provider }: Adapter): WalkOptions {
   const memory = makePageMemory(maxPageBytes)
   return { provider, memory, shared: null, expiresAt: Number.MAX_SAFE_INTEGER }
 }
 
-/** Of one page: so often a limit is waited for, and at most so long. */
+/** For one page: how often the run waits for a limit, and for how long at most. */
 const maxWaits = 3
 const maxWaitSeconds = 60
 
-/** Nobody waits for a run: a limit that is soon over is better waited for than every page read again by the next run. */
+/** No client waits for a run: a short wait for a limit costs less than reading every page again in the next run. */
 async function waitForLimit<Page>(
   { signal }: CallContext,
   read: () => Promise<Page>,
@@ -164,7 +164,7 @@ async function waitForLimit<Page>(
   }
 }
 
-/** How long a provider, or our own budget for it, lets us wait; null: it is no limit. */
+/** The wait that a provider, or our own budget for it, demands; null: the failure is not a limit. */
 function limitOf(error: unknown): number | null {
   if (!(error instanceof UpstreamError) || error.failure.kind !== 'throttled') return null
   return error.failure.retryAfterSeconds
@@ -182,7 +182,7 @@ async function readAll<Row>(
 ): Promise<void> {
   const { adapter, login, connection, accounts } = source
   const asked = { what: 'transactions', accounts } as const
-  // As REST asks it: of a bank only the consent is looked at.
+  // As for REST: for a bank only the consent is checked.
   const confirmEnd = () =>
     adapter.category === 'banking'
       ? adapter.confirmEmpty(login, connection, call)

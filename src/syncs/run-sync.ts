@@ -1,6 +1,6 @@
 /**
- * One run of a claimed sync, from its lease to its end. Whatever it found is kept in one transaction with its events, or
- * nothing is; a run that lost its lease writes nothing at all (ARCHITECTURE.md, The event river).
+ * One run of a claimed sync, from its lease to its end. One transaction stores everything that it found with its events,
+ * or nothing; a run that lost its lease writes nothing (ARCHITECTURE.md, The event river).
  */
 import { timingSafeEqual } from 'node:crypto'
 import { factsOf } from '#providers/all-facts.ts'
@@ -15,7 +15,7 @@ import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
 
 export type SyncEnd =
   | { readonly kind: 'succeeded'; readonly counts: SyncCounts }
-  /** `error`: what it failed of, for the one who asked for it. */
+  /** `error`: why it failed, for the caller that requested it. */
   | { readonly kind: 'failed'; readonly failure: SyncFailure; readonly error: unknown }
   | { readonly kind: 'lost' }
 
@@ -26,10 +26,10 @@ export interface RunOptions {
   readonly note?: (tx: StoreRows) => Promise<void>
 }
 
-/** Never rejects: a run that cannot even be ended gives its lease back by expiry. */
+/** Never rejects: when the end of a run cannot be stored, its lease expires. */
 export type RunSync = (sync: ClaimedSync, options: RunOptions) => Promise<SyncEnd>
 
-/** Of the whole run. A provider that takes longer is asked again by the schedule. */
+/** The time limit of the whole run. After a timeout the schedule tries again. */
 const defaultMaxRunMs = 15 * 60_000
 
 const noCounts: SyncCounts = {
@@ -100,7 +100,7 @@ async function keep(
   signal.throwIfAborted()
   const counts: SyncCounts = finding.kind === 'rows' ? countNews(finding, sealed.length) : noCounts
   await deps.store.transact(async (tx) => {
-    // The user's row is held first, as by whoever links or begins a ledger: so nobody waits in a circle.
+    // Lock the user's row first, as linking and beginning a ledger do, so that transactions do not deadlock.
     await checkKey(tx, sync, finding)
     if (isStale(finding, counts)) await tx.users.outdate(sync.userId)
     const kept = await tx.syncs.finish(sync.runId, {
@@ -115,7 +115,7 @@ async function keep(
   return counts
 }
 
-/** Their keys are durable before the transaction begins; those of a run that fails after all are swept. */
+/** The keys of the events are durable before the transaction begins; if the run then fails, a sweep deletes them. */
 function seal(
   { store, makeEvents }: SyncDeps,
   {
@@ -150,7 +150,7 @@ function countNews({ news }: RowsFinding, chunks: number): SyncCounts {
   }
 }
 
-/** A ledger that ended or began meanwhile has other fingerprints than those the run was made with. */
+/** A ledger that ended or began during the run has another key than the run's fingerprints. */
 async function checkKey(tx: StoreRows, { userId }: ClaimedSync, finding: Finding): Promise<void> {
   if (finding.kind !== 'rows') return
   const key = await tx.ledgers.readKey(userId)
@@ -196,7 +196,7 @@ async function keepRows(
   await tx.events.accept(sealed)
 }
 
-/** What was answered before is not what the provider has now; without a ledger nobody can tell. */
+/** Earlier answers may differ from what the provider has now; without a ledger this is unknown. */
 function isStale(finding: Finding, { gone, returned, ...counts }: SyncCounts): boolean {
   if (finding.kind !== 'rows') return finding.kind === 'no_ledger'
   return counts.new + counts.updated + gone + returned > 0
@@ -228,7 +228,7 @@ async function giveUp(
     })
   } catch (cause) {
     if (cause instanceof LeaseLostError) return { kind: 'lost' }
-    // The store is away: the lease ends by itself, and whoever claims the connection then reads it again.
+    // The store is unavailable: the lease expires, and the process that claims the connection next reads it again.
     return { kind: 'failed', failure, error: new AggregateError([error, cause], 'not even ended') }
   }
   return { kind: 'failed', failure, error }

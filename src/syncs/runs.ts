@@ -1,18 +1,18 @@
-/** The runs under way in this process, whoever began them, so that a stop can wait for them and then abort them. */
+/** The runs in progress in this process, scheduled or requested, so that a stop can wait for them and then abort them. */
 import type { Provider } from '#contract/resources.ts'
 import type { SyncRunId } from '#kernel/ids.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
 import type { RunOptions, RunSync, SyncEnd } from './run-sync.ts'
 
 export interface Runs {
-  /** Runs a claimed sync; its end is told to `onEnd` as well. */
+  /** Runs a claimed sync and also passes its end to `onEnd`. */
   start(sync: ClaimedSync, note?: RunOptions['note']): Promise<SyncEnd>
   count(): number
-  /** Providers of which so many runs, or more, are under way. */
+  /** Providers with at least this many runs in progress. */
   listBusy(runsOfOne: number): readonly Provider[]
   /** Aborted when the grace of `close` is over. */
   readonly stop: AbortSignal
-  /** Those under way have `graceMs` to end, then they are aborted. Resolves when none is left. */
+  /** Runs in progress have `graceMs` to end, then they are aborted. Resolves when none is left. */
   close(graceMs: number): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
  * When a connection is synced next, whether that run reads rows, and how far back it reads them (readings R34a, R34b).
- * Pure: the present and the random numbers come in. Instants are milliseconds since the epoch.
+ * Pure: the current time and the random numbers are passed in. Instants are milliseconds since the epoch.
  */
 import type { SyncReason } from '#store/ports/syncs.ts'
 
@@ -8,14 +8,14 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** Reading R34a: what a first sync looks back, and later ones at the least. */
+/** Reading R34a: the look-back of a first sync, and the minimum of later ones. */
 const lookBackDays = 90
-/** Rows may arrive or change so long after their day (docs/providers/akahu.md, Mapping). */
+/** Rows may arrive or change this long after their day (docs/providers/akahu.md, Mapping). */
 const lateDays = 14
 /** Contract, Limits: history depth. */
 const maxYears = 7
 
-/** A run that failed is tried again after a minute, then after twice as long each time, up to a day. */
+/** A failed run is repeated after a minute, then after twice as long each time, up to a day. */
 const firstRetryMs = minuteMs
 const maxRetryMs = dayMs
 
@@ -29,13 +29,13 @@ export interface Timing {
 export interface RowsKnown {
   /** When they were last read in full; null: never. */
   readonly rowsReadAt: number | null
-  /** From which instant on the ledger knows every row; null: it knows nothing yet. */
+  /** The instant from which the ledger has every row; null: it has none yet. */
   readonly ledgerFrom: number | null
 }
 
 /**
- * Whether a run reads rows. What an operator, a provider or a new link asks for always does; a scheduled run only when
- * the provider's rate of scheduled reads allows it (`scheduledReadHours` of its facts), or nothing is known yet.
+ * Whether a run reads rows. A run requested by an operator, a webhook or a new link always does; a scheduled run only when
+ * the provider's rate of scheduled reads allows it (`scheduledReadHours` of its facts), or when there is no ledger yet.
  */
 export function isReadingRows(
   sync: RowsKnown & { readonly reason: SyncReason },
@@ -53,8 +53,8 @@ function rowsDueAt(rowsReadAt: number | null, scheduledReadHours: number | null)
 }
 
 /**
- * The interval later, jittered by a tenth either way, so that connections that were linked together drift apart. A run
- * that may read rows again is due no later than that is allowed.
+ * One interval later, with a jitter of a tenth in both directions, so that connections that were linked together are not
+ * always synced together. If the schedule may read rows again earlier, the run is due then.
  */
 export function dueAfterSuccess(
   { now, random }: Timing,
@@ -70,8 +70,8 @@ export function dueAfterSuccess(
 }
 
 /**
- * Twice as long after every failure, jittered between half and the whole; never before the provider's own `Retry-After`.
- * @param failures runs that failed in a row, this one counted.
+ * The wait doubles with every failure, with a jitter between half and all of it; never before the provider's `Retry-After`.
+ * @param failures consecutive failed runs, including this one.
  */
 export function dueAfterFailure(
   { now, random }: Timing,
@@ -84,8 +84,8 @@ export function dueAfterFailure(
 }
 
 /**
- * The instant from which on rows are read: 90 days back, or further where the last read is so long ago that late rows
- * would be missed; never before what the ledger knows (what it does not know would pass for new), at most seven years.
+ * The instant from which rows are read: 90 days back, or earlier when the last read is so long ago that late rows
+ * would be missed; never before the start of the ledger (earlier rows would count as new), at most seven years.
  */
 export function lookBackFrom(now: number, { rowsReadAt, ledgerFrom }: RowsKnown): number {
   const usual = now - lookBackDays * dayMs

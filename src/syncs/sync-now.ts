@@ -1,6 +1,6 @@
 /**
- * A sync that somebody asks for: it runs at once in this process. Where one is under way already, in this process or
- * another, its end is waited for instead.
+ * A sync on request: it runs at once in this process. If one is already in progress, in this process or another, the
+ * caller waits for its end instead.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type By, mayActFor, nameActor } from '#contract/actor.ts'
@@ -19,17 +19,17 @@ export interface SyncAnswer {
   readonly syncRunId: SyncRunId
   readonly newCount: number
   readonly updatedCount: number
-  /** Events that were made; 0: the person has no ledger (reading R34b). */
+  /** Number of events; 0: the user has no ledger (reading R34b). */
   readonly chunks: number
 }
 
-/** @throws ApiError `connection_not_found`, and what the run failed of. */
+/** @throws ApiError `connection_not_found`, and the reason why the run failed. */
 export type SyncNow = (by: By, connectionId: ConnectionId) => Promise<SyncAnswer>
 
 export interface SyncNowParts {
   readonly deps: SyncDeps
   readonly runs: Pick<Runs, 'start' | 'stop'>
-  /** Below the limits of the admin listener and the command line; a run that takes longer goes on without its caller. */
+  /** Shorter than the limits of the admin listener and the command line; a longer run continues without its caller. */
   readonly waitMs?: number
   readonly pollMs?: number
 }
@@ -40,7 +40,7 @@ const defaultPollMs = 250
 interface Request {
   readonly connectionId: ConnectionId
   readonly note: (tx: Pick<StoreRows, 'audit'>) => Promise<void>
-  /** Aborted when the caller waits no longer. */
+  /** Aborted when the caller no longer waits. */
   readonly deadline: AbortSignal
 }
 
@@ -71,7 +71,7 @@ async function fail(deadline: AbortSignal): Promise<never> {
   })
 }
 
-/** Runs it, or waits for the run under way and looks again when that one ended without reading rows. */
+/** Runs it, or waits for the run in progress and tries again when that one ended without reading rows. */
 async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer> {
   const { store, clock } = parts.deps
   for (let noted = false; ; ) {
@@ -83,7 +83,7 @@ async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer>
     noted = true
     const ended = await waitForEnd(parts, claim.runId, asked.deadline)
     if (ended.state === 'failed' && ended.failure !== null) throw toApiError(ended.failure)
-    // A run of the schedule may have read no rows: then they are read now.
+    // A scheduled run may not have read rows; they are read now.
     if (ended.state === 'succeeded' && ended.chunks > 0) return toAnswer(ended)
   }
 }

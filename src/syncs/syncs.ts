@@ -1,6 +1,6 @@
 /**
- * The room of syncs, put together: connections are read for new and changed rows when they are due, or when somebody asks.
- * Doors and the background work call what stands here and nothing else of the room.
+ * Assembles the room of syncs: connections are read for new and changed rows when they are due or on request. Doors and
+ * the background work use only the functions of this file.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { SyncDeps } from './deps.ts'
@@ -13,13 +13,13 @@ export type { SyncReport, SyncRunReport } from './deps.ts'
 
 export interface Syncs {
   readonly runSync: SyncNow
-  /** Claims due syncs; to be woken when one becomes due and by `onFree`. */
+  /** Claims due syncs; wake it when one becomes due and on `onFree`. */
   readonly claim: PeriodicTask
   /** Further background work. */
   readonly tasks: readonly PeriodicTask[]
-  /** Called whenever a run of this process has ended: there is room for another. */
+  /** Called whenever a run of this process has ended, so that another can start. */
   onFree(listener: () => void): void
-  /** Runs under way have `graceMs` to end, then they are aborted and given back. Stop the tasks first. */
+  /** Runs in progress have `graceMs` to end, then they are aborted and their leases released. Stop the tasks first. */
   close(graceMs: number): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The background work of syncs: runs what is due in this process, at most so many at once, and so many of one provider.
- * Due ones are claimed one by one, the oldest first, whenever there is room.
+ * The background work of syncs: runs due syncs in this process, with a limit in total and one per provider. While the
+ * limits allow it, due syncs are claimed one by one, the oldest first.
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
@@ -15,17 +15,17 @@ export interface WorkerDeps {
   readonly runs: Runs
 }
 
-/** Runs in this process; in all of them a provider is asked by more. */
+/** Limits of this process; several processes together may run more syncs of one provider. */
 const maxRuns = 4
 const maxRunsOfProvider = 2
-/** What became due without a nudge, and leases that expired, wait at most so long. */
+/** The longest wait for work that became due without a notification, and for expired leases. */
 const claimEveryMs = 10_000
 const sweepEveryMs = 6 * 3_600_000
 const keptRunsMs = 30 * 86_400_000
 const sweepLimit = 500
 const maxSweepBatches = 100
 
-/** Claims what is due; to be woken when a sync becomes due and when a run has ended. */
+/** Claims due syncs; wake it when a sync becomes due and when a run has ended. */
 export function makeSyncClaim({ syncs, clock, runs }: WorkerDeps): PeriodicTask {
   return {
     name: 'sync-claim',
