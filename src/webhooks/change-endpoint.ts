@@ -1,6 +1,6 @@
 /**
- * Changes of an endpoint that is there: a new secret, on, off, away. Each is one transaction with its audit row; what is
- * somebody else's is not found.
+ * Changes of an existing endpoint: rotate its secret, enable, disable, remove. Each is one transaction with its audit
+ * row; other users' endpoints are not found.
  */
 import { type By, nameActor } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
@@ -23,7 +23,7 @@ export type RotateEndpoint = (
 ) => Promise<{
   readonly row: EndpointRow
   readonly secret: string
-  /** Until then events are signed with the former secret too; null: they are not. */
+  /** Until then events are also signed with the former secret; null: only with the new one. */
   readonly previousUntil: number | null
 }>
 /** @throws ApiError `webhook_not_found`. */
@@ -31,7 +31,7 @@ export type ChangeEndpoint = (by: By, id: EndpointId) => Promise<EndpointRow>
 /** @throws ApiError `webhook_not_found`. */
 export type RemoveEndpoint = (by: By, id: EndpointId) => Promise<void>
 
-/** Gives the endpoint a new secret; the former one signs as well for some hours, so that a receiver can change over. */
+/** Replaces the secret. The former one also signs for some hours, so that the receiver can change over. */
 export function makeRotateEndpoint(deps: EndpointDeps): RotateEndpoint {
   return async (by, id, raw) => {
     const { overlapHours } = parseInput(RotateInput, raw)
@@ -48,7 +48,7 @@ export function makeRotateEndpoint(deps: EndpointDeps): RotateEndpoint {
   }
 }
 
-/** Healthy from now on, whatever was before: what waited is tried at once, what was missed is not sent by itself. */
+/** Makes the endpoint healthy: waiting deliveries are attempted at once; missed ones are sent only by a replay. */
 export function makeEnableEndpoint(deps: EndpointDeps): ChangeEndpoint {
   return (by, id) =>
     deps.store.transact(async (tx) => {
@@ -59,7 +59,7 @@ export function makeEnableEndpoint(deps: EndpointDeps): ChangeEndpoint {
     })
 }
 
-/** Nothing is sent any more; events that come meanwhile are missed, and can be replayed. */
+/** Stops sending; events accepted meanwhile become `missed` and can be replayed. */
 export function makeDisableEndpoint(deps: EndpointDeps): ChangeEndpoint {
   return (by, id) =>
     deps.store.transact(async (tx) => {
@@ -71,12 +71,12 @@ export function makeDisableEndpoint(deps: EndpointDeps): ChangeEndpoint {
     })
 }
 
-/** Deletes it with its deliveries; with the user's last one the ledger ends (reading R34b). */
+/** Deletes the endpoint with its deliveries; with the user's last endpoint the ledger ends (reading R34b). */
 export function makeRemoveEndpoint(deps: EndpointDeps): RemoveEndpoint {
   return (by, id) =>
     deps.store.transact(async (tx) => {
       const row = await findOwnEndpoint(tx, by, id)
-      // Locks the ledger before endpoints are counted: one that is made at this moment comes before or after.
+      // Lock the ledger before counting endpoints, so that a concurrent creation runs before or after.
       await tx.ledgers.readKey(row.userId)
       await tx.endpoints.delete(id)
       const left = await tx.endpoints.list(row.userId)

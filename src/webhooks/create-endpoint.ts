@@ -1,6 +1,6 @@
 /**
- * Makes a webhook endpoint: its secret is shown in this one answer. With a user's first endpoint their ledger begins
- * (reading R34b), and a sync of every connection is due, so that the endpoint soon hears of the data there is.
+ * Creates a webhook endpoint; only this answer contains its secret. With a user's first endpoint their ledger begins
+ * (reading R34b) and a sync of every connection is due, so that the first events report the existing rows soon.
  */
 import { type By, mayActFor, nameActor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -13,7 +13,7 @@ import type { EndpointDeps } from './endpoint-deps.ts'
 import { makeEndpointInput } from './endpoint-input.ts'
 import { mintSecret } from './sign.ts'
 
-/** Of one user, disabled ones included. */
+/** The largest number of endpoints per user, including disabled ones. */
 export const maxEndpoints = 20
 
 /**

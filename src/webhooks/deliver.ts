@@ -1,7 +1,7 @@
 /**
- * Sends the due deliveries of one claimed endpoint, in rounds: a few at once, and of each lane only the first. After a
- * bounded number of rounds the endpoint is released, so that others are served. Of a paused endpoint only the oldest
- * delivery is attempted, at its own times, and tests; the others wait and lose no attempts.
+ * Sends the due deliveries of one claimed endpoint, in rounds: a few at once, and only the first of each lane. After a
+ * bounded number of rounds the endpoint is released, so that others are served. For a paused endpoint only test events and
+ * the oldest delivery are attempted, when they are due; the others wait and use up no attempts.
  */
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
@@ -15,20 +15,20 @@ import { type Claim, type SendDeps, sendDelivery } from './send-delivery.ts'
 export const maxInFlight = 4
 const maxRounds = 10
 const maxClaimMs = 20_000
-/** For what is kept after the answer. */
+/** Time to store the result after the answer. */
 const slackMs = 5000
-/** After an unexpected failure the endpoint is left alone for so long. */
+/** After an unexpected failure nothing is sent to the endpoint for this long. */
 const restMs = 30_000
 
-/** What the next round sends, and until when the endpoint waits if nothing. */
+/** What the next round sends; if nothing, when the endpoint is due again. */
 interface Choice {
   readonly due: readonly DueDelivery[]
   readonly notBefore: number
 }
 
 /**
- * Makes the work on one claimed endpoint. It resolves when the endpoint is given back; aborting `stop` lets the round
- * under way end and begins no other. `claimedAt`: what `performance.now()` said before the claim.
+ * Makes the work on one claimed endpoint. It resolves when the endpoint is released; after `stop` is aborted the current
+ * round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
  */
 export function makeDeliver(given: DeliverDeps) {
   const deps: SendDeps = { ...given, keep: makeKeep(given.store, given.writers) }
@@ -68,7 +68,7 @@ function toClaim(claimed: ClaimedEndpoint, lost: AbortSignal): Claim {
   return { ...claimed, secrets, lost }
 }
 
-/** Resolves to the instant before which the endpoint wants nothing; 0: it does not say. */
+/** Resolves to the instant before which nothing may be sent to the endpoint; 0: the endpoint demanded no wait. */
 async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): Promise<number> {
   let claim = first
   for (let round = 0; round < maxRounds && mayGoOn(); round += 1) {
@@ -77,7 +77,7 @@ async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): 
     const sent = await sendAll(deps, claim, choice.due)
     const holds = sent.flatMap((one) => one?.holdUntil ?? [])
     if (holds.length > 0) return Math.max(...holds)
-    // It now counts as healthy or ailing where it did not before, or the lease is lost.
+    // The endpoint changed between healthy and ailing, or the lease is lost.
     const next = await readAgain(deps, claim)
     if (next === null || isAiling(next.endpoint) !== isAiling(first.endpoint)) return 0
     claim = next
@@ -85,7 +85,7 @@ async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): 
   return 0
 }
 
-/** Waits for all of them, whatever becomes of one: what was answered is kept while the lease is held. */
+/** Waits for all of them, even when one fails, so that every answer is stored while the lease is held. */
 async function sendAll(deps: SendDeps, claim: Claim, due: readonly DueDelivery[]) {
   const results = await Promise.allSettled(due.map((one) => sendDelivery(deps, claim, one)))
   return results.map((result) => {
@@ -94,7 +94,7 @@ async function sendAll(deps: SendDeps, claim: Claim, due: readonly DueDelivery[]
   })
 }
 
-/** Between rounds its owner may have rotated the secret, disabled or removed it. */
+/** Between rounds the owner may have rotated the secret, or disabled or removed the endpoint. */
 async function readAgain({ store }: DeliverDeps, claim: Claim): Promise<Claim | null> {
   const { id } = claim.endpoint
   const [endpoint, secrets] = await Promise.all([

@@ -7,7 +7,7 @@ import type { Post } from './post.ts'
 
 /** Turned into log lines and metrics by the composition root. */
 export interface WebhooksReport {
-  /** One attempt that was made; `status` null: no answer came. */
+  /** One attempt; `status` null: there was no answer. */
   attempt(event: {
     readonly endpointId: EndpointId
     readonly outcome: 'succeeded' | 'retry' | 'exhausted'
@@ -17,9 +17,9 @@ export interface WebhooksReport {
     /** From acceptance to this attempt; null: it is not the first of its delivery. */
     readonly lagMs: number | null
   }): void
-  /** The owner has to know: the audit has it too. */
+  /** A warning to the owner, which is in the audit too. */
   warning(event: { readonly endpointId: EndpointId; readonly warning: Warning }): void
-  /** So many payloads were destroyed, because nothing needs them any more. */
+  /** Number of payloads destroyed at the end of their retention. */
   shredded(count: number): void
   failed(task: string, error: unknown): void
 }
@@ -30,10 +30,10 @@ export interface DeliverDeps {
   readonly post: Post
   /** Seconds before each attempt (`WEBHOOK_RETRY_SCHEDULE`). */
   readonly schedule: readonly number[]
-  /** Takes secrets out of a text, whatever their source. */
+  /** Removes secrets from a text, whatever their source. */
   readonly redact: (text: string) => string
   readonly report: WebhooksReport
-  /** Transactions at once that keep attempts (src/webhooks/keep.ts). */
+  /** Number of concurrent transactions that store attempts (src/webhooks/keep.ts). */
   readonly writers: number
   /** From 0 up to 1. */
   readonly random?: () => number

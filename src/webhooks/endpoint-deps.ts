@@ -14,7 +14,7 @@ export interface EndpointDeps {
   readonly allowPrivate: boolean
 }
 
-/** @throws ApiError `webhook_not_found`, also for what is somebody else's. */
+/** @throws ApiError `webhook_not_found`, also for another user's endpoint. */
 export async function findOwnEndpoint(
   { endpoints }: Pick<StoreRows, 'endpoints'>,
   by: By,
@@ -25,7 +25,7 @@ export async function findOwnEndpoint(
   return row
 }
 
-/** @throws ApiError `delivery_not_found`, also for what is somebody else's. */
+/** @throws ApiError `delivery_not_found`, also for another user's delivery. */
 export async function findOwnDelivery(
   { deliveries }: Pick<StoreRows, 'deliveries'>,
   by: By,

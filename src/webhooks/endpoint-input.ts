@@ -1,4 +1,4 @@
-/** What people and operators say of an endpoint, checked. */
+/** The input of the actions on endpoints, by schema. */
 import { z } from 'zod'
 import { eventTypes } from '#contract/events.ts'
 import { instant, oneOf } from '#contract/input.ts'

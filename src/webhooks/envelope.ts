@@ -1,7 +1,7 @@
 /**
- * From the news of one sync run to the events that are sent: chunks of bounded size, each an envelope of its own (contract,
- * Events; readings R32, R33). Objects come as JSON texts and are never parsed here: an amount must not pass through a
- * float, and a replay must have the bytes of the original.
+ * Makes the events of one sync run: chunks of bounded size, each with its own envelope (contract, Events; readings R32,
+ * R33). Objects are passed as JSON text and never parsed here: an amount must not become a float, and a replay must have
+ * the bytes of the original.
  */
 import { apiVersion, chunkLimits, type EventType } from '#contract/events.ts'
 import { type ConnectionId, type EventId, newId, type SyncRunId, type UserId } from '#kernel/ids.ts'
@@ -35,8 +35,8 @@ interface Chunk {
 }
 
 /**
- * The events of a run, in their order: at most 100 objects and 64 KiB each; an object that is larger than that stands
- * alone. A run without news is one event without objects.
+ * The events of a run, in their order: at most 100 objects and 64 KiB each; a larger object has its own event. A run
+ * without new or updated rows gives one event without objects.
  */
 export function makeEvents(draft: EventDraft): readonly NewEvent[] {
   const newCount = draft.new.length
@@ -85,7 +85,7 @@ function toChunks(draft: EventDraft): readonly Chunk[] {
   return [...chunks, chunk]
 }
 
-/** Bytes of the envelope without its objects, with the longest numbers that a run of so many objects can have. */
+/** Bytes of the envelope without its objects, with the longest numbers that a run with this many objects can have. */
 function measureFrame(draft: EventDraft): number {
   const newCount = draft.new.length
   const updatedCount = draft.updated.length

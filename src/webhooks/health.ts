@@ -1,19 +1,19 @@
 /**
- * How well an endpoint does, judged by its attempts alone: healthy, degraded after a failure, paused after five in a row,
- * disabled after five days of failures or when it says that it is gone (docs/events.md, Health). Pure.
+ * The health of an endpoint, from its attempts alone: healthy, degraded after a failure, paused after five in a row,
+ * disabled after five days with failures only or after a 410 (docs/events.md, Health). Pure.
  */
 import { unreachable } from '#kernel/unreachable.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 
 /**
- * What an attempt says about the endpoint. `answered`: it is there, and asked for no more attempts of this one delivery.
+ * What an attempt shows about the endpoint. `answered`: it works, and refused further attempts of this delivery.
  * `gone`: it answered 410.
  */
 export type Sign = 'succeeded' | 'failed' | 'answered' | 'gone'
 
 export const failuresUntilPaused = 5
 const msPerDay = 86_400_000
-/** The owner is told after so many days of failures alone; after the last of them the endpoint is disabled. */
+/** The owner is warned after this many days with failures only; after the last of them the endpoint is disabled. */
 export const warningDays = [1, 3, 5] as const
 const daysUntilDisabled = 5
 
@@ -27,7 +27,7 @@ export const wellAgain: HealthChange = {
 
 /** The endpoint's health after an attempt that ended at `at` (milliseconds since the epoch). */
 export function nextHealth(now: HealthChange, sign: Sign, at: number): HealthChange {
-  // Disabled by its owner while the attempt was under way: only its owner enables it.
+  // The owner disabled it during the attempt, and only the owner enables it again.
   if (now.health === 'disabled') return pick(now)
   switch (sign) {
     case 'succeeded':
@@ -45,11 +45,11 @@ export function nextHealth(now: HealthChange, sign: Sign, at: number): HealthCha
 
 function failed(now: HealthChange, at: number): HealthChange {
   const failures = now.failures + 1
-  // A clock that was set back must not make the time of failures negative.
+  // When the clock was set back, the duration of failures must not become negative.
   const failingSince = Math.min(now.failingSince ?? at, at)
   const days = (at - failingSince) / msPerDay
   const isPaused = failures >= failuresUntilPaused
-  // A single failure long after another one, or a clock that jumped, is no row of failures.
+  // A single failure long after another one, or a clock that jumped, must not disable the endpoint.
   const isDisabled = isPaused && days >= daysUntilDisabled
   return {
     health: isDisabled ? 'disabled' : isPaused ? 'paused' : 'degraded',
@@ -60,12 +60,12 @@ function failed(now: HealthChange, at: number): HealthChange {
   }
 }
 
-/** What the owner has to be told of a change. */
+/** A warning to the owner about a change of health. */
 export type Warning =
   | { readonly kind: 'failing'; readonly days: number }
   | { readonly kind: 'disabled'; readonly reason: 'gone' | 'failing' }
 
-/** The warnings of one step, at most one of each kind; none for what the owner did. */
+/** The warnings about one change, at most one of each kind; none for a change that the owner made. */
 export function findWarnings(before: HealthChange, after: HealthChange): readonly Warning[] {
   const warnings: Warning[] = []
   if (after.warnedDays > before.warnedDays) {

@@ -1,6 +1,6 @@
 /**
- * Keeps what came of attempts, several in one transaction: all that were answered while the one before was committed. A
- * commit waits for the disk, on the embedded store together with everything else in the process.
+ * Stores the results of attempts, several in one transaction: all that arrived while the previous transaction was
+ * committed. A commit waits for the disk, and on the embedded store it blocks the whole process.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EndpointId } from '#kernel/ids.ts'
@@ -8,8 +8,8 @@ import { StoreUnavailableError } from '#store/failure.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 
 /**
- * Runs `work` in a transaction, maybe with others; resolves when it is committed. `work` may run more than once, so it
- * must have no other effects. @throws whatever `work` throws for its own sake, or the store.
+ * Runs `work` in a transaction, possibly with others; resolves when it is committed. `work` may run more than once, so it
+ * must have no other effects. @throws the error of `work` itself, or of the store.
  */
 export type Keep = <Result>(
   endpointId: EndpointId,
@@ -18,12 +18,12 @@ export type Keep = <Result>(
 
 interface Entry {
   readonly endpointId: EndpointId
-  /** Resolves to what tells the caller, once it is committed. */
+  /** Resolves to a function that notifies the caller; it is called after the commit. */
   run(tx: StoreRows): Promise<() => void>
   fail(error: unknown): void
 }
 
-/** Bounds how long one transaction holds the endpoints, and on SQLite the process. */
+/** Bounds how long one transaction locks the endpoints, and on SQLite blocks the process. */
 const maxAtOnce = 16
 
 /**
@@ -66,9 +66,9 @@ function makeQueue(store: Pick<Store, 'transact'>): (entry: Entry) => void {
   }
 }
 
-/** Never rejects. One that fails does not take the others along: they are then kept one by one. */
+/** Never rejects. When one entry fails, all are stored again one by one, so that the others succeed. */
 async function keepAll(store: Pick<Store, 'transact'>, entries: readonly Entry[]): Promise<void> {
-  // Whoever holds several endpoints takes them in the order of their ids, so that none wait for each other.
+  // Endpoints are locked in the order of their ids, so that transactions do not deadlock.
   const ordered = entries.toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
   try {
     const kept = await store.transact(async (tx) => {

@@ -1,6 +1,6 @@
 /**
- * The lease of a claimed endpoint while this process sends to it. It is renewed on a timer and judged by this process's
- * own monotonic clock, so that a wall clock that jumps cannot make two processes believe that they hold it.
+ * The lease of a claimed endpoint while this process sends to it. It is renewed on a timer; its expiry is measured with
+ * this process's monotonic clock, so that two processes never send at once because a wall clock was changed.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { ClaimedEndpoint, DeliveryStore } from '#store/ports/deliveries.ts'
@@ -9,7 +9,7 @@ export const leaseMs = 60_000
 const renewEveryMs = 15_000
 
 export interface HeldLease {
-  /** True while the lease outlives an exchange that begins now and takes `ms`. */
+  /** True when the lease lasts longer than an exchange that begins now and takes `ms`. */
   lasts(ms: number): boolean
   /** Aborted when the lease is lost. */
   readonly lost: AbortSignal
@@ -21,7 +21,7 @@ export interface LeaseOptions {
   readonly deliveries: Pick<DeliveryStore, 'renew'>
   readonly clock: Clock
   readonly onFailure: (error: unknown) => void
-  /** What `performance.now()` said before the endpoint was claimed. */
+  /** The value of `performance.now()` before the endpoint was claimed. */
   readonly claimedAt: number
 }
 
@@ -36,7 +36,7 @@ export function holdLease({ lease }: ClaimedEndpoint, options: LeaseOptions): He
         validUntil = asked + leaseMs
       } else losing.abort(new Error('the lease of the endpoint is lost'))
     } catch (error) {
-      // The store may be back before the lease ends: the next turn of the timer tries again.
+      // The store may be available again before the lease ends: the timer tries again.
       options.onFailure(error)
     }
   }

@@ -1,14 +1,14 @@
 /**
- * Sends one event: a POST through the address guard, no redirects, everything bounded in time and size. Whatever happens
- * is an outcome in plain words; it never throws for the receiver's sake, and tells no address that a name resolved to.
+ * Sends one event: a POST through the address guard, without redirects, bounded in time and size. Every failure of the
+ * receiver is an outcome with a description, not an exception; it never contains an address that a name resolved to.
  */
 import { type Dispatcher, errors, request } from 'undici'
 import { BlockedAddress, findUrlProblem } from '#outbound/guarded-agent.ts'
 import type { Outcome } from './verdict.ts'
 
-/** From the look-up of the name to the last byte that is read of the answer. */
+/** Time limit from the look-up of the name to the last byte that is read of the answer. */
 export const postTimeoutMs = 15_000
-/** Of an answer so much is read; the rest is not waited for. */
+/** The part of an answer that is read; the rest is discarded. */
 export const maxAnswerBytes = 64 * 1024
 
 export interface Message {
@@ -20,15 +20,15 @@ export interface Message {
 export interface Posted {
   readonly outcome: Outcome
   readonly durationMs: number
-  /** What was read of the answer; null: none came. */
+  /** What was read of the answer; null: there was no answer. */
   readonly answer: string | null
 }
 
-/** Aborting `stop` ends the exchange at once; the outcome then says that no answer came. */
+/** Aborting `stop` ends the exchange at once; the outcome is then one without an answer. */
 export type Post = (message: Message, stop: AbortSignal) => Promise<Posted>
 
 export interface PostOptions {
-  /** A guarded agent that is used for nothing else; its owner closes it. */
+  /** A guarded agent used only for events; its owner closes it. */
   readonly agent: Dispatcher
   /** `WEBHOOK_ALLOW_PRIVATE`, as the agent was made with. */
   readonly allowPrivate: boolean
@@ -43,7 +43,7 @@ export function makePost(options: PostOptions): Post {
     const timeout = AbortSignal.timeout(timeoutMs)
     const elapsed = () => Math.round(performance.now() - started)
     try {
-      // Registered under a setting that may have been changed since.
+      // The endpoint may have been created under another setting.
       const problem = findUrlProblem(url, options)
       if (problem !== null) throw new BlockedAddress(problem)
       const response = await request(url, {
@@ -70,7 +70,7 @@ export function makePost(options: PostOptions): Post {
   }
 }
 
-/** The status has been told: whatever becomes of the rest of the answer changes nothing. */
+/** The status is known: a failure while reading the body changes nothing. */
 async function readAnswer(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -81,7 +81,7 @@ async function readAnswer(body: AsyncIterable<Uint8Array>): Promise<string> {
       if (size >= maxAnswerBytes) break
     }
   } catch {
-    // Cut short by the receiver or by the time limit: what came is kept.
+    // The receiver or the time limit cut the body short; the received part is stored.
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,6 +1,6 @@
 /**
- * Sends accepted events again: one delivery, or everything of a time. Possible while the payload is there (reading R33); it
- * goes out at once, outside the order of its connection, with the same id and rows.
+ * Sends accepted events again: one delivery, or every event of a time range, while their payloads are stored (reading R33).
+ * A replay is sent at once, outside the order of its connection, with the same id and rows.
  */
 import { type By, nameActor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -11,7 +11,7 @@ import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { type EndpointDeps, findOwnDelivery, findOwnEndpoint } from './endpoint-deps.ts'
 import { ReplayInput } from './endpoint-input.ts'
 
-/** In one call. */
+/** The largest number of events in one call. */
 export const maxReplayed = 10_000
 
 /**
@@ -21,7 +21,7 @@ export const maxReplayed = 10_000
 export type ReplayDelivery = (by: By, id: DeliveryId) => Promise<DeliveryRow>
 
 /**
- * How many events are sent again: all that were accepted from `from` to `to`, both inclusive.
+ * Replays every event that was accepted from `from` on and before `to`; returns their number.
  * @throws ApiError `invalid_params`, `webhook_not_found`, `webhook_disabled`, `payload_shredded`.
  */
 export type ReplayRange = (by: By, id: EndpointId, input: unknown) => Promise<number>
@@ -41,7 +41,7 @@ export function makeReplayDelivery({ store, clock }: EndpointDeps): ReplayDelive
     })
 }
 
-/** All or nothing: what was shredded is never left out in silence. */
+/** All or nothing: when one payload was shredded, the call fails and nothing is sent. */
 export function makeReplayRange({ store, clock }: EndpointDeps): ReplayRange {
   return async (by, id, raw) => {
     const { from, to } = parseInput(ReplayInput, raw)

@@ -1,6 +1,6 @@
 /**
- * Destroys what has been kept long enough: payloads with their keys, keys whose event was never accepted, receipts with
- * their attempts (reading R33). All in small batches.
+ * Destroys data whose retention has ended: payloads with their keys, keys whose event was never accepted, receipts with
+ * their attempts (reading R33). Each runs in small batches.
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
@@ -9,7 +9,7 @@ import type { EventStore } from '#store/ports/events.ts'
 import type { WebhooksReport } from './deps.ts'
 
 const hourMs = 3_600_000
-/** From the sealing of an event to the end of the transaction that accepts it. */
+/** The longest time from the sealing of an event to the end of the transaction that accepts it. */
 const acceptingMs = hourMs
 export const receiptDays = 30
 const batchRows = 200

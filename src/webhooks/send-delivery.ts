@@ -1,6 +1,6 @@
 /**
- * One attempt of one delivery: opens the payload, signs, sends, judges, and keeps attempt, delivery and health in one
- * transaction, with the audit row of whatever the owner must be told.
+ * One attempt of one delivery: decrypts the payload, signs and sends it, evaluates the answer, and stores attempt,
+ * delivery and health in one transaction, with the audit rows of warnings to the owner.
  */
 import { nameActor } from '#contract/actor.ts'
 import type { EventId } from '#kernel/ids.ts'
@@ -20,10 +20,10 @@ import { type Judgement, judge } from './verdict.ts'
 
 export interface Claim {
   readonly lease: ClaimedEndpoint['lease']
-  /** As it was read last. */
+  /** The endpoint as last read. */
   readonly endpoint: EndpointRow
   readonly secrets: EndpointSecrets
-  /** Aborted: the lease is lost. */
+  /** Aborted when the lease is lost. */
   readonly lost: AbortSignal
 }
 
@@ -32,13 +32,13 @@ export interface SendDeps extends DeliverDeps {
 }
 
 export interface Sent {
-  /** The endpoint as the attempt left it. */
+  /** The endpoint after the attempt. */
   readonly endpoint: EndpointRow
   /** Milliseconds since the epoch, see `Judgement`. */
   readonly holdUntil: number | null
 }
 
-/** Null: the lease is lost, and nothing was kept. @throws whatever the store throws. */
+/** Null: the lease is lost, and nothing was stored. @throws the errors of the store. */
 export async function sendDelivery(
   deps: SendDeps,
   claim: Claim,
@@ -65,7 +65,7 @@ function toMessage(
   return { url, headers: { ...headers }, body }
 }
 
-/** The bytes that are sent; null: there is no payload that can be opened. */
+/** The bytes to send; null: the payload is missing or cannot be decrypted. */
 async function openBody(
   { store, report }: DeliverDeps,
   { eventId, isReplay }: DueDelivery,
@@ -93,7 +93,7 @@ interface Attempted {
   readonly delivery: DueDelivery
   readonly at: number
   readonly posted: Posted
-  /** What must not be kept of the answer. */
+  /** Texts that must not be stored with the answer. */
   readonly secrets: readonly string[]
 }
 
@@ -149,7 +149,7 @@ function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgem
   })
 }
 
-/** The audit is what the owner and operators read; ids and numbers alone stand in it. */
+/** Owners and operators read the audit; it contains only ids and numbers. */
 function toEntry({ id, userId }: EndpointRow, warning: Warning, at: number): AuditEntry {
   const entry = { at, actor: nameActor({ kind: 'system' }), userId }
   switch (warning.kind) {

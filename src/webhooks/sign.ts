@@ -1,6 +1,6 @@
 /**
- * Signatures of events as Standard Webhooks wants them (reading R31; https://www.standardwebhooks.com): HMAC-SHA256
- * over `{id}.{timestamp}.{body}`. While a secret is rotated the event carries a signature of each. Pure, but for the
+ * Signatures of events by Standard Webhooks (reading R31; https://www.standardwebhooks.com): HMAC-SHA256 over
+ * `{id}.{timestamp}.{body}`. While a secret is rotated the event has one signature per secret. Pure, except for the
  * random bytes of a new secret.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -9,7 +9,7 @@ import type { EndpointSecrets } from '#store/ports/endpoints.ts'
 
 const secretBytes = 32
 const prefix = 'whsec_'
-/** Receivers refuse what was signed longer ago, or later than now by as much. */
+/** Receivers refuse a timestamp that is further from their current time. */
 export const toleranceSeconds = 300
 
 /** A new secret: `whsec_` and 32 random bytes in base64. */

@@ -1,6 +1,6 @@
 /**
- * Sends a test event to one endpoint: a real, signed event of a type that it takes, without rows and of no sync run. It
- * waits for the first attempt and tells what came back; where nothing was sent in time, the delivery is still pending.
+ * Sends a test event to one endpoint: a signed event of a type that the endpoint takes, without rows and without a sync
+ * run. It waits for the first attempt and returns its result; if nothing was sent in time, the delivery is still pending.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type By, nameActor } from '#contract/actor.ts'
@@ -10,14 +10,14 @@ import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import { type EndpointDeps, findOwnEndpoint } from './endpoint-deps.ts'
 import { makeEvents } from './envelope.ts'
 
-/** An attempt has 15 s. */
+/** Longer than the 15 s of an attempt. */
 const waitMs = 20_000
 const lookEveryMs = 100
 /** The test is among the newest deliveries. */
 const newest = 100
 
 /**
- * The delivery, with its first attempt where one was made within 20 s.
+ * The delivery, with its first attempt if one was made within 20 s.
  * @throws ApiError `webhook_not_found`, `webhook_disabled`.
  */
 export type TestEndpoint = (by: By, id: EndpointId) => Promise<DeliveryRow>

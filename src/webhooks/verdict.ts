@@ -1,13 +1,12 @@
 /**
- * What one attempt means: for the delivery (done, again at some time, never again), for the endpoint's health, and for the
- * next deliveries to the same endpoint. Pure; docs/events.md, Answers,
- * lists the rules.
+ * The consequences of one attempt: for the delivery (delivered, next attempt, exhausted), for the endpoint's health, and
+ * for the next deliveries to the same endpoint. Pure; docs/events.md, Answers, lists the rules.
  */
 import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
 import type { DeliveryVerdict } from '#store/ports/deliveries.ts'
 import type { Sign } from './health.ts'
 
-/** The part of an answer that decides. */
+/** The parts of an answer that the rules use. */
 export interface AnswerHead {
   readonly status: number
   /** Names in lower case. */
@@ -24,12 +23,12 @@ export interface Judgement {
   readonly sign: Sign
   /** Why the attempt counts as a failure, in plain words; null: it succeeded. */
   readonly failure: string | null
-  /** Nothing is sent to the endpoint before this instant (`Retry-After`); null: it asked for no pause. */
+  /** Nothing is sent to the endpoint before this instant (`Retry-After`); null: no wait was demanded. */
   readonly holdUntil: number | null
 }
 
 export interface Circumstances {
-  /** Attempts of the delivery, this one included. */
+  /** Attempts of the delivery, including this one. */
   readonly attempts: number
   /** Seconds before each attempt (`WEBHOOK_RETRY_SCHEDULE`); as many attempts are made as it has entries. */
   readonly schedule: readonly number[]
@@ -39,9 +38,9 @@ export interface Circumstances {
   readonly random: () => number
 }
 
-/** The share by which a wait is made longer or shorter, so that what failed together does not come back together. */
+/** The share by which a wait varies, so that deliveries that failed together are not repeated together. */
 const jitter = 0.1
-/** The receiver is there and asks to be left alone for a while. */
+/** The receiver works and demands a wait. */
 const busy = [429, 502, 503, 504]
 /** Answer header by which a receiver ends one delivery. */
 const controlHeader = 'webhook-delivery'
@@ -79,7 +78,7 @@ export function judge(outcome: Outcome, circumstances: Circumstances): Judgement
   return { verdict: retry(circumstances, holdUntil), sign: 'failed', failure, holdUntil }
 }
 
-/** Milliseconds since the epoch; null: it names no time that can be read. At most a day away. */
+/** Milliseconds since the epoch, at most a day from now; null: the header is absent or unreadable. */
 function readHold({ headers }: AnswerHead, now: number): number | null {
   const seconds = readRetryAfter(headers, now)
   return seconds === null ? null : now + Math.min(seconds, maxRetryAfterSeconds) * 1000

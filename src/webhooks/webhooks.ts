@@ -1,6 +1,6 @@
 /**
- * The room of webhooks, put together: what people and operators do with endpoints and deliveries. Doors call these actions
- * and nothing else of the room; the worker and the sweeps are started by the composition root.
+ * Assembles the room of webhooks: the actions of users and operators on endpoints and deliveries. Doors call only these
+ * actions; the composition root starts the worker and the sweeps.
  */
 import {
   type ChangeEndpoint,

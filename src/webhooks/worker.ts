@@ -1,7 +1,6 @@
 /**
- * The deliveries of one process: claims endpoints with due deliveries up to its capacity, woken by the store when there is
- * new work. Ailing endpoints have a capacity of their own, so that healthy ones are served however many others are slow or
- * dead.
+ * The deliveries of one process: claims endpoints with due deliveries up to its capacity, and again whenever the store
+ * announces new work. Ailing endpoints have a separate capacity, so that slow or failing ones do not delay healthy ones.
  */
 import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
 import { makeDeliver, maxInFlight } from './deliver.ts'
@@ -13,9 +12,9 @@ const capacity = { healthy: 48, ailing: 16 } as const
 /** Of one process. */
 export const maxDeliveriesInFlight = (capacity.healthy + capacity.ailing) * maxInFlight
 
-/** The longest wait for a delivery that is due again; new ones wake the worker. */
+/** The longest wait for a delivery that is due again; the store announces new ones. */
 const everyMs = 1000
-/** After a failure to claim: the store may be away for long, and each failure is a line of the log. */
+/** The wait after a failed claim: an outage of the store may be long, and each failure is a line of the log. */
 const restMs = 5000
 
 export interface DeliveryWorker {
