@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -44,7 +45,14 @@ func isGenuine(key []byte, header http.Header, body []byte) bool {
 }
 
 type event struct {
-	Type     string `json:"type"`
+	Type string `json:"type"`
+	Data struct {
+		New []struct {
+			// An int64 would end at 2^63, a float64 would change digits beyond 2^53; a trade has none.
+			Amount   *big.Int `json:"amount"`
+			Currency string   `json:"currency"`
+		} `json:"new"`
+	} `json:"data"`
 	Metadata struct {
 		NewCount     int `json:"new_count"`
 		UpdatedCount int `json:"updated_count"`
@@ -73,6 +81,11 @@ func main() {
 			var received event
 			if err := json.Unmarshal(body, &received); err == nil {
 				fmt.Printf("%s: %d new, %d updated\n", received.Type, received.Metadata.NewCount, received.Metadata.UpdatedCount)
+				for _, row := range received.Data.New {
+					if row.Amount != nil {
+						fmt.Printf("  %s %s\n", row.Amount, row.Currency)
+					}
+				}
 			}
 		}
 		response.WriteHeader(http.StatusNoContent)

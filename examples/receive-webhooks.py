@@ -50,6 +50,10 @@ class Receiver(BaseHTTPRequestHandler):
             event = json.loads(body)
             counts = event["metadata"]
             print(f"{event['type']}: {counts['new_count']} new, {counts['updated_count']} updated", flush=True)
+            # Python's integers are exact at any size. Amounts of trades are strings: decimal.Decimal reads them.
+            for row in event["data"]["new"]:
+                if row.get("object") != "trade":
+                    print(f"  {row['amount']} {row['currency']}", flush=True)
         self.answer(204)
 
     def answer(self, status: int):

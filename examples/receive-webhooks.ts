@@ -24,6 +24,10 @@ async function readBody(request: IncomingMessage): Promise<string> {
 /** Ids of events that were handled; a real receiver keeps them as long as events are replayed. */
 const handled = new Set<string>()
 
+/** JSON.parse makes floats, which change an amount beyond 2^53: its text is read (Node 22 or newer). */
+const readAmount = (key: string, value: unknown, context?: { source?: string }): unknown =>
+  key === 'amount' && context?.source !== undefined ? BigInt(context.source) : value
+
 async function receive(request: IncomingMessage): Promise<number> {
   const body = await readBody(request)
   const header = (name: string) => String(request.headers[name] ?? '')
@@ -40,8 +44,12 @@ async function receive(request: IncomingMessage): Promise<number> {
   // The same event may come twice: an answer that is lost is asked for again.
   if (!handled.has(id)) {
     handled.add(id)
-    const { type, metadata } = JSON.parse(body)
+    const { type, data, metadata } = JSON.parse(body, readAmount)
     console.log(`${type}: ${metadata.new_count} new, ${metadata.updated_count} updated`)
+    // Amounts of trades are strings, under other names.
+    for (const { amount, currency } of data.new) {
+      if (amount !== undefined) console.log(`  ${amount} ${currency}`)
+    }
   }
   return 204
 }

@@ -3,6 +3,7 @@
  * checks in tests. Names are snake_case; amounts of transactions are integers in the currency's minor unit.
  */
 import { z } from 'zod'
+import { parseWithBigIntegers } from '#kernel/json.ts'
 import { categoryKeys } from './categories.ts'
 import { TradeType } from './resources.ts'
 
@@ -19,10 +20,13 @@ export const chunkLimits = { maxObjects: 100, maxBytes: 64 * 1024 } as const
 
 const decimal = z.string().regex(/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/)
 
+/** In the currency's smallest unit, of any size: beyond 2^53 a bigint, since a number would be another amount. */
+const minorUnits = z.union([z.int(), z.bigint()])
+
 export const TransactionEvent = z.strictObject({
   id: z.string(),
   object: z.literal('transaction'),
-  amount: z.int(),
+  amount: minorUnits,
   currency: z.string().regex(/^[a-z0-9]{2,12}$/),
   status: z.literal('posted'),
   description: z.string(),
@@ -84,3 +88,8 @@ export const EventEnvelope = z.strictObject({
   }),
 })
 export type EventEnvelope = z.infer<typeof EventEnvelope>
+
+/** The envelope in the body of an event, each amount exact. @throws SyntaxError or ZodError for anything else. */
+export function parseEvent(body: string): EventEnvelope {
+  return EventEnvelope.parse(parseWithBigIntegers(body))
+}

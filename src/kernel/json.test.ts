@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { makeNumberQuoter, NumberText, parseExactJson, toExactInteger } from './json.ts'
+import {
+  makeNumberQuoter,
+  NumberText,
+  parseExactJson,
+  parseWithBigIntegers,
+  toExactInteger,
+} from './json.ts'
 
 const source = (value: unknown) => (value instanceof NumberText ? value.source : value)
 
@@ -127,6 +133,22 @@ test('an integer is written with every digit, however large', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), (value) => {
       assert.equal(JSON.stringify({ amount: toExactInteger(value) }), `{"amount":${value}}`)
+    }),
+  )
+})
+
+test('an integer is read with every digit, as a number while that is exact; all else as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), (value) => {
+      const read = parseWithBigIntegers(`{"amount":${value}}`) as { amount: number | bigint }
+      assert.equal(BigInt(read.amount), value)
+      assert.equal(typeof read.amount === 'number', Number.isSafeInteger(Number(value)))
+      assert.deepEqual(parseWithBigIntegers(`[0.5,1e300,"${value}",null]`), [
+        0.5,
+        1e300,
+        String(value),
+        null,
+      ])
     }),
   )
 })

@@ -28,6 +28,17 @@ const keepSource = (_key: string, value: unknown, context?: { source?: string })
   return new NumberText(context.source)
 }
 
+/** As JSON.parse, but an integer that a float would change becomes a bigint. @throws SyntaxError */
+export function parseWithBigIntegers(text: string): unknown {
+  return JSON.parse(text, keepDigits)
+}
+
+const keepDigits = (_key: string, value: unknown, context?: { source?: string }): unknown => {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+  const source = context?.source ?? ''
+  return /^-?\d+$/.test(source) ? BigInt(source) : value
+}
+
 /**
  * Makes a parser for large pages: numbers under the listed keys become strings of their source text, everything
  * else is parsed as usual. Inside a JSON string a quote is always escaped, so `"key":` without a backslash before

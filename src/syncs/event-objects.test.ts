@@ -6,6 +6,7 @@ import { TradeEvent, TransactionEvent } from '#contract/events.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
 import { type Decimal, fromScaled } from '#kernel/decimal.ts'
 import type { AccountId } from '#kernel/ids.ts'
+import { parseWithBigIntegers } from '#kernel/json.ts'
 import type { TransactionDetails } from '#providers/port.ts'
 import { contentVersions, toTradeObject, toTransactionObject } from './event-objects.ts'
 
@@ -142,6 +143,21 @@ test('an amount keeps every digit, however large', () => {
       assert.equal(shown.isRounded, false)
     }),
   )
+})
+
+test('the contract takes every amount that is sent, exactly: at 2^53, behind it, and far from it', () => {
+  for (const units of [2n ** 53n - 1n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 10n ** 30n + 1n]) {
+    const { toText } = toTransactionObject({ ...row, amount: fromScaled(units, 2) }, details)
+    const { amount } = TransactionEvent.parse(parseWithBigIntegers(toText()))
+    assert.equal(BigInt(amount), units)
+    assert.ok(!TransactionEvent.safeParse({ ...JSON.parse(toText()), amount: 0.5 }).success)
+  }
+})
+
+test('the contract refuses an amount that was read as a float', () => {
+  const amount = fromScaled(2n ** 53n + 1n, 2)
+  const { toText } = toTransactionObject({ ...row, amount }, details)
+  assert.ok(!TransactionEvent.safeParse(JSON.parse(toText())).success)
 })
 
 test('the canonical content changes with every field but the id and the name of the account', () => {

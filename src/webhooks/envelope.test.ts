@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chunkLimits, EventEnvelope } from '#contract/events.ts'
+import { chunkLimits, EventEnvelope, parseEvent } from '#contract/events.ts'
 import { type ConnectionId, newId, type SyncRunId, type UserId } from '#kernel/ids.ts'
 import { type EventDraft, makeEvents, toReplay } from './envelope.ts'
 
@@ -64,6 +64,16 @@ test('an event is the envelope of the contract, keys in its order', () => {
     ['chunk', 1],
     ['total_chunks', 1],
   ])
+})
+
+test('an amount beyond 2^53 is an exact event of the contract, also in a replay', () => {
+  const [event] = makeEvents(draftOf([makeTransaction('a', '9007199254740993')]))
+  assert.ok(event)
+  for (const body of [event.body, toReplay(event.body)]) {
+    const [row] = parseEvent(textOf(body)).data.new
+    assert.ok(row?.object === 'transaction')
+    assert.equal(row.amount, 9_007_199_254_740_993n)
+  }
 })
 
 test('R32: a run without news is one event with empty arrays, chunk 1 of 1', () => {

@@ -50,7 +50,7 @@ async function start(t: TestContext, [program = '', ...args]: readonly string[],
 }
 
 for (const { language, command } of receivers)
-  test(`the receiver in ${language} takes what is signed with either secret of a rotation, once, and refuses everything else`, async (t) => {
+  test(`the receiver in ${language} takes what is signed with either secret of a rotation, once, with every digit of an amount, and refuses everything else`, async (t) => {
     const [secret, other] = [mintSecret(), mintSecret()]
     const { url, lines } = await start(t, command, secret)
     const [event] = makeEvents({
@@ -59,7 +59,10 @@ for (const { language, command } of receivers)
       runId: newId<SyncRunId>(),
       type: 'transactions.synced',
       createdAt: Date.now(),
-      new: ['{"amount":90071992547409931234}', '{"description":"café ☕"}'],
+      new: [
+        '{"amount":9007199254740993,"currency":"aud"}',
+        '{"description":"café ☕","amount":-90071992547409931234,"currency":"jpy"}',
+      ],
       updated: [],
     })
     assert.ok(event)
@@ -80,5 +83,9 @@ for (const { language, command } of receivers)
     const bare = await request(url, { method: 'POST', body: '{}' })
     await bare.body.dump()
     assert.equal(bare.statusCode, 401)
-    assert.deepEqual(lines.slice(1), ['transactions.synced: 2 new, 0 updated'])
+    assert.deepEqual(lines.slice(1), [
+      'transactions.synced: 2 new, 0 updated',
+      '  9007199254740993 aud',
+      '  -90071992547409931234 jpy',
+    ])
   })

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { request } from 'undici'
-import { EventEnvelope } from '#contract/events.ts'
+import { parseEvent } from '#contract/events.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { makeAccount } from '#sandbox/snaptrade/index.ts'
 import type { SyncReason } from '#store/ports/syncs.ts'
@@ -48,7 +48,7 @@ test('a row that is added at a bank arrives as a signed event, and nobody asked 
     const linked = await linkMagic(service, 'twins', provider)
     const receiver = await startReceiver(t, withStatus(200))
     await post(`/users/${linked.user.id}/webhooks`, { url: receiver.url, skipEmpty: true })
-    const events = () => receiver.received.map(({ body }) => EventEnvelope.parse(JSON.parse(body)))
+    const events = () => receiver.received.map(({ body }) => parseEvent(body))
     await until('the look-back was told', () => {
       const last = events().at(-1)?.metadata
       return last !== undefined && last.chunk === last.total_chunks
@@ -78,7 +78,7 @@ test('a trade that is added at a broker is read by a sync that the webhook reque
   await sandbox.json(...words, '--symbol', 'TOLD', '--units', '1', '--price', '12.50')
   const events = () =>
     receiver.received
-      .map(({ body }) => EventEnvelope.parse(JSON.parse(body)))
+      .map(({ body }) => parseEvent(body))
       .filter(({ data }) => data.new.some((row) => 'symbol' in row && row.symbol === 'TOLD'))
   await until('the trade arrived', () => events().length > 0)
   const run = await findRun('provider')

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { byOperator } from '#contract/actor.ts'
-import { EventEnvelope, eventTypes } from '#contract/events.ts'
+import { type EventEnvelope, eventTypes, parseEvent } from '#contract/events.ts'
 import type { ConnectionId, DeliveryId } from '#kernel/ids.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import type { SyncAnswer } from '#syncs/sync-now.ts'
@@ -61,7 +61,7 @@ export async function watch(service: Service, user: ServiceUser): Promise<Watche
       seen.add(id)
       const body = await store.events.open(eventId)
       assert(body !== null, 'the payload of an accepted event opens')
-      events.push(EventEnvelope.parse(JSON.parse(Buffer.from(body).toString('utf8'))))
+      events.push(parseEvent(Buffer.from(body).toString('utf8')))
     }
     return events.toSorted((one, other) => one.metadata.chunk - other.metadata.chunk)
   }

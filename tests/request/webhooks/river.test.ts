@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { request } from 'undici'
-import { EventEnvelope } from '#contract/events.ts'
+import { parseEvent } from '#contract/events.ts'
 import { startService } from '#tests/support/service.ts'
 import { findForgery } from '#webhooks/sign.ts'
 import { startReceiver, until, withStatus } from './stage.ts'
@@ -36,7 +36,7 @@ test('R34b: the first endpoint is told of the last 90 days, later of what is new
   assert.deepEqual(others, [])
   const receiver = await startReceiver(t, withStatus(200))
   const { secret } = await ask(`/users/${user.id}/webhooks`, { url: receiver.url })
-  const envelopes = () => receiver.received.map(({ body }) => EventEnvelope.parse(JSON.parse(body)))
+  const envelopes = () => receiver.received.map(({ body }) => parseEvent(body))
   await until('the first run is told in full', () => {
     const last = envelopes().at(-1)?.metadata
     return last !== undefined && last.chunk === last.total_chunks
