@@ -115,7 +115,7 @@ async function choose(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choice>
 async function chooseDue(deps: DeliverDeps, { id }: EndpointRow): Promise<Choice> {
   const now = deps.clock.now()
   const firstWaitMs = (deps.schedule[0] ?? 0) * 1000
-  // More than are sent, where some of them may have to wait for the first entry of the schedule.
+  // More than one round sends, because some may have to wait for the first entry of the schedule.
   const limit = firstWaitMs === 0 ? maxInFlight : 8 * maxInFlight
   const all = await deps.store.deliveries.listDue(id, { now, limit })
   const waitOf = ({ attempts, isTest, createdAt }: DueDelivery) =>

@@ -137,7 +137,7 @@ async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise
 function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgement {
   const { outcome } = posted
   if (posted === nothingToSend && outcome.kind === 'silent') {
-    // Says nothing about the endpoint, and no later attempt could do better.
+    // It shows nothing about the endpoint, and no later attempt can succeed.
     const { failure } = outcome
     return { verdict: { kind: 'exhausted' }, sign: 'answered', failure, holdUntil: null }
   }

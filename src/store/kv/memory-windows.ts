@@ -66,7 +66,7 @@ export const windowBounds: Readonly<Record<string, number>> = {
   'stranger-pause': 20_000,
   oauth: 20_000,
   'admin-token': 1000,
-  // Webhooks of providers that were received (connections/receive-webhook.ts), and logins that they are sent about.
+  // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login (connections/listen-to.ts).
   webhook: 50_000,
   listen: 20_000,
   // Requests that a provider allows us (providers/budget.ts).

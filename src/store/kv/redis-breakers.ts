@@ -33,7 +33,7 @@ local function open_it()
   return 1
 end
 if open then
-  -- A straggler that began before it opened tells nothing new: only the probe decides.
+  -- A request that started before the breaker opened proves nothing new; only the probe decides.
   if ARGV[1] == '1' then return open_it() end
   return 0
 end

@@ -36,7 +36,7 @@ export interface NewConnection {
   readonly createdAt: number
 }
 
-/** A status that was learnt with a login's credentials. */
+/** A status that a call with a login's credentials showed. */
 export interface LearntStatus {
   /** The credentials that were used. */
   readonly login: Pick<LoginRow, 'id' | 'version'>
@@ -45,7 +45,7 @@ export interface LearntStatus {
   /** Connections in other states are not changed. */
   readonly from: readonly ConnectionStatus[]
   readonly to: ConnectionStatus
-  /** When it was learnt: `saveReportedStatus` ignores reports of an earlier time. Absent: not remembered. */
+  /** When it was obtained: `saveReportedStatus` ignores reports of an earlier time. Absent: the time is not stored. */
   readonly at?: number
 }
 

@@ -17,7 +17,7 @@ export interface ClaimedEndpoint {
   readonly lease: string
   readonly leaseUntil: number
   readonly endpoint: EndpointRow
-  /** Null: they cannot be decrypted (damaged, or their key is missing); only this endpoint is affected. */
+  /** Null: they cannot be decrypted (damaged, or the encryption key is missing); other endpoints are not affected. */
   readonly secrets: EndpointSecrets | null
 }
 

@@ -87,7 +87,7 @@ export function makeClaims(parts: Parts): Claims {
   }
 }
 
-/** The words of the partial indexes: both engines must recognise them. */
+/** The conditions of the partial indexes, in their words: both engines must recognise them. */
 export const healths = {
   healthy: sql<boolean>`health = 'healthy'`,
   ailing: sql<boolean>`health in ('degraded', 'paused')`,
@@ -132,7 +132,7 @@ function toClaimed(sealer: Sealer, row: Taken): ClaimedEndpoint {
   }
 }
 
-/** The claim of the other endpoints is committed: one damaged secret must not keep them from their events. */
+/** The claim of the other endpoints is committed, so that one damaged secret does not stop their deliveries. */
 function openOrNull(...given: Parameters<typeof openSecrets>): EndpointSecrets | null {
   try {
     return openSecrets(...given)

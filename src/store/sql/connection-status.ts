@@ -1,5 +1,5 @@
 /**
- * The status of connections as it is learnt with credentials, or reported by the provider. A status counts only if its
+ * The status of connections, from a call with credentials or from a provider's report. A status counts only if its
  * credentials are current and its time is the newest.
  */
 import type { LearntStatus, ReportedStatus } from '../ports/connections.ts'

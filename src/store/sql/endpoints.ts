@@ -103,7 +103,7 @@ function makeChanges({
           .set(sealSecrets(sealer, id, { current: secret, previous }))
           .where('id', '=', id)
           .execute()
-        // The holder of the lease would go on signing with the previous secret.
+        // Otherwise the holder of the lease would continue to sign with the previous secret.
         if (previous === null && row.lease !== null) {
           await tx
             .updateTable('webhook_endpoints')
@@ -153,7 +153,7 @@ function insert(tx: Db, sealer: Sealer, endpoint: NewEndpoint) {
     .executeTakeFirstOrThrow()
 }
 
-/** Null where the current secret cannot be decrypted: a new one is how its owner mends that. */
+/** Null when the current secret cannot be decrypted; a rotation replaces it. */
 function keepCurrent(
   sealer: Sealer,
   id: EndpointId,

@@ -1,6 +1,6 @@
 /**
- * The work of the event river asks the same questions every few seconds for as long as the server runs. `explain query
- * plan` of SQLite must show an index search for each: its cost grows with what is due, not with what is stored.
+ * The background work of the event river runs the same queries every few seconds. `explain query plan` of SQLite must
+ * show an index search for each, so that the cost grows with the rows that are due, not with those that are stored.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -75,7 +75,7 @@ async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
       query.selectFrom('accounts').select('id').where('user_id', '=', userId),
     )
     .execute()
-  // The ledger knows none of their rows any more.
+  // The ledger no longer has any of their rows.
   await tx.updateTable('syncs').set({ ledger_from: null }).where('user_id', '=', userId).execute()
 }
 

@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { StoreOpenError } from '../failure.ts'
 import type { Db } from './tables.ts'
 
-/** Of the store, and of the place of the event keys; each has its own list of what ran. */
+/** The store and the place of the event keys; each has its own list of applied migrations. */
 export type MigrationFolder = 'migrations' | 'key-migrations'
 
 interface Migration {

@@ -148,7 +148,7 @@ async function findProviderRuns(db: Db): Promise<Partial<Record<Provider, number
   return found
 }
 
-/** An update of no row still needs the right to write, and a place that takes writes. */
+/** An update that matches no row still needs the privilege to write and a writable file or schema. */
 async function examineKeys(engine: Engine): Promise<KeyPlace> {
   const keys = engine.keysOf(engine.db)
   await keys

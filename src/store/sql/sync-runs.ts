@@ -1,4 +1,4 @@
-/** The runs of syncs: one row each, from its start until it is swept. Leases are in `syncs.ts`. */
+/** The runs of syncs: one row per run, from its start until the sweep. Leases are in `syncs.ts`. */
 import type { SyncRunId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { ClaimedSync, SyncOutcome, SyncRunRow, SyncStore } from '../ports/syncs.ts'

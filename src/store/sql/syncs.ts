@@ -157,7 +157,7 @@ function takeDue({ kind }: Engine, tx: Db, { now, leaseUntil, limit, except }: T
     .execute()
 }
 
-/** More than are taken: those that another process is taking at this moment are left out afterwards. */
+/** More than are claimed, because rows that another process is claiming are skipped afterwards. */
 const spares = 16
 
 /**
@@ -295,7 +295,7 @@ async function readBacklog(db: Db, now: number): Promise<SyncBacklog> {
     .orderBy('connection_id')
     .limit(1)
     .executeTakeFirst()
-  // Nearly all of them are living: counting the others apart reads the index alone, not a connection for each due row.
+  // Few connections are being removed: counting those separately reads only the index, not a connection per due row.
   const counted = await due.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow()
   const ending = await countEnding(db, now)
   const running = await db

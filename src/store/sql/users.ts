@@ -1,7 +1,7 @@
 /**
- * Users and their plan. A user's deletion begins with a mark that nothing takes back: from then on they are not found and
- * nothing is given to them, whichever process tries. It ends with the row, which takes keys, logins, connections and
- * accounts along by foreign key; the audit stays. What a plan is worth is not decided here.
+ * Users and their plan. A deletion begins with a mark that is never removed: from then on no process finds the user or
+ * adds anything to them. It ends with deleting the row; keys, logins, connections and accounts are deleted by foreign
+ * key, the audit stays. What a plan allows is not decided here.
  */
 import { sql } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
@@ -69,7 +69,7 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
       const rows = await db
         .selectFrom('users')
         .select('id')
-        // The words of the partial index too: both engines must recognise them.
+        // The condition of the partial index, in its words: both engines must recognise it.
         .where('deleting_at', 'is not', null)
         .where(isBefore('deleting_at', before))
         .orderBy('deleting_at')
@@ -165,7 +165,7 @@ function makeChanges(
   }
 }
 
-/** How a user's rows end: first without any access, then at all. */
+/** The two steps of a user's deletion: remove all access, then delete the rows. */
 function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
   return {
     disarm: (id, at) =>
@@ -175,7 +175,7 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
           .set((set) => ({
             password_hash: null,
             epoch: set('epoch', '+', 1),
-            // Asked for again, it keeps the time of the first.
+            // A repeated call keeps the time of the first one.
             deleting_at: sql<Date>`coalesce(deleting_at, ${moment(at)})`,
           }))
           .where('id', '=', id)
@@ -212,7 +212,7 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
   }
 }
 
-/** In the transaction of every change that makes cached answers of this user worthless (reading R10). */
+/** Call it in the transaction of every change that makes cached answers of this user invalid (reading R10). */
 export async function bumpEpoch(tx: Db, id: UserId): Promise<void> {
   await tx
     .updateTable('users')
@@ -222,9 +222,9 @@ export async function bumpEpoch(tx: Db, id: UserId): Promise<void> {
 }
 
 /**
- * Takes the user's row until the transaction ends; null when there is none. The first step of every write that gives a
- * user something or changes what is theirs: writers of one user follow one another, always in the order user, login,
- * connection, account, and the mark of a deletion is either there for them to see or waits and finds what they made.
+ * Locks the user's row until the transaction ends; null when there is none. It is the first step of every write to a
+ * user's data, so that the writers of one user run one after another; rows are always locked in the order user, login,
+ * connection, account. A writer either sees the mark of a deletion, or the deletion waits and sees what was written.
  */
 export async function lockUser(
   { kind }: Engine,
@@ -232,19 +232,19 @@ export async function lockUser(
   id: UserId,
 ): Promise<'living' | 'deleting' | null> {
   const query = tx.selectFrom('users').select('deleting_at as deletingAt').where('id', '=', id)
-  // SQLite has one writer: nobody else writes during a transaction.
+  // SQLite has a single writer: no lock is needed.
   const row = await (kind === 'postgres' ? query.forNoKeyUpdate() : query).executeTakeFirst()
   if (row === undefined) return null
   return row.deletingAt === null ? 'living' : 'deleting'
 }
 
-/** As `lockUser`, for what a user who is being deleted is not given. @throws OwnerGoneError */
+/** As `lockUser`, for writes that are not allowed once the user is being deleted. @throws OwnerGoneError */
 export async function demandUser(engine: Engine, tx: Db, id: UserId): Promise<void> {
   const found = await lockUser(engine, tx, id)
   if (found !== 'living') throw new OwnerGoneError('the user is gone or being deleted')
 }
 
-/** Users who hold the address in any of its spellings, the one that was given first. */
+/** Users with the address in any of its spellings; the spelling that was given comes first. */
 function selectByEmail(db: Db, spellings: readonly [string, ...string[]]) {
   return db
     .selectFrom('users')
