@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type By, mayActFor, nameActor } from '#contract/actor.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
-import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
+import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncRunRow } from '#store/ports/syncs.ts'
@@ -23,11 +23,11 @@ export interface SyncAnswer {
   readonly chunks: number
 }
 
-/** @throws ApiError `connection_not_found`, and the reason why the run failed. */
+/** @throws ApiError `connection_not_found`, also when it is removed meanwhile, and the reason why the run failed. */
 export type SyncNow = (by: By, connectionId: ConnectionId) => Promise<SyncAnswer>
 
 export interface SyncNowParts {
-  readonly deps: SyncDeps
+  readonly deps: Pick<SyncDeps, 'store' | 'clock'>
   readonly runs: Pick<Runs, 'start' | 'stop'>
   /** Shorter than the limits of the admin listener and the command line; a longer run continues without its caller. */
   readonly waitMs?: number
@@ -39,6 +39,7 @@ const defaultPollMs = 250
 
 interface Request {
   readonly connectionId: ConnectionId
+  readonly userId: UserId
   readonly note: (tx: Pick<StoreRows, 'audit'>) => Promise<void>
   /** Aborted when the caller no longer waits. */
   readonly deadline: AbortSignal
@@ -46,10 +47,13 @@ interface Request {
 
 export function makeSyncNow(parts: SyncNowParts): SyncNow {
   const { deps, waitMs = defaultWaitMs } = parts
+  const findTheirs = async (by: By, id: ConnectionId) => {
+    const row = await deps.store.connections.find(id)
+    return row !== null && row.status !== 'deleting' && mayActFor(by, row.userId) ? row : null
+  }
   return async (by, connectionId) => {
-    const row = await deps.store.connections.find(connectionId)
-    const isTheirs = row !== null && row.status !== 'deleting' && mayActFor(by, row.userId)
-    if (!isTheirs) throw apiError('connection_not_found')
+    const row = await findTheirs(by, connectionId)
+    if (row === null) throw apiError('connection_not_found')
     const entry = {
       actor: nameActor(by.actor),
       action: 'connections.sync',
@@ -58,8 +62,14 @@ export function makeSyncNow(parts: SyncNowParts): SyncNow {
     } as const
     const note: Request['note'] = (tx) => tx.audit({ at: deps.clock.now(), ...entry })
     const deadline = AbortSignal.timeout(waitMs)
-    const answer = request(parts, { connectionId, note, deadline })
-    return Promise.race([answer, fail(deadline)])
+    const answer = request(parts, { connectionId, userId: row.userId, note, deadline })
+    try {
+      return await Promise.race([answer, fail(deadline)])
+    } catch (cause) {
+      // A removal ends the run; what is removed does not exist.
+      if (await findTheirs(by, connectionId)) throw cause
+      throw apiError('connection_not_found', { cause })
+    }
   }
 }
 
@@ -71,7 +81,7 @@ async function fail(deadline: AbortSignal): Promise<never> {
   })
 }
 
-/** Runs it, or waits for the run in progress and tries again when that one ended without reading rows. */
+/** Runs it, or joins the run in progress; runs it afterwards when that one read no rows because of the schedule. */
 async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer> {
   const { store, clock } = parts.deps
   for (let noted = false; ; ) {
@@ -81,11 +91,25 @@ async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer>
     if (claim.kind === 'claimed') return runHere(parts, claim.sync, noted ? null : asked.note)
     if (!noted) await asked.note(store)
     noted = true
-    const ended = await waitForEnd(parts, claim.runId, asked.deadline)
+    const ended = await waitForEnd(parts, { ...asked, runId: claim.runId })
     if (ended.state === 'failed' && ended.failure !== null) throw toApiError(ended.failure)
-    // A scheduled run may not have read rows; they are read now.
-    if (ended.state === 'succeeded' && ended.chunks > 0) return toAnswer(ended)
+    if (ended.state === 'succeeded' && !(await leftRowsOut(parts, asked, ended))) {
+      return toAnswer(ended)
+    }
   }
+}
+
+/**
+ * A run of the schedule that was not to read rows yet makes no event. Without a ledger no run does: another one would not
+ * either.
+ */
+async function leftRowsOut(
+  { deps }: SyncNowParts,
+  { userId }: Request,
+  { reason, chunks }: SyncRunRow,
+): Promise<boolean> {
+  if (reason !== 'schedule' || chunks > 0) return false
+  return (await deps.store.ledgers.readKey(userId)) !== null
 }
 
 async function runHere(
@@ -113,16 +137,23 @@ async function runHere(
   }
 }
 
+interface JoinedRun {
+  readonly runId: SyncRunId
+}
+
 async function waitForEnd(
   { deps, runs, pollMs = defaultPollMs }: SyncNowParts,
-  runId: SyncRunId,
-  deadline: AbortSignal,
+  { runId, connectionId, deadline }: Pick<Request, 'connectionId' | 'deadline'> & JoinedRun,
 ): Promise<SyncRunRow> {
+  const { syncs, connections } = deps.store
   const signal = AbortSignal.any([deadline, runs.stop])
   for (;;) {
-    const run = await deps.store.syncs.findRun(runId)
+    const run = await syncs.findRun(runId)
     if (run === null) throw toApiError(interruption)
     if (run.state !== 'running') return run
+    // The run of a connection that is being removed writes no end.
+    if ((await connections.find(connectionId))?.status === 'deleting')
+      throw toApiError(interruption)
     await sleep(pollMs, undefined, { signal }).catch(() => {
       throw toApiError(interruption)
     })

@@ -1,15 +1,12 @@
 /** Runs that are ended from outside: by their time limit, or because the process stops. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { makeAdapters } from '#providers/adapters.ts'
-import { makeGuard } from '#providers/guard.ts'
 import type { EmulatorRequest } from '#sandbox/emulator.ts'
-import { makeMetrics } from '#src/telemetry/metrics.ts'
 import { makeRunSync } from '#syncs/run-sync.ts'
 import { until } from '#tests/request/webhooks/stage.ts'
 import { startService } from '#tests/support/service.ts'
-import { makeEvents } from '#webhooks/envelope.ts'
 import { fiskilAgo, idsOf, watchFiskil } from './banks.ts'
+import { makeSyncDeps } from './parts.ts'
 
 const isRead = ({ path }: EmulatorRequest) => path.endsWith('/banking/transactions')
 
@@ -20,36 +17,7 @@ async function openSlowBank(t: TestContext) {
   const bank = await watchFiskil(service)
   bank.plant([fiskilAgo(service, 'a', 1)])
   const { clock, sandbox, app } = service
-  const metrics = makeMetrics()
-  t.after(() => metrics.close())
-  const adapters = makeAdapters({
-    access: sandbox.access,
-    timeoutMs: 60_000,
-    clock,
-    report: metrics,
-    budget: () => async () => ({ allowed: true }),
-  })
-  t.after(async () => {
-    await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
-  })
-  const guard = makeGuard({
-    breakers: app.kv.breakers,
-    onConsentLost: async () => {},
-    onBreakerOpen: () => {},
-  })
-  const deps = {
-    store: app.store,
-    adapters,
-    guard,
-    clock,
-    random: () => 0.5,
-    intervalMinutes: 60,
-    defaultTimezone: 'Australia/Sydney',
-    refresh: async () => {},
-    makeEvents,
-    report: metrics.syncs,
-    jobs: { done: () => {}, failed: () => {} },
-  }
+  const deps = makeSyncDeps(t, service)
   const options = { now: clock.now(), leaseMs: 60_000, reason: 'schedule' } as const
   const claim = await app.store.syncs.claim(bank.connectionId, options)
   assert(claim?.kind === 'claimed')
