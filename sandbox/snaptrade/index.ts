@@ -80,7 +80,7 @@ export async function startSnapTradeEmulator(
     const reply =
       refused ??
       refuseApp(request, credentials, nowMs) ??
-      (await heedOwner(path, request, people)) ??
+      (await faultOfOwner(path, request, people)) ??
       answer(path, { request, state, nowMs })
     const deprecation = legacy ? { Deprecation: '@1781222400' } : {}
     return { ...reply, headers: { ...headers, ...deprecation, ...reply.headers } }
@@ -105,7 +105,7 @@ export async function startSnapTradeEmulator(
 const rowsPath = /^\/accounts\/[^/]+\/(?:positions\/all|activities)$/
 
 /** Applies the row faults of a person: rows come late or fail. */
-async function heedOwner(
+async function faultOfOwner(
   path: string,
   request: EmulatorRequest,
   people: People,

@@ -1,6 +1,6 @@
 /**
- * The background work of a process, each task in the one periodic loop. A process with `ROLE=api` has none of it: due work
- * waits for the others.
+ * The background work of a process, each task in the one periodic loop. A process with `ROLE=api` does none of it; other
+ * processes do the due work.
  */
 import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
@@ -15,7 +15,7 @@ import type { AppOptions } from './options.ts'
 type BackgroundParts = AppOptions & Foundation & { readonly syncs: Syncs }
 
 export interface Background {
-  /** No new work; resolves when what is under way has ended, which is told to. Syncs have `graceMs` before that. */
+  /** Starts no new work and resolves when current work has ended. Syncs have `graceMs`, then they are aborted. */
   stop(graceMs: number): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The part of a process that sends events: the guarded way out, the worker that is woken by the store, and the sweeps of
- * what was kept long enough.
+ * The part of a process that sends events: the guarded agent, the worker that the store notifies of due work, and the
+ * sweeps at the end of retention.
  */
 import { startPeriodic } from '#jobs/periodic.ts'
 import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
@@ -14,7 +14,7 @@ import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
 
 export interface Deliveries {
-  /** Sends nothing more; resolves when what is in flight is answered and kept, at most some 20 s later. */
+  /** Sends nothing more; resolves when the attempts in flight have ended and are stored, after about 20 s at most. */
   stop(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
     headersTimeoutMs: postTimeoutMs,
     bodyTimeoutMs: postTimeoutMs,
     maxResponseBytes: maxAnswerBytes,
-    // Endpoints of many people may lie behind one host: none of them may wait for another's slow answer.
+    // Endpoints of many users may share one host: none of them may wait for the slow answer of another.
     connections: maxDeliveriesInFlight,
   })
   const post = makePost({ agent, allowPrivate, userAgent: `tributary/${version}` })
@@ -39,7 +39,7 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
       schedule: retryScheduleSeconds,
       redact: makeRedactor(listSecretTexts(config, parts.secrets)),
       report,
-      // SQLite has one writer; of PostgreSQL's connections the others are left to requests and syncs.
+      // SQLite has one writer; on PostgreSQL the other connections are for requests and syncs.
       writers: config.databaseUrl === null ? 1 : 6,
     },
     reports.jobs,

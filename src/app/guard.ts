@@ -1,4 +1,4 @@
-/** The guard of every call to a provider, with where breakers count and where a lost consent is written down. */
+/** The guard of every call to a provider, with the breakers and the action that stores a lost consent. */
 import { markLost } from '#connections/mark-lost.ts'
 import { type Guard, makeGuard } from '#providers/guard.ts'
 import type { Foundation } from './foundation.ts'

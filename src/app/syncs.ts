@@ -1,4 +1,4 @@
-/** Syncs with what they stand on: adapters and guard, the refresh of connections, the envelopes of events. */
+/** Assembles syncs with their dependencies: adapters and guard, the refresh of connections, the envelopes of events. */
 import { defaultTimezone } from '#auth/caller.ts'
 import { bySystem } from '#contract/actor.ts'
 import { makeSyncs, type Syncs } from '#syncs/syncs.ts'
@@ -7,7 +7,7 @@ import type { Foundation } from './foundation.ts'
 import { makeAppGuard } from './guard.ts'
 import type { AppOptions } from './options.ts'
 
-/** Makes them; nothing runs before somebody asks, or the background work starts. */
+/** Makes them; nothing runs before a sync is requested or the background work starts. */
 export function makeAppSyncs(parts: AppOptions & Foundation): Syncs {
   const { config, store, adapters, clock, connections, reports } = parts
   return makeSyncs({

@@ -1,7 +1,7 @@
 /**
- * Asks a provider to send webhooks about a login, where it does not send them by itself. It is done after a link and
- * repeated with later refreshes, at most once an hour for each login, so that what the provider cancelled, or refused at
- * first, is made good. A failure costs nobody anything but time: it is reported, and syncs go by their schedule.
+ * Requests webhooks about a login from a provider that does not send them by itself: after a link, and again with later
+ * refreshes, at most once an hour for each login, because the provider may have cancelled or refused an earlier request.
+ * A failure is reported; scheduled syncs then find changes later.
  */
 import type { LoginId } from '#kernel/ids.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
@@ -9,7 +9,7 @@ import { askProvider, toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
 const everyMs = 3_600_000
-/** Somebody may wait for the link or the refresh. */
+/** A caller may be waiting for the link or the refresh. */
 const maxWaitMs = 10_000
 
 const windowOf = (id: LoginId) => `listen:${id}`
@@ -38,7 +38,7 @@ export async function listenTo(
   }
 }
 
-/** The next link or refresh of the login asks again. */
+/** The next link or refresh of the login repeats the request. */
 export async function forgetListening({ windows }: ActionDeps, id: LoginId): Promise<void> {
   await windows.forget(windowOf(id))
 }

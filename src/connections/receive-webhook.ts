@@ -1,18 +1,18 @@
 /**
- * Receives a webhook of a provider: verified by its adapter, heeded once, its changes applied to our rows. Nobody waits for
- * a provider here, except for a signing key that is not known yet; what has to be read is read by a sync, which is
- * requested. Without webhooks the schedule of syncs finds the same, only later.
+ * Receives a webhook of a provider: its adapter verifies it, repetitions are ignored, its changes are applied to our rows.
+ * It calls no provider, except for a signing key that is not known yet; for data that must be read it requests a sync.
+ * Without webhooks scheduled syncs find the same changes later.
  */
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { WebhookRequest } from '#providers/port.ts'
+import { applyNotice } from './apply-notice.ts'
 import { getAdapter } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
-import { heedNotice } from './heed-notice.ts'
 
 /**
- * What became of a webhook. `done`: it concerned connections of ours. `unmatched`: it concerned none of ours. `ignored`:
- * it reports nothing that we serve. `repeated`: it was received before. The others were refused, and changed nothing.
+ * The result for a webhook. `done`: it concerned connections of ours. `unmatched`: it concerned none of ours. `ignored`:
+ * it reports nothing that we serve. `repeated`: it was received before. The others are refusals, which change nothing.
  */
 export type WebhookOutcome =
   | 'done'
@@ -25,15 +25,15 @@ export type WebhookOutcome =
   | 'unreadable'
 
 /**
- * @throws ApiError `provider_not_configured` when nothing of this provider is received; UpstreamError when the webhook
- * could not be verified now.
+ * @throws ApiError `provider_not_configured` when no webhooks of this provider are received; UpstreamError when the
+ * webhook could not be verified now.
  */
 export type ReceiveWebhook = (
   provider: Provider,
   request: WebhookRequest,
 ) => Promise<WebhookOutcome>
 
-/** Makes the action. A webhook whose changes could not be stored counts as not received: its repetition is heeded. */
+/** Makes the action. A webhook whose changes could not be stored counts as not received: its repetition is applied. */
 export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
   return async (provider, request) => {
     const { webhooks } = getAdapter(deps.adapters, provider)
@@ -47,7 +47,7 @@ export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
     if (!allowed) return 'repeated'
     try {
       let matched = 0
-      for (const notice of notices) matched += await heedNotice(deps, provider, notice)
+      for (const notice of notices) matched += await applyNotice(deps, provider, notice)
       return matched === 0 ? 'unmatched' : 'done'
     } catch (error) {
       await deps.windows.forget(key)

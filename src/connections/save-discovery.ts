@@ -61,8 +61,8 @@ export async function updateConnection(
 }
 
 /**
- * Sets the status that a discovery with these credentials found, whatever it was before. What the provider tells later of
- * an earlier time changes nothing.
+ * Sets the status that a discovery with these credentials found, whatever it was before. A later report of the provider
+ * about an earlier time changes nothing.
  */
 export function settleStatus(
   { store, clock }: Pick<SaveDeps, 'store' | 'clock'>,

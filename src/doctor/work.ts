@@ -1,6 +1,6 @@
 /**
- * Syncs and deliveries: whether due work is taken, and whether anybody holds a lease for longer than work lasts. Whoever
- * works is another process perhaps, so the store is asked and not this process.
+ * Syncs and deliveries: whether due work is claimed, and whether a lease is held for longer than work can last. Other
+ * processes may do the work, so the store is queried instead of this process.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { StuckLease } from '#store/ports/inspector.ts'
@@ -16,7 +16,7 @@ export interface WorkParts {
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
-/** A worker takes due work within seconds, unless it is busy. */
+/** A worker claims due work within seconds, unless it is busy. */
 const lateMs = 10 * minuteMs
 
 export function checkSyncs({ store, clock, installation }: WorkParts): Check {

@@ -1,5 +1,5 @@
 /**
- * Masks account numbers in the names of accounts and institutions, since some people, banks and brokers use the
+ * Masks account numbers in the names of accounts and institutions, because some people, banks and brokers use the
  * number as the name (contract, Account: "always masked"). The adapter knows which numbers its provider gave; the
  * kernel knows the shapes of numbers.
  */

@@ -139,9 +139,9 @@ export interface WebhookNotice {
   readonly connection: UpstreamId | null
   /** Where no connection has the id above, those to this institution are meant; null: none is. */
   readonly institutionId: string | null
-  /** Null: no account is named, or it does not matter which. */
+  /** Null: the webhook names no account, or the account does not matter. */
   readonly account: UpstreamId | null
-  /** When the provider last read the institution, in milliseconds since the epoch; null: it is not told. */
+  /** When the provider last read the institution, in milliseconds since the epoch; null: not reported. */
   readonly refreshedAt: number | null
   readonly change: WebhookChange
 }
@@ -153,7 +153,7 @@ export type WebhookVerdict =
       readonly key: string
       /** How long repetitions are recognised, in milliseconds. */
       readonly keyLifeMs: number
-      /** Empty for what does not concern us, and for events that are not known. */
+      /** Empty for events about data that we do not serve, and for unknown events. */
       readonly notices: readonly WebhookNotice[]
     }
   | { readonly kind: 'refused'; readonly reason: 'unsigned' | 'forged' | 'too_old' | 'unreadable' }
@@ -313,7 +313,7 @@ export interface BalanceReading {
 
 export type BalanceReader = (query: BalanceQuery, call: CallContext) => Promise<BalanceReading>
 
-/** What an event tells of a transaction beside its public fields (contract, Events). */
+/** The fields of a transaction that only events contain (contract, Events). */
 export interface TransactionDetails {
   /** Of the amount, as ISO 4217 writes it. */
   readonly currency: string
@@ -329,7 +329,7 @@ export interface TransactionDetails {
   readonly formerId: string | null
 }
 
-/** Transactions with what only events tell of them: a sync reads both of every row (reading R23). */
+/** Transactions with the fields that only events contain: a sync reads both of every row (reading R23). */
 export interface TransactionPage extends RowPage<Transaction> {
   /** Throws `malformed` where a field cannot be read. */
   details(index: number): TransactionDetails

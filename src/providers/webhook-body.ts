@@ -6,7 +6,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 
 export type WebhookFields = Readonly<Record<string, unknown>>
 
-/** Longer ids are of no provider; they are not looked up. */
+/** No provider sends longer ids; they are not looked up. */
 const maxTextLength = 256
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,4 +1,4 @@
-/** Proves that gauges are read from the store when metrics are collected, and that a sick store costs no collection. */
+/** Proves that gauges are read from the store when metrics are collected, and that a failing store fails no collection. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Store } from '#store/ports/store.ts'

@@ -1,6 +1,6 @@
 /**
- * Gauges of what is stored and waits, in all processes together, read from the store when somebody collects metrics. A
- * store that is slow or unavailable never fails or delays the collection: its gauges are absent then, not out of date.
+ * Gauges of stored and due work of all processes together, read from the store when metrics are collected. A store that
+ * is slow or unavailable never fails or delays the collection: its gauges are then absent instead of out of date.
  */
 import { Gauge, Registry } from 'prom-client'
 import type { Clock } from '#kernel/time.ts'
@@ -23,11 +23,11 @@ export interface BacklogOptions {
 }
 
 const defaultTimeoutMs = 2000
-/** What is due is found by indexes, so it may be read for every collection, but not by several collectors at once. */
+/** Due work is found by indexes, so it is read for every collection, but not by several collectors at once. */
 const dueFreshMs = 10_000
 /** Sizes are summed over all rows of events and of the ledger, so they are read rarely. */
 const sizesFreshMs = 300_000
-/** After a failure: the gauges are absent for so long, and each failure is a line of the log. */
+/** After a failure the gauges are absent for this long, because each failure is a line of the log. */
 const restMs = 60_000
 
 /** Makes the gauges of one process; nothing is read before the first `text`. */

@@ -138,7 +138,7 @@ function levelOf(
   return code === 'internal' ? 'error' : 'warn'
 }
 
-/** Neither a stranger's flood nor a provider's repetitions fill the log. */
+/** Neither forged webhooks nor a provider's repetitions may fill the log. */
 const quiet: readonly WebhookRecord['outcome'][] = [
   'unmatched',
   'ignored',

@@ -34,7 +34,7 @@ export interface WebhookRecord extends Ended {
   readonly provider: Provider
   /**
    * What became of it (src/connections/receive-webhook.ts); `unverified`: its signature could not be checked now;
-   * `limited`, `busy`, `too_large`, `too_slow`, `gone`: it was not read; `failed`: we made a mistake or our store is away.
+   * `limited`, `busy`, `too_large`, `too_slow`, `gone`: it was not read; `failed`: our error, or our store is unavailable.
    */
   readonly outcome:
     | WebhookOutcome

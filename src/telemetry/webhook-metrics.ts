@@ -8,13 +8,13 @@ export interface WebhookMetrics {
     /** From acceptance to this attempt; null: it is not the first of its delivery. */
     readonly lagMs: number | null
   }): void
-  /** `kind`: what the owner is told, e.g. `failing_3d`, `disabled_gone`. */
+  /** `kind`: the warning, e.g. `failing_3d`, `disabled_gone`. */
   warned(kind: string): void
   shredded(count: number): void
 }
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
-/** A chunk waits for those before it, and an endpoint in trouble for its turn: up to days. */
+/** A chunk waits for the chunks before it, and a paused endpoint for its next attempt: up to days. */
 const lagBuckets = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 86_400]
 
 /** Adds them to `registry`. */

@@ -11,7 +11,7 @@ export function makeWebhookReports(
   return {
     attempt(event) {
       metrics.webhooks.attempt(event)
-      // Failures of receivers are their owners' business: the audit and the list of deliveries tell them.
+      // Failures of receivers concern their owners, who see them in the audit and in the list of deliveries.
       log.debug(event, 'event delivery attempted')
     },
     warning({ endpointId, warning }) {

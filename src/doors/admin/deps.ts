@@ -13,7 +13,7 @@ import type { WindowStore } from '#store/ports/kv.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { Webhooks } from '#webhooks/webhooks.ts'
 
-/** What a sync found, once it is done. @throws ApiError `connection_not_found`, upstream failures by the one mapping. */
+/** The result of a sync, once it has ended. @throws ApiError `connection_not_found`, upstream failures by the one mapping. */
 export type RunSync = (
   by: By,
   id: ConnectionId,

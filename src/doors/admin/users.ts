@@ -1,6 +1,6 @@
 /**
- * Users and their plans in the admin API. Deleting a user revokes, forgets and purges all of their data; the connections
- * room does that.
+ * Users and their plans in the admin API. Deleting a user revokes their access and consents and deletes all their data;
+ * the connections room does that.
  */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'

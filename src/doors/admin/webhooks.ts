@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints and their deliveries in the admin API. A secret is shown in the answer that makes it and never again;
- * what changes an endpoint is the work of the webhooks room.
+ * Webhook endpoints and their deliveries in the admin API. A secret is only in the answer that creates it; every change
+ * of an endpoint is an action of the webhooks room.
  */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'

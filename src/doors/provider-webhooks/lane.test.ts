@@ -1,4 +1,4 @@
-/** How webhooks are received on a bad day: slow bodies, too many at once, senders that leave, mistakes of ours. */
+/** Receiving webhooks under faults: slow bodies, too many at once, senders that disconnect, our own errors. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

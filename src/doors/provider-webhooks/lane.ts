@@ -1,6 +1,6 @@
 /**
- * A webhook from its first byte to its answer: the limit of its address, a place, its body, its signature, its effect. What
- * a webhook means is decided in src/connections; the answer says only whether it was received.
+ * Handles a webhook in the order of its steps: the limit of its address, a place, the body, the signature, the effect.
+ * src/connections decides what a webhook means; the answer shows only whether it was received.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReceiveWebhook, WebhookOutcome } from '#connections/receive-webhook.ts'
@@ -30,22 +30,22 @@ interface Lane extends WebhookLaneOptions {
   readonly places: Places
 }
 
-/** At most 16 MiB of bodies; a provider has a few on their way at a time. */
+/** At most 16 MiB of bodies; a provider sends a few at a time. */
 const placeLimits = { inAll: 256, ofAddress: 64 }
-/** Providers send from servers; a body that takes longer holds a place for nothing. */
+/** Providers send from servers with fast connections; a slower sender must not hold a place. */
 const defaultBodyDeadlineMs = 5000
 const busyRetrySeconds = 5
-/** No token begins like this, so that these windows are no caller's (`toVisitor`). */
+/** No token begins like this, so these windows are separate from those of callers (`toVisitor`). */
 const windowName = ' provider webhook'
 
-/** How it ended, and what is answered. */
+/** The outcome and the answer. */
 interface Ending {
   readonly outcome: WebhookRecord['outcome']
   /** Null: it was received. */
   readonly error: ApiError | null
 }
 
-/** Makes what serves one webhook; it never rejects. */
+/** Makes the handler of one webhook; it never rejects. */
 export function makeWebhookLane(options: WebhookLaneOptions) {
   const lane: Lane = { ...options, places: makePlaces(placeLimits) }
   return async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
@@ -58,7 +58,7 @@ export function makeWebhookLane(options: WebhookLaneOptions) {
       outcome: ending.outcome,
       status: ending.error?.status ?? 200,
       durationMs: performance.now() - startedAt,
-      // A refusal is the sender's; what failed is ours, and its cause belongs into the log.
+      // A refusal is the sender's fault; a failure is ours, and its cause is logged.
       error: ending.outcome === 'failed' ? ending.error : null,
     })
   }
@@ -69,7 +69,7 @@ async function judge(lane: Lane, provider: Provider, request: IncomingMessage): 
   const release = lane.places.take(toAddressGroup(address))
   if (release === null) return refuse('busy', 'service_unavailable', busyRetrySeconds)
   try {
-    // Before the body and the signature: a flood of forged webhooks costs a count each.
+    // Before the body and the signature, so that a forged webhook costs only one count.
     const reservation = await lane.throttle.reserve(toVisitor(address, windowName))
     if (!reservation.allowed) {
       return refuse('limited', 'rate_limited', Math.max(1, Math.ceil(reservation.retryMs / 1000)))
@@ -84,7 +84,7 @@ async function judge(lane: Lane, provider: Provider, request: IncomingMessage): 
   }
 }
 
-/** Only what an honest sender would not send costs its address a point; what we could not verify may be anybody's. */
+/** Only a webhook that the provider would never send costs its address a point; an unverified one may be genuine. */
 const costly: readonly WebhookRecord['outcome'][] = [
   'unsigned',
   'forged',

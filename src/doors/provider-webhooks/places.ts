@@ -1,10 +1,10 @@
 /**
- * Places for webhooks whose bodies are being received or handled: their number bounds the memory that strangers can make
- * this process hold, and no address takes all of them.
+ * Places for webhooks whose bodies are being received or handled: their number bounds the memory that unauthenticated
+ * senders can occupy, and no address can take all of them.
  */
 
 export interface Places {
-  /** Null when there is none; else what gives the place back, once. */
+  /** Null when no place is free; otherwise a function that releases the place once. */
   take(address: string): (() => void) | null
 }
 

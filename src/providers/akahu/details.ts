@@ -1,5 +1,5 @@
 /**
- * What an event tells of an Akahu transaction beside its public fields (docs/providers/akahu.md, Transactions in
+ * The fields of an Akahu transaction that only events contain (docs/providers/akahu.md, Transactions in
  * events). Pure; of `meta` it reads three texts and nothing of the other party's account.
  */
 import { parseInstant } from '#kernel/time.ts'

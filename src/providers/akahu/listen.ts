@@ -1,7 +1,7 @@
 /**
- * Which webhooks Akahu sends about a token (docs/providers/akahu.md, Webhooks): one request for each kind of webhook, with
- * our login's id as the text that comes back in each. They are made after a link, made again when Akahu cancelled them,
- * and ended with the token.
+ * Requests Akahu's webhooks about a token (docs/providers/akahu.md, Webhooks): one request for each kind of webhook, with
+ * our login's id as the text that each webhook repeats. They are requested after a link, again when Akahu has cancelled
+ * them, and ended with the token.
  */
 import { z } from 'zod'
 import { UpstreamError } from '../failure.ts'
@@ -12,7 +12,7 @@ import { malformed } from './failures.ts'
 
 const kinds = ['TOKEN', 'ACCOUNT', 'TRANSACTION'] as const
 
-/** More than a token of ours ever has; further ones are left alone. */
+/** More than any token of ours has; further ones are not changed. */
 const maxListed = 50
 
 const WebhooksBody = z.object({
@@ -27,7 +27,7 @@ const WebhooksBody = z.object({
 })
 type Standing = z.infer<typeof WebhooksBody>['items']
 
-/** Asks for every kind that is not asked for yet with this login's id. May be repeated. */
+/** Requests every kind that is not yet requested with this login's id. May be repeated. */
 export async function listen(client: AkahuClient, login: Login, call: CallContext): Promise<void> {
   const standing = await list(client, login, call)
   const own = standing.filter(({ state }) => state === login.id).map(({ type }) => type)
@@ -40,7 +40,7 @@ export async function listen(client: AkahuClient, login: Login, call: CallContex
 }
 
 /**
- * Ends what `listen` asked for. The token is revoked next, so a refusal matters to nobody: it is reported and not thrown.
+ * Ends what `listen` requested. The token is revoked next, so a refusal has no effect: it is reported and not thrown.
  */
 export async function unlisten(
   client: AkahuClient,

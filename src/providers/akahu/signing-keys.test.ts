@@ -1,4 +1,4 @@
-/** The keys of Akahu's webhooks: fetched seldom and for a short time, whatever ids strangers think of. */
+/** The keys of Akahu's webhooks: fetches are limited in number and time, whatever ids a sender names. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'

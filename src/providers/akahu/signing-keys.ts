@@ -1,7 +1,7 @@
 /**
- * Akahu's public keys for webhooks (docs/providers/akahu.md, Webhooks). The id of a key comes from a request that is not
- * verified yet, so a stranger chooses it: fetches are few and short, and only a verified webhook counts as proof that a
- * key is in use.
+ * Akahu's public keys for webhooks (docs/providers/akahu.md, Webhooks). The id of a key comes from an unverified request,
+ * so an attacker may choose it: fetches are limited in number and time, and only a verified webhook proves that a key is
+ * in use.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
@@ -28,7 +28,7 @@ export interface SigningKeysOptions {
 
 const defaultTimeoutMs = 4000
 const keyLifeMs = 86_400_000
-/** Keys rotate rarely; more ids than this are a stranger's guesses. */
+/** Keys rotate rarely; more ids than this are guesses. */
 const maxFetches = 10
 const fetchWindowMs = 60_000
 /** Keys, and ids that have none, that are remembered. */
@@ -99,7 +99,7 @@ function reserve({ fetches }: Ring, now: number): number | null {
 
 function remember({ known }: Ring, id: number, entry: Known): void {
   known.delete(id)
-  // Ids without a key go first, so that guesses never push out a key in use.
+  // Ids without a key are evicted first, so that guesses never evict a key in use.
   const stale = [...known].find(([, { key }]) => key === null) ?? [...known][0]
   if (known.size >= maxRemembered && stale !== undefined) known.delete(stale[0])
   known.set(id, entry)

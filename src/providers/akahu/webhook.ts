@@ -1,6 +1,6 @@
 /**
- * Akahu's webhooks (docs/providers/akahu.md, Webhooks): the signature, then the event in our words. The body of a deleted
- * token holds the token itself, so no part of a body is ever put into an error or a log.
+ * Akahu's webhooks (docs/providers/akahu.md, Webhooks): verifies the signature, then translates the event into notices.
+ * The body about a deleted token contains the token itself, so no part of a body is ever put into an error or a log.
  */
 import { verify } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
@@ -56,7 +56,7 @@ async function judge(
   const id = header('x-akahu-signing-key')
   if (signature === undefined || id === undefined) return 'unsigned'
   const bytes = Buffer.from(signature, 'base64')
-  // Base64 that was written in another way than it is read is nobody's signature.
+  // Base64 that does not encode back to the same text is refused as a signature.
   const isCanonical = base64Pattern.test(signature) && bytes.toString('base64') === signature
   if (!idPattern.test(id) || !isCanonical) return 'forged'
   const key = await keys.find(Number(id))
@@ -88,7 +88,7 @@ function toNotices({ odd }: AkahuWebhookOptions, fields: WebhookFields): readonl
   }))
 }
 
-/** Empty for events that concern nothing here; null for those that are not known. */
+/** Empty for events about data that we do not serve; null for unknown events. */
 function toChanges(fields: WebhookFields): readonly WebhookChange[] | null {
   const { webhook_type: type, webhook_code: code } = fields
   if (typeof type === 'string' && ignored.has(type)) return []

@@ -1,5 +1,5 @@
 /**
- * What an event tells of a Fiskil transaction beside its public fields (docs/providers/fiskil.md, Transactions in
+ * The fields of a Fiskil transaction that only events contain (docs/providers/fiskil.md, Transactions in
  * events). Pure; it reads no amount and no account number.
  */
 import { parseCurrency } from '#kernel/money.ts'

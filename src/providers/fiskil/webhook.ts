@@ -1,6 +1,7 @@
 /**
- * Fiskil's webhooks (docs/providers/fiskil.md, Webhooks): the signature, then the event in our words. Consents are never
- * taken from an event: `consent.revoked` also means that one expired, and only the list of consents tells which.
+ * Fiskil's webhooks (docs/providers/fiskil.md, Webhooks): verifies the signature, then translates the event into notices.
+ * The status of a consent is never taken from an event: `consent.revoked` is also sent when one expired, and only the
+ * list of consents distinguishes the two.
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
@@ -38,7 +39,7 @@ const changes: ReadonlyMap<string, WebhookChange> = new Map([
   ['banking.transactions.sync.completed', { kind: 'rows' }],
 ])
 
-/** Known, and of nothing that we serve. */
+/** Known events about data that we do not serve. */
 const ignored: ReadonlySet<string> = new Set([
   'banking.payees.sync.completed',
   'banking.directdebits.sync.completed',
@@ -64,7 +65,7 @@ export function makeFiskilWebhooks(options: FiskilWebhookOptions): WebhookReceiv
       const id = readShortText(fields.message_id)
       return {
         kind: 'accepted',
-        // Blanks are not signed: one that is put into the id must not make the message another one.
+        // Blanks are not signed: a blank added to the id must not make a repetition look like another message.
         key: digestOf(withoutBlanks(id === null ? body : Buffer.from(id))),
         keyLifeMs,
         notices: toNotices(options, fields),

@@ -1,6 +1,6 @@
 /**
- * SnapTrade's webhooks (docs/providers/snaptrade.md, Webhooks): the signature, the age, then the event in our words. The
- * deprecated `webhookSecret` in a body is not read.
+ * SnapTrade's webhooks (docs/providers/snaptrade.md, Webhooks): verifies signature and age, then translates the event
+ * into notices. The deprecated `webhookSecret` in a body is not read.
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
@@ -115,11 +115,11 @@ function toNotices(
     {
       login: { upstreamUserId },
       connection: connection === null ? null : upstreamId(connection),
-      // A connection of another id may be the renewal of a known one; a status is that of its own connection alone.
+      // A connection with another id may be the renewal of a known one; a status belongs only to its own connection.
       institutionId: isStatus ? null : readShortText(fields.brokerageId),
       account: account === null ? null : upstreamId(account),
       refreshedAt: null,
-      // A status of no connection in particular is no status of any.
+      // A status without a connection id applies to no connection.
       change: isStatus && connection === null ? { kind: 'consent' } : change,
     },
   ]

@@ -1,6 +1,6 @@
 /**
- * Applies one notice of a provider's webhook to the connections that it concerns. Cached answers are never served again;
- * a status is believed when it is fresh and newer than what is known; everything else is read by a sync. Each login is one
+ * Applies one notice of a provider's webhook to the connections that it concerns. Cached answers are invalidated; a
+ * status is stored when it is recent and newer than the stored one; everything else is left to a sync. Each login is one
  * transaction.
  */
 import { timingSafeEqual } from 'node:crypto'
@@ -17,20 +17,20 @@ import { forgetListening } from './listen-to.ts'
 
 type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
 
-/** One person at a provider may be linked by several users; more than this are not. */
+/** The largest number of users who link the same person at a provider. */
 const maxLogins = 100
-/** An older status may have been overtaken by one that was lost: the provider is asked instead. */
+/** After an older status a newer webhook may have been lost, so a sync asks the provider instead. */
 const freshMs = 5 * 60_000
 
-/** Where a told status is believed; in another state only the provider itself can tell. */
-const believedFrom: Readonly<Record<Status, readonly ConnectionStatus[]>> = {
+/** The states in which a reported status is stored; in any other state a sync asks the provider. */
+const acceptedFrom: Readonly<Record<Status, readonly ConnectionStatus[]>> = {
   active: ['invalidated', 'pending_mfa'],
   invalidated: ['active', 'pending_mfa'],
   revoked: ['active', 'invalidated', 'pending_mfa'],
 }
 
 /** Returns the number of connections that the notice concerned. */
-export async function heedNotice(
+export async function applyNotice(
   deps: ActionDeps,
   provider: Provider,
   notice: WebhookNotice,
@@ -39,7 +39,7 @@ export async function heedNotice(
   for (const login of await findLogins(deps, provider, notice)) {
     const rows = await findConnections(deps, login, notice)
     if (rows.length === 0) continue
-    await apply(deps, { login, rows, notice })
+    await applyChange(deps, { login, rows, notice })
     concerned += rows.length
   }
   return concerned
@@ -88,7 +88,7 @@ interface Concern {
   readonly notice: WebhookNotice
 }
 
-async function apply(deps: ActionDeps, concern: Concern): Promise<void> {
+async function applyChange(deps: ActionDeps, concern: Concern): Promise<void> {
   const { login, rows, notice } = concern
   const { change } = notice
   switch (change.kind) {
@@ -106,7 +106,7 @@ async function apply(deps: ActionDeps, concern: Concern): Promise<void> {
       })
     case 'status':
       return deps.store.transact(async (tx) => {
-        for (const row of rows) await believe(deps, tx, { row, change })
+        for (const row of rows) await saveStatus(deps, tx, { row, change })
       })
     case 'secret_revoked':
       return endLogin(deps, login, change.secret.reveal())
@@ -118,7 +118,7 @@ async function apply(deps: ActionDeps, concern: Concern): Promise<void> {
   }
 }
 
-/** The provider has newer data: what was answered before is not served again. */
+/** The provider has newer data, so cached answers are invalidated. */
 function renew(
   { store }: ActionDeps,
   { login, rows, notice }: Concern,
@@ -143,26 +143,30 @@ async function request(
   for (const { id } of rows) await tx.syncs.request(id, { at: clock.now(), reason: 'provider' })
 }
 
-interface Told {
+interface Reported {
   readonly row: ConnectionRow
   readonly change: Extract<WebhookNotice['change'], { kind: 'status' }>
 }
 
-async function believe(deps: ActionDeps, tx: StoreRows, { row, change }: Told): Promise<void> {
+async function saveStatus(
+  deps: ActionDeps,
+  tx: StoreRows,
+  { row, change }: Reported,
+): Promise<void> {
   const { status: to, at } = change
-  const from = believedFrom[to]
+  const from = acceptedFrom[to]
   const isFresh = Math.abs(deps.clock.now() - at) <= freshMs
   const isNew =
     isFresh && (await tx.connections.saveReportedStatus({ connectionId: row.id, from, to, at }))
   const isDecided = row.status === to || from.some((status) => status === row.status)
-  // A mended login may have rows that were missed.
+  // While the login was broken rows may have been missed.
   if (isNew && isDecided && to !== 'active') return
   await request(deps, tx, [row])
 }
 
 /**
- * The login's secret was revoked at the provider: it is deleted here too, and with it end all its consents. A secret that
- * was replaced meanwhile is another one; the end of the former changes nothing.
+ * The login's secret was revoked at the provider: it is deleted here too, and all its connections become `revoked`. When
+ * the secret was replaced meanwhile, nothing changes.
  */
 async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Promise<void> {
   const row = await openLogin(deps, login.id)
@@ -179,7 +183,7 @@ async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Prom
   })
 }
 
-/** Null also for a damaged row, whose secret cannot be compared: reads find out that it does not work. */
+/** Null also for a damaged row, whose secret cannot be compared; the next read detects that it does not work. */
 async function openLogin({ store }: ActionDeps, id: LoginId): Promise<LoginRow | null> {
   try {
     return await store.logins.get(id)
