@@ -33,7 +33,7 @@ interface Owner {
 }
 
 const rowsOfPage = 1000
-/** A few of a usual sync: new on the first page. */
+/** The new rows of a usual sync: a few, on the first page. */
 const newRows = 5
 
 async function prepare(

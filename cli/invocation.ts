@@ -100,7 +100,7 @@ function wordsOf(verb: string): readonly string[] {
   return verb === '' ? [] : verb.split(' ')
 }
 
-/** Two commands may share their words; then the flags tell which one is meant. */
+/** Two commands may share their words; then the flags decide which one is meant. */
 function isMeant({ verb, onlyWith }: Command, words: readonly string[]): boolean {
   const isGiven = (flag: string) =>
     words.some((word) => word === `--${flag}` || word.startsWith(`--${flag}=`))

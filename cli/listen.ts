@@ -1,6 +1,6 @@
 /**
- * `tributary webhooks listen`: a receiver on this machine. It makes an endpoint for itself, verifies and prints what
- * arrives, and removes the endpoint at the end, whatever the end was.
+ * `tributary webhooks listen`: a receiver on this machine. It creates an endpoint for itself, verifies and prints the
+ * events, and removes the endpoint when it ends, also after a failure.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +26,7 @@ export interface ListenTerminal {
   readonly environment: Environment
   readonly workingDirectory: string
   readonly out: (text: string) => void
-  /** Resolves when somebody wants the command to end. */
+  /** Resolves when the command is asked to end. */
   readonly untilStopped: () => Promise<void>
 }
 
@@ -34,12 +34,12 @@ export interface ListenTerminal {
 const maxBodyBytes = 16 * 1024 * 1024
 const host = '127.0.0.1'
 
-/** Resolves when it was stopped and the endpoint is gone. @throws Refusal */
+/** Resolves when it was stopped and the endpoint is removed. @throws Refusal */
 export async function listen(start: ListenStart, terminal: ListenTerminal): Promise<0> {
-  // Listened for from the beginning: whoever stops it early must not leave an endpoint behind.
+  // Registered first: an early stop must not leave an endpoint behind.
   const stopped = terminal.untilStopped()
   const admin = await findServer(terminal.environment, terminal.workingDirectory)
-  // Known once the endpoint is made; an event that is faster waits for it.
+  // Known once the endpoint is created; an event that arrives earlier waits for it.
   const secret = Promise.withResolvers<string>()
   const receiver = createServer((request, response) => {
     receive(request, response, secret.promise)
@@ -90,7 +90,7 @@ async function remove(admin: AdminServer, id: string): Promise<void> {
   try {
     await callServer(admin, { method: 'DELETE', path: `/admin/webhooks/${id}`, body: null })
   } catch (error) {
-    // Removed by somebody else meanwhile, or together with its user.
+    // It was removed meanwhile, perhaps together with its user.
     if (error instanceof Refusal && error.status === 404) return
     const message = `The webhook endpoint ${id} could not be removed`
     const details = [`remove it: tributary webhooks remove ${id}`]
@@ -115,11 +115,11 @@ interface Arrived {
   readonly at: Date
   readonly headers: IncomingMessage['headers']
   readonly text: string
-  /** What is wrong with it; null: it is genuine. */
+  /** Why it is refused; null: it is genuine. */
   readonly forgery: string | null
 }
 
-/** Answers 204 to what is genuine and 401 to anything else. */
+/** Answers 204 to a genuine event and 401 to anything else. */
 async function receive(
   request: IncomingMessage,
   response: ServerResponse,
@@ -146,7 +146,7 @@ function greet({ user, json }: ListenStart, url: string, id: string): string {
   return `Listening for the events of ${toPrintable(user)} at ${url} until Ctrl-C (endpoint ${id}).\n`
 }
 
-/** The body as it came: parsing would change integers that no float holds. */
+/** The body as received: parsing would change integers that a float cannot represent. */
 function toLine({ at, headers, text, forgery }: Arrived): string {
   const head = {
     at: at.toISOString(),

@@ -7,7 +7,7 @@ import type { Command, Derive, LocalCommand } from './command.ts'
 
 const types = eventTypes.join(',')
 
-/** What became of the last attempt, in a few words. */
+/** The result of the last attempt, in a few words. */
 const lastAttempt: Derive = ({ attempts }) => {
   const last = Array.isArray(attempts) ? attempts.at(-1) : undefined
   if (typeof last !== 'object' || last === null) return 'none yet'

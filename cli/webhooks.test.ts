@@ -60,7 +60,7 @@ test('the life of an endpoint as JSON documents: made, tested, replayed, rotated
   const again = await json('webhooks', 'replay', tested.id)
   assert.equal(again.eventId, tested.eventId)
   const range = ['--from', '2026-11-20T00:00:00Z', '--to', '2026-11-21T00:00:00Z']
-  // A test event is of no connection: nothing is there to be sent again.
+  // A test event belongs to no connection, so the range contains nothing to replay.
   assert.deepEqual(await json('webhooks', 'replay', made.id, ...range), { replayed: 0 })
   assert.equal((await json('webhooks', 'deliveries', made.id, '--limit', '1')).data.length, 1)
   const rotated = await json('webhooks', 'rotate', made.id, '--overlap-hours', '0')

@@ -32,8 +32,8 @@ export function readCount(name: string, text: string, least: number): number {
 }
 
 /**
- * What each path knows, as /openapi.json tells it: the service ignores what it does not know, so a misspelt name would
- * pass for an answer to another question.
+ * The parameters of each path, from /openapi.json: the service ignores unknown ones, so a misspelt name would give the
+ * answer to another request.
  */
 const known: Readonly<Record<string, readonly string[]>> = {
   '/v1/connections': [],
@@ -70,7 +70,7 @@ const answerMs = 90_000
 
 /**
  * The parsed body of a 200. Waits and asks again after 429 and 503, the two that say when to come back.
- * Every other answer ends the program, and so does being told to wait for the fifth time or for longer than five minutes.
+ * Every other answer ends the program, and so does a fifth wait or a wait of more than five minutes.
  */
 export async function ask<Body>(path: string): Promise<Body> {
   refuseUnknown(path)

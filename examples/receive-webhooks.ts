@@ -41,7 +41,7 @@ async function receive(request: IncomingMessage): Promise<number> {
   } catch {
     return 401
   }
-  // The same event may come twice: an answer that is lost is asked for again.
+  // The same event may arrive twice: when an answer is lost the event is sent again.
   if (!handled.has(id)) {
     handled.add(id)
     const { type, data, metadata } = JSON.parse(body, readAmount)

@@ -1,6 +1,6 @@
 /**
  * Data that is generated at its first use, so that the sandbox starts fast with any number of people.
- * It knows nothing about the data.
+ * It does not depend on the data.
  */
 
 /** Lets `key` of `target` appear at its first reading or writing; afterwards it is a field like any other. */

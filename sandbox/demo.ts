@@ -1,6 +1,6 @@
 /**
- * The demo of sandbox mode: one user per plan, linked to everybody healthy in the emulators, with a key and a password
- * that stay the same over restarts. They give access to made-up data only, so they may be stored in a file beside the
+ * The demo of sandbox mode: one user per plan, linked to every person without a fault in the emulators, with a key and a
+ * password that stay the same over restarts. They give access to made-up data only, so they may be stored in a file beside the
  * sandbox's store.
  */
 import { randomInt } from 'node:crypto'
@@ -69,7 +69,7 @@ async function findUser(deps: DemoDeps, plan: DemoUser['plan']): Promise<UserRow
   return deps.actions.createUser(bySystem, { email, plan })
 }
 
-/** Sets it where it is not the user's already: setting it ends their sessions. */
+/** Sets the password only when it differs, because setting it ends the user's sessions. */
 async function givePassword(deps: DemoDeps, userId: UserId, password: string): Promise<void> {
   const stored = await deps.store.sessions.findPassword(userId)
   if (stored !== null && (await makePasswords().check(password, stored))) return
@@ -101,13 +101,13 @@ async function findKey(deps: DemoDeps, userId: UserId, remembered: unknown): Pro
 }
 
 const keyName = 'Demo'
-/** A user has twenty keys at most; those of starts whose file was lost must not use them up. */
+/** A user has twenty keys at most, and keys of earlier starts whose file was lost count too. */
 const maxDemoKeys = 10
 
 async function makeRoom({ store, actions }: DemoDeps, userId: UserId): Promise<void> {
   const all = await store.keys.list(userId)
   const ours = all.filter(({ name, revokedAt }) => name === keyName && revokedAt === null)
-  // Newest first: the oldest go.
+  // Newest first, so the oldest are revoked.
   for (const { id } of ours.slice(maxDemoKeys - 1)) await actions.revokeKey(bySystem, id)
 }
 
@@ -125,7 +125,7 @@ async function readKeys(file: string): Promise<Record<string, unknown>> {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'))
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
-    // Absent or damaged: new keys are made, which costs nothing in a sandbox.
+    // Absent or damaged: new keys are created; a sandbox loses nothing by it.
     return {}
   }
 }

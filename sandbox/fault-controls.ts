@@ -1,6 +1,6 @@
 /**
- * What the sandbox commands can do to a person or a provider, in words that fit all three emulators; each folder says
- * what it means there. Names and amounts come checked; what cannot be done there is a FaultControlError with a sentence.
+ * What the sandbox commands can do to a person or a provider, in terms that fit all three emulators; each folder defines
+ * the meaning for its provider. Names and amounts are already validated; an impossible command is a FaultControlError.
  */
 import type { Decimal } from '#kernel/decimal.ts'
 import type { EmulatorReply, EmulatorRequest } from './emulator.ts'
@@ -49,7 +49,7 @@ export interface TouchedRow {
 export interface WebhookControls {
   /** The provider's names of what it reports. */
   readonly kinds: readonly string[]
-  /** Sends one for each thing of this person that the kind is about; none where nobody listens. */
+  /** Sends one for each object of this person that the kind concerns; none without a receiver. */
   fire(
     name: string,
     order: { readonly kind: string; readonly account: string | null },
@@ -74,9 +74,9 @@ export interface FaultControls {
   readonly webhooks: WebhookControls
   /** A refusal in the provider's own form. */
   refusal(status: number, retryAfterSeconds: number | null): EmulatorReply
-  /** Whether a told failure meets this request: signing in and the pages of a browser are left out. */
+  /** Whether a commanded failure applies to this request: sign-in and the pages of a browser are excluded. */
   isApiCall(request: EmulatorRequest): boolean
-  /** Everybody as at the start; those who were linked or registered since stay as they are. */
+  /** Resets all people to their initial state; those who were linked or registered since are not changed. */
   reset(): void
 }
 

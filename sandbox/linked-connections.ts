@@ -21,13 +21,13 @@ export interface Person {
   readonly upstreamUserId: string
 }
 
-/** What a command tells of a connection. */
+/** What a command shows of a connection. */
 export interface Adopted {
   readonly id: string
   readonly provider: string
   readonly institutionName: string
   readonly status: string
-  /** False: the provider did not answer, so the status is the one of before. */
+  /** False: the provider did not answer, so the status is the previous one. */
   readonly refreshed: boolean
 }
 
@@ -40,7 +40,7 @@ export interface CommandNote {
   readonly subject: string
   /** People whose rows or states have changed: cached answers about their connections are invalidated. */
   readonly people: readonly Person[]
-  /** Their connections want a second factor from now on. */
+  /** Their connections need a second factor from now on. */
   readonly challenges?: boolean
 }
 
@@ -103,7 +103,7 @@ async function listAdopted(
   return found
 }
 
-/** One question answers for every connection of the login. False when the provider does not answer. */
+/** One call refreshes every connection of the login. False when the provider does not answer. */
 async function refresh(
   connections: Connections,
   [first]: readonly ConnectionRow[],

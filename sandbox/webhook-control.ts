@@ -1,6 +1,6 @@
 /**
- * The sandbox commands that send a provider's webhooks, and what waits for those that other commands cause. A webhook by
- * command is sent as it is told to, also where nothing happened that it could report.
+ * The sandbox commands that send a provider's webhooks, and the wait for webhooks that other commands cause. A webhook
+ * by command is sent as commanded, even when nothing happened that it could report.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ interface WebhookControlDeps extends AdoptedDeps {
   readonly sandbox: Sandbox
 }
 
-/** A command does not wait longer for what is on its way. */
+/** The longest time that a command waits for webhooks in flight. */
 const maxWaitMs = 5000
 
 /** Resolves when the webhooks that are due were answered, so that the command's answer shows what they did. */
@@ -83,7 +83,7 @@ interface Order {
   readonly wanted: SandboxProvider | undefined
 }
 
-/** Names of events are different at every provider, so they say which one is meant. */
+/** The names of events differ between providers, so they identify the provider. */
 function findSender(sandbox: Sandbox, { person, kind, wanted }: Order): SandboxProvider {
   const places = findProviders(sandbox, person, wanted)
   const kindsOf = (provider: SandboxProvider) => sandbox[provider].faultControls.webhooks.kinds

@@ -1,7 +1,7 @@
 /**
- * Sends an emulator's webhooks: at once and in their order, repeated until they are taken, as its provider is said to. It
- * can be told to send one late, twice, after the next one, or with a wrong signature. It knows no provider: each makes its
- * own bodies and signatures.
+ * Sends an emulator's webhooks: at once and in order, repeated until they are accepted, on the schedule of its provider. A
+ * command can make it send one late, twice, after the next one, or with a wrong signature. It depends on no provider:
+ * each makes its own bodies and signatures.
  */
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -15,7 +15,7 @@ export interface SignedWebhook {
 export interface OutgoingWebhook {
   /** The provider's name of what happened. */
   readonly kind: string
-  /** The provider's id of what asked for it; absent where nothing has to. */
+  /** The provider's id of the request for it; absent when the provider sends it without a request. */
   readonly hookId?: string
   /** The body and headers of an attempt, counted from 1. */
   sign(attempt: number): SignedWebhook
@@ -31,7 +31,7 @@ export interface WebhookManner {
   readonly forged?: boolean
 }
 
-/** What became of a webhook. */
+/** The result of a webhook. */
 export interface SentWebhook {
   readonly kind: string
   readonly hookId: string | null
@@ -53,16 +53,16 @@ export interface WebhookSender {
   readonly sent: readonly SentWebhook[]
   /** Sends what is due by the clock. */
   flush(): void
-  /** Resolves when nothing is on its way; what waits for its time is not waited for. */
+  /** Resolves when nothing is in flight; webhooks that are due later are not waited for. */
   settled(): Promise<void>
-  /** Forgets what waits for its time. */
+  /** Drops the webhooks that are due later. */
   reset(): void
   close(): Promise<void>
 }
 
 export interface WebhookSenderOptions {
   readonly clock: Clock
-  /** Milliseconds before each further attempt; a webhook that was refused after the last one is given up. */
+  /** Milliseconds before each further attempt; after the last one a refused webhook is dropped. */
   readonly retriesMs: readonly number[]
   /** How long an answer may take. */
   readonly timeoutMs: number
@@ -88,7 +88,7 @@ interface SenderState extends WebhookSenderOptions {
 
 const maxRemembered = 1_000
 const maxWaiting = 1_000
-/** How often the clock is looked at for what is due. */
+/** How often the clock is checked for due webhooks. */
 const tickMs = 500
 
 export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender {
@@ -168,7 +168,7 @@ function flush(state: SenderState): void {
   const isDue = ({ dueAt }: Waiting) => dueAt !== null && dueAt <= now
   const due = state.waiting.filter(isDue)
   state.waiting = state.waiting.filter((entry) => !isDue(entry))
-  // What was held back goes behind what it was held back for.
+  // A held-back webhook is sent after the one that it waits for.
   const inOrder = due.toSorted(
     (one, other) => Number(one.manner.afterNext === true) - Number(other.manner.afterNext === true),
   )
@@ -210,7 +210,7 @@ function post(
     const open = target.startsWith('https:') ? httpsRequest : httpRequest
     const outgoing = open(target, {
       method: 'POST',
-      // One connection for each: a service that stops must not wait for one that is kept.
+      // One connection per webhook: a service that stops must not wait for a kept-alive one.
       agent: false,
       headers: {
         'content-type': 'application/json',

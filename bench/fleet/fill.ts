@@ -27,7 +27,7 @@ export interface FillOptions extends FleetSize {
   readonly now: number
   /** When the sync of this connection is due, from its number. */
   readonly dueAt: (index: number) => number
-  /** Of every endpoint; nobody listens at the default. */
+  /** The URL of every endpoint; nothing listens at the default. */
   readonly url?: string
 }
 

@@ -1,5 +1,5 @@
 /**
- * How late syncs begin and events arrive when a tenth of the endpoints is dead. The workers, the store and its statements
+ * How late syncs begin and events arrive when a tenth of the endpoints never answers. The workers, the store and its statements
  * are the service's own; reading a provider and posting to a receiver are waits of virtual time.
  */
 import type { JobReport } from '#jobs/periodic.ts'
@@ -72,7 +72,7 @@ export async function measureLag(
     await time.runUntil(now + minutes * 60_000)
   } finally {
     const stopped = stops.flat().map((stop) => stop())
-    // Whatever still waits goes on to its end.
+    // Whatever is still pending is completed.
     await time.runUntil(Number.POSITIVE_INFINITY)
     await Promise.all(stopped)
     await opened.close()

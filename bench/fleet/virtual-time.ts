@@ -20,7 +20,7 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Turns of the event loop without a call of the store: then whatever was answered has been dealt with. */
+/** Turns of the event loop without a call of the store, after which every earlier answer has been processed. */
 const quietTurns = 4
 
 export function makeVirtualTime(start: number): VirtualTime {

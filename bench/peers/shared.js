@@ -1,6 +1,6 @@
 /**
  * The job that every peer does in its own way: a bearer key by its digest, a finished body out of an LRU cache. The
- * argument tells the paths, their bodies' lengths and the key.
+ * argument contains the paths, the lengths of their bodies and the key.
  */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -10,7 +10,7 @@ const { answers, key } = JSON.parse(process.argv[2] ?? '{}')
 
 const keys = new Map([[hash('sha256', key), 'user']])
 
-/** The user of an Authorization header; undefined for a stranger. */
+/** The user of an Authorization header; undefined for an unknown key. */
 export function userOf(authorization) {
   return keys.get(hash('sha256', (authorization ?? '').slice('Bearer '.length)))
 }
@@ -34,7 +34,7 @@ export const Query = z.object({
 export const limit = 1_000_000_000
 export const windowMs = 60_000
 
-/** Tells the measuring process where this one listens, answers its questions, and ends with it. */
+/** Reports to the measuring process where this one listens, answers its queries, and ends with it. */
 export function report(port) {
   process.on('message', () => {
     const { user, system } = process.cpuUsage()

@@ -40,7 +40,7 @@ export function makeWebhookControls(people: AkahuPeople, webhooks: AkahuWebhooks
   }
 }
 
-/** Each hook of the person is told that it ended, and ends. */
+/** Ends each webhook of the person, after a last event that says so. */
 function cancel(
   webhooks: AkahuWebhooks,
   person: AkahuPerson,

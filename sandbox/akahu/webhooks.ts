@@ -1,7 +1,7 @@
 /**
- * The webhooks of the Akahu emulator: what a person's token asked for, sent with its `state` and signed by a key that can
- * rotate; and the list of what was sent, which the app may read. One repetition after a minute: Akahu's own schedule is
- * not documented.
+ * The webhooks of the Akahu emulator: those that a person's token requested, sent with their `state` and signed by a key
+ * that can rotate; and the list of sent webhooks, which the app may read. One repetition after a minute, because Akahu's
+ * schedule is not documented.
  */
 import { generateKeyPairSync, type KeyObject, sign as makeSignature } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
@@ -18,7 +18,7 @@ import { itemReply, itemsReply, refusal } from './wire.ts'
 
 export const hookTypes = ['TOKEN', 'ACCOUNT', 'TRANSACTION'] as const
 
-/** What somebody asked to be told, as `GET /webhooks` lists it. */
+/** A requested webhook, as `GET /webhooks` lists it. */
 export interface AkahuHook {
   readonly _id: string
   readonly type: string
@@ -40,9 +40,9 @@ export interface AkahuWebhooks {
     occurrence: { readonly type: string; readonly code: string; readonly fields?: HookFields },
     manner?: WebhookManner,
   ): readonly SentWebhook[]
-  /** Ends all hooks of a person, and says so to each. */
+  /** Ends all hooks of a person, and sends each an event about it. */
   cancel(person: AkahuPerson): void
-  /** Ends them without a word. */
+  /** Ends them without an event. */
   forget(person: AkahuPerson): void
   hooksOf(person: AkahuPerson): readonly AkahuHook[]
   /** From now on a new key signs; the former ones can still be read. */
@@ -228,7 +228,7 @@ function readFields(text: string): HookFields {
     const parsed: unknown = JSON.parse(text)
     return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
   } catch {
-    // Not JSON: the type is missing, and that is what is said.
+    // Not JSON: it is refused like a body without a type.
     return {}
   }
 }

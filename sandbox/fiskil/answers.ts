@@ -1,6 +1,6 @@
 /**
  * The forms of the Fiskil emulator's answers: error bodies as the provider writes them (two kinds), and lists in pages
- * with cursors. It decides nothing about what is listed.
+ * with cursors. The callers decide what is listed.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 

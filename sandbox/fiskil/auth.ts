@@ -1,6 +1,6 @@
 /**
- * The Fiskil emulator's door: client credentials against signed tokens of fifteen minutes, and the version header. It
- * refuses what the real one refuses: unknown credentials, expired or foreign tokens, versions that do not exist.
+ * The Fiskil emulator's authentication: client credentials are exchanged for signed tokens of fifteen minutes; and the
+ * version header. It refuses what Fiskil refuses: unknown credentials, expired or foreign tokens, unknown versions.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
@@ -12,7 +12,7 @@ export interface FiskilCredentials {
   readonly clientSecret: string
 }
 
-/** What the demo and the tests sign in with; worth nothing anywhere else. */
+/** The credentials of the demo and the tests; they are valid nowhere else. */
 export const fiskilDemoCredentials: FiskilCredentials = {
   clientId: 'sandbox-fiskil-client',
   clientSecret: 'sandbox-fiskil-client-secret',
@@ -36,12 +36,12 @@ export interface FiskilAuth {
 interface Door {
   readonly clock: Clock
   readonly credentials: FiskilCredentials
-  /** Goes into every signature: raising it makes all tokens so far foreign. */
+  /** Part of every signature: increasing it makes all earlier tokens invalid. */
   generation: number
   minted: number
 }
 
-/** Makes the door of one emulator. */
+/** Makes the authentication of one emulator. */
 export function makeAuth(options: {
   readonly clock: Clock
   readonly credentials: FiskilCredentials

@@ -1,6 +1,6 @@
 /**
  * The emulator's data endpoints: accounts, balances and transactions of one end user, over all their live consents.
- * As at the real provider, what is gone answers 200 with nothing, and there is no filter by consent.
+ * As at the real provider, deleted people and ended consents give 200 with empty lists, and there is no filter by consent.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
@@ -16,7 +16,7 @@ import {
 
 export interface DataRequest {
   readonly request: EmulatorRequest
-  /** Null: nobody of that id; lists are empty. */
+  /** Null: the id is unknown; lists are empty. */
   readonly person: SandboxPerson | null
   readonly clock: Clock
 }

@@ -40,14 +40,14 @@ export function listEndUsers(
   return list('end_users', found, version)
 }
 
-/** `DELETE /v1/end-users/{id}`: gone for good, with every consent. */
+/** `DELETE /v1/end-users/{id}`: deletes the end user and every consent. */
 export function deleteEndUser(person: SandboxPerson | null): EmulatorReply {
   if (person === null || person.deleted) return showEndUser(null)
   person.deleted = true
   return { status: 204 }
 }
 
-/** `GET /v1/consent?end_user_id=&active=`; nobody's consents are an empty list. */
+/** `GET /v1/consent?end_user_id=&active=`; for an unknown end user the list is empty. */
 export function listConsents(
   asked: { readonly person: SandboxPerson | null; readonly clock: Clock },
   request: EmulatorRequest,

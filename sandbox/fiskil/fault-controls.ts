@@ -1,6 +1,6 @@
 /**
  * The sandbox commands at Fiskil: rows are posted or pending by the clock, a consent expires, is withdrawn or renewed.
- * There is no login to break: a person signs in at their bank once, and only the consent remains.
+ * No command breaks a login: a person signs in at their bank once, and afterwards only the consent exists.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { EmulatorRequest } from '../emulator.ts'

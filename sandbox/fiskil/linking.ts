@@ -135,7 +135,7 @@ function showPage(state: LinkingState, request: EmulatorRequest): EmulatorReply 
   return leave(session.redirectUri, { session_id: session.id })
 }
 
-/** What is reported of a new consent: the sandbox's banks have their data at once. */
+/** The webhooks about a new consent: the sandbox's banks have their data at once. */
 const arrivals = [
   'consent.received',
   'banking.accounts.sync.completed',

@@ -107,7 +107,7 @@ function everydayDuties(day: Day): SandboxRow[] {
     })
   }
   if (day.day % 28 === 9) {
-    // A code outside the known list, and a row whose bank tells only when it was carried out.
+    // A code outside the known list, and a row that has only an execution time.
     once({
       amount: money(-day.random.int(2_000, 9_000)),
       type: 'OTHER',
@@ -167,7 +167,7 @@ function cardDuties(day: Day): SandboxRow[] {
     ]
   }
   if (day.day % 30 !== 21) return []
-  // The stamp of this one carries the bank's own offset and a fraction of a second.
+  // This time has the bank's own offset and a fraction of a second.
   const stamp = `${isoDay(day.day)}T16:05:09.125+10:00`
   return [
     instantRow(day, {

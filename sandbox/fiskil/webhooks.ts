@@ -12,7 +12,7 @@ import {
 } from '../webhook-sender.ts'
 import type { SandboxConsent, SandboxPerson } from './world.ts'
 
-/** What the demo and the tests sign with; worth nothing anywhere else. */
+/** The signing secret of the demo and the tests; it is used nowhere else. */
 export const fiskilDemoWebhookSecret = 'c2FuZGJveC1maXNraWwtd2ViaG9vay1zZWNyZXQ='
 
 export const fiskilWebhookKinds = [

@@ -18,7 +18,7 @@ export interface SandboxRow {
 export interface SandboxAccount {
   /** As sent by `GET /v1/banking/accounts`, without the ids of consent and institution. */
   body: Record<string, unknown> & { account_id: string; fiskil_id: string }
-  /** As sent by `GET /v1/banking/balances`; null: the bank has told none. */
+  /** As sent by `GET /v1/banking/balances`; null: the bank has sent none. */
   balance: Record<string, unknown> | null
   /** Newest first; rows of equal time keep their order. */
   rows: SandboxRow[]

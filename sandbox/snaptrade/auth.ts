@@ -14,7 +14,7 @@ export interface AppCredentials {
 }
 
 /**
- * SnapTrade does not tell how far a clock may be off; the sandbox is strict enough to notice
+ * SnapTrade does not document how far a clock may differ; the sandbox is strict enough to notice
  * milliseconds.
  */
 const toleranceSeconds = 300
@@ -24,7 +24,7 @@ export function refuse(status: number, code: string, detail: string): EmulatorRe
   return { status, body: { detail, status_code: status, code } }
 }
 
-/** Refuses a request whose client, timestamp or signature is wrong; null when all is well. */
+/** Refuses a request whose client, timestamp or signature is wrong; null when all are right. */
 export function refuseApp(
   request: EmulatorRequest,
   credentials: AppCredentials,

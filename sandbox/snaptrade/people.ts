@@ -1,6 +1,6 @@
 /**
  * The people of the SnapTrade sandbox. A person is data plus the switches of `shapes.ts`. Here are
- * the two with plain lives; those who show one state each are in `states.ts`.
+ * the two without faults; those who show one state each are in `states.ts`.
  */
 import { makeAccount, makeConnection, makePerson, planRows, type World } from './factories.ts'
 import { makePositions } from './positions.ts'
@@ -21,7 +21,7 @@ interface Credentials {
   readonly userSecret: string
 }
 
-/** What opens the person of this name; the secrets open nothing but the sandbox. */
+/** The credentials of the person of this name; they are valid only in the sandbox. */
 export function toCredentials(name: string): Credentials {
   return { userId: `sandbox-${name}`, userSecret: makeUuid(`secret:${name}`) }
 }
@@ -31,7 +31,7 @@ export const demoPeople: Readonly<Record<PersonName, Credentials>> = Object.from
   (['healthy', 'history', ...stateNames] as const).map((name) => [name, toCredentials(name)]),
 ) as Record<PersonName, Credentials>
 
-/** Makes everybody; what they have is made when it is first looked at. */
+/** Makes all people; their data is generated at its first use. */
 export function makePeople(world: World): People {
   return {
     healthy: makePerson(demoPeople.healthy, () => makeHealthy(world)),

@@ -11,7 +11,7 @@ import type { Activity, Security } from './shapes.ts'
 
 export interface RowsPlan {
   readonly seed: string
-  /** Tells the accounts apart. */
+  /** Distinguishes the accounts. */
   readonly account: string
   readonly nowMs: number
   /** How many days back. */
@@ -19,7 +19,7 @@ export interface RowsPlan {
   readonly perWeekday: { readonly min: number; readonly max: number }
   readonly securities: readonly Security[]
   readonly currency: string
-  /** Whether the broker tells the moment or only the day (then midnight UTC). */
+  /** Whether the broker sends the moment or only the day (then midnight UTC). */
   readonly precision: 'moment' | 'day'
   /** One row of a kind out of `specials` on every third day. */
   readonly specials: readonly Special[]

@@ -54,7 +54,7 @@ export interface Activity {
   currency: string | null
   optionAction: string | null
   description: string
-  /** ISO 8601 date-time; midnight UTC where the broker tells the day alone. */
+  /** ISO 8601 date-time; midnight UTC when the broker sends only the day. */
   tradeDate: string | null
   settlementDate: string | null
   overrides?: Overrides

@@ -132,7 +132,7 @@ function oneAccount(key: string, world: World, plan: AccountPlan): SnapTradeConn
   return [makeConnection(key, world, { brokerage: 'STAKEAUS', accounts: [account] })]
 }
 
-/** The broker tells of a position, but not how much of it. */
+/** The broker sends a position without its units. */
 function noUnits(): Position {
   return { ...hold(securities.bhp, ['0', '42.15', '39.88']), units: null }
 }
