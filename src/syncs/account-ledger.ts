@@ -5,13 +5,15 @@
  */
 import type { AccountId } from '#kernel/ids.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
+import type { Fingerprints } from './fingerprints.ts'
 import { decodeLedger, encodeLedger, type LedgerEntry, unknownContent } from './ledger-code.ts'
 
-/** A row as the ledger sees it; the fingerprints are those of src/syncs/fingerprints.ts. */
+/** A row as it was read. Of it only fingerprints are remembered. */
 export interface LedgerRow {
   readonly id: string
-  /** Fingerprint of the id that it had before its provider moved it; null: it was not moved. */
+  /** The id that it had before its provider moved it; null: it was not moved. */
   readonly formerId: string | null
+  /** Canonical (src/syncs/event-objects.ts). */
   readonly content: string
   /** The month of its local day. */
   readonly month: MonthNumber
@@ -38,7 +40,17 @@ export interface AccountLedger {
   close(readFrom: MonthNumber): LedgerChanges
 }
 
+export interface AccountLedgerOptions {
+  readonly accountId: AccountId
+  /** Of the account. */
+  readonly prints: Fingerprints
+  readonly months: readonly LedgerMonth[]
+  /** Of the list of fields that the run's contents are made of. */
+  readonly contentVersion: number
+}
+
 interface Known {
+  id: string
   month: MonthNumber
   content: string
   isGone: boolean
@@ -46,33 +58,27 @@ interface Known {
 }
 
 /**
- * Opens the ledger of an account.
- * @param contentVersion version of the list of fields that the run's content fingerprints cover.
+ * Opens the ledger of an account. Most rows are found by the fingerprint of their content, which includes the id:
+ * ids are looked up only for rows that are not found by it.
  * @throws LedgerFormatError
  */
-export function openAccountLedger(
-  accountId: AccountId,
-  months: readonly LedgerMonth[],
-  contentVersion: number,
-): AccountLedger {
-  const known = new Map<string, Known>()
-  for (const { month, entries } of months) {
-    const blob = decodeLedger(entries)
-    const isComparable = blob.contentVersion === contentVersion
-    for (const { id, content, isGone } of blob.entries) {
-      const kept = isComparable ? content : unknownContent
-      known.set(id, { month, content: kept, isGone, isMet: false })
-    }
-  }
+export function openAccountLedger(options: AccountLedgerOptions): AccountLedger {
+  const { accountId, prints, contentVersion } = options
+  const known = readKnown(options)
+  const byContent = new Map(known.map((entry) => [entry.content, entry]))
+  let ids: Map<string, Known> | null = null
   const changed = new Set<MonthNumber>()
   let returned = 0
 
-  function meetKnown(entry: Known, { month, content }: LedgerRow): Sighting {
-    const isUpdated = entry.content !== content && entry.content !== unknownContent
+  /** @param before the fingerprint of the row's content under the id that the entry had. */
+  function renew(entry: Known, month: MonthNumber, content: string, before: string): Sighting {
+    const isUpdated = entry.content !== before && entry.content !== unknownContent
     if (entry.content !== content || entry.month !== month || entry.isGone) {
       changed.add(entry.month).add(month)
     }
     if (entry.isGone) returned += 1
+    if (byContent.get(entry.content) === entry) byContent.delete(entry.content)
+    byContent.set(content, entry)
     entry.month = month
     entry.content = content
     entry.isGone = false
@@ -80,25 +86,39 @@ export function openAccountLedger(
     return isUpdated ? 'updated' : 'known'
   }
 
+  function meetOther({ month, ...row }: LedgerRow, content: string): Sighting {
+    ids ??= new Map(known.map((entry) => [entry.id, entry]))
+    const id = prints.idOf(row.id)
+    const entry = ids.get(id)
+    if (entry !== undefined) return renew(entry, month, content, content)
+    const former = row.formerId === null ? undefined : ids.get(prints.idOf(row.formerId))
+    if (former !== undefined && row.formerId !== null && !former.isMet) {
+      ids.delete(former.id)
+      ids.set(id, former)
+      former.id = id
+      return renew(former, month, content, prints.contentOf(row.formerId, row.content))
+    }
+    const added = { id, month, content, isGone: false, isMet: true }
+    known.push(added)
+    ids.set(id, added)
+    byContent.set(content, added)
+    changed.add(month)
+    return 'new'
+  }
+
   return {
     meet(row) {
-      const entry = known.get(row.id)
-      if (entry !== undefined) return meetKnown(entry, row)
-      const former = row.formerId === null ? undefined : known.get(row.formerId)
-      if (former !== undefined && row.formerId !== null && !former.isMet) {
-        known.delete(row.formerId)
-        known.set(row.id, former)
-        changed.add(former.month)
-        return meetKnown(former, row)
+      const content = prints.contentOf(row.id, row.content)
+      const same = byContent.get(content)
+      if (same === undefined || same.isGone || same.month !== row.month) {
+        return meetOther(row, content)
       }
-      const { month, content } = row
-      known.set(row.id, { month, content, isGone: false, isMet: true })
-      changed.add(month)
-      return 'new'
+      same.isMet = true
+      return 'known'
     },
     close(readFrom) {
       let gone = 0
-      for (const entry of known.values()) {
+      for (const entry of known) {
         if (entry.isMet || entry.isGone || entry.month <= readFrom) continue
         entry.isGone = true
         gone += 1
@@ -109,8 +129,22 @@ export function openAccountLedger(
   }
 }
 
+function readKnown({ months, contentVersion }: AccountLedgerOptions): Known[] {
+  return months.flatMap(({ month, entries }) => {
+    const blob = decodeLedger(entries)
+    const isComparable = blob.contentVersion === contentVersion
+    return blob.entries.map(({ id, content, isGone }) => ({
+      id,
+      month,
+      content: isComparable ? content : unknownContent,
+      isGone,
+      isMet: false,
+    }))
+  })
+}
+
 interface Outcome {
-  readonly known: ReadonlyMap<string, Known>
+  readonly known: readonly Known[]
   readonly changed: ReadonlySet<MonthNumber>
   readonly contentVersion: number
 }
@@ -121,9 +155,7 @@ function encodeMonths(
 ): readonly LedgerMonth[] {
   const byMonth = new Map<MonthNumber, LedgerEntry[]>()
   for (const month of changed) byMonth.set(month, [])
-  for (const [id, { month, content, isGone }] of known) {
-    byMonth.get(month)?.push({ id, content, isGone })
-  }
+  for (const entry of known) byMonth.get(entry.month)?.push(entry)
   return [...byMonth].map(([month, entries]) => ({
     accountId,
     month,

@@ -20,11 +20,23 @@ test('R35: a fingerprint is HMAC-SHA256 under the user’s key, cut short, whate
         createHmac('sha256', key).update(text, 'utf8').digest().subarray(0, length)
       for (const text of list) {
         const id = Buffer.from(prints.idOf(text), 'latin1')
-        assert.deepEqual(id, expect(`id|${account}|${text}`, 16))
-        const content = expect(`content|${text}`, 8)
+        assert.deepEqual(id, expect(`id|${account}|${text}`, 8))
+        const content = expect(`content|${account}|${text.length}|${text}[1]`, 8)
         content[7] = (content[7] ?? 0) & ~1
-        assert.deepEqual(Buffer.from(prints.contentOf(text), 'latin1'), content)
+        assert.deepEqual(Buffer.from(prints.contentOf(text, '[1]'), 'latin1'), content)
       }
+    }),
+  )
+})
+
+test('R35: the fingerprint of a content says where the id ends and the content begins', () => {
+  const prints = makeFingerprints(new Uint8Array(32), account)
+  const text = fc.string({ minLength: 1, maxLength: 12 })
+  fc.assert(
+    fc.property(text, fc.nat(), fc.nat(), (whole, one, other) => {
+      const split = (at: number) => prints.contentOf(whole.slice(0, at), whole.slice(at))
+      const [left, right] = [one % (whole.length + 1), other % (whole.length + 1)]
+      assert.equal(split(left) === split(right), left === right)
     }),
   )
 })

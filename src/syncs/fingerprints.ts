@@ -4,13 +4,16 @@
  */
 import { hash } from 'node:crypto'
 import type { AccountId } from '#kernel/ids.ts'
-import { contentBytes, idBytes } from './ledger-code.ts'
+import { contentBytes, idBytes, unmark } from './ledger-code.ts'
 
 export interface Fingerprints {
   /** Fingerprint of a row's id within its account. */
   idOf(id: string): string
-  /** Fingerprint of a row's canonical content. Its lowest bit is unset: the ledger stores there whether the row is gone. */
-  contentOf(content: string): string
+  /**
+   * Fingerprint of a row's id and canonical content, so that this one alone finds a row that did not change. Its lowest bit
+   * is unset: the ledger stores there whether the row is gone.
+   */
+  contentOf(id: string, content: string): string
 }
 
 /** @param key the user's 32 bytes. */
@@ -18,10 +21,9 @@ export function makeFingerprints(key: Uint8Array, accountId: AccountId): Fingerp
   const mac = makeMac(key)
   return {
     idOf: (id) => mac(`id|${accountId}|${id}`).slice(0, idBytes),
-    contentOf(content) {
-      const text = mac(`content|${content}`).slice(0, contentBytes)
-      return text.slice(0, -1) + String.fromCharCode(text.charCodeAt(contentBytes - 1) & ~1)
-    },
+    // The length says where the id ends.
+    contentOf: (id, content) =>
+      unmark(mac(`content|${accountId}|${id.length}|${id}${content}`).slice(0, contentBytes)),
   }
 }
 
@@ -31,8 +33,8 @@ const digestBytes = 32
 const maxBytesOfUnit = 3
 
 /**
- * HMAC-SHA256 (RFC 2104 §2) of texts, as one character for each byte. It uses two plain hashes: a run makes two
- * HMACs for each row, and an `Hmac` object for each would cost four times as much, mostly in the garbage collector.
+ * HMAC-SHA256 (RFC 2104 §2) of texts, as one character for each byte. It uses two plain hashes: a run makes at least one
+ * HMAC for each row, and an `Hmac` object for each would cost four times as much, mostly in the garbage collector.
  */
 function makeMac(key: Uint8Array): (text: string) => string {
   if (key.byteLength > blockBytes) throw new RangeError('a key of a fingerprint is too long')

@@ -1,11 +1,12 @@
 /**
- * How the ledger stores one month of one account: a header of two bytes, then 24 bytes for each row, sorted by id. The
- * first 16 are a fingerprint of the row's id, the last 8 one of its content; the lowest bit is set when the provider no
+ * How the ledger stores one month of one account: a header of two bytes, then 16 bytes for each row, sorted by id. The
+ * first 8 are a fingerprint of the row's id, the last 8 one of its content; the lowest bit is set when the provider no
  * longer has the row. Fingerprints are text of one character for each byte (latin1), so that they can be keys of maps.
+ * docs/decisions/0016-short-fingerprints.md gives the probability of two equal ones.
  */
 
 export interface LedgerEntry {
-  /** 16 characters. */
+  /** 8 characters. */
   readonly id: string
   /** 8 characters, the lowest bit of the last one unset; `unknownContent` where the content is unknown. */
   readonly content: string
@@ -24,12 +25,12 @@ export class LedgerFormatError extends Error {
   override readonly name = 'LedgerFormatError'
 }
 
-export const idBytes = 16
+export const idBytes = 8
 export const contentBytes = 8
 const entryBytes = idBytes + contentBytes
 const headerBytes = 2
 /** The version of this layout. */
-const format = 1
+const format = 2
 const goneBit = 1
 
 /** The content of a row that was stored under another list of fields: its next content counts as unchanged. */
@@ -37,18 +38,9 @@ export const unknownContent = '\0'.repeat(contentBytes)
 
 /** @param blob its ids are distinct; the content version is from 0 to 255. */
 export function encodeLedger({ contentVersion, entries }: LedgerBlob): Uint8Array {
-  const bytes = Buffer.alloc(headerBytes + entries.length * entryBytes)
-  bytes[0] = format
-  bytes[1] = contentVersion
-  const sorted = entries.toSorted((left, right) => (left.id < right.id ? -1 : 1))
-  sorted.forEach(({ id, content, isGone }, index) => {
-    const at = headerBytes + index * entryBytes
-    bytes.write(id, at, idBytes, 'latin1')
-    bytes.write(content, at + idBytes, contentBytes, 'latin1')
-    const last = at + entryBytes - 1
-    bytes[last] = ((bytes[last] ?? 0) & ~goneBit) | (isGone ? goneBit : 0)
-  })
-  return bytes
+  const rows = entries.map(({ id, content, isGone }) => id + (isGone ? markGone(content) : content))
+  const header = String.fromCharCode(format, contentVersion)
+  return Buffer.from(header + rows.sort().join(''), 'latin1')
 }
 
 /** @throws LedgerFormatError */
@@ -61,21 +53,24 @@ export function decodeLedger(given: Uint8Array): LedgerBlob {
   if ((bytes.length - headerBytes) % entryBytes !== 0) {
     throw new LedgerFormatError('the ledger ends in the middle of a row')
   }
+  const text = bytes.toString('latin1')
   const entries: LedgerEntry[] = []
-  for (let at = headerBytes; at < bytes.length; at += entryBytes) {
-    entries.push({
-      id: bytes.toString('latin1', at, at + idBytes),
-      ...readContent(bytes, at + idBytes),
-    })
+  for (let at = headerBytes; at < text.length; at += entryBytes) {
+    const content = text.slice(at + idBytes, at + entryBytes)
+    const isGone = (lastByteOf(content) & goneBit) !== 0
+    const id = text.slice(at, at + idBytes)
+    entries.push({ id, content: isGone ? unmark(content) : content, isGone })
   }
   return { contentVersion, entries }
 }
 
-function readContent(bytes: Buffer, at: number): Pick<LedgerEntry, 'content' | 'isGone'> {
-  const last = bytes[at + contentBytes - 1] ?? 0
-  const head = bytes.toString('latin1', at, at + contentBytes - 1)
-  return {
-    content: head + String.fromCharCode(last & ~goneBit),
-    isGone: (last & goneBit) !== 0,
-  }
+const lastByteOf = (content: string): number => content.charCodeAt(contentBytes - 1)
+const markGone = (content: string): string => withLast(content, lastByteOf(content) | goneBit)
+
+/** The content with its lowest bit unset. */
+export function unmark(content: string): string {
+  return withLast(content, lastByteOf(content) & ~goneBit)
 }
+
+const withLast = (content: string, byte: number): string =>
+  content.slice(0, contentBytes - 1) + String.fromCharCode(byte)

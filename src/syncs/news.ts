@@ -6,7 +6,7 @@ import type { AccountId } from '#kernel/ids.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import { type AccountLedger, openAccountLedger } from './account-ledger.ts'
 import { SyncError } from './failure.ts'
-import { type Fingerprints, makeFingerprints } from './fingerprints.ts'
+import { makeFingerprints } from './fingerprints.ts'
 import type { ReadRow } from './read-rows.ts'
 
 /** What one run may report. A first sync of 90 days has some hundreds of rows. */
@@ -64,17 +64,13 @@ export function collectNews(options: CollectorOptions): NewsCollector {
       const account = accounts.get(row.accountId)
       if (account === undefined) throw new Error('a row is of an account that was not asked for')
       read += 1
-      const { prints, ledger } = account
-      const sighting = ledger.meet({
-        id: prints.idOf(row.id),
-        formerId: row.formerId === null ? null : prints.idOf(row.formerId),
-        content: prints.contentOf(row.object.content),
-        month: row.object.month,
-      })
+      const { id, formerId, object } = row
+      const { content, month } = object
+      const sighting = account.meet({ id, formerId, content, month })
       if (sighting !== 'known') keep(sighting, row)
     },
     close(readFrom) {
-      const changes = [...accounts.values()].map(({ ledger }) => ledger.close(readFrom))
+      const changes = [...accounts.values()].map((account) => account.close(readFrom))
       return {
         ...texts,
         read,
@@ -89,13 +85,11 @@ export function collectNews(options: CollectorOptions): NewsCollector {
 
 function openAccounts({ key, accountIds, months, contentVersion }: CollectorOptions) {
   const byAccount = Map.groupBy(months, ({ accountId }) => accountId)
-  return new Map<AccountId, { readonly prints: Fingerprints; readonly ledger: AccountLedger }>(
-    accountIds.map((id) => [
-      id,
-      {
-        prints: makeFingerprints(key, id),
-        ledger: openAccountLedger(id, byAccount.get(id) ?? [], contentVersion),
-      },
-    ]),
+  return new Map<AccountId, AccountLedger>(
+    accountIds.map((accountId) => {
+      const prints = makeFingerprints(key, accountId)
+      const own = byAccount.get(accountId) ?? []
+      return [accountId, openAccountLedger({ accountId, prints, months: own, contentVersion })]
+    }),
   )
 }
