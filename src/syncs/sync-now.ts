@@ -1,6 +1,6 @@
 /**
- * A sync on request: it runs at once in this process. If one is already in progress, in this process or another, the
- * caller waits for its end instead.
+ * A sync on request: it runs in this process as soon as there is a place for it. If one is already asked for or in
+ * progress, in this process or another, the caller waits for its end instead.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type By, mayActFor, nameActor } from '#contract/actor.ts'
@@ -13,6 +13,7 @@ import type { ClaimedSync, SyncRunRow } from '#store/ports/syncs.ts'
 import type { SyncDeps } from './deps.ts'
 import { interruption, toApiError } from './failure.ts'
 import { leaseMs } from './lease.ts'
+import type { Place } from './places.ts'
 import type { Runs } from './runs.ts'
 
 export interface SyncAnswer {
@@ -28,7 +29,7 @@ export type SyncNow = (by: By, connectionId: ConnectionId) => Promise<SyncAnswer
 
 export interface SyncNowParts {
   readonly deps: Pick<SyncDeps, 'store' | 'clock'>
-  readonly runs: Pick<Runs, 'start' | 'stop'>
+  readonly runs: Pick<Runs, 'places' | 'start' | 'giveBack' | 'find' | 'stop'>
   /** Shorter than the limits of the admin listener and the command line; a longer run continues without its caller. */
   readonly waitMs?: number
   readonly pollMs?: number
@@ -47,6 +48,23 @@ interface Request {
 
 export function makeSyncNow(parts: SyncNowParts): SyncNow {
   const { deps, waitMs = defaultWaitMs } = parts
+  const inProgress = new Map<ConnectionId, Promise<SyncAnswer>>()
+
+  /** One request for each connection at a time; later callers get its answer. */
+  async function join(asked: Request): Promise<SyncAnswer> {
+    const { connectionId } = asked
+    const other = inProgress.get(connectionId)
+    if (other !== undefined) {
+      // It may end with an error before the note is written.
+      other.catch(() => {})
+      await asked.note(deps.store)
+      return other
+    }
+    const own = request(parts, asked).finally(() => inProgress.delete(connectionId))
+    inProgress.set(connectionId, own)
+    return own
+  }
+
   const findTheirs = async (by: By, id: ConnectionId) => {
     const row = await deps.store.connections.find(id)
     return row !== null && row.status !== 'deleting' && mayActFor(by, row.userId) ? row : null
@@ -62,7 +80,7 @@ export function makeSyncNow(parts: SyncNowParts): SyncNow {
     } as const
     const note: Request['note'] = (tx) => tx.audit({ at: deps.clock.now(), ...entry })
     const deadline = AbortSignal.timeout(waitMs)
-    const answer = request(parts, { connectionId, userId: row.userId, note, deadline })
+    const answer = join({ connectionId, userId: row.userId, note, deadline })
     try {
       return await Promise.race([answer, fail(deadline)])
     } catch (cause) {
@@ -75,7 +93,11 @@ export function makeSyncNow(parts: SyncNowParts): SyncNow {
 
 async function fail(deadline: AbortSignal): Promise<never> {
   await new Promise((resolve) => deadline.addEventListener('abort', resolve, { once: true }))
-  throw apiError('service_unavailable', {
+  throw goesOn()
+}
+
+function goesOn(): ApiError {
+  return apiError('service_unavailable', {
     message: 'The sync has not ended yet and goes on; ask for it again later',
     retryAfterSeconds: retryLaterSeconds,
   })
@@ -85,17 +107,46 @@ async function fail(deadline: AbortSignal): Promise<never> {
 async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer> {
   const { store, clock } = parts.deps
   for (let noted = false; ; ) {
-    const options = { now: clock.now(), leaseMs, reason: 'operator' } as const
-    const claim = await store.syncs.claim(asked.connectionId, options)
-    if (claim === null) throw apiError('connection_not_found')
-    if (claim.kind === 'claimed') return runHere(parts, claim.sync, noted ? null : asked.note)
+    const begin = await claim(parts, asked)
+    if (begin.kind === 'claimed') return runHere(parts, begin, noted ? null : asked.note)
     if (!noted) await asked.note(store)
     noted = true
-    const ended = await waitForEnd(parts, { ...asked, runId: claim.runId })
+    if (begin.kind === 'no_place') {
+      // The next process with a free place runs it.
+      await store.syncs.request(asked.connectionId, { at: clock.now(), reason: 'operator' })
+      throw goesOn()
+    }
+    const ended = await waitForEnd(parts, { ...asked, runId: begin.runId })
     if (ended.state === 'failed' && ended.failure !== null) throw toApiError(ended.failure)
     if (ended.state === 'succeeded' && !(await leftRowsOut(parts, asked, ended))) {
       return toAnswer(ended)
     }
+  }
+}
+
+type Begin =
+  | { readonly kind: 'claimed'; readonly sync: ClaimedSync; readonly place: Place }
+  | { readonly kind: 'running'; readonly runId: SyncRunId }
+  /** There was none in time. */
+  | { readonly kind: 'no_place' }
+
+async function claim(
+  { deps, runs }: SyncNowParts,
+  { connectionId, deadline }: Request,
+): Promise<Begin> {
+  const own = runs.find(connectionId)
+  if (own !== null) return { kind: 'running', runId: own }
+  const place = await runs.places.wait(deadline)
+  if (place === null) return { kind: 'no_place' }
+  let isNeeded = false
+  try {
+    const options = { now: deps.clock.now(), leaseMs, reason: 'operator' } as const
+    const claimed = await deps.store.syncs.claim(connectionId, options)
+    if (claimed === null) throw apiError('connection_not_found')
+    isNeeded = claimed.kind === 'claimed'
+    return claimed.kind === 'claimed' ? { ...claimed, place } : claimed
+  } finally {
+    if (!isNeeded) runs.giveBack(place)
   }
 }
 
@@ -114,10 +165,10 @@ async function leftRowsOut(
 
 async function runHere(
   { runs }: SyncNowParts,
-  sync: ClaimedSync,
+  { sync, place }: Extract<Begin, { kind: 'claimed' }>,
   note: Request['note'] | null,
 ): Promise<SyncAnswer> {
-  const end = await runs.start(sync, note ?? undefined)
+  const end = await runs.start(sync, { place, ...(note === null ? {} : { note }) })
   switch (end.kind) {
     case 'succeeded': {
       const { counts } = end

@@ -1,6 +1,6 @@
 /**
- * The background work of syncs: runs due syncs in this process, with a limit in total and one per provider. While the
- * limits allow it, due syncs are claimed one by one, the oldest first.
+ * The background work of syncs: runs due syncs in this process while it has free places, and only so many of one
+ * provider. They are claimed one by one, the oldest first.
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
@@ -15,8 +15,7 @@ export interface WorkerDeps {
   readonly runs: Runs
 }
 
-/** Limits of this process; several processes together may run more syncs of one provider. */
-const maxRuns = 4
+/** A limit of this process; several processes together may run more syncs of one provider. */
 const maxRunsOfProvider = 2
 /** The longest wait for work that became due without a notification, and for expired leases. */
 const claimEveryMs = 10_000
@@ -27,16 +26,26 @@ const maxSweepBatches = 100
 
 /** Claims due syncs; wake it when a sync becomes due and when a run has ended. */
 export function makeSyncClaim({ syncs, clock, runs }: WorkerDeps): PeriodicTask {
+  const claimOne = async () => {
+    const except = runs.listBusy(maxRunsOfProvider)
+    const [sync] = await syncs.claimDue({ now: clock.now(), leaseMs, limit: 1, except })
+    return sync
+  }
   return {
     name: 'sync-claim',
     everyMs: claimEveryMs,
     firstRun: 'at_once',
     async run(stop) {
-      while (!stop.aborted && runs.count() < maxRuns) {
-        const except = runs.listBusy(maxRunsOfProvider)
-        const [sync] = await syncs.claimDue({ now: clock.now(), leaseMs, limit: 1, except })
-        if (sync === undefined) return
-        void runs.start(sync)
+      while (!stop.aborted) {
+        const place = runs.places.take()
+        if (place === null) return
+        const sync = await claimOne().catch((error: unknown) => {
+          place.release()
+          throw error
+        })
+        // Not by `giveBack`, which would wake this task again.
+        if (sync === undefined) return place.release()
+        void runs.start(sync, { place })
       }
     },
   }

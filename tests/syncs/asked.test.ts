@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { makeRuns } from '#syncs/runs.ts'
+import { makeSyncNow } from '#syncs/sync-now.ts'
 import { makeSyncs } from '#syncs/syncs.ts'
 import { until } from '#tests/request/webhooks/stage.ts'
 import { activity, linkBroker } from '#tests/support/broker.ts'
 import { startService } from '#tests/support/service.ts'
+import { endSyncs } from '../request/provider-webhooks/post.ts'
 import { fiskilAgo, watchFiskil } from './banks.ts'
 import { makeSyncDeps } from './parts.ts'
 import { watch } from './watcher.ts'
@@ -15,11 +18,12 @@ import { watch } from './watcher.ts'
 async function open(t: TestContext) {
   const service = await startService()
   t.after(() => service.close())
-  const held = Promise.withResolvers<void>()
+  const held = new Map<ConnectionId, () => void>()
   const begun: ConnectionId[] = []
+  let isHeld = true
   const refresh = async (id: ConnectionId) => {
     begun.push(id)
-    await held.promise
+    if (isHeld) await new Promise<void>((resolve) => held.set(id, resolve))
   }
   const room = makeSyncs({ ...makeSyncDeps(t, service), refresh })
   t.after(() => room.close(0))
@@ -28,8 +32,12 @@ async function open(t: TestContext) {
     service,
     room,
     begun,
-    /** From now on runs go on. */
-    release: () => held.resolve(),
+    /** The run goes on; without a connection all do, now and later. */
+    release(id?: ConnectionId) {
+      if (id !== undefined) return held.get(id)?.()
+      isHeld = false
+      for (const goOn of held.values()) goOn()
+    },
     ask: (id: ConnectionId) => room.runSync(byOperator, id),
     runsOf: (id: ConnectionId) => store.syncs.listRuns(id, 100),
     /** Resolves once so many have been noted as asking for a run that was under way. */
@@ -122,4 +130,71 @@ test('404: a connection that is removed and waits for its provider ends the wait
   release()
   const entries = (await asked).map((one) => one.status === 'rejected' && one.reason.entry)
   assert.deepEqual(entries, ['connection_not_found', 'connection_not_found'])
+})
+
+/** So many connections of SnapTrade and two of Fiskil, of users without a ledger; nothing is due. */
+async function openMany(t: TestContext, count: number) {
+  const opened = await open(t)
+  const { service } = opened
+  const user = await service.createUser()
+  const brokers: ConnectionId[] = []
+  for (let made = 0; made < count; made += 1) {
+    brokers.push((await linkBroker(service, user, [{ activities: [] }])).connection.id)
+  }
+  const banks = (await service.link(user, 'healthy', 'fiskil')).map(({ id }) => id)
+  await endSyncs(service)
+  return { ...opened, brokers, banks }
+}
+
+test('four syncs run at once, whoever asks for them; the others follow in the order in which they were asked for', async (t) => {
+  const { brokers, ask, begun, release } = await openMany(t, 7)
+  const asked: Promise<unknown>[] = []
+  for (const id of brokers) asked.push(ask(id))
+  await until('four have begun', () => begun.length === 4)
+  for (const [index, id] of [...begun].entries()) {
+    release(id)
+    await asked[brokers.indexOf(id)]
+    const count = Math.min(brokers.length, 5 + index)
+    await until(`${count} have begun`, () => begun.length === count)
+  }
+  release()
+  await Promise.all(asked)
+  assert.equal(begun.length, brokers.length)
+})
+
+test('a person who waits comes before what is due or was requested by a provider', async (t) => {
+  const { service, room, brokers, banks, ask, begun, release } = await openMany(t, 5)
+  const { syncs } = service.app.store
+  const claim = () => room.claim.run(new AbortController().signal)
+  const claims: Promise<void>[] = []
+  room.onFree(() => void claims.push(claim()))
+  const asked = brokers.slice(0, 4).map(ask)
+  await until('every place is taken', () => begun.length === 4)
+  for (const id of banks) {
+    await syncs.request(id, { at: service.clock.now(), reason: 'provider' })
+  }
+  await claim()
+  const [last = assert.fail()] = brokers.slice(4)
+  asked.push(ask(last))
+  const [first = assert.fail()] = begun
+  release(first)
+  await until('another one has begun', () => begun.length === 5)
+  assert.equal(begun[4], last)
+  release()
+  await Promise.all(asked)
+  await until('what was due has begun', () => banks.every((id) => begun.includes(id)))
+  await Promise.all(claims)
+})
+
+test('who waited too long for a place is told so, and the sync is due', async (t) => {
+  const { service, brokers } = await openMany(t, 1)
+  const [last = assert.fail()] = brokers
+  const { store } = service.app
+  const deps = { store, clock: service.clock }
+  const runs = makeRuns({ run: () => Promise.resolve({ kind: 'lost' }), onEnd: () => {} })
+  for (let held = 0; held < 4; held += 1) assert.notEqual(runs.places.take(), null)
+  const askBriefly = makeSyncNow({ deps, runs, waitMs: 10 })
+  await assert.rejects(askBriefly(byOperator, last), { entry: 'service_unavailable' })
+  const isDue = async () => (await store.syncs.readBacklog(service.clock.now())).due === 1
+  await until('it is due', isDue)
 })

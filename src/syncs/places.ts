@@ -1,0 +1,74 @@
+/**
+ * Places for the runs of this process: at most so many at once. Callers who wait for a place come before due work, in the
+ * order in which they asked.
+ */
+
+/** Held by one run, or by a caller who looks whether there is one to run. */
+export interface Place {
+  /** Frees it, once. */
+  release(): void
+}
+
+export interface Places {
+  /** Null: none is free. */
+  take(): Place | null
+  /** Waits for one; null when the signal is aborted first, too many wait already, or places are closed. */
+  wait(signal: AbortSignal): Promise<Place | null>
+  /** Whoever waits gets none, now and later. */
+  close(): void
+}
+
+interface PlaceLimits {
+  readonly inAll: number
+  readonly waiting: number
+}
+
+export function makePlaces(limits: PlaceLimits): Places {
+  const waiting = new Set<(place: Place | null) => void>()
+  let taken = 0
+  let isClosed = false
+
+  function makePlace(): Place {
+    let isHeld = true
+    return {
+      release() {
+        if (!isHeld) return
+        isHeld = false
+        const [next] = waiting
+        // Handed over without becoming free, so that due work does not get it.
+        if (next === undefined) taken -= 1
+        else next(makePlace())
+      },
+    }
+  }
+
+  function take(): Place | null {
+    if (taken >= limits.inAll) return null
+    taken += 1
+    return makePlace()
+  }
+
+  return {
+    take,
+    async wait(signal) {
+      if (isClosed || signal.aborted) return null
+      const free = take()
+      if (free !== null) return free
+      if (waiting.size >= limits.waiting) return null
+      const { promise, resolve } = Promise.withResolvers<Place | null>()
+      const giveUp = () => settle(null)
+      const settle = (place: Place | null) => {
+        waiting.delete(settle)
+        signal.removeEventListener('abort', giveUp)
+        resolve(place)
+      }
+      waiting.add(settle)
+      signal.addEventListener('abort', giveUp)
+      return promise
+    },
+    close() {
+      isClosed = true
+      for (const settle of [...waiting]) settle(null)
+    },
+  }
+}
