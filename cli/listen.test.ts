@@ -74,7 +74,7 @@ test('listen prints each event that arrives, verified, and removes its endpoint 
   }
 })
 
-test('with --json every line is a document, and a message of somebody else is refused', async (t) => {
+test('with --json every line is a document, and an event with another signature is refused', async (t) => {
   const { world, listen, endpoints } = await start(t)
   const { child, lines, ended } = listen('--json')
   await until('it listens', () => lines.length === 1)
@@ -118,7 +118,7 @@ test('a taken port is refused before anything is made', async (t) => {
   assert.deepEqual(await endpoints(), [])
 })
 
-test('an endpoint that is gone already does not spoil the end; a server that is gone is told with what is left behind', async (t) => {
+test('an endpoint that was removed already is no failure at the end; when the server is unreachable, what remains is reported', async (t) => {
   const { world, listen, endpoints } = await start(t)
   const first = listen()
   await until('it listens', () => first.lines.length === 1)

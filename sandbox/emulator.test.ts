@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startEmulator } from './emulator.ts'
 
-test('an endless answer goes on without piling up listeners, and ends when its reader leaves', async (t) => {
+test('an endless answer does not accumulate listeners, and ends when its reader disconnects', async (t) => {
   const warnings: Error[] = []
   const listen = (warning: Error) => void warnings.push(warning)
   process.on('warning', listen)

@@ -57,7 +57,7 @@ test('webhooks are sent one after another, in the order in which they were made'
   assert.ok(records.every((record) => record?.state === 'taken'))
 })
 
-test('one that is refused is sent again after its time, and given up after the last one', async (t) => {
+test('a refused webhook is sent again after its wait, and dropped after the last attempt', async (t) => {
   const { sender, bodies, answers, pass } = await makeGround(t)
   answers.push(500, 401, 503)
   const record = sender.send(hook('a'))
@@ -73,7 +73,7 @@ test('one that is refused is sent again after its time, and given up after the l
   assert.equal(bodies().length, 3)
 })
 
-test('nobody who listens is no answer, and it is tried again', async (t) => {
+test('a webhook that nothing receives counts as unanswered and is sent again', async (t) => {
   const { sender, pass, bodies } = await makeGround(t)
   const { target } = sender
   sender.target = 'http://127.0.0.1:1/hook'

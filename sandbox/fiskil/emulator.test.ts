@@ -274,7 +274,7 @@ test('a consent is renewed under its own id', async () => {
   assert.equal(emulator.people.healthy.consents.length, 2)
 })
 
-test('sessions for nobody, unknown banks and unknown consents are refused', async () => {
+test('sessions for unknown people, banks and consents are refused', async () => {
   const person = { end_user_id: 'eu_sandbox_healthy' }
   const refused = await Promise.all([
     post('/v1/auth/session', {}),

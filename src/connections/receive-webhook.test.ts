@@ -57,7 +57,7 @@ test('new rows: what was answered before is not served again, and a sync is requ
   assert.deepEqual(await ground.requested(), [person.ids[1]])
 })
 
-test('every user who linked this person is told', async (t) => {
+test('a webhook about a person reaches the connections of every user who linked them', async (t) => {
   const ground = await makeGround(t)
   const one = await addPerson(ground, 'person-1', [{ id: 'a' }])
   const two = await addPerson(ground, 'person-1', [{ id: 'a' }])
@@ -161,7 +161,7 @@ test('a webhook whose changes could not be stored is not taken for received', as
 const status = (to: 'active' | 'invalidated' | 'revoked', time: number, id = 'a') =>
   notice({ kind: 'status', status: to, at: time }, { connection: at(id) })
 
-test('a fresh status is believed at once, and only a mended login is read again', async (t) => {
+test('a recent status is stored at once, and only a login that works again is read again', async (t) => {
   const ground = await makeGround(t)
   const { ids } = await addPerson(ground, 'person-1', [{ id: 'a' }, { id: 'b' }])
   const [a, b] = ids
@@ -191,7 +191,7 @@ test('an older status that arrives after a newer one does not win: the provider 
   assert.deepEqual(await ground.requested(), ids)
 })
 
-test('a status that comes late is asked for instead of believed, however new it is here', async (t) => {
+test('a status that arrives late is read from the provider instead of stored, even when it is newer than ours', async (t) => {
   const ground = await makeGround(t)
   const { ids } = await addPerson(ground, 'person-1', [{ id: 'a' }])
   await ground.requested()

@@ -176,7 +176,7 @@ test('a check that breaks for a reason of ours is an error without its words, wh
   assert.deepEqual(failures, ['disk'])
 })
 
-test('two who ask at the same time share one look, and a later one is a new look', async (t) => {
+test('two concurrent requests share one examination, and a later one starts a new one', async (t) => {
   let looks = 0
   const freeBytes = async () => {
     looks += 1

@@ -55,7 +55,7 @@ async function lookOnce(check: Check): Promise<Finding> {
   return finding
 }
 
-test('due syncs that nobody takes are a warning, after an hour an error, and say where a worker is missing', async (t) => {
+test('due syncs that no worker claims are a warning, after an hour an error, and the advice names the missing worker', async (t) => {
   const { store } = await open(t)
   const { connection } = await addLink(store, { createdAt: now })
   const at = (ms: number, role: Installation['role'] = 'all') =>
@@ -84,7 +84,7 @@ test('due syncs that nobody takes are a warning, after an hour an error, and say
   assert.equal((await at(20 * minute)).message, '0 due, 1 running')
 })
 
-test('deliveries that nobody takes are told with how long they are due', async (t) => {
+test('deliveries that no worker claims are reported with how long they have been due', async (t) => {
   const { store } = await open(t)
   const { user, connection } = await addLink(store)
   await addEndpoint(store, user.id)

@@ -330,7 +330,7 @@ test('R17: a walk larger than its memory gets on, and fetches again only the pag
   assert(reads.length - before <= 2)
 })
 
-test('R20b: an end that was believed is not doubted again, nor one that was not read to', async () => {
+test('R20b: a confirmed end is not checked again, and neither is an end that was not reached', async () => {
   const { reader, queries } = makeReader([[[], []]], false)
   const walk = begin({ reader, queries })
   let asked = 0

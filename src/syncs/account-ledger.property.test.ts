@@ -96,7 +96,7 @@ test('a row that moved to another day is looked up in every month, and is kept o
   assert.deepEqual(sync(kept, [{ id: 'x', content: 'a2', month: 6 }]).sightings, ['known'])
 })
 
-test('rows of months that were not read as a whole do not pass for gone', () => {
+test('rows of months that were not read completely do not count as gone', () => {
   const kept = new Kept()
   const rows = [3, 4, 5].map((month) => ({ id: `of ${month}`, content: 'a', month }))
   sync(kept, rows)
@@ -115,7 +115,7 @@ test('a row that is gone is counted once, and is known when it comes back', () =
   assert.deepEqual(sync(kept, [{ ...row, content: 'b' }]).sightings, ['updated'])
 })
 
-test('another list of fields makes nothing pass for updated, neither now nor later', () => {
+test('another list of fields makes no row count as updated, neither now nor later', () => {
   const kept = new Kept()
   const rows = ['x', 'y'].map((id) => ({ id, content: `old ${id}`, month: 5 }))
   sync(kept, rows)

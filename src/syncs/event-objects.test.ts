@@ -123,7 +123,7 @@ test('minor units follow the currency: none of a yen, a thousandth of a dinar', 
   }
 })
 
-test('R24b: an amount finer than the minor unit is rounded half to even, and that is told', () => {
+test('R24b: an amount finer than the minor unit is rounded half to even, and the rounding is reported', () => {
   for (const [amount, units] of [
     ['0.125', '12'],
     ['0.135', '14'],

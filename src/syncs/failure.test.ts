@@ -43,7 +43,7 @@ test('the wait that a provider asks for is kept', () => {
   assert.equal(toFailure(new UpstreamError('akahu', upstream)).retryAfterSeconds, 7)
 })
 
-test('R23: what cannot be read is told in the adapter’s own words', () => {
+test('R23: an unreadable row is reported with the adapter’s message', () => {
   const upstream = {
     kind: 'malformed',
     detail: 'the amount of a transaction is no number',

@@ -68,7 +68,7 @@ test('a lease that another process has aborts the run, and is asked for no more'
   assert.equal(asked, before)
 })
 
-test('a store that is away aborts the run once the lease has ended, not before', async (t) => {
+test('an unavailable store aborts the run once the lease has expired, not before', async (t) => {
   const { lease, failures, pass } = openLease(t, async () => {
     throw new Error('the store is away')
   })

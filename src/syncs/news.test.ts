@@ -48,7 +48,7 @@ test('known rows are within no bound: nothing of them is held', () => {
   assert.deepEqual([read, found, updated], [3, [], []])
 })
 
-test('a row of an account that was not asked for is a mistake, not news', () => {
+test('a row of an account that was not requested is an error, not a new row', () => {
   const others = 'f1d2d2f9-24e9-4ac8-8de5-3f2c5cb1a0f4' as AccountId
   assert.throws(() => open({ rows: 9, bytes: 999 }).take(row('a', { accountId: others })), Error)
 })

@@ -40,7 +40,7 @@ function makeHand() {
   }
 }
 
-test('what is due, runs, waits and lies in the store is told as it is when metrics are collected', async (t) => {
+test('the gauges show what is due, running, waiting and stored at the time of the collection', async (t) => {
   const store = await openStore(t)
   const { user, connection } = await addLink(store, { createdAt: now - hour })
   await store.ledgers.begin(user.id)
@@ -92,7 +92,7 @@ function sickStore(store: Store, read: Store['syncs']['readBacklog']): Store {
   return { ...store, syncs: { ...store.syncs, readBacklog: read } }
 }
 
-test('a store that is away costs its gauges alone, is told once a minute, and is read again afterwards', async (t) => {
+test('an unavailable store hides only its gauges, is logged once a minute, and is read again afterwards', async (t) => {
   const store = await openStore(t)
   let isAway = true
   const failures: string[] = []

@@ -101,7 +101,7 @@ for (const [shape, plant] of Object.entries(planted)) {
   }
 }
 
-test('a secret known by its value is taken out whatever its surroundings', () => {
+test('a secret known by its value is removed whatever the text around it', () => {
   const secret = 'pa"ss/wörd 123'
   const output = capture(
     (log) => {

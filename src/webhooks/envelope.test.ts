@@ -76,7 +76,7 @@ test('an amount beyond 2^53 is an exact event of the contract, also in a replay'
   }
 })
 
-test('R32: a run without news is one event with empty arrays, chunk 1 of 1', () => {
+test('R32: a run without new or updated rows is one event with empty arrays, chunk 1 of 1', () => {
   const events = makeEvents(draftOf([]))
   assert.equal(events.length, 1)
   assert.equal(events[0]?.isEmpty, true)
@@ -125,7 +125,7 @@ test('R33: a chunk holds at most 100 objects, new ones before updated ones, each
   )
 })
 
-test('R33: one object that is larger than a chunk stands alone, whole', () => {
+test('R33: one object that is larger than a chunk has its own event, uncut', () => {
   const large = objectOf(0, 'x'.repeat(2 * chunkLimits.maxBytes))
   const events = makeEvents(draftOf([objectOf(1), large, objectOf(2)]))
   const texts = events.map(({ body }) => textOf(body))

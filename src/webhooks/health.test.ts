@@ -40,7 +40,7 @@ test('failures that a success parts are not in a row', () => {
   assert.equal(after.failures, 4)
 })
 
-test('the owner is told at one, three and five days of failures, once each, and then the endpoint is disabled', () => {
+test('the owner is warned after one, three and five days of failures, once each, and then the endpoint is disabled', () => {
   const after = live(failures(200, 3_600_000))
   assert.equal(after.health, 'disabled')
   assert.equal(after.disabledReason, 'failing')
@@ -59,14 +59,14 @@ test('two failures a week apart disable nothing: five in a row are needed', () =
   assert.equal(live(failures(5, 7 * day)).health, 'disabled')
 })
 
-test('410 disables at once, and the owner is told', () => {
+test('410 disables at once, and the owner is warned', () => {
   const after = live([[start, 'gone']])
   assert.equal(after.health, 'disabled')
   assert.equal(after.disabledReason, 'gone')
   assert.deepEqual(after.warnings, [{ kind: 'disabled', reason: 'gone' }])
 })
 
-test('an endpoint that its owner disabled stays so, whatever an attempt under way brings', () => {
+test('an endpoint that its owner disabled stays disabled, whatever the result of an attempt in flight', () => {
   const disabled: HealthChange = { ...wellAgain, health: 'disabled', disabledReason: 'owner' }
   for (const sign of ['succeeded', 'failed', 'answered', 'gone'] as const) {
     const { warnings, ...after } = live([[start, sign]], disabled)
@@ -94,7 +94,7 @@ test('a clock that is set back starts the time of failures anew, and one that ju
   )
 })
 
-test('whatever happens, health follows from failures and their time, and no warning is said twice in a row of failures', () => {
+test('for any sequence of attempts, health follows from the failures and their times, and no warning is repeated', () => {
   const sign = fc.constantFrom<Sign>('succeeded', 'failed', 'failed', 'failed', 'answered')
   const step = fc.tuple(fc.integer({ min: -day, max: 2 * day }), sign)
   fc.assert(

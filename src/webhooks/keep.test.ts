@@ -59,7 +59,7 @@ test('an attempt that cannot be kept does not take others along', async () => {
   assert.deepEqual(committed, [['a'], ['c']])
 })
 
-test('a store that is away is asked once, not once for each attempt', async () => {
+test('an unavailable store is called once, not once for each attempt', async () => {
   const away = new StoreUnavailableError('the store is away')
   const { begun, transact } = makeTransactions()
   const keep = makeKeep({ transact }, 1)

@@ -37,7 +37,7 @@ test('a lease is renewed four times a minute, until it is dropped', async (t) =>
   assert.ok(held.lasts(20_000))
 })
 
-test('a lease that is lost lasts no longer, and tells whoever is sending', async (t) => {
+test('a lost lease no longer lasts, and aborts the sending', async (t) => {
   const { held, pass } = open(t, async () => false)
   assert.equal(held.lost.aborted, false)
   pass(15_000)

@@ -93,7 +93,7 @@ test('who does not answer in time has not answered, also with a 200 after the li
   assert.match(failureOf(await post()) ?? '', /no answer within 0.3 seconds/)
 })
 
-test('a status that came in time counts, whatever becomes of the body', async (t) => {
+test('a status that arrived in time counts, even when reading the body fails', async (t) => {
   const drops = await withServer(
     t,
     answering((_request, response) => {
@@ -148,7 +148,7 @@ test('resets, silence after the connection, garbage and floods of headers are fa
   assert.match(failureOf(await flood()) ?? '', /headers of the answer are too large/)
 })
 
-test('a port where nobody listens refuses the connection', async (t) => {
+test('a port without a listener refuses the connection', async (t) => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

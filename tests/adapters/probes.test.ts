@@ -47,7 +47,7 @@ for (const [name, open] of Object.entries(sides)) {
     assert.deepEqual(side.alerts, [])
   })
 
-  test(`R20a: ${name} refusing our credentials is told with its time, alerted, and shows no secret`, async () => {
+  test(`R20a: when ${name} refuses our credentials, the reply has its time, an alert is raised, and no secret is shown`, async () => {
     await using side = await open({ wrong: true })
     const { theirTimeMs, failure } = await probe(side)
     assert.equal(failure?.kind, 'misconfigured')

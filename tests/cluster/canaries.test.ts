@@ -28,7 +28,7 @@ async function dumpRedis(redis: RedisServer): Promise<Buffer> {
   return readFile(join(String(folder), 'dump.rdb'))
 }
 
-test('what events tell, and the secrets that sign them, are in no dump of PostgreSQL or Redis and in no log', async (t) => {
+test('the content of events and their signing secrets are in no dump of PostgreSQL or Redis and in no log', async (t) => {
   const ground = await makePostgresGround()
   t.after(() => ground.remove())
   const place = await ground.makePlace()

@@ -42,7 +42,7 @@ async function listEmails(): Promise<readonly string[]> {
   return body.data.map((user: { email: string }) => user.email)
 }
 
-test('a full disk: what must be written is 503 and said in the log, reads go on, and nothing is half done', async () => {
+test('on a full disk writes are 503 and logged, reads continue, and no change is partial', async () => {
   assert.equal((await addUser('before')).status, 201)
   fillDisk()
   const logged = server.output.length

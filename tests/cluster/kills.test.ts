@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { runKills } from '#tests/faults/kills/run.ts'
 import { makeSharedGround } from './kills-ground.ts'
 
-test('two processes on one PostgreSQL, killed at random moments, lose no event, change none, and tell of each row as new once', async (t) => {
+test('two processes on one PostgreSQL, killed at random moments, lose and change no event and report each row as new once', async (t) => {
   const ground = await makeSharedGround()
   t.after(() => ground.remove())
   const result = await runKills({ ground, rounds: 4, seed: '2' })

@@ -75,7 +75,7 @@ test('the same webhook at both processes, many times at once, is heeded once', a
   assert.equal(countOf('done'), 1)
 })
 
-test('a status that one process is told is shown by the other, and an older one told to it does not win', async () => {
+test('a status that one process receives is shown by the other, and an older one that the other receives changes nothing', async () => {
   const { userId, brokerageAuthorizationId, statuses } = await addBroker()
   const now = Date.now()
   const tell = (server: ServerProcess, eventType: string, at: number) => {

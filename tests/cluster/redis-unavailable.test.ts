@@ -22,7 +22,7 @@ const outages: readonly (readonly [string, () => unknown, () => unknown])[] = [
   ['hung and woken', () => fleet.redis.hang(), () => fleet.redis.wake()],
 ]
 for (const [name, lose, recover] of outages) {
-  test(`Redis ${name} under load: no 5xx, BYPASS while away, HIT again afterwards`, async () => {
+  test(`Redis ${name} under load: no 5xx, BYPASS while it is unavailable, HIT again afterwards`, async () => {
     const user = await fleet.createLinked()
     const asks = both().flatMap((server) => [
       () => server.get('/v1/accounts', user.key),

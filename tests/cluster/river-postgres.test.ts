@@ -53,7 +53,8 @@ after(async () => {
 const races = {
   'two processes that claim the same syncs never run one twice': raceSyncClaims,
   'two processes that claim one endpoint never hold it both': raceEndpointClaims,
-  'what one process accepts while the other gives the endpoint back is not forgotten': raceRelease,
+  'an event that one process accepts while the other releases the endpoint is delivered':
+    raceRelease,
   'R33: an event that one process replays is not shredded by the other': raceShred,
   'R34b: a ledger that one process ends is not written by the other': raceLedger,
   'nothing is sent for a user whose deletion one process began': raceRiverDeletion,
@@ -63,7 +64,7 @@ for (const [name, race] of Object.entries(races))
     for (let round = 0; round < 12; round += 1) await race(one, two)
   })
 
-test('work that one process made due is told in the other, its own just once', async () => {
+test('due work of one process is announced in the other, and its own work only once', async () => {
   const { user, connection } = await addLink(one)
   await addEndpoint(one, user.id)
   const [own, theirs]: [WorkKind[], WorkKind[]] = [[], []]
@@ -102,7 +103,7 @@ test('after the line between the processes was cut, both kinds of work are looke
   stop()
 })
 
-test('R33: the documented dump holds no key: a restored store opens no payload, and goes on', async (t) => {
+test('R33: the documented dump contains no key: a restored store decrypts no payload and works', async (t) => {
   const [source, target] = [await makePostgresGround(), await makePostgresGround()]
   const folder = await mkdtemp(join(tmpdir(), 'tributary-river-'))
   t.after(async () => {
@@ -141,7 +142,7 @@ test('R33: the documented dump holds no key: a restored store opens no payload, 
   await restored.close()
 })
 
-test('who may not make the schema of the keys is told its name, and one that was made for them will do', async () => {
+test('a role that may not create the schema of the keys gets its name in the error, and may use a schema created for it', async () => {
   const guarded = await ground.makePlace()
   const role = `river_${randomUUID().replaceAll('-', '')}`
   // The role of the tests is no superuser: it may act for another role only as its member.

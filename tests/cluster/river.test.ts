@@ -88,7 +88,7 @@ test('without Redis connections are synced and events are sent, and when it is b
   assert.deepEqual(await settle(stage), [])
 })
 
-test('on a full disk a sync keeps nothing and what is sent meanwhile is sent again; with room all of it arrives, once', async (t) => {
+test('on a full disk a sync stores nothing and events sent meanwhile are sent again; with free space every event arrives once', async (t) => {
   const { stage, first } = await live(t, await makeSqliteGround())
   const limit = (bytes: string) =>
     execFileSync('prlimit', ['--pid', String(first.pid), `--fsize=${bytes}:`])

@@ -57,7 +57,7 @@ test('ten guesses in all, on whichever process, and the owner’s browser gets i
   }
 })
 
-test('the right password on one process forgives what was failed on the other', async () => {
+test('the right password on one process clears the failures counted on the other', async () => {
   const email = await addPerson()
   for (let round = 0; round < 3; round += 1) {
     for (let count = 0; count < 8; count += 1) {

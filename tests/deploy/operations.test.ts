@@ -58,7 +58,7 @@ interface Rules {
   }[]
 }
 
-test('every alert says what is the matter, and the guide says what to do about it', () => {
+test('every alert has a description, and the guide says what to do about it', () => {
   const { groups } = parse(readText('deploy/alerts.yaml')) as Rules
   const rules = groups.flatMap((group) => group.rules)
   const guide = readText('docs/operations.md')
@@ -95,7 +95,7 @@ test('the service unit runs the pinned runtime with the flags of npm start, with
   assert.doesNotMatch(unit, /MemoryDenyWriteExecute/)
 })
 
-test('the proxy of one machine believes no client’s own X-Forwarded-For and closes first', () => {
+test('the proxy of one machine replaces a client’s own X-Forwarded-For and closes connections first', () => {
   const proxy = readText('deploy/nginx.conf')
   assert.match(proxy, /proxy_set_header X-Forwarded-For \$remote_addr;/)
   assert.match(proxy, /keepalive_timeout 60s;/)

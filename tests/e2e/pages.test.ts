@@ -189,7 +189,7 @@ test('the first stop of the keyboard leads past the navigation, and every stop c
   assert.equal(await page.evaluate('document.activeElement.className'), 'skip')
 })
 
-test('what was wrong is said where it was wrong, and the focus is there', async () => {
+test('a problem is shown at its field, and the focus is there', async () => {
   await using visit = await browser.open({ viewport: wide })
   const { page } = visit
   await page.goto(`${world.service.baseUrl}/sign-up`)

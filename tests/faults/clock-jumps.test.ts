@@ -62,7 +62,7 @@ for (const [name, ms] of jumps) {
     assertSane(refused)
   })
 
-  test(`R6: guesses are counted, and forgotten, after a jump ${name}`, async () => {
+  test(`R6: guesses are counted, and expire, after a jump ${name}`, async () => {
     const guess = () => service.get('/v1/categories', `Bearer guess-${ms}`)
     for (let count = 0; count < 6; count += 1) await guess()
     assert.equal((await guess()).status, 429)
@@ -122,7 +122,7 @@ for (const [name, ms] of jumps) {
     assert.deepEqual([refused.status, codeOf(refused)], [401, 'invalid_token'])
   })
 
-  test(`R19: a walk is begun anew and goes on after a jump ${name}`, async () => {
+  test(`R19: a walk starts again and continues after a jump ${name}`, async () => {
     const reading = transactions()
     const base = reading.nextPath()
     const window = (offset: number) => service.get(`${base}&limit=2&offset=${offset}`, setting.user)
@@ -136,7 +136,7 @@ for (const [name, ms] of jumps) {
     assert.ok(reading.emulator.requests.filter(reading.when).length > asked, 'and read anew')
   })
 
-  test(`the tokens of Fiskil are believed no longer than Fiskil does, after a jump ${name}`, async () => {
+  test(`the tokens of Fiskil are used no longer than Fiskil accepts them, after a jump ${name}`, async () => {
     const reading = transactions()
     assertWell(reading, await ask(reading))
     service.clock.advance(ms)

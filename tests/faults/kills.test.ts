@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { makeSqliteGround } from './kills/ground.ts'
 import { runKills } from './kills/run.ts'
 
-test('killed at random moments the service loses no event, changes none, and tells of each row as new once', async (t) => {
+test('killed at random moments the service loses and changes no event and reports each row as new once', async (t) => {
   const ground = await makeSqliteGround()
   t.after(() => ground.remove())
   const result = await runKills({ ground, rounds: 4, seed: process.env.KILLS_SEED ?? '1' })

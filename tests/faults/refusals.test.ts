@@ -89,7 +89,7 @@ test('R20a: 401 of Fiskil for ever is ours: 503 or nulls, an alert each time, no
   }
 })
 
-test('R20: a 401 of Akahu is the person’s token: every login of it is invalidated, and served again once mended', async () => {
+test('R20: a 401 of Akahu concerns the person’s token: every login of it is invalidated, and served again once it works', async () => {
   for (const reading of of('akahu')) {
     breakOne(reading, unauthorised)
     assertRefused(reading, await ask(reading), /^Upstream rejected request: unauthorised$/)
@@ -104,7 +104,7 @@ test('R20: a 401 of Akahu is the person’s token: every login of it is invalida
   }
 })
 
-test('R20, R20a: a 401 of SnapTrade about our signature is ours, one about the user is told', async () => {
+test('R20, R20a: a 401 of SnapTrade about our signature is our failure, one about the user is shown to the caller', async () => {
   for (const reading of of('snaptrade')) {
     const ours = reply({
       status: 401,
@@ -159,7 +159,7 @@ const empties: Readonly<Record<string, unknown>> = {
 const breakEmpty = (reading: Reading) =>
   breakOne(reading, reply({ status: 200, body: empties[reading.name] }))
 
-test('R20b: an empty answer under a living consent is believed', async () => {
+test('R20b: an empty answer under an active consent is trusted', async () => {
   for (const reading of setting.readings) {
     breakEmpty(reading)
     const answer = await ask(reading)
@@ -195,7 +195,7 @@ for (const [name, brokers, end] of ends) {
   })
 }
 
-test('R20: balances after the consent has run out are nulls, and not kept when it lives again', async () => {
+test('R20: balances after the consent has expired are null, and are not cached when it is renewed', async () => {
   for (const reading of setting.readings.filter(({ tellsNulls }) => tellsNulls)) {
     for (const controls of faultControls()) controls.consent.expire('healthy')
     const path = reading.nextPath()

@@ -51,7 +51,7 @@ const waitUntilDelivered = (stage: Stage, child: Child): Promise<void> =>
 const firstArrivals = ({ receiver }: Stage): number =>
   receiver.endpoints.reduce((sum, { arrivals }) => sum + arrivals.length, 0)
 
-test('a clock that is set forwards and backwards forgets nothing that is due and sends nothing twice', async (t) => {
+test('after the clock is set forwards and backwards all due work is done and nothing is sent twice', async (t) => {
   const { stage, child } = await live(t)
   for (const jumpMs of [5 * hourMs, -3 * dayMs, 2 * dayMs, -5 * hourMs, 10 * dayMs]) {
     stage.bank.change()
@@ -71,7 +71,7 @@ test('a clock that is set forwards and backwards forgets nothing that is due and
   assert.deepEqual(await settle(stage), [])
 })
 
-test('with another master key pending events are delivered and verified, and no known row is told again', async (t) => {
+test('with another encryption key pending events are delivered and verified, and no known row is reported again', async (t) => {
   const [former, next] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
   const { stage, child } = await live(t, { ENCRYPTION_KEY: former })
   stage.receiver.behave(500)

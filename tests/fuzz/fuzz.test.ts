@@ -45,7 +45,7 @@ test('pipelined, dribbled, half-closed and aborted requests are answered or ende
   assert.equal(answer.status, 200)
 })
 
-test('strangers who send anything to both listeners and leave when they like break nothing for others', async () => {
+test('arbitrary input and disconnects on both listeners do not affect other clients', async () => {
   await holds('strangers', 60)
   const answer = await service.get('/v1/categories', `Bearer ${world.users.own?.key}`)
   assert.equal(answer.status, 200)

@@ -76,7 +76,7 @@ test('an empty Unreleased section, also right after a release, is refused', (t) 
   assert.equal(git('tag', '--list'), 'v0.2.0')
 })
 
-test('another branch, uncommitted changes, and an old or odd version are all told at once', (t) => {
+test('another branch, uncommitted changes, and an old or odd version are all reported at once', (t) => {
   const { root, git } = makeClone(t, ready)
   git('checkout', '--quiet', '-b', 'topic')
   writeFileSync(join(root, 'new.txt'), 'x')

@@ -115,7 +115,7 @@ test('rows change: the newest row of an account, or the one that is named', asyn
   }
 })
 
-test('login break and mend: invalidated at once and active again; Fiskil has no login to break', async () => {
+test('login break and mend: invalidated at once and active again; Fiskil has no such login', async () => {
   for (const provider of ['akahu', 'snaptrade'] as const) {
     const linked = await linkMagic(service, 'healthy', provider)
     const broken = await sandbox.json('login', 'break', 'healthy')

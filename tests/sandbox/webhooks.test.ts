@@ -43,7 +43,7 @@ const idle = () =>
     return due === 0 && running === 0
   })
 
-test('a row that is added at a bank arrives as a signed event, and nobody asked for a sync', async (t) => {
+test('a row that is added at a bank arrives as a signed event without a requested sync', async (t) => {
   for (const provider of ['fiskil', 'akahu'] as const) {
     const linked = await linkMagic(service, 'twins', provider)
     const receiver = await startReceiver(t, withStatus(200))
@@ -89,7 +89,7 @@ test('a trade that is added at a broker is read by a sync that the webhook reque
   )
 })
 
-test('a consent that is withdrawn at the provider is revoked here, and nobody read anything', async () => {
+test('a consent that is withdrawn at the provider is revoked here without a read', async () => {
   for (const provider of sandboxProviders) {
     const linked = await linkMagic(service, 'decimals', provider)
     await idle()
@@ -104,7 +104,7 @@ test('a consent that is withdrawn at the provider is revoked here, and nobody re
   }
 })
 
-test('a login that breaks and is mended is seen at once where the provider has logins', async () => {
+test('a broken and a repaired login are shown at once where the provider has logins', async () => {
   for (const provider of ['akahu', 'snaptrade'] as const) {
     const linked = await linkMagic(service, 'foreign', provider)
     const stored = async () =>

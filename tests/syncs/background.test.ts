@@ -131,7 +131,7 @@ test('a sync that is under way when the process stops ends before the store is c
   assert.doesNotMatch(text, /result="(?:failed|lost)"/)
 })
 
-test('metrics tell of syncs that ended, that are due and for how long', async (t) => {
+test('metrics show the syncs that ended and those that are due, and for how long', async (t) => {
   const service = await open(t)
   const bank = await watchFiskil(service)
   await waitForRuns(service, bank.connectionId, 1)

@@ -48,7 +48,7 @@ test('a provider that fails on a later page fails the run; nothing is kept, and 
   await assertAllAnnounced(bank)
 })
 
-test('R23: a row that cannot be read in full fails the run, whose owner is told why without any of the row', async (t) => {
+test('R23: an unreadable row fails the run, and the owner gets the reason without any part of the row', async (t) => {
   const { service, bank, failure } = await openBank(t)
   bank.plant([
     fiskilAgo(service, 'good', 1),
@@ -204,7 +204,7 @@ test('a sync that is under way elsewhere is waited for, and its result is the an
   assert.deepEqual((await answer).answer, { syncRunId: runId, ...counts })
 })
 
-test('a sync elsewhere that read no rows, or was given up, is followed by one that is run here', async (t) => {
+test('when a sync in another process read no rows or was abandoned, this process runs one', async (t) => {
   for (const outcome of [{ ...succeeded, chunks: 0 }, { kind: 'abandoned' }] as const) {
     const opened = await openBank(t)
     const { runId, asked, end } = await beginElsewhere(opened)
@@ -217,7 +217,7 @@ test('a sync elsewhere that read no rows, or was given up, is followed by one th
   }
 })
 
-test('a sync that failed elsewhere fails whoever waited for it, in the same words', async (t) => {
+test('a sync that failed in another process fails for the waiting caller with the same message', async (t) => {
   const opened = await openBank(t)
   const { asked, end } = await beginElsewhere(opened)
   const waiting = assert.rejects(opened.bank.sync(), {

@@ -116,7 +116,7 @@ test('a first sync that SnapTrade is still preparing fails, and is no empty even
   assert.equal((await sync()).answer.newCount, 3)
 })
 
-test('R20b: a broker that answers with nothing because its login ended is a failure, not a sync without news', async (t) => {
+test('R20b: an empty answer of a broker whose login ended is a failure, not a sync without changes', async (t) => {
   const { broker, watcher, sync } = await openBroker(t, [{ activities: stream(3) }])
   assert.equal((await sync()).answer.newCount, 3)
   for (const connection of broker.person.connections) connection.disabled = true

@@ -61,7 +61,7 @@ test('a row that was removed and comes back is known', async (t) => {
   assert.deepEqual([back.new, back.updated], [[], []])
 })
 
-test('R32: a sync without news is an event that says so', async (t) => {
+test('R32: a sync without new or updated rows sends an event without objects', async (t) => {
   const { bank } = await openFiskil(t)
   const { answer, events } = await bank.sync()
   assert.deepEqual([answer.newCount, answer.chunks], [0, 1])
@@ -107,7 +107,7 @@ test('R34b: without a ledger answers that were cached before a sync are not serv
   assert.deepEqual(await read(), ['MISS', 2])
 })
 
-test('what a sync finds is not hidden by older cached answers; a sync without news leaves them alone', async (t) => {
+test('a sync that finds changes invalidates cached answers; a sync without changes keeps them', async (t) => {
   const { service, bank, ago } = await openFiskil(t)
   const path = `/v1/transactions?connectionId=${bank.connectionId}&accountId=${bank.account.id}`
   const cacheOf = async () => (await service.get(path, bank.user)).headers['x-cache']

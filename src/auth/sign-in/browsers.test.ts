@@ -68,7 +68,7 @@ test('a rotation of the encryption key keeps browsers known for as long as the o
   assert.notEqual(make(newKey).recognise(renewed, emma), null)
 })
 
-test('a year after the last sign-in a browser is forgotten', () => {
+test('a year after the last sign-in a browser is no longer recognised', () => {
   const cookie = browsers.remember(null, emma)
   now += browserLifeMs - 1
   assert.notEqual(browsers.recognise(cookie, emma), null)

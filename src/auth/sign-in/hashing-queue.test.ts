@@ -38,7 +38,7 @@ function open(options: Partial<HashingQueueOptions> = {}) {
   }
 }
 
-test('one address that sends many stands once before the others, and then behind them', async () => {
+test('one address with many sign-ins gets one turn before the others, then waits behind them', async () => {
   const { ask, finishAll } = open()
   void ask('first')
   for (let count = 0; count < 5; count += 1) void ask('many', false, `many ${count}`)
@@ -73,7 +73,7 @@ test('known browsers, however many keep signing in, leave every fourth turn to t
   assert.deepEqual(await Promise.all(others), ['a', 'b'])
 })
 
-test('the line is bounded in addresses, and in what stands behind them all together', async () => {
+test('the queue is bounded in addresses, and in the further sign-ins of all addresses together', async () => {
   const { ask, finishAll } = open({ maxAddresses: 3, maxBehind: 2 })
   void ask('running')
   const answers = ['a', 'a', 'b', 'a', 'a', 'b', 'c', 'd', 'e'].map((from) => ask(from))

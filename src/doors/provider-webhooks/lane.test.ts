@@ -124,7 +124,7 @@ test('what we cannot verify costs a point, what we cannot store costs none; both
   assert.equal(outcomes.filter((outcome) => outcome === 'unverified').length, 3)
 })
 
-test('a mistake of ours is a 500 without a word of it, and its cause is recorded', async (t) => {
+test('an error of ours is a 500 without details, and its cause is recorded', async (t) => {
   const ground = await makeGround(t)
   ground.receive = async () => {
     throw new Error('a secret detail')

@@ -86,7 +86,7 @@ test('once a newer key was confirmed, an older one is refused, also while it is 
   assert.deepEqual(targets, ['/keys/3', '/keys/4'])
 })
 
-test('an id that a stranger made up refuses no key in use', async () => {
+test('an invented key id causes no key in use to be refused', async () => {
   const { keys } = makeGround((request, call) =>
     request.target === '/keys/3' ? Promise.resolve(toBody(pem)) : notFound(request, call),
   )

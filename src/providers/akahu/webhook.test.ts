@@ -141,7 +141,7 @@ function transactions(webhook_code: string) {
   return { webhook_type: 'TRANSACTION', webhook_code, item_id: 'acc_1' }
 }
 
-test('a moved account is told with both of its ids', async () => {
+test('a moved account is reported with both of its ids', async () => {
   const { notices } = await noticesOf({
     webhook_type: 'ACCOUNT',
     webhook_code: 'MIGRATE',
@@ -151,7 +151,7 @@ test('a moved account is told with both of its ids', async () => {
   assert.deepEqual(notices[0]?.change, { kind: 'moved', from: 'acc_1', to: 'acc_2' })
 })
 
-test('a deleted token is told as a secret: it shows in no text, and in no other field', async () => {
+test('a deleted token is reported as a secret: it is in no text and in no other field', async () => {
   const token = 'user_token_ckcanary'
   const { notices } = await noticesOf({
     webhook_type: 'TOKEN',
@@ -165,7 +165,7 @@ test('a deleted token is told as a secret: it shows in no text, and in no other 
   assert.ok(!(inspect(notices, { depth: 9 }) + JSON.stringify(notices)).includes('canary'))
 })
 
-test('older kinds tell nothing, unknown ones are counted, and so is an event without our reference', async () => {
+test('older kinds give no notice; unknown kinds and events without our reference are counted', async () => {
   for (const webhook_type of ['TRANSFER', 'PAYMENT', 'INCOME']) {
     const told = await noticesOf({ webhook_type, webhook_code: 'UPDATE' })
     assert.deepEqual(told, { notices: [], oddities: [] })

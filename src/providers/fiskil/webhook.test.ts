@@ -113,7 +113,7 @@ test('a time of the future is not when the bank was read', async () => {
   assert.equal(unreadable.notices[0]?.refreshedAt, null)
 })
 
-test('events of what we do not serve tell nothing; unknown ones are counted', async () => {
+test('events about data that we do not serve give no notice; unknown ones are counted', async () => {
   const known = await noticesOf({ event: 'banking.payees.sync.completed', ...ids })
   assert.deepEqual(known, { notices: [], oddities: [] })
   const failed = await noticesOf({ event: 'banking.transactions.sync.failed', ...ids })

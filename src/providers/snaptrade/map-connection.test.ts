@@ -79,7 +79,7 @@ test('closed, archived and paper accounts are left out, unavailable ones are not
   assert.equal(isListed(account({ is_paper: true })), false)
 })
 
-test('a connection shows the display name and the square logo, with their stand-ins', () => {
+test('a connection shows the display name and the square logo, or their fallbacks', () => {
   const brokerage = (fields: object) =>
     toConnection(authorization({ brokerage: { id: 'b-1', ...fields } }), [])
   assert.equal(brokerage({ display_name: 'D', name: 'N' }).institutionName, 'D')
@@ -131,7 +131,7 @@ test('an account without a name is called after its institution and mask', () =>
   assert.equal(named({ name: null, number: null, institution_name: null })?.name, 'Account')
 })
 
-test('a currency code is upper case, and nothing else passes for one', () => {
+test('a currency code is upper case, and any other text is refused', () => {
   assert.equal(parseCode(' usd '), 'USD')
   assert.equal(parseCode('USDC'), 'USDC')
   for (const text of ['', 'U', 'BTC-USD', '$', null, undefined]) assert.equal(parseCode(text), null)

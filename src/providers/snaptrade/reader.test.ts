@@ -49,7 +49,7 @@ test('a short page in the middle is followed without a gap', () => {
   assert.deepEqual([page.next, page.ahead], ['1700', []])
 })
 
-test('without a word on paging a full page is followed and another is the last', () => {
+test('without paging information a full page has a next page and any other page is the last', () => {
   for (const pagination of [undefined, null]) {
     assert.deepEqual(open(null, 1000, pagination).next, '1000')
     assert.deepEqual(open('1000', 3, pagination).next, null)

@@ -43,7 +43,7 @@ async function noticesOf(more: object) {
   return { notices: verdict.kind === 'accepted' ? verdict.notices : [], oddities }
 }
 
-test('the vector is accepted; its event names nobody and is counted', async () => {
+test('the test vector is accepted; its event names no known login and is counted', async () => {
   const oddities: string[] = []
   const verdict = await receive(vector.body, vector.signature, oddities)
   assert.equal(verdict.kind, 'accepted')
@@ -149,7 +149,7 @@ const told: [type: string, change: object][] = [
   ['ACCOUNT_HOLDINGS_UPDATED', { kind: 'holdings' }],
 ]
 for (const [eventType, change] of told) {
-  test(`${eventType} is told of its own connection`, async () => {
+  test(`${eventType} applies to its own connection`, async () => {
     const { notices, oddities } = await noticesOf({ eventType, accountId: 'acc-1' })
     assert.deepEqual(notices, [
       {
@@ -174,7 +174,7 @@ test('a status of no connection in particular is none: the provider has to be as
   assert.deepEqual([notices[0]?.connection, notices[0]?.change], [null, { kind: 'consent' }])
 })
 
-test('what concerns the portal, users and orders tells nothing; unknown events are counted', async () => {
+test('events about the portal, users and orders give no notice; unknown events are counted', async () => {
   for (const eventType of ['USER_REGISTERED', 'CONNECTION_ATTEMPTED', 'TRADE_UPDATE']) {
     assert.deepEqual(await noticesOf({ eventType }), { notices: [], oddities: [] })
   }

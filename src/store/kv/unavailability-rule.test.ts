@@ -38,7 +38,7 @@ test('frequent stalls make Redis unavailable even with answers between them', ()
   assert.equal(away, true)
 })
 
-test('stalls far apart are forgotten one by one, however many there are', () => {
+test('stalls that are far apart expire one by one, however many there are', () => {
   const lateness = makeLateness()
   const apart = recentMs / (ofRecent - 1) + 1
   for (let stall = 0; stall < 1000; stall += 1) {

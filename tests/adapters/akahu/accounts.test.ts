@@ -208,7 +208,7 @@ test('revoking the last login ends the whole token, and can be repeated', async 
   assert.equal((await failureOf(ground.adapter.discover(login, call))).kind, 'consent_lost')
 })
 
-test('a consent that lives on never passes for revoked', async () => {
+test('an active consent is never reported as revoked', async () => {
   await using ground = await makeGround()
   const { connection } = connectionOf(ground.akahu.people.healthy.accounts)
   const login = loginFor('healthy')
@@ -231,7 +231,7 @@ test('a consent that lives on never passes for revoked', async () => {
   }
 })
 
-test('R20b: emptiness is believed while the login is ACTIVE, else the consent is lost', async () => {
+test('R20b: an empty answer is trusted while the login is ACTIVE, otherwise the consent is lost', async () => {
   await using ground = await makeGround()
   const login = loginFor('healthy')
   const { connection } = connectionOf(ground.akahu.people.healthy.accounts)

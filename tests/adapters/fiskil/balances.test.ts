@@ -148,7 +148,7 @@ test('R20b: for a consent without rows the list of consents gives its status, ba
 })
 
 for (const status of [403, 404]) {
-  test(`R20b: a ${status} is explained by a consent that is gone, and stays a refusal by one that lives`, async () => {
+  test(`R20b: a ${status} with an ended consent is a lost consent, and with an active one a refusal`, async () => {
     await using setting = await openSetting()
     const linked = link(setting, 'healthy')
     const when = (request: { readonly path: string }) => request.path === at

@@ -198,7 +198,7 @@ test('an end user without consents has no connections', async () => {
   assert.deepEqual(await discover(setting), [])
 })
 
-test('R20b: an empty answer is believed only while the consent is active', async () => {
+test('R20b: an empty answer is trusted only while the consent is active', async () => {
   await using setting = await openSetting()
   const { login, connection } = link(setting, 'history')
   const person = setting.emulator.people.history

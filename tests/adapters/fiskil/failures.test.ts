@@ -237,7 +237,7 @@ test('R22: giving up ends the call at the provider and throws the reason', async
   assert.equal(setting.exchanges.at(-1)?.outcome, 'aborted')
 })
 
-test('many calls at once share one token, and one that gives up does not take it from the others', async () => {
+test('many concurrent calls share one token request, and an aborted call does not abort it for the others', async () => {
   await using setting = await openSetting()
   disturb(setting, { kind: 'delay', ms: 80 }, { at: '/v1/token' })
   const controller = new AbortController()

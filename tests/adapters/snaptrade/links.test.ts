@@ -158,7 +158,7 @@ test('a failed revocation is not taken for a done one', async () => {
   assert.ok(emulator.people.healthy.connections.includes(connection))
 })
 
-test('R20b: an emptiness is believed only while the connection lives', async () => {
+test('R20b: an empty answer is trusted only while the connection is active', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { login, ref, connection } = aim(emulator.people.healthy)

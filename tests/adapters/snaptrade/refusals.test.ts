@@ -52,7 +52,7 @@ const table: readonly [string, Misbehaviour, object][] = [
     { kind: 'throttled', retryAfterSeconds: 9 },
   ],
   [
-    'R20: 429 without a word waits 30 s',
+    'R20: a 429 that names no wait means 30 s',
     reply(429, ''),
     { kind: 'throttled', retryAfterSeconds: 30 },
   ],

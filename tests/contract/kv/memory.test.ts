@@ -45,7 +45,7 @@ testKv('fast state in memory', async () => {
 
 const answerOf = (size: number) => ({ body: new Uint8Array(size), truncated: false })
 
-test('the cache keeps its byte bound by dropping what was not used for longest', () => {
+test('the cache keeps its byte bound by evicting the least recently used entries', () => {
   const { clock } = stillClock()
   const cache = makeMemoryCache({ clock, maxBytes: 10 * kib, maxEntryBytes: 4 * kib })
   cache.set('first', answerOf(4 * kib), minute)
@@ -155,7 +155,7 @@ test('a window whose points were all given back leaves nothing behind', () => {
   assert.equal(windows.peek('pre:counted', 5, minute).remaining, 4)
 })
 
-test('a purpose that is flooded makes no other forget', () => {
+test('filling the windows of one purpose evicts none of another', () => {
   const { clock } = stillClock()
   const windows = makeMemoryWindows(clock)
   const purposes = Object.keys(windowBounds)
@@ -167,7 +167,7 @@ test('a purpose that is flooded makes no other forget', () => {
   }
 })
 
-test('keys of strangers cannot grow the breakers', () => {
+test('unauthenticated keys cannot grow the breakers', () => {
   const { clock } = stillClock()
   const breakers = makeMemoryBreakers(clock, breakerRule, 100)
   for (const key of ['busy', 'idle']) {

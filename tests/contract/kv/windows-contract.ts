@@ -96,7 +96,7 @@ export function windowTests(harness: () => KvHarness): void {
     await windows.giveBack(key, 0, minute)
   })
 
-  test('what is forgotten is as if it had never been counted', async () => {
+  test('a forgotten window counts from zero again', async () => {
     const { windows } = harness().kv
     const key = randomUUID()
     await windows.forget(key)

@@ -32,7 +32,7 @@ export function testAccounts(store: StoreOf): void {
     assert.deepEqual(await store().accounts.listByConnection(user.id, connection.id), [row])
   })
 
-  test('replacing keeps the id of what is known, under whatever name, and takes its news', async () => {
+  test('replacing keeps the id of a known account, whatever its name, and stores its changes', async () => {
     const { connection } = await addLink(store())
     const [a, b] = [newAccount({ name: 'a' }), newAccount({ name: 'b' })]
     const first = idsByName(await store().accounts.replace(connection.id, [a, b]))

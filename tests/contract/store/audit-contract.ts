@@ -45,7 +45,7 @@ export function testAudit(store: StoreOf): void {
     })
   })
 
-  test('refused sign-ins that are too old are swept in batches, whoever’s, and nothing else', async () => {
+  test('old refused sign-ins of all users are swept in batches, and nothing else', async () => {
     const mine = newId<UserId>()
     for (const at of [1000, 2000, 3000]) await write(mine, at)
     await write(null, 1500)
@@ -63,7 +63,7 @@ export function testAudit(store: StoreOf): void {
     )
   })
 
-  test('of the refused sign-ins of one user, and of nobody, the newest are kept', async () => {
+  test('the newest refused sign-ins of each user, and of unknown addresses, are kept', async () => {
     const [mine, other] = [newId<UserId>(), newId<UserId>()]
     for (let at = 1; at <= 6; at += 1) {
       await write(mine, now + at)

@@ -123,7 +123,7 @@ export function testConnections(store: StoreOf): void {
     assert.equal((await store().connections.listByLogin(loginId)).length, 2)
   })
 
-  test('those that are being deleted are listed by id, page by page, whoever they belong to', async () => {
+  test('connections of all users that are being deleted are listed by id, page by page', async () => {
     const made = [await addLink(store()), await addLink(store()), await addLink(store())]
     const kept = await addLink(store())
     for (const { connection } of made)

@@ -94,7 +94,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await dueEvents(store(), endpoint.id), [ids[0], more[0]])
   })
 
-  test('what comes while an endpoint is held does not make it due, and is not forgotten', async () => {
+  test('a delivery created while an endpoint is leased does not make it due, and becomes due after the release', async () => {
     const { user, login, endpoint } = await stage(1)
     const { lease } = await demandClaim(endpoint.id)
     await recordAs(store(), lease, (await demandDue(endpoint.id)).id)
@@ -105,7 +105,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), endpoint.id), [late])
   })
 
-  test('an endpoint that was given back is not due before it was told, whatever comes', async () => {
+  test('a released endpoint is not due before the given time, whatever is accepted meanwhile', async () => {
     const { user, connection, endpoint, ids } = await stage(2)
     const { lease } = await demandClaim(endpoint.id)
     await recordAs(store(), lease, (await demandDue(endpoint.id)).id)
@@ -375,7 +375,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(nobody, { replayed: 0, shredded: 0 })
   })
 
-  test('the backlog tells what is pending and since when something is due that nobody holds', async () => {
+  test('the backlog shows what is pending and since when something unleased is due', async () => {
     const far = now - 1000 * hour
     const { user, connection } = await addLink(store())
     const endpoint = await addEndpoint(store(), user.id)

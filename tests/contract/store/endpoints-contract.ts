@@ -49,7 +49,7 @@ export function testEndpoints(store: StoreOf): void {
     assert.equal(await endpoints().readSecrets(newId<EndpointId>()), null)
   })
 
-  test('nobody gets more than the limit, however many are asked for at once', async () => {
+  test('no user gets more endpoints than the limit, however many are created concurrently', async () => {
     const user = await addUser(store())
     const made = await Promise.all(
       Array.from({ length: 6 }, () => endpoints().create(newEndpoint(user.id), 3)),
@@ -58,7 +58,7 @@ export function testEndpoints(store: StoreOf): void {
     assert.equal((await endpoints().list(user.id)).length, 3)
   })
 
-  test('nobody who is gone or being deleted gets one, and a deletion takes them along', async () => {
+  test('a deleted user, or one being deleted, gets no endpoint, and a deletion removes endpoints', async () => {
     await assert.rejects(addEndpoint(store(), newId<UserId>()), OwnerGoneError)
     const user = await addUser(store())
     const { id } = await addEndpoint(store(), user.id)
@@ -80,7 +80,7 @@ export function testEndpoints(store: StoreOf): void {
     await endpoints().rotate(newId<EndpointId>(), 'whsec_four', null)
   })
 
-  test('R31: a former secret that ends at once is taken from whoever still signs with it', async () => {
+  test('R31: when the former secret ends at once, the lease of a process that signs with it ends too', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     const [event] = await acceptChunks(store(), user.id, connection.id, 1)

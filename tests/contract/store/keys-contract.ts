@@ -124,7 +124,7 @@ export function testKeys(store: StoreOf): void {
     await store().keys.touch(newId<KeyId>(), now)
   })
 
-  test('the same hash is not taken twice, and nobody without an account has a key', async () => {
+  test('the same hash is not stored twice, and no key is created for an unknown user', async () => {
     const user = await addUser(store())
     const { hash } = await addKey(store(), user.id)
     await assert.rejects(store().keys.create(newKey(user.id, { hash })))

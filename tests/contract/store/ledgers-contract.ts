@@ -57,7 +57,7 @@ export function testLedgers(store: StoreOf): void {
     assert.deepEqual(await ledgers().read([newId<AccountId>()]), [])
   })
 
-  test('months before a bound are forgotten, of the named accounts alone', async () => {
+  test('months before a bound are deleted, for the named accounts only', async () => {
     const { one, two } = await addAccounts()
     const months = [one, two].flatMap((id) => [1, 2, 3].map((month) => monthOf(id, month, 'x')))
     await ledgers().write(months)

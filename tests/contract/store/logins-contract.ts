@@ -50,7 +50,7 @@ export function testLogins(store: StoreOf): void {
     assert.deepEqual(await store().logins.listIds(one.id), ids)
   })
 
-  test('a login is forgotten when nothing stands on it any more, and not before', async () => {
+  test('a login is deleted when no connection uses it any more, and not before', async () => {
     const { user, login, connection } = await addLink(store())
     const kept = await addLogin(store(), user.id)
     await store().connections.setStatus(connection.id, 'deleting')
@@ -63,7 +63,7 @@ export function testLogins(store: StoreOf): void {
     await store().logins.deleteUnused(login.id)
   })
 
-  test('a login that is linked again while it is forgotten never takes a connection along', async () => {
+  test('a login that is linked again during its deletion never loses a connection', async () => {
     for (let round = 0; round < 20; round += 1) {
       const user = await addUser(store())
       const login = await addLogin(store(), user.id)

@@ -29,7 +29,7 @@ export function testReportedStatus(store: StoreOf): void {
     assert.equal(await status(), 'active')
   })
 
-  test('what is learnt with credentials makes older news of the provider void, and needs no time itself', async () => {
+  test('a status obtained with credentials overrides older reports of the provider, and needs no time itself', async () => {
     const { login, connection } = await addLink(store(), { createdAt: now })
     const { id: connectionId } = connection
     const reported = { connectionId, from: all, to: 'invalidated' } as const
@@ -44,7 +44,7 @@ export function testReportedStatus(store: StoreOf): void {
     assert.equal(await store().connections.saveReportedStatus({ ...reported, at: now + 80 }), true)
   })
 
-  test('linking anew makes older news void', async () => {
+  test('linking again overrides older reports', async () => {
     const { user, login, connection } = await addLink(store(), { createdAt: now })
     const { upstreamId, id: connectionId } = connection
     const again = newConnection(user.id, login.id, { upstreamId, createdAt: now + 100 })

@@ -63,7 +63,7 @@ export function testSessions(store: StoreOf): void {
     )
   })
 
-  test('nobody ends a session of somebody else', async () => {
+  test('a user cannot end another user’s session', async () => {
     const [owner, other] = [
       await addUser(store(), { passwordHash: somePassword }),
       await addUser(store(), { passwordHash: somePassword }),

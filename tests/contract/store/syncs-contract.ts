@@ -71,7 +71,7 @@ export function testSyncs(store: StoreOf): void {
     })
   })
 
-  test('a run that ends keeps what it found, and the sync is due again when it was told', async () => {
+  test('a run that ends stores its results, and the sync is due again at the given time', async () => {
     const { connection } = await addLink(store())
     const { runId } = demand(await claimFor(connection.id))
     const outcome = { ...nothingNew, newCount: 7, updatedCount: 2, chunks: 1, rowsReadAt: now + 1 }

@@ -76,7 +76,7 @@ export function testTransact(store: StoreOf): void {
     assert.deepEqual(await store().users.findAccess(user.id), before)
   })
 
-  test('whoever forgets a login or deletes its user waits for the link that saves it, or comes before it', async () => {
+  test('deleting a login or its user runs before the link that saves it, or waits for its end', async () => {
     for (let round = 0; round < 10; round += 1) {
       const user = await addUser(store())
       const login = await addLogin(store(), user.id)

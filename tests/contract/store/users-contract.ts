@@ -85,7 +85,7 @@ export function testUsers(store: StoreOf): void {
     assert.equal(made.filter((answer) => answer !== 'taken').length, 1)
   })
 
-  test('a user is found by id in any case, and nobody is found as null', async () => {
+  test('a user is found by id in any case, and an unknown one is null', async () => {
     const user = await addUser(store())
     assert.deepEqual(await store().users.find(user.id.toUpperCase()), user)
     assert.equal(await store().users.find(nobody()), null)

@@ -24,7 +24,7 @@ export function testWork(store: StoreOf): void {
     return kinds
   }
 
-  test('whatever makes a sync or a delivery due is told once, by the time its call resolves', async () => {
+  test('everything that makes a sync or a delivery due is announced once, before its call resolves', async () => {
     const { user, login, connection } = await addLink(store())
     const endpoint = await addEndpoint(store(), user.id)
     const save = () => store().connections.save(newConnection(user.id, login.id))
@@ -42,7 +42,7 @@ export function testWork(store: StoreOf): void {
     assert.deepEqual(await heard(again), ['delivery'])
   })
 
-  test('an endpoint that is released with something due is told, and one that has to wait is not', async () => {
+  test('an endpoint that is released with a due delivery is announced, and one that has to wait is not', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     await acceptChunks(store(), user.id, connection.id, 1)
@@ -58,7 +58,7 @@ export function testWork(store: StoreOf): void {
     }
   })
 
-  test('what makes nothing due is not told, nor what failed', async () => {
+  test('changes that make nothing due are not announced, and neither are failed ones', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     const broken = () =>

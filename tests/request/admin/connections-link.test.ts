@@ -244,7 +244,7 @@ test('503: a provider that is down is the plain provider-unavailable, and nothin
   assert.deepEqual(await world.store.logins.list(id as UserId), [])
 })
 
-test('503: a provider that never answers is given up after the time of one request', async (t) => {
+test('503: a provider that never answers is abandoned after the time limit of one request', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'], timeoutMs: 200 })
   const id = await world.addUser('a@b.example')
   need(world, 'fiskil').addFault({ does: { kind: 'hang' } })

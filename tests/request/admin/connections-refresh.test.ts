@@ -17,7 +17,7 @@ async function refresh(world: World, id: string): Promise<Connection> {
 const accountsOf = (world: World, userId: string, id: string) =>
   world.store.accounts.listByConnection(userId as UserId, id as ConnectionId)
 
-test('200: a refresh without news moves the time forward and changes nothing else', async (t) => {
+test('200: a refresh without changes updates the time and nothing else', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const id = await world.addUser('a@b.example')
   const [connection] = await link(world, id, fiskil)
@@ -44,7 +44,7 @@ test('a refresh by an operator is in the audit, one that the service makes itsel
   )
 })
 
-test('R24b: balances that are out of order keep nobody from linking, nor change a known currency', async (t) => {
+test('R24b: unavailable balances prevent no link and change no known currency', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const emulator = need(world, 'fiskil')
   const id = await world.addUser('a@b.example')
@@ -66,7 +66,7 @@ test('R24b: balances that are out of order keep nobody from linking, nor change 
   assert.equal(await currency(), 'USD')
 })
 
-test('a refresh without news leaves cached answers alone', async (t) => {
+test('a refresh without changes keeps cached answers valid', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade'] })
   const { hashKey } = await import('#auth/keys.ts')
   const id = await world.addUser('a@b.example')
@@ -223,7 +223,7 @@ test('accounts that Akahu moved to an official connection keep their ids and fol
   assert.notEqual(after?.upstreamId, before?.upstreamId)
 })
 
-test('another login at the same bank is not taken for the one that went away', async (t) => {
+test('another login at the same bank is not matched to the one that was removed', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu'] })
   const person = need(world, 'akahu').people.healthy
   const id = await world.addUser('a@b.example')
@@ -316,7 +316,7 @@ test('404: an unknown connection, an id that is none; 400: a body that is not em
   assert.equal(answer.status, 404)
 })
 
-test('a refresh keeps what the provider does not tell at the moment: currencies, numbers, names, types, the bank', async (t) => {
+test('a refresh keeps what the provider omits at the moment: currencies, numbers, names, types, the bank', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const emulator = need(world, 'fiskil')
   const id = await world.addUser('a@b.example')
@@ -364,7 +364,7 @@ test('a refresh keeps what the provider does not tell at the moment: currencies,
   assert.deepEqual(currencies, new Set(['AUD', 'USD']))
 })
 
-test('R24b: SnapTrade and Akahu accounts keep their currency while no balance tells it', async (t) => {
+test('R24b: SnapTrade and Akahu accounts keep their currency while no balance has one', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu', 'snaptrade'] })
   const id = await world.addUser('a@b.example')
   const rows = [...(await link(world, id, akahu)), ...(await link(world, id, snaptrade))]

@@ -189,7 +189,7 @@ test('deleting a person ends every consent and deletes all their rows, and no ot
   assert.ok(need(world, 'fiskil').people.history.consents.every((one) => one.active))
 })
 
-test('a provider that never answers does not keep a person from being forgotten, and is reported', async (t) => {
+test('a provider that never answers does not prevent the deletion of a person, and is reported', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil', 'akahu'], timeoutMs: 300 })
   const id = await world.addUser('a@b.example')
   await link(world, id, fiskil)
@@ -202,7 +202,7 @@ test('a provider that never answers does not keep a person from being forgotten,
   assert.deepEqual(outcomes, [...Array(4).fill('akahu done'), ...Array(2).fill('fiskil abandoned')])
 })
 
-test('while a person is being forgotten their keys work no more', async (t) => {
+test('while a person is being deleted their keys are refused', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade'] })
   const { hashKey } = await import('#auth/keys.ts')
   const id = await world.addUser('a@b.example')
@@ -257,7 +257,7 @@ test('a login secret that does not open stops neither the sweep nor the deletion
   assert.deepEqual(await world.store.logins.listIds(damaged as UserId), [])
 })
 
-test('a person whose login secret does not open is forgotten, and the consents given up are reported', async (t) => {
+test('a person whose login secret does not decrypt is deleted, and the abandoned consents are reported', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade', 'fiskil'] })
   const id = await world.addUser('a@b.example')
   await link(world, id, snaptrade)

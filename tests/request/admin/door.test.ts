@@ -60,7 +60,7 @@ test('after thirty wrong tokens within a minute an address may not guess until t
   assert.equal((await guess()).status, 401)
 })
 
-test('guesses at the token are counted by the /64 of an IPv6 address, and by IPv4 in whatever clothes', async (t) => {
+test('guesses at the token are counted by the /64 of an IPv6 address, and by the IPv4 address in any notation', async (t) => {
   const { door } = await makeWorld(t)
   const guess = async (remoteAddress: string) =>
     (await inject(door, { url: '/admin/users', remoteAddress })).status
@@ -218,7 +218,7 @@ test('answers are never cached and carry an id that the log knows', async (t) =>
   assert.ok(logged.some((line) => line.includes(id)))
 })
 
-test('an unexpected failure is 500 without a word of its cause, which the log has', async (t) => {
+test('an unexpected failure is 500 without its cause, which is logged', async (t) => {
   const { door, metrics, logged } = await makeWorld(t)
   const collect = () => {
     throw new Error('the disk is on fire')

@@ -9,7 +9,7 @@ interface Page {
   readonly next: string | null
 }
 
-test('200: whoever reads data alone gets all of a short list; pages lead through a long one', async (t) => {
+test('200: a client that reads only `data` gets all of a short list; a long one has pages', async (t) => {
   const { ask, addUser } = await makeWorld(t)
   const emails = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}@b.example`)
   for (const email of emails) await addUser(email)

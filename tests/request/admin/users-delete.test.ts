@@ -127,7 +127,7 @@ test('404: a person who is being deleted is not found by any request', async (t)
   assert.ok(emulator.people.healthy.consents.every(({ active }) => !active))
 })
 
-test('204: deleting somebody who is being deleted already does it again; a stuck deletion is finished by the sweep', async (t) => {
+test('204: deleting a user who is being deleted repeats the deletion; the sweep finishes a stuck one', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const [stuck, asked, fresh] = [
     (await world.addUser('stuck@b.example')) as UserId,
@@ -152,7 +152,7 @@ test('204: deleting somebody who is being deleted already does it again; a stuck
   assert.equal(errorOf(answer).code, 'user_not_found')
 })
 
-test('a link whose login another process forgets before it is saved makes it anew', async (t) => {
+test('a link whose login another process deletes before it is saved creates it again', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const id = (await world.addUser('a@b.example')) as UserId
   const first = await link(world, id, people.fiskil)

@@ -140,7 +140,7 @@ test('204: a new password replaces the old one, ends every session of the user a
   assert.deepEqual([entry?.user_id, entry?.subject], [mine, mine])
 })
 
-test('400 and 404: a password is set for somebody, and is one', async (t) => {
+test('400 and 404: a password is set for an existing user, and must be acceptable', async (t) => {
   const { ask, addUser } = await makeWorld(t)
   await addUser('a@b.example')
   const put = (user: string, body: unknown) => ask('PUT', `/admin/users/${user}/password`, body)

@@ -59,7 +59,7 @@ async function emit({ store, clock, userId }: World & { readonly userId: UserId 
   await store.events.accept(await store.events.seal(events))
 }
 
-test('a test event is real and signed, and its answer tells what came back', async (t) => {
+test('a test event is real and signed, and the reply shows the receiver’s answer', async (t) => {
   const stage = await makeStage(t)
   deliver(t, stage)
   const receiver = await startReceiver(t, (response) => response.writeHead(418).end('a teapot'))

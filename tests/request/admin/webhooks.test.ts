@@ -215,7 +215,7 @@ test("a person reaches their own endpoints alone: another's are not found, and n
   assert.equal((await store.deliveries.list(id, { after: null, limit: 9 })).length, 1)
 })
 
-test('rotating keeps the former secret for a day, for as long as is asked, or not at all', async (t) => {
+test('rotating keeps the former secret for a day, for the requested time, or not at all', async (t) => {
   const { ask, create, store } = await makeStage(t)
   const { id } = await create()
   const rotate = (body?: object) => ask('POST', `/admin/webhooks/${id}/rotate`, body)
@@ -267,7 +267,7 @@ test('R34b: the ledger begins with the first endpoint, connections are due then,
   assert.equal(await store.ledgers.readKey(userId), null)
 })
 
-test('every change stands in the audit, with the endpoint and never its address or secret', async (t) => {
+test('every change is in the audit, with the endpoint and never its address or secret', async (t) => {
   const stage = await makeStage(t)
   const { id, secret } = await stage.create()
   await stage.ask('POST', `/admin/webhooks/${id}/rotate`)

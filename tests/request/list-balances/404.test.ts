@@ -17,7 +17,7 @@ after(() => service.close())
 
 const ask = (id: string) => service.get(`/v1/balances?accountIds=${own},${id}`, user)
 
-test('an account that does not exist and a stranger’s get the same 404 without code, byte for byte', async () => {
+test('an account that does not exist and another user’s get the same 404 without code, byte for byte', async () => {
   const stranger = await service.createUser()
   const foreign = (await plantBank(service, stranger, { accounts: [{}] })).accounts[0]?.id ?? ''
   const [unknown, theirs] = [await ask(randomUUID()), await ask(foreign)]

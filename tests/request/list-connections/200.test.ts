@@ -45,7 +45,7 @@ test('R1: a person linked at all three providers sees every connection with ever
   assert.match(byName.get('Coinbase')?.institutionId ?? '', /^[0-9a-f-]{36}$/)
 })
 
-test('somebody without any connection gets an empty list, not an error', async () => {
+test('a user without any connection gets an empty list, not an error', async () => {
   const user = await service.createUser()
   const answer = await service.get('/v1/connections', user)
   assert.deepEqual(answer.body, { data: [] })

@@ -217,7 +217,7 @@ test('the same instrument held twice has two ids', async () => {
   assert.equal(new Set(rows.map((row: { id: string }) => row.id)).size, 3)
 })
 
-test('an account without positions is an empty list when the consent stands', async () => {
+test('an account without positions is an empty list when the consent is active', async () => {
   const { rows, answer } = await read([])
   assert.deepEqual(rows, [])
   assert.equal(answer.headers['x-cache'], 'MISS')

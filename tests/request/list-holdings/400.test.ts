@@ -88,7 +88,7 @@ test('R20b: of a revoked connection the provider is not asked', async () => {
   assert.equal(service.sandbox.snaptrade.requests.length, 0)
 })
 
-test('R20b: an empty answer of a disabled connection is not believed', async () => {
+test('R20b: an empty answer of a disabled connection is not trusted', async () => {
   const own = await linkBroker(service, user, [{ positions: [] }])
   const [connection] = own.person.connections
   assert(connection !== undefined)
@@ -100,7 +100,7 @@ test('R20b: an empty answer of a disabled connection is not believed', async () 
 })
 
 for (const path of ['/v1/holdings', '/v1/trades']) {
-  test(`R20b: ${path}: one empty account among several is not doubted, whatever became of the login`, async () => {
+  test(`R20b: ${path}: one empty account among several is not checked, whatever the state of the login`, async () => {
     const own = await linkBroker(service, user, [
       {},
       { positions: [position()], activities: [activity()] },
@@ -207,7 +207,7 @@ test('R20: a user secret that works no more invalidates every connection of that
 })
 
 for (const path of ['/v1/holdings', '/v1/trades']) {
-  test(`R20b: ${path}: a connection without any account is believed only while its consent stands`, async () => {
+  test(`R20b: ${path}: a connection without any account is trusted only while its consent is active`, async () => {
     const own = await linkBroker(service, user, [])
     const url = `${path}?connectionId=${own.connection.id}`
     assert.deepEqual((await service.get(url, user)).body.data, [])

@@ -53,7 +53,7 @@ for (const path of ['/v1/holdings', '/v1/trades']) {
     assert.equal(texts.size, 1)
   })
 
-  test(`${path}: an account that left the connection is not found, the connection goes on`, async () => {
+  test(`${path}: an account that left the connection is not found, and the connection still works`, async () => {
     const own = await linkBroker(service, user, [
       { positions: [position()] },
       { positions: [position()] },

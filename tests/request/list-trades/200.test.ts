@@ -244,7 +244,7 @@ test('R8: cached for ten minutes and not a millisecond more', async () => {
   assert.equal(fresh.body.data.length, 2)
 })
 
-test('no trades at all is an empty list with total 0 when the consent stands', async () => {
+test('a connection without trades is an empty list with total 0 when the consent is active', async () => {
   const { answer } = await read([])
   assert.deepEqual(answer.body, {
     data: [],

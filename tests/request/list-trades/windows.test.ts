@@ -71,7 +71,7 @@ async function walk(
 const activityCalls = () =>
   service.sandbox.snaptrade.requests.filter(({ path }) => path.endsWith('/activities'))
 
-test('R17, R18: a walk over 5,600 rows of one account shows each once; the ceiling is told only where it fired', async () => {
+test('R17, R18: a walk over 5,600 rows of one account shows each once; only a page that the ceiling cut says so', async () => {
   const broker = await linkBroker(service, user, [{ activities: stream('x', 5_600, 60_000) }])
   const { rows, answers } = await walk(broker, 500)
   assert.deepEqual(

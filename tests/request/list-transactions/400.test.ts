@@ -223,7 +223,7 @@ for (const status of ['invalidated', 'pending_mfa'] as const) {
   })
 }
 
-test('R20b: an empty answer is believed only while the consent lives', async () => {
+test('R20b: an empty answer of the bank is trusted only while the consent is active', async () => {
   const lone = await makeBankUser(service, { provider: 'fiskil', name: 'Joint Account' })
   plantFiskil(service, 'Joint Account', [])
   plantFiskil(service, '12 Month Term Deposit', [])

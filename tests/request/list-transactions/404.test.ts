@@ -30,7 +30,7 @@ function accountNamed(name: string): AccountRow {
   return row
 }
 
-test('an unknown connection is connection_not_found, whatever its form', async () => {
+test('an unknown connection is connection_not_found, whatever the format of the id', async () => {
   for (const id of [unknownId, 'x', '0', '%00', 'null', unknownId.slice(1), `${unknownId}0`]) {
     await assertNotFound(`connectionId=${id}`, 'connection_not_found')
   }

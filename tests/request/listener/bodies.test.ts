@@ -72,7 +72,7 @@ for (const door of doors) {
     assert(status >= 200 && status < 500 && status !== 413, `${status}`)
   })
 
-  test(`${door.name}: a chunked body ends at the bound, whatever still comes, and its sender sees the 413`, async () => {
+  test(`${door.name}: a chunked body is refused at the bound while it is still being sent, and its sender receives the 413`, async () => {
     const socket = await dial(originOf(door))
     socket.write(headOf(door, ['Transfer-Encoding: chunked']))
     const answered = receive(socket, 2)

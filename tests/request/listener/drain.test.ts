@@ -131,7 +131,7 @@ test('a second signal ends the process at once', async () => {
   assert.equal((await answer).closed, true)
 })
 
-test('a kill at any moment loses no key and no link, and the next start is not refused', async () => {
+test('a kill at any moment loses no key and no connection, and the next start succeeds', async () => {
   running.child.kill('SIGKILL')
   assert.equal((await running.ended).signal, 'SIGKILL')
   running = startLive()

@@ -79,7 +79,7 @@ test('the scheme may be written in any case', async () => {
   assert.equal((await post(service, rpc('ping'), { as: `bEARER ${user.key}` })).status, 200)
 })
 
-test('what a stranger sends is not even parsed', async () => {
+test('the body of an unidentified client is not parsed', async () => {
   assertChallenged(await post(service, '{"jsonrpc":'), 'missing_authorization')
 })
 
@@ -188,7 +188,7 @@ test('R6: a store that fails while keys are looked up locks no key out, on eithe
   assert.equal((await post(service, rpc('ping'), { as: user })).status, 200)
 })
 
-test('R6: a body that is too large costs a stranger a point', async () => {
+test('R6: a body that is too large costs an unidentified client a point', async () => {
   const guess = `Bearer ${mintKey().key}`
   const large = ' '.repeat(17_000)
   const first = await post(service, large, { as: guess })

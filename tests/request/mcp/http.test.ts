@@ -134,7 +134,7 @@ for (const [size, status] of sizes) {
   }
 }
 
-test('a body that is too large is 413 to a stranger too', async () => {
+test('a body that is too large is 413 for an unidentified client too', async () => {
   const answer = await post(service, ' '.repeat(16_385), { as: 'Bearer nonsense' })
   assert.equal(answer.status, 413)
   assert.equal(codeOf(answer), 'body_too_large')

@@ -106,7 +106,7 @@ test('R22: when the agent disconnects, the waiting calls of its batch are not ma
   assert.equal(asked(), before + 1)
 })
 
-test('R22: a call of a tool and a request of REST that ask the same at once are one computation', async () => {
+test('R22: a tool call and a REST request for the same read share one computation while in flight', async () => {
   service.sandbox.fiskil.addFault({ when, does: { kind: 'delay', ms: 80 }, times: 1 })
   const before = asked()
   const args = freshArguments()

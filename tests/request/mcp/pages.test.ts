@@ -160,7 +160,7 @@ test('the total of a truncated reading is shown as a lower bound', async () => {
   assert.match(line(called), /of at least \d+\. There is more/)
 })
 
-test('characters that hide or turn what stands beside them are written out, and read back the same', async () => {
+test('characters that hide or reorder the text around them are escaped, and decode to the same text', async () => {
   const other = await service.createUser()
   const name =
     'Pay\u202e\u2066evil\u2069 \u200bzero\u00adsoft \u007f\u0085 \u2028line \ufeffmark \u{e0041}\u{e007f} tab\t "quoted" é 漢 👋'

@@ -138,7 +138,7 @@ test('a body of unknown length is read no further than the bound', async () => {
   assert.ok(reply instanceof Error || reply.status === 413)
 })
 
-test('a client that is not used for thirty days is forgotten, one that is used stays', async () => {
+test('a client that is not used for thirty days is deleted, one that is used stays', async () => {
   const late = await startWorld()
   const idle = await registerClient(late)
   const ask = async (clientId: string) => {

@@ -52,7 +52,7 @@ function readFiles(folder: string): Buffer {
   return Buffer.concat(paths.filter((path) => statSync(path).isFile()).map((p) => readFileSync(p)))
 }
 
-test('no token, code, verifier or state stands in logs, metrics or files of a running service', async () => {
+test('no token, code, verifier or state is in logs, metrics or files of a running service', async () => {
   const first = await connect()
   const next = (await refresh(at(), first)).body
   await refresh(at(), first)

@@ -239,7 +239,7 @@ test('R27: revoking a refresh token kills its access tokens', async () => {
   assert.equal(await find(tokens.access_token), null)
 })
 
-test('revoking what is unknown, revoked or somebody else’s says 200 and does nothing', async () => {
+test('revoking an unknown, revoked or foreign token answers 200 and changes nothing', async () => {
   const tokens = await connect(world, person)
   const other = await registerClient(world)
   for (const [clientId, token] of [

@@ -19,7 +19,7 @@ const names = (text: string) =>
     ([, name]) => name,
   )
 
-test('303: a stranger is led to the sign-in and back', async () => {
+test('303: a visitor is redirected to the sign-in and back', async () => {
   assert.equal((await world.jar().get('/agents')).location, '/sign-in?return=%2Fagents')
 })
 

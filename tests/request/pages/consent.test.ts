@@ -23,7 +23,7 @@ const boxes = (text: string) =>
     ([, scope]) => scope,
   )
 
-test('303: a stranger signs in first and comes back to the very request', async () => {
+test('303: a visitor signs in first and returns to the same request', async () => {
   const person = await world.addPerson()
   const jar = world.jar()
   const { path } = await askForConsent(world.service, jar)

@@ -48,7 +48,7 @@ test('303: an address that an operator or the sign-up accepted signs in, however
   assert.equal((await signIn(world.jar(), sent)).status, 303, 'as a browser sends it')
 })
 
-test('303: after the sign-in one goes on to where one was going', async () => {
+test('303: after the sign-in the browser continues to the page that was requested', async () => {
   const person = await world.addPerson()
   const jar = world.jar()
   assert.equal((await jar.get('/agents')).location, '/sign-in?return=%2Fagents')
@@ -205,7 +205,7 @@ test('303: 150 sign-ins at once from 150 addresses do not prevent another one', 
   }
 })
 
-test('a session that somebody planted before the sign-in is not the one after it', async () => {
+test('a session cookie that an attacker set before the sign-in is replaced by it', async () => {
   const [person, attacker] = [await world.addPerson(), await world.addPerson()]
   const known = (await world.enter(attacker)).cookies.get('tributary') ?? ''
   for (const planted of [known, 'A'.repeat(43)]) {
@@ -225,7 +225,7 @@ test('a session that somebody planted before the sign-in is not the one after it
   }
 })
 
-test('who is signed in of late goes on at once, after ten minutes the password is asked again', async () => {
+test('after a recent sign-in no password is needed; after ten minutes it is requested again', async () => {
   const person = await world.addPerson()
   const jar = await world.enter(person)
   assert.equal((await jar.get('/sign-in?return=/agents')).location, '/agents')

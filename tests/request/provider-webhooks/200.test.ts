@@ -69,7 +69,7 @@ test('a flood of one webhook at once requests one sync', async () => {
   assert.deepEqual(await requestedSyncs(service), [link.id])
 })
 
-test('unknown events and those of nobody are taken with 200, counted, and change nothing', async () => {
+test('unknown events and events about unknown logins are answered 200, counted, and change nothing', async () => {
   const ignored = await countOf(service, 'fiskil', 'ignored')
   const unmatched = await countOf(service, 'fiskil', 'unmatched')
   const bodies = [
@@ -86,7 +86,7 @@ test('unknown events and those of nobody are taken with 200, counted, and change
   assert.match(metrics, /provider_oddities_total\{provider="fiskil",what="unknown webhook"\} 1/)
 })
 
-test('SnapTrade tells a status: it is in the very next answer, and an older one does not win', async () => {
+test('SnapTrade reports a status: the next answer shows it, and an older one changes nothing', async () => {
   const link = linkAt('snaptrade')
   const now = service.clock.now()
   const send = async (eventType: string, time: number) => {
@@ -108,7 +108,7 @@ test('SnapTrade tells a status: it is in the very next answer, and an older one 
   assert.deepEqual(await requestedSyncs(service), [link.id])
 })
 
-test('Akahu tells that a token was deleted: its connections are revoked, and the token is in no log line', async () => {
+test('Akahu reports a deleted token: its connections are revoked, and the token is in no log line', async () => {
   const another = await service.createUser()
   const [link] = await service.link(another, 'twins', 'akahu')
   assert.ok(link !== undefined)
@@ -125,7 +125,7 @@ test('Akahu tells that a token was deleted: its connections are revoked, and the
   assert.equal((await service.get(path, another)).status, 400)
 })
 
-test('Akahu tells that an account was moved: it keeps its id, and its rows are read under the new one', async () => {
+test('Akahu reports a moved account: it keeps its id, and its rows are read under the new one', async () => {
   const another = await service.createUser()
   await service.link(another, 'foreign', 'akahu')
   await endSyncs(service)
@@ -144,7 +144,7 @@ test('Akahu tells that an account was moved: it keeps its id, and its rows are r
   assert.equal((await service.get(`/v1/transactions?${ids}`, another)).status, 200)
 })
 
-test('when Akahu cancels, the next refresh of the login asks it again to tell', async () => {
+test('when Akahu cancels its webhooks, the next refresh of the login requests them again', async () => {
   const another = await service.createUser()
   const [link] = await service.link(another, 'decimals', 'akahu')
   assert.ok(link !== undefined)

@@ -111,7 +111,7 @@ test('R6: an unknown path consumes nothing and shows the pre-auth bucket', async
   assert.equal(before.headers['x-ratelimit-remaining'], '100000')
 })
 
-test('R4: the description and the documentation are public and stand outside all buckets', async () => {
+test('R4: the description and the documentation are public and count in no bucket', async () => {
   for (const target of ['/openapi.json', '/doc']) {
     const answer = await send({ target })
     assert.equal(answer.status, 200, target)

@@ -155,7 +155,7 @@ test('R6: an unknown path shows the bucket of its caller as it stands', async ()
   assert.equal(remaining(unknown), 59)
 })
 
-test('R6: behind all prefixes stands a ceiling of the address, which a good key does not use up', async () => {
+test('R6: all token prefixes of an address share one ceiling, which a good key does not use up', async () => {
   for (let count = 0; count < 29; count += 1) await service.get('/v1/balances', user)
   const tries = Array.from({ length: 300 }, (_, index) => `Bearer guess-${index}-0123456789`)
   for (const guess of tries) assert.equal((await service.get('/v1/doc', guess)).status, 404)

@@ -130,7 +130,7 @@ test('reading everything leaves no row, amount, number, token or key behind', as
   await assertNowhere()
 })
 
-test('neither do answers that cannot be read, whatever a parser says about them', async () => {
+test('unreadable answers leave no canary behind either, whatever the parser’s message contains', async () => {
   const { fiskil, akahu, snaptrade } = service.sandbox
   const bodies = [
     '{"transactions":[{"description":"KANARIEN-DESCRIPTION" oops}]}',

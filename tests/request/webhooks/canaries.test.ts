@@ -65,7 +65,7 @@ test('the search finds a value in plain text, as hex, and as base64 wherever it 
   }
 })
 
-test('what events tell, and the secrets that sign them, lie nowhere in the clear, even if receivers repeat them', async (t) => {
+test('the content of events and their signing secrets are stored nowhere in plain text, even if receivers repeat them', async (t) => {
   const service = await startService({ env: { ROLE: 'all' } })
   t.after(() => service.close())
   plantCanaries(service.sandbox)

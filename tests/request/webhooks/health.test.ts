@@ -22,7 +22,7 @@ async function pause(stage: Stage, id: EndpointId): Promise<void> {
 const attemptsOf = async (stage: Stage, id: EndpointId) =>
   (await stage.deliveries(id)).map(({ attempts }) => attempts.length)
 
-test('of a paused endpoint the oldest delivery alone is tried, at its own times, and the others lose no attempts', async (t) => {
+test('for a paused endpoint only the oldest delivery is attempted, when it is due, and the others use up no attempts', async (t) => {
   const stage = await openStage(t)
   const receiver = await stage.receive(withStatus(500))
   const { id } = await stage.addEndpoint(receiver.url)
@@ -84,7 +84,7 @@ test('a test event is tried at once, also while the endpoint is paused', async (
   assert.equal(await healthOf(stage, id), 'healthy')
 })
 
-test('410 disables an endpoint: what was pending is missed, what comes is missed, its owner is told', async (t) => {
+test('410 disables an endpoint: pending and later deliveries are missed, and its owner is warned', async (t) => {
   const stage = await openStage(t)
   const receiver = await stage.receive(withStatus(500))
   const { id } = await stage.addEndpoint(receiver.url)
@@ -112,7 +112,7 @@ test('410 disables an endpoint: what was pending is missed, what comes is missed
   assert.equal(receiver.received.length, 2)
 })
 
-test('five days of failures alone disable an endpoint; its owner is told at one, three and five days', async (t) => {
+test('five days with failures only disable an endpoint; its owner is warned after one, three and five days', async (t) => {
   const stage = await openStage(t, {
     schedule: Array(50)
       .fill(6 * 3600)

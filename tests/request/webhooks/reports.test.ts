@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
 import { openStage, until, withStatus } from './stage.ts'
 
-test('the first attempt of every delivery is told with its lag since acceptance, later ones without', async (t) => {
+test('the first attempt of every delivery is reported with its lag since acceptance, later ones without', async (t) => {
   const stage = await openStage(t)
   const receiver = await stage.receive(withStatus(500))
   await stage.addEndpoint(receiver.url)

@@ -29,7 +29,7 @@ async function start(t: TestContext) {
   return { service, user, ask }
 }
 
-test('R34b: the first endpoint is told of the last 90 days, later of what is new alone, each event signed and valid', async (t) => {
+test('R34b: the first endpoint gets the rows of the last 90 days, later only new ones, each event signed and valid', async (t) => {
   const { service, user, ask } = await start(t)
   const [connection, ...others] = await service.link(user, 'twins', 'fiskil')
   assert.ok(connection)
