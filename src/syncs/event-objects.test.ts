@@ -160,17 +160,17 @@ test('the contract refuses an amount that was read as a float', () => {
   assert.ok(!TransactionEvent.safeParse(JSON.parse(toText())).success)
 })
 
-test('the canonical content changes with every field but the id and the name of the account', () => {
+test('the canonical content changes with every field but the id, the name of the account and the local day', () => {
   const { content } = toTransactionObject(row, details)
   assert.equal(toTransactionObject({ ...row, id: 'moved' }, details).content, content)
   assert.equal(toTransactionObject({ ...row, accountName: 'Daily' }, details).content, content)
+  assert.equal(toTransactionObject({ ...row, date: '2026-11-21' }, details).content, content)
   assert.equal(
     toTradeObject({ ...trade, accountName: 'Daily' }).content,
     toTradeObject(trade).content,
   )
   const changes: Partial<Transaction>[] = [
     { amount: '-4.51' as Decimal },
-    { date: '2026-11-21' },
     { description: 'Tea' },
     { category: null },
     { merchantName: null },
@@ -196,8 +196,8 @@ test('the canonical content changes with every field but the id and the name of 
   )
 })
 
-test('the canonical content is the values of the event in their order, without the id and the names of the account', () => {
-  const left = new Set(['id', 'account_name', 'account'])
+test('the canonical content is the values of the event in their order, without the id, the names of the account and the local day', () => {
+  const left = new Set(['id', 'account_name', 'account', 'local_date'])
   const valuesOf = (text: string) =>
     Object.entries(JSON.parse(text))
       .filter(([field]) => !left.has(field))

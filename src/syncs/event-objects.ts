@@ -1,8 +1,9 @@
 /**
  * Rows as events show them (contract, Events; readings R24b, R34): snake_case, amounts of transactions
  * as integers of the minor unit. The canonical content of a row, whose fingerprint tells that it changed, is the values
- * of its event object in their fixed order, without the id and the account's name: a provider that moves a row to another
- * id changes nothing, and a renamed account does not make each of its rows pass for updated. It is written of every row of a
+ * of its event object in their fixed order, without the id, the account's name and the local day of a transaction: a
+ * provider that moves a row to another id changes nothing, and neither a renamed account nor another zone of the user, in
+ * which the same times are other days, makes rows pass for updated. It is written of every row of a
  * run, the event object only of the few that are news: so it is an array of values, which costs a quarter of the object.
  */
 import type { TradeEvent, TransactionEvent } from '#contract/events.ts'
@@ -14,7 +15,7 @@ import type { MonthNumber } from '#store/ports/ledgers.ts'
 import { monthOf } from './months.ts'
 
 /** Of the lists of fields below: another one must not make rows pass for updated. From 0 to 255. */
-export const contentVersions = { transactions: 1, trades: 1 } as const
+export const contentVersions = { transactions: 2, trades: 1 } as const
 
 export interface EventObject {
   /** As JSON; to be asked for where it is sent, since most rows of a run are known. */
@@ -41,7 +42,6 @@ export function toTransactionObject(row: Transaction, details: TransactionDetail
       row.direction,
       details.class,
       row.accountId,
-      row.date,
       details.transactionDate,
       details.postDate,
       row.merchantName,

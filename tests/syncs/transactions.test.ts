@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventEnvelope } from '#contract/events.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
-import { startService } from '#tests/support/service.ts'
+import { type Service, startService } from '#tests/support/service.ts'
 import { akahuAgo, fiskilAgo, idsOf, watchAkahu, watchFiskil } from './banks.ts'
 
 const dayMs = 86_400_000
@@ -181,6 +181,38 @@ test('a user’s zone decides the local day of a row', async (t) => {
   assert.ok(row !== undefined && 'local_date' in row)
   assert.equal(row.local_date, '2026-11-20')
 })
+
+for (const provider of ['fiskil', 'akahu'] as const) {
+  test(`another zone of the user announces no row of ${provider} again, although its local days change`, async (t) => {
+    const service = await startService()
+    t.after(() => service.close())
+    // At every hour of two days, and at both ends of months.
+    const ages = [...Array.from({ length: 48 }, (_, hour) => hour / 24), 19.9, 20.4, 50.9, 51.4]
+    const bank = await openBankWith(service, provider, ages)
+    assert.equal((await bank.sync()).answer.newCount, ages.length)
+    for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', null]) {
+      await service.app.store.users.setTimezone(bank.user.id, zone)
+      const { answer } = await bank.sync()
+      assert.deepEqual([answer.newCount, answer.updatedCount], [0, 0], String(zone))
+    }
+  })
+}
+
+/** A bank with a row of each of these ages in days. */
+async function openBankWith(
+  service: Service,
+  provider: 'fiskil' | 'akahu',
+  ages: readonly number[],
+) {
+  if (provider === 'fiskil') {
+    const bank = await watchFiskil(service)
+    bank.plant(ages.map((days, index) => fiskilAgo(service, `row_${index}`, days)))
+    return bank
+  }
+  const bank = await watchAkahu(service)
+  bank.plant(ages.map((days, index) => akahuAgo(service, `row_${index}`, days)))
+  return bank
+}
 
 test('R35: rows of an account that Akahu moved to other ids are not announced again', async (t) => {
   const service = await startService()
