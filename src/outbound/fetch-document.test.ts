@@ -79,6 +79,15 @@ test('a server that sends nothing, or single bytes, is ended by the overall time
     },
   ))
 
+test('a name that never resolves is ended by the overall time limit', async (t) => {
+  const agent = makeGuardedAgent({ lookup: () => {}, connectTimeoutMs: 600_000 })
+  t.after(() => agent.destroy())
+  const options = { agent, maxBytes: 1000, timeoutMs: 100 }
+  await assert.rejects(fetchDocument('https://slow.example.test/', options), {
+    name: 'TimeoutError',
+  })
+})
+
 test('private addresses are refused unless they are allowed', async () => {
   const agent = makeGuardedAgent()
   const options = { agent, maxBytes: 1000, timeoutMs: 1000 }

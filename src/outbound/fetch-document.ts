@@ -2,8 +2,9 @@
  * Fetches a small public document from a URL that an untrusted party named, through the address guard: one GET, no
  * redirects, no cookies, bounded size and time. The caller validates the content.
  */
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import { BlockedAddress, findUrlProblem } from './guarded-agent.ts'
+import { requestUntil } from './request-until.ts'
 
 export interface DocumentOptions {
   /** A guarded agent; see `makeGuardedAgent`. */
@@ -23,11 +24,14 @@ export async function fetchDocument(url: string, options: DocumentOptions): Prom
   const { allowPrivate = false } = options
   const problem = findUrlProblem(url, { allowPrivate })
   if (problem !== null) throw new BlockedAddress(`the address ${problem}`)
-  const { statusCode, headers, body } = await request(url, {
-    dispatcher: options.agent,
-    headers: { accept: 'application/json', 'user-agent': 'tributary' },
-    signal: AbortSignal.timeout(options.timeoutMs),
-  })
+  const { statusCode, headers, body } = await requestUntil(
+    AbortSignal.timeout(options.timeoutMs),
+    url,
+    {
+      dispatcher: options.agent,
+      headers: { accept: 'application/json', 'user-agent': 'tributary' },
+    },
+  )
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body as AsyncIterable<Uint8Array>) {

@@ -3,10 +3,10 @@
  * on port 443 to the public internet is allowed, checked three times: the URL, the resolved address, the connected
  * address. Addresses from the configuration do not pass through here.
  */
-import { lookup } from 'node:dns'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { isPublicAddress } from '#kernel/addresses.ts'
+import { makeResolveName } from './resolve-name.ts'
 
 /** The address is not allowed; nothing was sent to it. */
 export class BlockedAddress extends Error {
@@ -16,7 +16,7 @@ export class BlockedAddress extends Error {
 export interface GuardOptions {
   /** Allows private addresses, plain http and every port: for an operator's own network, by explicit setting. */
   readonly allowPrivate?: boolean
-  /** For tests: replaces the system's resolver. */
+  /** For tests: replaces `makeResolveName`. */
   readonly lookup?: LookupFunction
   /** For tests: replaces the connection step. */
   readonly dial?: buildConnector.connector
@@ -70,14 +70,14 @@ export function makeGuardedAgent(options: GuardOptions = {}): Agent {
 function openConnector(options: GuardOptions): buildConnector.connector {
   return buildConnector({
     timeout: options.connectTimeoutMs ?? fiveSeconds,
-    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    lookup: options.lookup ?? makeResolveName({ asksSystem: true }),
   })
 }
 
 function guardedConnector(options: GuardOptions): buildConnector.connector {
   const dial = buildConnector({
     timeout: options.connectTimeoutMs ?? fiveSeconds,
-    lookup: makeGuardedLookup(options.lookup ?? lookup),
+    lookup: makeGuardedLookup(options.lookup ?? makeResolveName()),
     // No TLS session is reused, so that every connection resolves its own name and passes the check.
     maxCachedSessions: 0,
   })

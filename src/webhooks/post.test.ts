@@ -93,6 +93,23 @@ test('who does not answer in time has not answered, also with a 200 after the li
   assert.match(failureOf(await post()) ?? '', /no answer within 0.3 seconds/)
 })
 
+test('a name that never resolves and a stopping process end an attempt before there is a connection', async (t) => {
+  const agent = makeGuardedAgent({
+    allowPrivate: true,
+    lookup: () => {},
+    connectTimeoutMs: 600_000,
+  })
+  t.after(() => agent.destroy())
+  const options = { agent, allowPrivate: true, userAgent: 'tributary/test' }
+  const message = { url: 'http://slow.example.test/', headers: {}, body: Buffer.from('{}') }
+  const late = await makePost({ ...options, timeoutMs: 100 })(message, never)
+  assert.match(failureOf(late) ?? '', /no answer within 0.1 seconds/)
+  const stop = new AbortController()
+  const stopped = makePost({ ...options, timeoutMs: 600_000 })(message, stop.signal)
+  stop.abort()
+  assert.match(failureOf(await stopped) ?? '', /had to stop/)
+})
+
 test('a status that arrived in time counts, even when reading the body fails', async (t) => {
   const drops = await withServer(
     t,

@@ -2,8 +2,9 @@
  * Sends one event: a POST through the address guard, without redirects, bounded in time and size. Every failure of the
  * receiver is an outcome with a description, not an exception; it never contains an address that a name resolved to.
  */
-import { type Dispatcher, errors, request } from 'undici'
+import { type Dispatcher, errors } from 'undici'
 import { BlockedAddress, findUrlProblem } from '#outbound/guarded-agent.ts'
+import { requestUntil } from '#outbound/request-until.ts'
 import type { Outcome } from './verdict.ts'
 
 /** Time limit from the look-up of the name to the last byte that is read of the answer. */
@@ -46,7 +47,7 @@ export function makePost(options: PostOptions): Post {
       // The endpoint may have been created under another setting.
       const problem = findUrlProblem(url, options)
       if (problem !== null) throw new BlockedAddress(problem)
-      const response = await request(url, {
+      const response = await requestUntil(AbortSignal.any([timeout, stop]), url, {
         dispatcher: options.agent,
         method: 'POST',
         headers: {
@@ -56,7 +57,6 @@ export function makePost(options: PostOptions): Post {
           'user-agent': options.userAgent,
         },
         body,
-        signal: AbortSignal.any([timeout, stop]),
       })
       const head = { status: response.statusCode, headers: response.headers }
       const answer = await readAnswer(response.body)
