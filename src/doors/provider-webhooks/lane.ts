@@ -84,7 +84,7 @@ async function judge(lane: Lane, provider: Provider, request: IncomingMessage): 
   }
 }
 
-/** Only a webhook that the provider would never send costs its address a point; an unverified one may be genuine. */
+/** The outcomes that cost the address a point: no provider sends such a webhook, or nothing shows who sent it. */
 const costly: readonly WebhookRecord['outcome'][] = [
   'unsigned',
   'forged',
