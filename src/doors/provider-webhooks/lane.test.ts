@@ -12,6 +12,7 @@ import { makeMemoryWindows } from '#store/kv/memory-windows.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { makeWebhookLane } from './lane.ts'
 import { makePlaces } from './places.ts'
+import { makeReceiving } from './receiving.ts'
 
 interface Ground {
   readonly url: string
@@ -21,13 +22,22 @@ interface Ground {
   receive: (request: WebhookRequest) => Promise<'done'>
 }
 
-async function makeGround(t: TestContext, bodyDeadlineMs = 60_000): Promise<Ground> {
+interface GroundOptions {
+  readonly bodyDeadlineMs?: number
+  /** Refused webhooks of an address. */
+  readonly preauth?: number
+}
+
+async function makeGround(
+  t: TestContext,
+  { bodyDeadlineMs = 60_000, preauth = 3 }: GroundOptions = {},
+): Promise<Ground> {
   const records: WebhookRecord[] = []
   const clock = { now: () => 0 }
   const serve = makeWebhookLane({
     receive: (_provider, request) => ground.receive(request),
-    throttle: makeThrottle(makeMemoryWindows(clock), { preauth: 3, preauthIp: 0 }),
-    isTrustedProxy: () => false,
+    throttle: makeThrottle(makeMemoryWindows(clock), { preauth, preauthIp: 0 }),
+    isTrustedProxy: (address) => address === '127.0.0.1',
     observe: (record) => records.push(record),
     bodyDeadlineMs,
   })
@@ -48,8 +58,8 @@ async function makeGround(t: TestContext, bodyDeadlineMs = 60_000): Promise<Grou
   return ground
 }
 
-const post = async ({ url }: Ground, body = '{}') => {
-  const response = await fetch(url, { method: 'POST', body })
+const post = async ({ url }: Ground, body = '{}', headers: Record<string, string> = {}) => {
+  const response = await fetch(url, { method: 'POST', body, headers })
   return { status: response.status, retryAfter: response.headers.get('retry-after') }
 }
 
@@ -76,7 +86,7 @@ test('the bytes of the body and single headers are passed on as they came', asyn
 })
 
 test('a body that comes too slowly ends with 408, and costs its address a point', async (t) => {
-  const ground = await makeGround(t, 100)
+  const ground = await makeGround(t, { bodyDeadlineMs: 100 })
   for (let time = 0; time < 3; time += 1) {
     const socket = connect(ground.port, '127.0.0.1')
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{')
@@ -147,4 +157,83 @@ test('places are bounded in all and for each address, and come back', () => {
   first()
   assert.notEqual(places.take('a'), null)
   assert.equal(places.take('a'), null)
+})
+
+/** Connections from these addresses that send a head and one byte of the body, and stay open. */
+async function sendSlowly(t: TestContext, ground: Ground, addresses: readonly string[]) {
+  for (const address of addresses) {
+    const socket = connect(ground.port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Length: 10\r\n`
+    await new Promise((resolve) => socket.write(`${head}\r\n{`, resolve))
+  }
+}
+
+const genuine = '198.51.100.1'
+const slowSenders: Readonly<Record<string, (index: number) => string>> = {
+  'from 250 addresses': (index) => `192.0.2.${index % 250}`,
+  'from six addresses': (index) => `192.0.2.${index % 6}`,
+  'from the address of the provider': () => genuine,
+}
+for (const [name, addressOf] of Object.entries(slowSenders)) {
+  test(`300 senders of one byte ${name} keep no complete webhook out`, async (t) => {
+    const ground = await makeGround(t, { preauth: 1000 })
+    await sendSlowly(
+      t,
+      ground,
+      Array.from({ length: 300 }, (_, index) => addressOf(index)),
+    )
+    const from = { 'x-forwarded-for': genuine }
+    for (let sent = 0; sent < 100; sent += 10) {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => post(ground, '{}', from)))
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    }
+    const outcomes = new Set(ground.records.map(({ outcome }) => outcome))
+    assert.deepEqual(outcomes, new Set(['done', 'too_slow']))
+  })
+}
+
+test('at the limit the oldest body is ended: of its own address, or of the address with the most', async () => {
+  const receiving = makeReceiving({ inAll: 4, ofAddress: 2 })
+  const ended: string[] = []
+  const begin = (address: string, name: string) => {
+    const reception = receiving.begin(address)
+    void reception.ended.then(() => ended.push(name))
+    return reception
+  }
+  for (const name of ['b1', 'a1', 'a2', 'a3']) begin(name.slice(0, 1), name)
+  await Promise.resolve()
+  assert.deepEqual(ended, ['a1'])
+  const last = begin('c', 'c1')
+  begin('d', 'd1')
+  await Promise.resolve()
+  assert.deepEqual(ended, ['a1', 'a2'])
+  last.end()
+  last.end()
+  begin('e', 'e1')
+  await Promise.resolve()
+  assert.deepEqual(ended, ['a1', 'a2'])
+})
+
+test('complete webhooks that are being handled are limited per address, and those of others get through', async (t) => {
+  const ground = await makeGround(t, { preauth: 1000 })
+  const held = Promise.withResolvers<void>()
+  const handled = Promise.withResolvers<void>()
+  let handling = 0
+  ground.receive = async () => {
+    handling += 1
+    if (handling === 64) handled.resolve()
+    await held.promise
+    return 'done'
+  }
+  const one = { 'x-forwarded-for': '192.0.2.1' }
+  const first = Array.from({ length: 64 }, () => post(ground, '{}', one))
+  await handled.promise
+  assert.deepEqual(await post(ground, '{}', one), { status: 503, retryAfter: '5' })
+  const other = post(ground, '{}', { 'x-forwarded-for': '192.0.2.2' })
+  held.resolve()
+  assert.equal((await other).status, 200)
+  for (const { status } of await Promise.all(first)) assert.equal(status, 200)
 })

@@ -1,5 +1,6 @@
 /**
- * Handles a webhook in the order of its steps: the limit of its address, a place, the body, the signature, the effect.
+ * Handles a webhook in the order of its steps: the limit of its address, the body, a place, the signature,
+ * the effect.
  * src/connections decides what a webhook means; the answer shows only whether it was received.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -15,6 +16,7 @@ import { ClientDisconnected, clientAddress, type IsTrustedProxy } from '../clien
 import { toApiError } from '../refusal.ts'
 import { readBody } from '../request-body.ts'
 import { makePlaces, type Places } from './places.ts'
+import { makeReceiving, type Receiving, type Reception } from './receiving.ts'
 
 export interface WebhookLaneOptions {
   readonly receive: ReceiveWebhook
@@ -27,12 +29,14 @@ export interface WebhookLaneOptions {
 }
 
 interface Lane extends WebhookLaneOptions {
+  readonly receiving: Receiving
   readonly places: Places
 }
 
-/** At most 16 MiB of bodies; a provider sends a few at a time. */
+/** Each at most 16 MiB of bodies; a provider sends a few at a time. */
+const receivingLimits = { inAll: 256, ofAddress: 64 }
 const placeLimits = { inAll: 256, ofAddress: 64 }
-/** Providers send from servers with fast connections; a slower sender must not hold a place. */
+/** Providers send from servers with fast connections. */
 const defaultBodyDeadlineMs = 5000
 const busyRetrySeconds = 5
 /** No token begins like this, so these windows are separate from those of callers (`toVisitor`). */
@@ -47,7 +51,11 @@ interface Ending {
 
 /** Makes the handler of one webhook; it never rejects. */
 export function makeWebhookLane(options: WebhookLaneOptions) {
-  const lane: Lane = { ...options, places: makePlaces(placeLimits) }
+  const lane: Lane = {
+    ...options,
+    receiving: makeReceiving(receivingLimits),
+    places: makePlaces(placeLimits),
+  }
   return async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now()
     const ending = await judge(lane, provider, request)
@@ -66,21 +74,22 @@ export function makeWebhookLane(options: WebhookLaneOptions) {
 
 async function judge(lane: Lane, provider: Provider, request: IncomingMessage): Promise<Ending> {
   const address = clientAddress(request, lane.isTrustedProxy)
-  const release = lane.places.take(toAddressGroup(address))
-  if (release === null) return refuse('busy', 'service_unavailable', busyRetrySeconds)
+  const group = toAddressGroup(address)
+  const reception = lane.receiving.begin(group)
   try {
     // Before the body and the signature, so that a forged webhook costs only one count.
     const reservation = await lane.throttle.reserve(toVisitor(address, windowName))
     if (!reservation.allowed) {
       return refuse('limited', 'rate_limited', Math.max(1, Math.ceil(reservation.retryMs / 1000)))
     }
-    const ending = await receive(lane, provider, request)
+    const body = await readInTime(lane, request, reception)
+    const ending = await receive(lane, { provider, request, group }, body)
     settle(reservation, ending.outcome)
     return ending
   } catch (error) {
     return { outcome: 'failed', error: toApiError(error) }
   } finally {
-    release()
+    reception.end()
   }
 }
 
@@ -101,33 +110,55 @@ function settle(
   else reservation.giveBack()
 }
 
-async function receive(lane: Lane, provider: Provider, request: IncomingMessage): Promise<Ending> {
-  const deadlineMs = lane.bodyDeadlineMs ?? defaultBodyDeadlineMs
-  const body = await withDeadline(readBody(request, maxWebhookBytes), deadlineMs)
+type Body = Awaited<ReturnType<typeof readBody>> | 'too_slow'
+
+async function readInTime(
+  { bodyDeadlineMs = defaultBodyDeadlineMs }: Lane,
+  request: IncomingMessage,
+  reception: Reception,
+): Promise<Body> {
+  const late = Promise.withResolvers<'too_slow'>()
+  const timer = setTimeout(() => late.resolve('too_slow'), bodyDeadlineMs)
+  const body = readBody(request, maxWebhookBytes)
+  try {
+    return await Promise.race([body, late.promise, reception.ended])
+  } finally {
+    clearTimeout(timer)
+    reception.end()
+  }
+}
+
+interface Sent {
+  readonly provider: Provider
+  readonly request: IncomingMessage
+  /** Of its address. */
+  readonly group: string
+}
+
+/** Only a complete body takes a place. */
+async function receive(lane: Lane, sent: Sent, body: Body): Promise<Ending> {
   if (body === 'too_large') {
     const message = 'Request body over 64 KiB'
     return { outcome: 'too_large', error: apiError('body_too_large', { message }) }
   }
   if (body === 'too_slow') return refuse('too_slow', 'request_timeout')
   if (body instanceof ClientDisconnected) return refuse('gone', 'client_disconnected')
+  const release = lane.places.take(sent.group)
+  if (release === null) return refuse('busy', 'service_unavailable', busyRetrySeconds)
   const header = (name: string) => {
-    const value = request.headers[name]
+    const value = sent.request.headers[name]
     return typeof value === 'string' ? value : undefined
   }
   try {
-    return toEnding(await lane.receive(provider, { header, body }))
+    return toEnding(await lane.receive(sent.provider, { header, body }))
   } catch (error) {
     if (error instanceof UpstreamError) {
       return refuse('unverified', 'service_unavailable', busyRetrySeconds)
     }
     return { outcome: 'failed', error: toApiError(error) }
+  } finally {
+    release()
   }
-}
-
-function withDeadline<Value>(work: Promise<Value>, ms: number): Promise<Value | 'too_slow'> {
-  const late = Promise.withResolvers<'too_slow'>()
-  const timer = setTimeout(() => late.resolve('too_slow'), ms)
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
 }
 
 function toEnding(outcome: WebhookOutcome): Ending {

@@ -1,5 +1,5 @@
 /**
- * Places for webhooks whose bodies are being received or handled: their number bounds the memory that unauthenticated
+ * Places for webhooks whose bodies are complete, while they are handled: their number bounds the memory that unauthenticated
  * senders can occupy, and no address can take all of them.
  */
 
