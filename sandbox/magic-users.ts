@@ -39,7 +39,7 @@ const user = (
   }
 }
 
-const unavailable = 'linked well; transactions and trades'
+const unavailable = 'linked without a failure; transactions and trades'
 
 export const magicUsers = [
   user('healthy', 'nothing is wrong', [
