@@ -20,6 +20,7 @@ async function doctor(url: string, ...args: string[]) {
       err += text
     },
     untilStopped: async () => {},
+    untilUnread: () => new Promise(() => {}),
   })
   return { code, out, err }
 }

@@ -91,6 +91,7 @@ async function runHere(args: readonly string[]) {
       output.err += text
     },
     untilStopped: async () => {},
+    untilUnread: () => new Promise(() => {}),
   })
   return { code, ...output }
 }

@@ -51,7 +51,7 @@ async function start(t: TestContext, { allowPrivate }: WorldOf = { allowPrivate:
 
 test('listen prints each event that arrives, verified, and removes its endpoint when it is stopped', async (t) => {
   const { world, listen, endpoints } = await start(t)
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const { child, lines, ended } = listen()
     await until('it listens', () => lines.length === 1)
     const [endpoint] = await endpoints()
@@ -72,6 +72,17 @@ test('listen prints each event that arrives, verified, and removes its endpoint 
     assert.deepEqual(await ended, { code: 0, err: '' })
     assert.deepEqual(await endpoints(), [])
   }
+})
+
+test('listen ends and removes its endpoint when nobody reads its output any more', async (t) => {
+  const { world, listen, endpoints } = await start(t)
+  const { child, lines, ended } = listen()
+  await until('it listens', () => lines.length === 1)
+  const [endpoint] = await endpoints()
+  child.stdout.destroy()
+  await world.ask('POST', `/admin/webhooks/${endpoint?.id}/test`)
+  assert.deepEqual(await ended, { code: 0, err: '' })
+  assert.deepEqual(await endpoints(), [])
 })
 
 test('with --json every line is a document, and an event with another signature is refused', async (t) => {

@@ -28,6 +28,8 @@ export interface ListenTerminal {
   readonly out: (text: string) => void
   /** Resolves when the command is asked to end. */
   readonly untilStopped: () => Promise<void>
+  /** Resolves when nobody reads the output any more. */
+  readonly untilUnread: () => Promise<void>
 }
 
 /** One object may be larger than a chunk. */
@@ -37,7 +39,7 @@ const host = '127.0.0.1'
 /** Resolves when it was stopped and the endpoint is removed. @throws Refusal */
 export async function listen(start: ListenStart, terminal: ListenTerminal): Promise<0> {
   // Registered first: an early stop must not leave an endpoint behind.
-  const stopped = terminal.untilStopped()
+  const stopped = Promise.race([terminal.untilStopped(), terminal.untilUnread()])
   const admin = await findServer(terminal.environment, terminal.workingDirectory)
   // Known once the endpoint is created; an event that arrives earlier waits for it.
   const secret = Promise.withResolvers<string>()

@@ -18,5 +18,8 @@ process.exitCode = await run(process.argv.slice(2), {
       // A terminal and the starter may both send the signal: the second one has no effect.
       process.on('SIGINT', () => resolve())
       process.on('SIGTERM', () => resolve())
+      // The terminal was closed.
+      process.on('SIGHUP', () => resolve())
     }),
+  untilUnread: () => new Promise((resolve) => process.stdout.on('error', () => resolve())),
 })

@@ -34,6 +34,7 @@ async function command(args: readonly string[], input = '') {
       output.err += text
     },
     untilStopped: async () => undefined,
+    untilUnread: () => new Promise(() => {}),
   })
   return { code, ...output }
 }

@@ -28,6 +28,8 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** Resolves when a command in the foreground is asked to end. */
   readonly untilStopped: () => Promise<void>
+  /** Resolves when nobody reads standard output any more. */
+  readonly untilUnread: () => Promise<void>
 }
 
 /** Runs the command with these arguments; returns the exit code. */

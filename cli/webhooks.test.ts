@@ -32,6 +32,7 @@ async function start(t: TestContext) {
         output.err += text
       },
       untilStopped: () => new Promise(() => {}),
+      untilUnread: () => new Promise(() => {}),
     })
     return output
   }
