@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Decimal } from './decimal.ts'
-import { currencyDigits, parseCurrency, toMinorUnits } from './money.ts'
+import { currencyDigits, parseCurrency, roundToCurrency, toMinorUnits } from './money.ts'
 
 test('minor units follow ISO 4217: two digits but for the listed exceptions', () => {
   const digits = ['AUD', 'NZD', 'USD', 'JPY', 'KRW', 'KWD', 'IQD', 'CLF', 'ZZZ'].map(currencyDigits)
@@ -34,5 +34,24 @@ const amounts: readonly [string, string, bigint, boolean][] = [
 
 for (const [amount, currency, units, rounded] of amounts) {
   test(`R24b: ${amount} ${currency} is ${units} minor units${rounded ? ', rounded' : ''}`, () =>
-    assert.deepEqual(toMinorUnits(amount as Decimal, currency), { units, rounded }))
+    assert.deepEqual(
+      [
+        toMinorUnits(amount as Decimal, currency),
+        roundToCurrency(amount as Decimal, currency).isRounded,
+      ],
+      [units, rounded],
+    ))
 }
+
+test('R24b: an amount has the digits of its currency, and no other digits when it needs no rounding', () => {
+  for (const [amount, currency, value] of [
+    ['12.34', 'AUD', '12.34'],
+    ['12', 'AUD', '12.00'],
+    ['12.340', 'AUD', '12.34'],
+    ['-12.355', 'AUD', '-12.36'],
+    ['500.5', 'JPY', '500'],
+    ['500', 'JPY', '500'],
+  ] as const) {
+    assert.equal(roundToCurrency(amount as Decimal, currency).value, value)
+  }
+})

@@ -46,13 +46,19 @@ export function parseCurrency(text: string): string | null {
   return /^[A-Z]{3}$/.test(text) ? text : null
 }
 
-/** The amount as an integer of minor units, rounded half to even; `rounded` is true when finer digits were lost. */
-export function toMinorUnits(
+/** The amount with the fraction digits of its currency, rounded half to even; `isRounded`: finer digits were lost. */
+export function roundToCurrency(
   amount: Decimal,
   currency: string,
-): { readonly units: bigint; readonly rounded: boolean } {
+): { readonly value: Decimal; readonly isRounded: boolean } {
   const digits = currencyDigits(currency)
-  if (fractionDigits(amount) <= digits) return { units: toScaled(amount, digits), rounded: false }
-  const rounded = roundHalfEven(amount, digits)
-  return { units: toScaled(rounded, digits), rounded: compare(rounded, amount) !== 0 }
+  const given = fractionDigits(amount)
+  if (given === digits) return { value: amount, isRounded: false }
+  const value = roundHalfEven(amount, digits)
+  return { value, isRounded: given > digits && compare(value, amount) !== 0 }
+}
+
+/** The amount as an integer of minor units, rounded half to even. */
+export function toMinorUnits(amount: Decimal, currency: string): bigint {
+  return toScaled(roundToCurrency(amount, currency).value, currencyDigits(currency))
 }

@@ -7,6 +7,7 @@ import type { AccountId } from '#kernel/ids.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import type { Fingerprints } from './fingerprints.ts'
 import { decodeLedger, encodeLedger, type LedgerEntry, unknownContent } from './ledger-code.ts'
+import { makePrintTable, type PrintTable } from './print-table.ts'
 
 /** A row as it was read. Of it only fingerprints are remembered. */
 export interface LedgerRow {
@@ -65,8 +66,8 @@ interface Known {
 export function openAccountLedger(options: AccountLedgerOptions): AccountLedger {
   const { accountId, prints, contentVersion } = options
   const known = readKnown(options)
-  const byContent = new Map(known.map((entry) => [entry.content, entry]))
-  let ids: Map<string, Known> | null = null
+  const byContent = makePrintTable(known.filter(isComparable), ({ content }) => content)
+  let byId: PrintTable<Known> | null = null
   const changed = new Set<MonthNumber>()
   let returned = 0
 
@@ -77,31 +78,29 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
       changed.add(entry.month).add(month)
     }
     if (entry.isGone) returned += 1
-    if (byContent.get(entry.content) === entry) byContent.delete(entry.content)
-    byContent.set(content, entry)
     entry.month = month
     entry.content = content
     entry.isGone = false
     entry.isMet = true
+    byContent.add(entry)
     return isUpdated ? 'updated' : 'known'
   }
 
   function meetOther({ month, ...row }: LedgerRow, content: string): Sighting {
-    ids ??= new Map(known.map((entry) => [entry.id, entry]))
+    byId ??= makePrintTable(known, ({ id }) => id)
     const id = prints.idOf(row.id)
-    const entry = ids.get(id)
+    const entry = byId.find(id)
     if (entry !== undefined) return renew(entry, month, content, content)
-    const former = row.formerId === null ? undefined : ids.get(prints.idOf(row.formerId))
+    const former = row.formerId === null ? undefined : byId.find(prints.idOf(row.formerId))
     if (former !== undefined && row.formerId !== null && !former.isMet) {
-      ids.delete(former.id)
-      ids.set(id, former)
       former.id = id
+      byId.add(former)
       return renew(former, month, content, prints.contentOf(row.formerId, row.content))
     }
     const added = { id, month, content, isGone: false, isMet: true }
     known.push(added)
-    ids.set(id, added)
-    byContent.set(content, added)
+    byId.add(added)
+    byContent.add(added)
     changed.add(month)
     return 'new'
   }
@@ -109,7 +108,7 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
   return {
     meet(row) {
       const content = prints.contentOf(row.id, row.content)
-      const same = byContent.get(content)
+      const same = byContent.find(content)
       if (same === undefined || same.isGone || same.month !== row.month) {
         return meetOther(row, content)
       }
@@ -129,14 +128,17 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
   }
 }
 
+/** All others have the same content, by which none of them is to be found. */
+const isComparable = ({ content }: Known) => content !== unknownContent
+
 function readKnown({ months, contentVersion }: AccountLedgerOptions): Known[] {
   return months.flatMap(({ month, entries }) => {
     const blob = decodeLedger(entries)
-    const isComparable = blob.contentVersion === contentVersion
+    const isSame = blob.contentVersion === contentVersion
     return blob.entries.map(({ id, content, isGone }) => ({
       id,
       month,
-      content: isComparable ? content : unknownContent,
+      content: isSame ? content : unknownContent,
       isGone,
       isMet: false,
     }))

@@ -3,13 +3,13 @@
  * as integers of the minor unit. The canonical content of a row, whose fingerprint tells that it changed, is the values
  * of its event object in their fixed order, without the id, the account's name and the local day of a transaction: a
  * provider that moves a row to another id changes nothing, and neither a renamed account nor another zone of the user, in
- * which the same times are other days, makes rows pass for updated. It is written of every row of a
- * run, the event object only of the few that are news: so it is an array of values, which costs a quarter of the object.
+ * which the same times are other days, makes rows pass for updated. It is written of every row of a run, the event object
+ * only of the few that are news: so it is an array of values, which costs a quarter of the object, and its amount is text.
  */
 import type { TradeEvent, TransactionEvent } from '#contract/events.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
 import { toExactInteger } from '#kernel/json.ts'
-import { toMinorUnits } from '#kernel/money.ts'
+import { roundToCurrency, toMinorUnits } from '#kernel/money.ts'
 import type { TransactionDetails } from '#providers/port.ts'
 import type { MonthNumber } from '#store/ports/ledgers.ts'
 import { monthOf } from './months.ts'
@@ -30,12 +30,12 @@ export interface EventObject {
 
 /** A posted transaction. Every digit of its amount is kept, beyond 2^53 too. */
 export function toTransactionObject(row: Transaction, details: TransactionDetails): EventObject {
-  const amount = toMinorUnits(row.amount, details.currency.toUpperCase())
+  const amount = roundToCurrency(row.amount, details.currency.toUpperCase())
   return {
-    toText: () => JSON.stringify(toTransactionEvent(row, details, amount.units)),
+    toText: () => JSON.stringify(toTransactionEvent(row, details)),
     content: JSON.stringify([
       'transaction',
-      String(amount.units),
+      amount.value,
       details.currency.toLowerCase(),
       'posted',
       row.description,
@@ -51,15 +51,15 @@ export function toTransactionObject(row: Transaction, details: TransactionDetail
       details.extendedDescription,
     ]),
     month: monthOf(row.date),
-    isRounded: amount.rounded,
+    isRounded: amount.isRounded,
   }
 }
 
-function toTransactionEvent(row: Transaction, details: TransactionDetails, units: bigint) {
+function toTransactionEvent(row: Transaction, details: TransactionDetails) {
   return {
     id: row.id,
     object: 'transaction',
-    amount: toExactInteger(units),
+    amount: toExactInteger(toMinorUnits(row.amount, details.currency.toUpperCase())),
     currency: details.currency.toLowerCase(),
     status: 'posted',
     description: row.description,
