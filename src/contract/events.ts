@@ -18,75 +18,127 @@ export type EventType = z.infer<typeof EventType>
 /** Reading R33. */
 export const chunkLimits = { maxObjects: 100, maxBytes: 64 * 1024 } as const
 
-const decimal = z.string().regex(/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/)
+const text = (description: string) => z.string().meta({ description })
+const textOrNull = (description: string) => z.string().nullable().meta({ description })
+const decimal = (description: string) =>
+  z
+    .string()
+    .regex(/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/)
+    .meta({
+      description: `${description} Exact decimal text: parse it as a decimal, never as a float.`,
+    })
 
 /** In the currency's smallest unit, of any size: beyond 2^53 a bigint, since a number would be another amount. */
-const minorUnits = z.union([z.int(), z.bigint()])
-
-export const TransactionEvent = z.strictObject({
-  id: z.string(),
-  object: z.literal('transaction'),
-  amount: minorUnits,
-  currency: z.string().regex(/^[a-z0-9]{2,12}$/),
-  status: z.literal('posted'),
-  description: z.string(),
-  direction: z.enum(['debit', 'credit']),
-  class: z.string(),
-  account_id: z.uuid(),
-  account_name: z.string(),
-  account: z.string(),
-  local_date: z.iso.date(),
-  transaction_date: z.string(),
-  post_date: z.string(),
-  merchant_name: z.string().nullable(),
-  category: z.enum(categoryKeys).nullable(),
-  merchant_category_code: z.string().nullable(),
-  reference: z.string().nullable(),
-  extended_description: z.string().nullable(),
+export const MinorUnits = z.union([z.int(), z.bigint()]).meta({
+  description:
+    'In the smallest unit of the currency, negative for debits. It has every digit and may exceed 2^53: do not parse it as a float.',
 })
+
+const accountId = z.uuid().meta({ description: 'Id of the account, as in /v1/accounts.' })
+const accountName = text('Display name of the account.')
+
+export const TransactionEvent = z
+  .strictObject({
+    id: text('Id of the transaction, as in /v1/transactions.'),
+    object: z.literal('transaction'),
+    amount: MinorUnits,
+    currency: z
+      .string()
+      .regex(/^[a-z0-9]{2,12}$/)
+      .meta({ description: 'Currency code in lower case.' }),
+    status: z.literal('posted'),
+    description: text("The bank's text."),
+    direction: z.enum(['debit', 'credit']).meta({ description: 'Matches the sign of amount.' }),
+    class: text('Kind of transaction, as the provider names it; the values are not enumerated.'),
+    account_id: accountId,
+    account_name: accountName,
+    account: accountName,
+    local_date: z.iso.date().meta({ description: "The day in the user's time zone." }),
+    transaction_date: text('ISO 8601: when it was made.'),
+    post_date: text('ISO 8601: when it was posted.'),
+    merchant_name: textOrNull('Merchant, where known.'),
+    category: z
+      .enum(categoryKeys)
+      .nullable()
+      .meta({ description: 'Category key, see /v1/categories.' }),
+    merchant_category_code: textOrNull('MCC, where known.'),
+    reference: textOrNull('Reference, where the provider has one.'),
+    extended_description: textOrNull('Further text of the bank, where there is one.'),
+  })
+  .meta({ id: 'TransactionEvent', description: 'A posted bank transaction in an event.' })
 export type TransactionEvent = z.infer<typeof TransactionEvent>
 
 /** Reading R34: the fields of the REST trade in snake_case. */
-export const TradeEvent = z.strictObject({
-  id: z.string(),
-  object: z.literal('trade'),
-  account_id: z.uuid(),
-  account_name: z.string(),
-  symbol: z.string(),
-  name: z.string().nullable(),
-  type: TradeType,
-  quantity: decimal,
-  price: decimal,
-  currency: z.string().regex(/^[A-Z0-9]{2,12}$/),
-  total_amount: decimal,
-  fees: decimal.nullable(),
-  trade_date: z.string(),
-  settlement_date: z.string().nullable(),
-  description: z.string().nullable(),
-})
+export const TradeEvent = z
+  .strictObject({
+    id: text('Id of the trade, as in /v1/trades; opaque.'),
+    object: z.literal('trade'),
+    account_id: accountId,
+    account_name: accountName,
+    symbol: text('Ticker.'),
+    name: textOrNull('Name of the security.'),
+    type: TradeType,
+    quantity: decimal('Number of units.'),
+    price: decimal('Price per unit.'),
+    currency: z
+      .string()
+      .regex(/^[A-Z0-9]{2,12}$/)
+      .meta({ description: 'Currency code in upper case.' }),
+    total_amount: decimal('Total amount.'),
+    fees: decimal('Fees.').nullable(),
+    trade_date: text('YYYY-MM-DD or a full ISO datetime, depending on the broker.'),
+    settlement_date: textOrNull('As trade_date.'),
+    description: textOrNull("The broker's text."),
+  })
+  .meta({ id: 'TradeEvent', description: 'A trade in an event.' })
 export type TradeEvent = z.infer<typeof TradeEvent>
 
-export const EventEnvelope = z.strictObject({
-  id: z.uuid(),
-  object: z.literal('event'),
-  type: EventType,
-  api_version: z.literal(apiVersion),
-  /** Epoch seconds. */
-  created: z.int(),
-  data: z.strictObject({
-    new: z.array(z.union([TransactionEvent, TradeEvent])),
-    updated: z.array(z.union([TransactionEvent, TradeEvent])),
-  }),
-  metadata: z.strictObject({
-    /** Null in a test event and in a replay. */
-    sync_run_id: z.uuid().nullable(),
-    /** For the whole run, like `updated_count`; the arrays belong to this chunk (reading R33). */
-    new_count: z.int().min(0),
-    updated_count: z.int().min(0),
-    chunk: z.int().min(1),
-    total_chunks: z.int().min(1),
-  }),
+const count = (description: string) => z.int().min(0).meta({ description })
+const place = (description: string) => z.int().min(1).meta({ description })
+
+const EventMetadata = z
+  .strictObject({
+    sync_run_id: z
+      .uuid()
+      .nullable()
+      .meta({ description: 'The sync that found the rows. Null in a test event and in a replay.' }),
+    // Of the whole run; the arrays belong to the chunk (reading R33).
+    new_count: count('New rows of the whole sync, in all of its chunks.'),
+    updated_count: count('Changed rows of the whole sync, in all of its chunks.'),
+    chunk: place('Number of this chunk, from 1.'),
+    total_chunks: place('Chunks of the sync.'),
+  })
+  .meta({ id: 'EventMetadata', description: 'The sync and the place of this event in it.' })
+
+const envelopeOf = <Type extends EventType, Row extends z.ZodType>(type: Type, row: Row) =>
+  z.strictObject({
+    id: z
+      .uuid()
+      .meta({ description: 'Id of the event, the same in every attempt and in a replay.' }),
+    object: z.literal('event'),
+    type: z.literal(type),
+    api_version: z
+      .literal(apiVersion)
+      .meta({ description: 'Changes when a field changes its meaning, not when one is added.' }),
+    created: z.int().min(0).meta({ description: 'Epoch seconds.' }),
+    data: z.strictObject({
+      new: z.array(row).meta({ description: 'Rows that no earlier event had.' }),
+      updated: z.array(row).meta({ description: 'Rows of which a field has changed.' }),
+    }),
+    metadata: EventMetadata,
+  })
+
+export const TransactionsSynced = envelopeOf('transactions.synced', TransactionEvent).meta({
+  id: 'TransactionsSynced',
+  description: 'The event after a sync of a bank.',
 })
+
+export const TradesSynced = envelopeOf('trades.synced', TradeEvent).meta({
+  id: 'TradesSynced',
+  description: 'The event after a sync of a broker.',
+})
+
+export const EventEnvelope = z.discriminatedUnion('type', [TransactionsSynced, TradesSynced])
 export type EventEnvelope = z.infer<typeof EventEnvelope>
 
 /** The envelope in the body of an event, each amount exact. @throws SyntaxError or ZodError for anything else. */

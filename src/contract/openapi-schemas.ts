@@ -4,6 +4,7 @@
  * must accept fields that are added later.
  */
 import { z } from 'zod'
+import { MinorUnits } from './events.ts'
 import { operations } from './operations.ts'
 import { ErrorEnvelope } from './resources.ts'
 
@@ -12,16 +13,34 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/** Every named schema of the replies and the error envelope, by component name, in the order of the operations. */
-export function makeSchemas(): JsonObject {
+/**
+ * Every named schema of the replies, the error envelope and the bodies of events, by component name, in the order of the
+ * operations.
+ */
+export function makeSchemas(events: readonly z.ZodType[]): JsonObject {
   const schemas: Record<string, Json> = {}
-  for (const schema of [...operations.map((operation) => operation.reply), ErrorEnvelope]) {
-    const { $defs = {} } = z.toJSONSchema(schema, { io: 'output' })
+  const replies = operations.map((operation) => operation.reply)
+  for (const schema of [...replies, ErrorEnvelope, ...events]) {
+    const { $defs = {} } = z.toJSONSchema(schema, {
+      io: 'output',
+      unrepresentable: 'any',
+      override: publishMinorUnits,
+    })
     for (const [name, definition] of Object.entries($defs)) {
       schemas[name] = tidySchema(definition as Json, '#/components/schemas/')
     }
   }
   return schemas
+}
+
+/** JSON Schema has integers of any size, and no word for a bigint. */
+function publishMinorUnits(context: {
+  zodSchema: unknown
+  jsonSchema: { [key: string]: unknown }
+}) {
+  if (context.zodSchema !== MinorUnits) return
+  delete context.jsonSchema.anyOf
+  context.jsonSchema.type = 'integer'
 }
 
 /** The reference to a reply's component. @throws Error for a schema without an id. */

@@ -1,12 +1,13 @@
 /**
- * The OpenAPI 3.1 description of the REST API, derived from the table of operations, so that nothing about an
- * operation is written twice. It is served at /openapi.json and checked in as docs/openapi.json; tests validate
+ * The OpenAPI 3.1 description of the REST API and of the events that receivers get, derived from the table of operations
+ * and from the events' schemas, so that nothing is written twice. It is served at /openapi.json and checked in as docs/openapi.json; tests validate
  * answers against it.
  */
 import { makeHeaders } from './openapi-headers.ts'
 import { makeParameters } from './openapi-parameters.ts'
 import { makeResponses } from './openapi-responses.ts'
 import { type Json, type JsonObject, makeSchemas } from './openapi-schemas.ts'
+import { eventSchemas, makeWebhooks, webhookParameters } from './openapi-webhooks.ts'
 import { type Operation, type OperationName, operations } from './operations.ts'
 
 export interface OpenApiOptions {
@@ -40,10 +41,11 @@ export function makeOpenApi(options: OpenApiOptions): JsonObject {
     security: [{ apiKey: [] }],
     tags,
     paths: Object.fromEntries(paths),
+    webhooks: makeWebhooks(),
     components: {
       securitySchemes: { apiKey: securityScheme },
-      schemas: makeSchemas(),
-      parameters: parameters.components,
+      schemas: makeSchemas(eventSchemas),
+      parameters: { ...parameters.components, ...webhookParameters },
       headers: makeHeaders(),
       responses: responses.components,
       examples: responses.examples,
@@ -66,6 +68,7 @@ const tags = [
     description: 'Holdings and trades, live from the broker. Needs the Professional plan.',
   },
   { name: 'Reference', description: 'Fixed lists.' },
+  { name: 'Events', description: 'Signed requests to the endpoints of a user, after every sync.' },
 ]
 
 const tagOf: Readonly<Record<OperationName, string>> = {
@@ -91,6 +94,8 @@ provider; none of it is stored.
 - **Errors** have one envelope: \`{ "error": { "message", "code"?, "details"? } }\`. Branch on \`code\`. A failure never
   looks like an empty list.
 - **Limits.** \`X-RateLimit-*\` shows what is left; after 429 and 503 wait for \`Retry-After\` seconds.
+
+- **Events.** After every sync of a connection the user's webhook endpoints are told what is new and what has changed.
 
 AI agents have the same operations as MCP tools, all but the fixed list of categories.`
 

@@ -76,8 +76,8 @@ export async function watch(service: Service, user: ServiceUser): Promise<Watche
       return {
         answer,
         events,
-        new: events.flatMap(({ data }) => data.new),
-        updated: events.flatMap(({ data }) => data.updated),
+        new: events.flatMap(({ data }): readonly EventObject[] => data.new),
+        updated: events.flatMap(({ data }): readonly EventObject[] => data.updated),
       }
     },
     async lastRun(connectionId) {

@@ -46,7 +46,7 @@ test('R34b: the first endpoint gets the rows of the last 90 days, later only new
   assert.equal(first.type, 'transactions.synced')
   const count = first.metadata.new_count
   assert.ok(count > 0)
-  const told = envelopes().flatMap(({ data }) => data.new)
+  const told = envelopes().flatMap(({ data }): readonly { id: string }[] => data.new)
   assert.equal(told.length, count)
   const shown = await service.get(`/v1/transactions?connectionId=${connection.id}&limit=500`, user)
   const ids = new Set(told.map((row) => row.id))
