@@ -48,11 +48,22 @@ function listFunctions(text: string): Stretch[] {
   })
 }
 
+/** Every block that follows an arrow or a list of parameters: callbacks, properties and accessors have no name that shows. */
+function listBlocks(text: string): Stretch[] {
+  const lines = text.split('\n')
+  return lines.flatMap((line, first) => {
+    if (!/(?:=>|\)(?::.+)?) \{$/.test(line)) return []
+    const end = `${/^\s*/.exec(line)?.[0] ?? ''}}`
+    const last = lines.findIndex((other, index) => index > first && other.startsWith(end))
+    return last < 0 ? [] : [{ name: line.trim(), first, last }]
+  })
+}
+
 const lengthOf = ({ first, last }: Stretch) => last - first + 1
 
 test('no function is longer than 70 lines, the functions that it makes counted with it', () => {
   const long = product.flatMap((path) =>
-    listFunctions(readText(path))
+    [...listFunctions(readText(path)), ...listBlocks(readText(path))]
       .filter((one) => lengthOf(one) > 70)
       .map((one) => `${path}:${one.first + 1} ${one.name}: ${lengthOf(one)}`),
   )
@@ -84,6 +95,23 @@ test('the measure of functions sees those whose signature has types of several l
       ['second', 7],
     ],
   )
+})
+
+test('the measure of functions sees callbacks, properties, accessors, generic and curried functions', () => {
+  const openings = [
+    'const a = <T>(x: T): Promise<{ y: T }> => {',
+    'const b = memo((x) => {',
+    '  c: async (x: number) => {',
+    '  get d(): number {',
+    'export const e = async function (x: number): Promise<void> {',
+    'export default function (x: number) {',
+    '  (f: number): void => {',
+  ]
+  for (const line of openings) {
+    const indent = /^\s*/.exec(line)?.[0] ?? ''
+    assert.deepEqual(listBlocks(`${line}\n${indent}  x()\n\n${indent}}\n`).map(lengthOf), [4], line)
+  }
+  assert.deepEqual(listBlocks('export const table = {\n  a: 1,\n}\nopen({\n  b: 2,\n})\n'), [])
 })
 
 test('every file opens by saying what it owns', () => {

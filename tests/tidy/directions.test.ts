@@ -78,6 +78,23 @@ function floorOf(path: string): string {
   return parts.length > 3 ? (parts[2] ?? '') : ''
 }
 
+test('every room has its rank, a row in the table of ARCHITECTURE.md and a place in its picture, and no other room has', () => {
+  const inFolders = codeFiles.flatMap((path) => /^src\/([\w-]+)\//.exec(path)?.[1] ?? [])
+  const rooms = [...new Set(inFolders)].sort()
+  const ranked = Object.keys(ranks).filter((room) => room !== 'root' && room !== 'main')
+  const page = readText('ARCHITECTURE.md')
+  const described = [...page.matchAll(/^\| (`src\/[^|]+) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`src\/([\w-]+)\/`/g)].map(([, room]) => room),
+  )
+  const picture = /```\n(rooms [\s\S]*?)```/.exec(page)?.[1] ?? ''
+  assert.deepEqual(ranked.sort(), rooms)
+  assert.deepEqual(described.sort(), rooms)
+  assert.deepEqual(
+    rooms.filter((room) => !new RegExp(`^(?!rooms)\\s*(?:[a-z]+ )*${room}\\b`, 'm').test(picture)),
+    [],
+  )
+})
+
 test('every import that names a file of ours leads to one', () => {
   const lost = imports.filter((one) => {
     const path = resolveTarget(one)

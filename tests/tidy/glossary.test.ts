@@ -39,17 +39,21 @@ const rules: readonly Rule[] = readTable(names).map(([word = '', instead = '', p
 const declaration =
   /^export (?:default )?(?:abstract )?(?:async )?(?:function\*?|class|interface|type|const|let) (\w+)/gm
 const list = /^export (?:type )?\{([^}]*)\}/gm
+const destructured = /^export (?:const|let) [{[]([^}\]]*)[}\]]/gm
+const space = /^export \* as (\w+)/gm
 
 /** What a file exports under a name, its re-exports included. */
 function listExports(text: string): string[] {
   const declared = [...text.matchAll(declaration)].map(([, name = '']) => name)
-  const listed = [...text.matchAll(list)].flatMap(([, inner = '']) =>
-    inner
-      .split(',')
-      .map((one) => /(\w+)\s*$/.exec(one)?.[1] ?? '')
-      .filter((name) => name !== ''),
+  const listed = [...text.matchAll(list), ...text.matchAll(destructured)].flatMap(
+    ([, inner = '']) =>
+      inner
+        .split(',')
+        .map((one) => /(\w+)\s*$/.exec(one)?.[1] ?? '')
+        .filter((name) => name !== ''),
   )
-  return [...declared, ...listed]
+  const spaces = [...text.matchAll(space)].map(([, name = '']) => name)
+  return [...declared, ...listed, ...spaces]
 }
 
 /** `makeRedisLinks` → make, redis, links; `HTTPServer` → http, server. */
@@ -88,6 +92,8 @@ test('a stray word is found in each form of an export, and nothing else is', () 
   const text = [
     'export type { LinksReport, Other as RedisLink } from "./a.ts"',
     'export async function linkUp() {}',
+    'export const { a: linkName, b } = c',
+    'export * as links from "./d.ts"',
     'export const blinking = 1',
     'const link = 2',
   ].join('\n')
@@ -97,6 +103,8 @@ test('a stray word is found in each form of an export, and nothing else is', () 
     'src/a/b.ts: linkUp (not link: connection)',
     'src/a/b.ts: LinksReport (not link: connection)',
     'src/a/b.ts: RedisLink (not link: connection)',
+    'src/a/b.ts: linkName (not link: connection)',
+    'src/a/b.ts: links (not link: connection)',
   ])
   assert.deepEqual(findStrays(at('src/a/link.ts'), table), [])
   assert.deepEqual(findStrays(at('src/kv/b.ts'), table), [])
