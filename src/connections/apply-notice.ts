@@ -14,6 +14,7 @@ import type { StoreRows } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 import type { ActionDeps } from './deps.ts'
 import { forgetListening } from './listen-to.ts'
+import { planSyncs, requestSyncs } from './request-syncs.ts'
 
 type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
 
@@ -94,25 +95,36 @@ async function applyChange(deps: ActionDeps, concern: Concern): Promise<void> {
   switch (change.kind) {
     case 'consent':
     case 'accounts':
-    case 'rows':
-      return renew(deps, concern, (tx) => request(deps, tx, rows))
+    case 'rows': {
+      const plan = await planSyncs(deps, rows)
+      return renew(deps, concern, (tx) => requestSyncs(tx, plan))
+    }
     case 'balances':
     case 'holdings':
       return renew(deps, concern, async () => {})
-    case 'moved':
+    case 'moved': {
+      const plan = await planSyncs(deps, rows)
       return renew(deps, concern, async (tx) => {
         for (const { id } of rows) await tx.accounts.repoint(id, change)
-        await request(deps, tx, rows)
+        await requestSyncs(tx, plan)
       })
-    case 'status':
+    }
+    case 'status': {
+      const plan = await planSyncs(deps, rows)
       return deps.store.transact(async (tx) => {
-        for (const row of rows) await saveStatus(deps, tx, { row, change })
+        for (const row of rows) {
+          if (await isSettled(deps, tx, { row, change })) plan.delete(row.id)
+        }
+        await requestSyncs(tx, plan)
       })
+    }
     case 'secret_revoked':
       return endLogin(deps, login, change.secret.reveal())
-    case 'cancelled':
+    case 'cancelled': {
       await forgetListening(deps, login.id)
-      return deps.store.transact((tx) => request(deps, tx, rows.slice(0, 1)))
+      const plan = await planSyncs(deps, rows.slice(0, 1))
+      return deps.store.transact((tx) => requestSyncs(tx, plan))
+    }
     default:
       return unreachable(change)
   }
@@ -134,34 +146,25 @@ function renew(
   })
 }
 
-/** A sync reads the connection, its accounts and its rows; however often it is requested, it runs once. */
-async function request(
-  { clock }: ActionDeps,
-  tx: StoreRows,
-  rows: readonly ConnectionRow[],
-): Promise<void> {
-  for (const { id } of rows) await tx.syncs.request(id, { at: clock.now(), reason: 'provider' })
-}
-
 interface Reported {
   readonly row: ConnectionRow
   readonly change: Extract<WebhookNotice['change'], { kind: 'status' }>
 }
 
-async function saveStatus(
-  deps: ActionDeps,
+/** Stores the status if it can be accepted; false when only a sync can tell what is so, or may have missed rows. */
+async function isSettled(
+  { clock }: ActionDeps,
   tx: StoreRows,
   { row, change }: Reported,
-): Promise<void> {
+): Promise<boolean> {
   const { status: to, at } = change
   const from = acceptedFrom[to]
-  const isFresh = Math.abs(deps.clock.now() - at) <= freshMs
+  const isFresh = Math.abs(clock.now() - at) <= freshMs
   const isNew =
     isFresh && (await tx.connections.saveReportedStatus({ connectionId: row.id, from, to, at }))
   const isDecided = row.status === to || from.some((status) => status === row.status)
   // While the login was broken rows may have been missed.
-  if (isNew && isDecided && to !== 'active') return
-  await request(deps, tx, [row])
+  return isNew && isDecided && to !== 'active'
 }
 
 /**

@@ -99,6 +99,7 @@ test('without an id of a connection all are meant, or the one that holds the acc
     [{ connection: at('unknown'), institutionId: 'inst-9' }, []],
   ]
   for (const [about, wanted] of meant) {
+    ground.time += 5 * minute
     const outcome = await ground.tell(notice({ kind: 'consent' }, about))
     assert.equal(outcome, wanted.length === 0 ? 'unmatched' : 'done')
     assert.deepEqual(new Set(await ground.requested()), new Set(wanted), JSON.stringify(about))
