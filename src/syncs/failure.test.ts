@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { apiError } from '#contract/errors.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import { toApiError as guardError } from '#providers/guard.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import { SyncError, toApiError, toFailure } from './failure.ts'
 import { LedgerFormatError } from './ledger-code.ts'
 
@@ -51,6 +52,13 @@ test('R23: an unreadable row is reported with the adapter’s message', () => {
   const { code, message } = toFailure(new UpstreamError('akahu', upstream))
   assert.equal(code, 'unreadable')
   assert.match(message, /the amount of a transaction is no number$/)
+})
+
+test('a store that does not answer during a run is no mistake of this service, and the run can be asked for again', () => {
+  const failure = toFailure(new StoreUnavailableError(canary))
+  assert.equal(failure.code, 'store_unavailable')
+  assert.doesNotMatch(failure.message, /Jane/)
+  assert.equal(toApiError(failure).entry, 'service_unavailable')
 })
 
 test('reasons of our own have codes, mistakes of ours say nothing of themselves', () => {

@@ -11,6 +11,7 @@ import {
   UpstreamError,
   type UpstreamFailure,
 } from '#providers/failure.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import { LedgerFormatError } from './ledger-code.ts'
 
 /** Each code with the error of the catalogue for an operator. */
@@ -28,6 +29,7 @@ const codes = {
   too_long: 'sync_failed',
   ledger_unreadable: 'sync_failed',
   interrupted: 'service_unavailable',
+  store_unavailable: 'service_unavailable',
   internal: 'internal',
 } as const satisfies Readonly<Record<string, ErrorName>>
 
@@ -71,6 +73,9 @@ export function toFailure(error: unknown): SyncFailure {
   if (error instanceof ApiError) {
     if (error.cause instanceof UpstreamError) return fromUpstream(error.cause.failure)
     if (error.entry === 'provider_not_configured') return fail('not_configured', notConfigured)
+  }
+  if (error instanceof StoreUnavailableError) {
+    return fail('store_unavailable', 'The database of this service was unavailable')
   }
   return fail('internal', failedHere)
 }
