@@ -144,7 +144,7 @@ test('an empty store file does not prevent a first start', () =>
 test('a data directory that cannot be made is one clear error', () =>
   inFolder(async (folder) => {
     await writeFile(join(folder, 'data'), 'a file stands here')
-    await assert.rejects(load(folder), SecretsError)
+    await assert.rejects(load(folder), { name: 'SecretsError', message: /see that DATA_DIR is/ })
   }))
 
 test('a key file with several keys rotates: all are given, the first one first', () =>

@@ -120,7 +120,11 @@ async function loadFile<Value>(path: string, rules: FileRules<Value>): Promise<V
     if (value !== undefined) return value
   } catch (cause) {
     if (cause instanceof SecretsError) throw cause
-    throw new SecretsError(`${path} cannot be used: ${describe(cause)}`, { cause })
+    const advice =
+      codeOf(cause) === ''
+        ? ''
+        : '; see that DATA_DIR is a directory that the user of this process may write, on a disk with free space'
+    throw new SecretsError(`${path} cannot be used: ${describe(cause)}${advice}`, { cause })
   }
   throw new SecretsError(
     `${path} should hold ${rules.expects}; put the right content back from your backup, or remove the file if nothing depends on it`,

@@ -45,3 +45,10 @@ export class StoreUnavailableError extends Error {
     this.remedy = options.remedy ?? null
   }
 }
+
+/** One line for the operator of a process that cannot start: what is wrong, and what to do. */
+export function toAdvice({ message, remedy }: StoreUnavailableError): string {
+  const unknown =
+    'See that the disk under DATA_DIR, or the server of DATABASE_URL, has free space and takes writes'
+  return `${message}. ${remedy ?? unknown}`
+}

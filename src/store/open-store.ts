@@ -3,7 +3,7 @@
  * repositories. The caller that opens it closes it.
  */
 import { type Clock, systemClock } from '#kernel/time.ts'
-import { StoreOpenError, StoreUnavailableError } from './failure.ts'
+import { StoreOpenError, StoreUnavailableError, toAdvice } from './failure.ts'
 import type { StoreLog } from './log.ts'
 import type { Store, StoreRows } from './ports/store.ts'
 import { makeSealer, type Sealer } from './seal.ts'
@@ -70,23 +70,22 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     return makeStore(engine, feeds, sealer, log)
   } catch (error) {
     await engine.close()
-    throw toOpenError(error)
+    throw toOpenError(error, options)
   }
 }
 
 /** Why the schema could not be prepared, as a reason not to start. */
-function toOpenError(error: unknown): unknown {
+function toOpenError(error: unknown, { databaseUrl, dataDir }: OpenStoreOptions): unknown {
+  if (!(error instanceof StoreUnavailableError)) return error
   // 42501: insufficient_privilege.
-  const isDenied = error instanceof StoreUnavailableError && sqlState(error.cause) === '42501'
-  if (error instanceof StoreUnavailableError && !isDenied)
-    return new StoreOpenError('unreachable', error.message, { cause: error })
-  if (isDenied)
+  if (sqlState(error.cause) === '42501')
     return new StoreOpenError(
       'not_writable',
-      'the user of DATABASE_URL may not make or change tables in its schema',
+      'the user of DATABASE_URL may not make or change tables in its schema; grant it CREATE on the schema and the database, or make it their owner',
       { cause: error },
     )
-  return error
+  const place = databaseUrl === null ? `${dataDir}: ` : ''
+  return new StoreOpenError('unreachable', `${place}${toAdvice(error)}`, { cause: error })
 }
 
 /** One transaction: when several processes start at once, one prepares the schema and the others find it prepared. */

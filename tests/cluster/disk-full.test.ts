@@ -117,5 +117,5 @@ test('a process that finds the disk full at its start says so in one line and en
   })
   rmSync(emptyDir, { recursive: true, force: true })
   assert.equal(status, 1, stderr)
-  assert.match(stderr, /^tributary: .*the disk under the store.*\n$/)
+  assert.match(stderr, /^tributary: .*the disk under the store.*free space.*\n$/)
 })

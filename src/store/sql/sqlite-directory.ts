@@ -35,7 +35,7 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     throw new StoreOpenError(
       'not_writable',
-      `the data directory ${dataDir} cannot be written (${code})`,
+      `the data directory ${dataDir} cannot be written (${code}); see that the user of this process may write there and that its disk has space, or set another DATA_DIR`,
       { cause },
     )
   }
