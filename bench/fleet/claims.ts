@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { DeliveryStore } from '#store/ports/deliveries.ts'
+import type { AttemptResult, DeliveryStore } from '#store/ports/deliveries.ts'
 import type { HealthChange } from '#store/ports/endpoints.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { SyncOutcome } from '#store/ports/syncs.ts'
@@ -144,15 +144,12 @@ async function measureDeliveries({ deliveries }: Store, now: number, items: numb
   return medians(times)
 }
 
-type Delivery = Parameters<DeliveryStore['record']>[1]['deliveryId']
+type Delivery = AttemptResult['deliveryId']
 
 function deliver(deliveries: DeliveryStore, lease: string, deliveryId: Delivery, at: number) {
-  return deliveries.record(lease, {
-    deliveryId,
-    attempt: { at, status: 200, failure: null, durationMs: 1, response: null },
-    verdict: { kind: 'succeeded' },
-    health: () => healthy,
-  })
+  const attempt = { at, status: 200, failure: null, durationMs: 1, response: null }
+  const verdict = { kind: 'succeeded' } as const
+  return deliveries.record([{ lease, deliveryId, attempt, verdict, health: () => healthy }])
 }
 
 /** In a turn of its own: everything on SQLite happens in one, and shows as a stall. */

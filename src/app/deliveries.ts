@@ -39,8 +39,8 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
       schedule: retryScheduleSeconds,
       redact: makeRedactor(listSecretTexts(config, parts.secrets)),
       report,
-      // SQLite has one writer; on PostgreSQL the other connections are for requests and syncs.
-      writers: config.databaseUrl === null ? 1 : 6,
+      // SQLite has one writer. On PostgreSQL more would keep fewer attempts each, in as many statements.
+      writers: config.databaseUrl === null ? 1 : 2,
     },
     reports.jobs,
   )

@@ -6,13 +6,14 @@
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { DeliverDeps } from './deps.ts'
-import { makeKeep } from './keep.ts'
+import { makeKeepAttempt, makeRelease } from './keep-attempt.ts'
 import { holdLease } from './lease.ts'
 import { postTimeoutMs } from './post.ts'
-import { type Claim, type SendDeps, sendDelivery } from './send-delivery.ts'
+import type { Claim, SendDeps } from './send-delivery.ts'
+import { isAiling, maxInFlight, sendRound } from './send-round.ts'
 
-/** Deliveries in flight to one endpoint. */
-export const maxInFlight = 4
+/** Of a healthy endpoint; their payloads are read together. */
+const maxInRound = 16
 const maxRounds = 10
 const maxClaimMs = 20_000
 /** Time to store the result after the answer. */
@@ -31,7 +32,8 @@ interface Choice {
  * round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
  */
 export function makeDeliver(given: DeliverDeps) {
-  const deps: SendDeps = { ...given, keep: makeKeep(given.store, given.writers) }
+  const deps: SendDeps = { ...given, keepAttempt: makeKeepAttempt(given) }
+  const release = makeRelease(given)
   return async (claimed: ClaimedEndpoint, claimedAt: number, stop: AbortSignal): Promise<void> => {
     const held = holdLease(claimed, {
       deliveries: deps.store.deliveries,
@@ -52,9 +54,9 @@ export function makeDeliver(given: DeliverDeps) {
       held.drop()
     }
     if (held.lost.aborted) return
-    await deps.store.deliveries
-      .release(claimed.lease, { notBefore })
-      .catch((error: unknown) => deps.report.failed('webhook-release', error))
+    await release({ endpointId: claimed.endpoint.id, lease: claimed.lease, notBefore }).catch(
+      (error: unknown) => deps.report.failed('webhook-release', error),
+    )
   }
 }
 
@@ -74,53 +76,30 @@ async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): 
   for (let round = 0; round < maxRounds && mayGoOn(); round += 1) {
     const choice = await choose(deps, claim.endpoint)
     if (choice.due.length === 0) return choice.notBefore
-    const sent = await sendAll(deps, claim, choice.due)
-    const holds = sent.flatMap((one) => one?.holdUntil ?? [])
-    if (holds.length > 0) return Math.max(...holds)
-    // The endpoint changed between healthy and ailing, or the lease is lost.
-    const next = await readAgain(deps, claim)
-    if (next === null || isAiling(next.endpoint) !== isAiling(first.endpoint)) return 0
-    claim = next
+    const end = await sendRound(deps, claim, choice.due, mayGoOn)
+    if (end.holdUntil > 0) return end.holdUntil
+    // The lease is lost, or the endpoint changed between healthy and ailing.
+    if (end.claim === null || isAiling(end.claim.endpoint) !== isAiling(first.endpoint)) return 0
+    claim = end.claim
   }
   return 0
 }
-
-/** Waits for all of them, even when one fails, so that every answer is stored while the lease is held. */
-async function sendAll(deps: SendDeps, claim: Claim, due: readonly DueDelivery[]) {
-  const results = await Promise.allSettled(due.map((one) => sendDelivery(deps, claim, one)))
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
-}
-
-/** Between rounds the owner may have rotated the secret, or disabled or removed the endpoint. */
-async function readAgain({ store }: DeliverDeps, claim: Claim): Promise<Claim | null> {
-  const { id } = claim.endpoint
-  const [endpoint, secrets] = await Promise.all([
-    store.endpoints.find(id),
-    store.endpoints.readSecrets(id),
-  ])
-  if (endpoint === null || secrets === null || claim.lost.aborted) return null
-  return { ...claim, endpoint, secrets }
-}
-
-const isAiling = ({ health }: EndpointRow) => health !== 'healthy'
 
 async function choose(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choice> {
   if (endpoint.health === 'disabled') return { due: [], notBefore: 0 }
   return endpoint.health === 'paused' ? chooseProbe(deps, endpoint) : chooseDue(deps, endpoint)
 }
 
-async function chooseDue(deps: DeliverDeps, { id }: EndpointRow): Promise<Choice> {
+async function chooseDue(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choice> {
   const now = deps.clock.now()
   const firstWaitMs = (deps.schedule[0] ?? 0) * 1000
+  const most = isAiling(endpoint) ? maxInFlight : maxInRound
   // More than one round sends, because some may have to wait for the first entry of the schedule.
-  const limit = firstWaitMs === 0 ? maxInFlight : 8 * maxInFlight
-  const all = await deps.store.deliveries.listDue(id, { now, limit })
+  const limit = firstWaitMs === 0 ? most : 8 * maxInFlight
+  const all = await deps.store.deliveries.listDue(endpoint.id, { now, limit })
   const waitOf = ({ attempts, isTest, createdAt }: DueDelivery) =>
     attempts === 0 && !isTest ? createdAt + firstWaitMs : 0
-  const due = all.filter((one) => waitOf(one) <= now).slice(0, maxInFlight)
+  const due = all.filter((one) => waitOf(one) <= now).slice(0, most)
   const waits = all.map(waitOf).filter((at) => at > now)
   return { due, notBefore: waits.length === 0 ? 0 : Math.min(...waits) }
 }

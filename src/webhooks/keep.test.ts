@@ -5,7 +5,12 @@ import { StoreUnavailableError } from '#store/failure.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { makeKeep } from './keep.ts'
 
-const endpoint = newId<EndpointId>()
+const endpointId = newId<EndpointId>()
+
+interface Named {
+  readonly endpointId: EndpointId
+  readonly name: string
+}
 
 /** Notes what each transaction did; one that throws is rolled back. */
 function makeTransactions() {
@@ -19,39 +24,44 @@ function makeTransactions() {
     committed.push(current)
     return result
   }
-  const write = (text: string) => async () => {
-    current.push(text)
-    return text
+  /** Items are the names of what is written; `bad` fails. */
+  const work = async (_tx: StoreRows, items: readonly Named[]) => {
+    for (const { name } of items) {
+      if (name === 'bad') throw new Error('not mine')
+      current.push(name)
+    }
+    return items.map(({ name }) => name)
   }
-  return { transact, write, committed, begun: () => begun }
+  return { transact, work, committed, begun: () => begun }
 }
 
 test('what is answered in one turn of the event loop is kept in one transaction', async () => {
-  const { transact, write, committed } = makeTransactions()
-  const keep = makeKeep({ transact }, 1)
-  const kept = await Promise.all(['a', 'b', 'c'].map((text) => keep(endpoint, write(text))))
+  const { transact, work, committed } = makeTransactions()
+  const keep = makeKeep({ transact }, { writers: 1, work })
+  const kept = await Promise.all(['a', 'b', 'c'].map((name) => keep({ endpointId, name })))
   assert.deepEqual(kept, ['a', 'b', 'c'])
   assert.deepEqual(committed, [['a', 'b', 'c']])
 })
 
 test('one transaction keeps a bounded number of attempts', async () => {
-  const { transact, write, committed } = makeTransactions()
-  const keep = makeKeep({ transact }, 1)
-  await Promise.all(Array.from({ length: 40 }, (_, index) => keep(endpoint, write(String(index)))))
+  const { transact, work, committed } = makeTransactions()
+  const keep = makeKeep({ transact }, { writers: 1, work })
+  const names = Array.from({ length: 140 }, (_, index) => String(index))
+  await Promise.all(names.map((name) => keep({ endpointId, name })))
   assert.deepEqual(
     committed.map(({ length }) => length),
-    [16, 16, 8],
+    [64, 64, 12],
   )
+  // Those of one endpoint are kept in the order in which they came.
+  assert.deepEqual(committed.flat(), names)
 })
 
 test('an attempt that cannot be kept does not take others along', async () => {
-  const { transact, write, committed } = makeTransactions()
-  const keep = makeKeep({ transact }, 1)
-  const results = await Promise.allSettled([
-    keep(endpoint, write('a')),
-    keep(endpoint, () => Promise.reject(new Error('not mine'))),
-    keep(endpoint, write('c')),
-  ])
+  const { transact, work, committed } = makeTransactions()
+  const keep = makeKeep({ transact }, { writers: 1, work })
+  const results = await Promise.allSettled(
+    ['a', 'bad', 'c'].map((name) => keep({ endpointId, name })),
+  )
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
@@ -62,9 +72,9 @@ test('an attempt that cannot be kept does not take others along', async () => {
 test('an unavailable store is called once, not once for each attempt', async () => {
   const away = new StoreUnavailableError('the store is away')
   const { begun, transact } = makeTransactions()
-  const keep = makeKeep({ transact }, 1)
-  const fail = () => Promise.reject(away)
-  const results = await Promise.allSettled([keep(endpoint, fail), keep(endpoint, fail)])
+  const work = () => Promise.reject(away)
+  const keep = makeKeep<Named, string>({ transact }, { writers: 1, work })
+  const results = await Promise.allSettled(['a', 'b'].map((name) => keep({ endpointId, name })))
   assert.deepEqual(
     results.map((result) => (result.status === 'rejected' ? result.reason : null)),
     [away, away],
@@ -81,8 +91,11 @@ test('attempts at one endpoint are kept one transaction after another, however m
     open -= 1
     return result
   }
-  const keep = makeKeep({ transact }, 6)
-  const work = () => new Promise<void>((resolve) => setImmediate(resolve))
-  await Promise.all(Array.from({ length: 40 }, () => keep(endpoint, work)))
+  const work = async (_tx: StoreRows, items: readonly Named[]) => {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    return items
+  }
+  const keep = makeKeep<Named, Named>({ transact }, { writers: 6, work })
+  await Promise.all(Array.from({ length: 140 }, () => keep({ endpointId, name: 'a' })))
   assert.equal(open, 0)
 })

@@ -2,17 +2,14 @@
  * One attempt of one delivery: decrypts the payload, signs and sends it, evaluates the answer, and stores attempt,
  * delivery and health in one transaction, with the audit rows of warnings to the owner.
  */
-import { nameActor } from '#contract/actor.ts'
 import type { EventId } from '#kernel/ids.ts'
-import { unreachable } from '#kernel/unreachable.ts'
-import type { AuditEntry } from '#store/ports/audit.ts'
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
-import type { EndpointRow, EndpointSecrets, HealthChange } from '#store/ports/endpoints.ts'
+import type { EndpointRow, EndpointSecrets } from '#store/ports/endpoints.ts'
+import type { SealedBody } from '#store/ports/events.ts'
 import { SealError } from '#store/seal.ts'
 import type { DeliverDeps } from './deps.ts'
 import { toReplay } from './envelope.ts'
-import { findWarnings, nextHealth, type Warning } from './health.ts'
-import type { Keep } from './keep.ts'
+import type { KeepAttempt } from './keep-attempt.ts'
 import type { Message, Posted } from './post.ts'
 import { secretsAt, signatureHeaders } from './sign.ts'
 import { toSnippet } from './snippet.ts'
@@ -28,12 +25,18 @@ export interface Claim {
 }
 
 export interface SendDeps extends DeliverDeps {
-  readonly keep: Keep
+  readonly keepAttempt: KeepAttempt
+}
+
+interface Payload {
+  readonly delivery: DueDelivery
+  /** Absent: it is destroyed, or its key is missing. */
+  readonly body: SealedBody | undefined
 }
 
 export interface Sent {
-  /** The endpoint after the attempt. */
-  readonly endpoint: EndpointRow
+  /** With the endpoint and its secrets after the attempt; null: these cannot be decrypted any more. */
+  readonly claim: Claim | null
   /** Milliseconds since the epoch, see `Judgement`. */
   readonly holdUntil: number | null
 }
@@ -42,10 +45,11 @@ export interface Sent {
 export async function sendDelivery(
   deps: SendDeps,
   claim: Claim,
-  delivery: DueDelivery,
+  payload: Payload,
 ): Promise<Sent | null> {
+  const { delivery } = payload
   const at = deps.clock.now()
-  const body = await openBody(deps, delivery)
+  const body = await openBody(deps, payload)
   if (body === null) return keep(deps, claim, { delivery, at, posted: nothingToSend, secrets: [] })
   const secrets = secretsAt(claim.secrets, at)
   const message = toMessage(claim.endpoint, { id: delivery.eventId, at, body }, secrets)
@@ -67,12 +71,12 @@ function toMessage(
 
 /** The bytes to send; null: the payload is missing or cannot be decrypted. */
 async function openBody(
-  { store, report }: DeliverDeps,
-  { eventId, isReplay }: DueDelivery,
+  { report }: DeliverDeps,
+  { delivery, body }: Payload,
 ): Promise<Uint8Array | null> {
   try {
-    const body = await store.events.open(eventId)
-    return body !== null && isReplay ? toReplay(body) : body
+    const opened = (await body?.open()) ?? null
+    return opened !== null && delivery.isReplay ? toReplay(opened) : opened
   } catch (error) {
     if (!(error instanceof SealError)) throw error
     report.failed('webhook-payload', error)
@@ -109,29 +113,16 @@ async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise
     durationMs,
     response: answer === null ? null : toSnippet(answer, attempted.secrets, deps.redact),
   }
-  const { verdict, failure } = judgement
-  const kept = await deps.keep(claim.endpoint.id, async (tx) => {
-    let before: HealthChange = claim.endpoint
-    const endpoint = await tx.deliveries.record(claim.lease, {
-      deliveryId: delivery.id,
-      attempt,
-      verdict,
-      health: (now) => {
-        before = now
-        return nextHealth(now, judgement.sign, deps.clock.now())
-      },
-    })
-    if (endpoint === null) return null
-    const warnings = findWarnings(before, endpoint)
-    for (const warning of warnings) await tx.audit(toEntry(endpoint, warning, deps.clock.now()))
-    return { endpoint, warnings }
-  })
-  if (kept === null) return null
+  const { verdict, failure, sign, holdUntil } = judgement
   const endpointId = claim.endpoint.id
+  const result = { lease: claim.lease, deliveryId: delivery.id, attempt, verdict, sign }
+  const kept = await deps.keepAttempt({ endpointId, ...result })
+  if (kept === null) return null
+  const { endpoint, secrets, warnings } = kept
   const lagMs = delivery.attempts === 0 ? Math.max(0, at - delivery.createdAt) : null
   deps.report.attempt({ endpointId, outcome: verdict.kind, status, failure, durationMs, lagMs })
-  for (const warning of kept.warnings) deps.report.warning({ endpointId, warning })
-  return { endpoint: kept.endpoint, holdUntil: judgement.holdUntil }
+  for (const warning of warnings) deps.report.warning({ endpointId, warning })
+  return { claim: secrets === null ? null : { ...claim, endpoint, secrets }, holdUntil }
 }
 
 function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgement {
@@ -147,17 +138,4 @@ function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgem
     now: deps.clock.now(),
     random: deps.random ?? Math.random,
   })
-}
-
-/** Owners and operators read the audit; it contains only ids and numbers. */
-function toEntry({ id, userId }: EndpointRow, warning: Warning, at: number): AuditEntry {
-  const entry = { at, actor: nameActor({ kind: 'system' }), userId }
-  switch (warning.kind) {
-    case 'failing':
-      return { ...entry, action: 'webhooks.failing', subject: `${id} ${warning.days} days` }
-    case 'disabled':
-      return { ...entry, action: 'webhooks.disable', subject: `${id} ${warning.reason}` }
-    default:
-      return unreachable(warning)
-  }
 }

@@ -3,9 +3,10 @@
  * announces new work. Ailing endpoints have a separate capacity, so that slow or failing ones do not delay healthy ones.
  */
 import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
-import { makeDeliver, maxInFlight } from './deliver.ts'
+import { makeDeliver } from './deliver.ts'
 import type { DeliverDeps } from './deps.ts'
 import { leaseMs } from './lease.ts'
+import { maxInFlight } from './send-round.ts'
 
 /** Endpoints that one process sends to at once. */
 const capacity = { healthy: 48, ailing: 16 } as const

@@ -12,13 +12,17 @@ import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
  */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'exhausted' | 'missed'
 
-/** An endpoint with due deliveries, leased by this process until `leaseUntil`. */
-export interface ClaimedEndpoint {
-  readonly lease: string
-  readonly leaseUntil: number
+/** An endpoint as its holder needs it. */
+export interface EndpointState {
   readonly endpoint: EndpointRow
   /** Null: they cannot be decrypted (damaged, or the encryption key is missing); other endpoints are not affected. */
   readonly secrets: EndpointSecrets | null
+}
+
+/** An endpoint with due deliveries, leased by this process until `leaseUntil`. */
+export interface ClaimedEndpoint extends EndpointState {
+  readonly lease: string
+  readonly leaseUntil: number
 }
 
 export interface DueDelivery {
@@ -49,6 +53,19 @@ export type DeliveryVerdict =
   | { readonly kind: 'succeeded' }
   | { readonly kind: 'retry'; readonly dueAt: number }
   | { readonly kind: 'exhausted' }
+
+/** One attempt under a lease, and what follows from it. */
+export interface AttemptResult {
+  readonly lease: string
+  readonly deliveryId: DeliveryId
+  readonly attempt: NewAttempt
+  readonly verdict: DeliveryVerdict
+  /**
+   * Called within the transaction with the endpoint's current state (its owner may have disabled or enabled it
+   * meanwhile), possibly more than once.
+   */
+  readonly health: (now: EndpointRow) => HealthChange
+}
 
 export interface AttemptRow extends Omit<NewAttempt, 'response'> {
   /** Null: there was none, or it was shredded with the payload. */
@@ -101,21 +118,12 @@ export interface DeliveryStore {
   /** The pending delivery that was created first, due or not, except tests: the probe of a paused endpoint. */
   findOldest(endpointId: EndpointId): Promise<DueDelivery | null>
   /**
-   * Stores the attempt, its consequences and the endpoint's health in one transaction; when the delivery has ended,
-   * the next one of its lane becomes due. Returns the endpoint's new state; null: the lease is lost, and nothing was
-   * stored. `health` is called within the transaction with the endpoint's current state (its owner may have disabled
-   * or enabled it meanwhile), possibly more than once. When it disables the endpoint, pending deliveries become
-   * `missed`.
+   * Stores attempts, their consequences and the health of their endpoints in one transaction, as if one after another; at
+   * most some hundred, of any endpoints. When a delivery has ended, the next one of its lane becomes due. When an endpoint
+   * becomes disabled, its pending deliveries become `missed`. Returns the state of the endpoint after each; null: its
+   * lease is lost, and nothing of it was stored.
    */
-  record(
-    lease: string,
-    result: {
-      readonly deliveryId: DeliveryId
-      readonly attempt: NewAttempt
-      readonly verdict: DeliveryVerdict
-      readonly health: (now: EndpointRow) => HealthChange
-    },
-  ): Promise<EndpointRow | null>
+  record(results: readonly AttemptResult[]): Promise<readonly (EndpointState | null)[]>
   /**
    * Releases the endpoint. It becomes due with its next delivery but waits until `notBefore`, even when deliveries are
    * accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends when the endpoint becomes

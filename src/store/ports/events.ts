@@ -56,12 +56,20 @@ export interface EventRows {
   find(id: EventId): Promise<EventRow | null>
 }
 
+/** A payload that was read with its key, and is not decrypted yet: it is compressed. */
+export interface SealedBody {
+  /** The body. @throws SealError */
+  open(): Promise<Uint8Array>
+}
+
 /** The rest uses the separate store of the keys too, so it is not available inside a transaction. */
 export interface EventStore extends EventRows {
   /** Compresses and seals; every key is durable when this resolves. */
   seal(events: readonly NewEvent[]): Promise<readonly SealedEvent[]>
   /** The body; null when it is shredded, its key is missing (a restored backup), or there is no such event. */
   open(id: EventId): Promise<Uint8Array | null>
+  /** As `open`, of several events; what `open` would not find is left out. */
+  readBodies(ids: readonly EventId[]): Promise<ReadonlyMap<EventId, SealedBody>>
   /**
    * Destroys the keys, then the payloads, of events accepted before `acceptedBefore` without a pending delivery; at most
    * `limit` and at most 500 per call. Returns how many. Also completes what an earlier call left incomplete.

@@ -5,8 +5,9 @@
 import { sql } from 'kysely'
 import { type EventType, eventTypes } from '#contract/events.ts'
 import type { EndpointId } from '#kernel/ids.ts'
+import type { EndpointState } from '../ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
-import type { Sealer } from '../seal.ts'
+import { SealError, type Sealer } from '../seal.ts'
 import type { Engine } from './engine.ts'
 import { type Db, momentOrNull } from './tables.ts'
 
@@ -81,6 +82,29 @@ export function openSecrets(sealer: Sealer, id: EndpointId, row: SealedSecrets):
   }
 }
 
+type ReadEndpoint = Parameters<typeof toEndpoint>[0] & SealedSecrets
+
+/** As it is read with `endpointColumns` and `secretColumns`, maybe among others. */
+export function toEndpointState(sealer: Sealer, row: ReadEndpoint): EndpointState {
+  const { id, userId, url, events, skipEmpty, health, failures, failingSince, warnedDays } = row
+  const { disabledReason, createdAt } = row
+  const read = { id, userId, url, events, skipEmpty, health, failures, failingSince, warnedDays }
+  return {
+    endpoint: toEndpoint({ ...read, disabledReason, createdAt }),
+    secrets: openOrNull(sealer, row),
+  }
+}
+
+/** One secret that cannot be decrypted must not affect the other endpoints of a transaction. */
+function openOrNull(sealer: Sealer, row: ReadEndpoint): EndpointSecrets | null {
+  try {
+    return openSecrets(sealer, row.id, row)
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
+}
+
 function rowName(id: EndpointId, place: string): string {
   return JSON.stringify(['webhook_endpoints', id, place])
 }
@@ -133,38 +157,37 @@ export async function missPending(tx: Db, id: EndpointId): Promise<void> {
 
 /**
  * Computes when the endpoint is due from its pending deliveries: with the first due one, but not before `not_before`, from
- * which tests are exempt. The caller has locked the row, and it is not leased. Returns the due time; null: nothing is pending.
+ * which tests are exempt. The caller has locked the row, and it is not leased, or `released` ends the lease. Returns the due
+ * time; null: nothing is pending.
  */
-export async function refreshDue(tx: Db, id: EndpointId): Promise<number | null> {
-  const endpoint = await tx
-    .selectFrom('webhook_endpoints')
-    .select('not_before as notBefore')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  const test = await findFirstDue(tx, id, true)
-  const other = await findFirstDue(tx, id, false)
-  const dueTimes = [
-    ...(test === null ? [] : [test]),
-    ...(other === null ? [] : [Math.max(other, endpoint.notBefore ?? other)]),
-  ]
-  const dueAt = dueTimes.length === 0 ? null : Math.min(...dueTimes)
-  await tx
+export async function refreshDue(
+  tx: Db,
+  id: EndpointId,
+  released?: { readonly lease: null; readonly not_before: Date },
+): Promise<number | null> {
+  // The columns that this statement sets are read as they were.
+  const wait = released === undefined ? sql.ref('not_before') : sql`${released.not_before}`
+  const waited = sql<Date | null>`case when due_at < ${wait} then ${wait} else due_at end`
+  const test = firstDue(tx, id, true).select('due_at')
+  const other = firstDue(tx, id, false).select(waited.as('due_at'))
+  const dueAt = sql<Date | null>`(
+    select min(at) from (select (${test}) as at union all select (${other})) as times
+  )`
+  const row = await tx
     .updateTable('webhook_endpoints')
-    .set({ next_due_at: momentOrNull(dueAt) })
+    .set({ ...released, next_due_at: dueAt })
     .where('id', '=', id)
-    .execute()
-  return dueAt
+    .returning('next_due_at as dueAt')
+    .executeTakeFirstOrThrow()
+  return row.dueAt
 }
 
-async function findFirstDue(tx: Db, id: EndpointId, isTest: boolean): Promise<number | null> {
-  const row = await tx
+function firstDue(tx: Db, id: EndpointId, isTest: boolean) {
+  return tx
     .selectFrom('deliveries')
-    .select('due_at as dueAt')
     .where('endpoint_id', '=', id)
     .where('is_test', '=', isTest)
     .where(isFirst)
-    .orderBy('due_at')
+    .orderBy('deliveries.due_at')
     .limit(1)
-    .executeTakeFirst()
-  return row?.dueAt ?? null
 }

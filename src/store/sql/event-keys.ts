@@ -38,6 +38,15 @@ export async function readKeys(
   { engine, sealer }: Parts,
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, EventKey>> {
+  const wrapped = await readWrappedKeys(engine, ids)
+  return new Map([...wrapped].map(([id, secret]) => [id, unwrapKey(sealer, id, secret)]))
+}
+
+/** As `readKeys`, not decrypted: one that cannot be decrypted affects its own event alone. */
+export async function readWrappedKeys(
+  engine: Engine,
+  ids: readonly EventId[],
+): Promise<ReadonlyMap<EventId, Uint8Array>> {
   const rows = await inBatches(ids, (batch) =>
     engine
       .keysOf(engine.db)
@@ -46,7 +55,7 @@ export async function readKeys(
       .where('event_id', 'in', batch)
       .execute(),
   )
-  return new Map(rows.map(({ id, secret }) => [id, unwrapKey(sealer, id, secret)]))
+  return new Map(rows.map(({ id, secret }) => [id, secret]))
 }
 
 /** How many of these keys exist; they cannot be deleted until the transaction `tx` ends. */

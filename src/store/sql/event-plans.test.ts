@@ -13,12 +13,12 @@ import {
   type UserId,
 } from '#kernel/ids.ts'
 import {
-  attemptOf,
   claimEndpoint,
   healthy,
   hour,
   newEndpoint,
   newEvent,
+  resultAs,
 } from '#tests/contract/store/event-rows.ts'
 import { newConnection, newUser, now } from '#tests/contract/store/rows.ts'
 import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
@@ -151,12 +151,7 @@ test('accepting, recording, releasing and replaying search an index at every ste
     const claimed = await claimEndpoint({ deliveries }, endpoint.id)
     const [due] = await deliveries.listDue(endpoint.id, { now, limit: 5 })
     assert.ok(claimed && due)
-    await deliveries.record(claimed.lease, {
-      deliveryId: due.id,
-      attempt: attemptOf(),
-      verdict: { kind: 'succeeded' },
-      health: () => healthy,
-    })
+    await deliveries.record([resultAs(claimed.lease, due.id)])
     await deliveries.release(claimed.lease, { notBefore: now })
     await deliveries.replay(due.id, now)
     const range = { from: now, to: now + 1, at: now, limit: 5 }

@@ -3,14 +3,14 @@
  * takes them. Their end is in `event-end.ts`.
  */
 import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
-import type { EventRows, EventStore, NewEvent, SealedEvent } from '../ports/events.ts'
+import type { EventRows, EventStore, NewEvent, SealedBody, SealedEvent } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
 import { inBatches } from './batches.ts'
 import { type HeldEndpoint, holdEndpoints, refreshDue, toEndpoint } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { makeEventEnds } from './event-end.ts'
-import { addKeys, holdKeys, readKeys } from './event-keys.ts'
-import { macBody, openPayload, sealPayload } from './event-seal.ts'
+import { addKeys, holdKeys, readWrappedKeys } from './event-keys.ts'
+import { macBody, openPayload, sealPayload, unwrapKey } from './event-seal.ts'
 import { insertDeliveries } from './lanes.ts'
 import { type Db, moment } from './tables.ts'
 import { demandUser } from './users.ts'
@@ -74,17 +74,35 @@ export function makeEventStore(parts: Parts & { readonly sealer: Sealer }): Even
     ...makeEventRows(parts),
     seal: (events) => inBatches(events, (batch) => seal(parts, batch)),
     async open(id) {
-      const row = await engine.db
-        .selectFrom('events')
-        .select(['id', 'type', 'size', 'payload'])
-        .where('id', '=', id)
-        .executeTakeFirst()
-      if (row === undefined || row.payload === null) return null
-      const key = (await readKeys({ engine, sealer }, [id])).get(id)
-      return key === undefined ? null : openPayload(key, row, row.payload)
+      const body = (await readBodies({ engine, sealer }, [id])).get(id)
+      return body === undefined ? null : body.open()
     },
+    readBodies: (ids) => readBodies({ engine, sealer }, ids),
     ...makeEventEnds(parts),
   }
+}
+
+async function readBodies(
+  parts: { readonly engine: Engine; readonly sealer: Sealer },
+  ids: readonly EventId[],
+): Promise<ReadonlyMap<EventId, SealedBody>> {
+  const wrapped = await readWrappedKeys(parts.engine, ids)
+  const rows = await inBatches([...wrapped.keys()], (batch) =>
+    parts.engine.db
+      .selectFrom('events')
+      .select(['id', 'type', 'size', 'payload'])
+      .where('id', 'in', batch)
+      .where('payload', 'is not', null)
+      .execute(),
+  )
+  return new Map(
+    rows.flatMap(({ payload, ...row }) => {
+      const key = wrapped.get(row.id)
+      if (key === undefined || payload === null) return []
+      const open = async () => openPayload(unwrapKey(parts.sealer, row.id, key), row, payload)
+      return [[row.id, { open }]]
+    }),
+  )
 }
 
 async function seal(

@@ -5,7 +5,7 @@
 import { type DeliveryId, type EventId, newId } from '#kernel/ids.ts'
 import { inBatches } from './batches.ts'
 import { type HeldEndpoint, isPending } from './endpoint-rows.ts'
-import { type Db, moment, momentOrNull } from './tables.ts'
+import { type Db, moment } from './tables.ts'
 
 export interface NewDelivery {
   readonly eventId: EventId
@@ -74,27 +74,4 @@ async function findBusy(
       .execute(),
   )
   return new Set(rows.map(({ lane }) => lane))
-}
-
-/** The next delivery of a lane becomes due when the first has ended. The caller has locked the endpoint's row. */
-export async function advanceLane(
-  tx: Db,
-  { id }: Pick<HeldEndpoint, 'id'>,
-  lane: string,
-  at: number | null,
-): Promise<void> {
-  const next = tx
-    .selectFrom('deliveries')
-    .select('id')
-    .where('endpoint_id', '=', id)
-    .where('lane', '=', lane)
-    .where(isPending)
-    .orderBy('position')
-    .limit(1)
-  await tx
-    .updateTable('deliveries')
-    .set({ due_at: momentOrNull(at) })
-    .where('id', '=', next)
-    .where('due_at', 'is', null)
-    .execute()
 }

@@ -7,7 +7,6 @@ import {
   accept,
   acceptChunks,
   addEndpoint,
-  attemptOf,
   claimEndpoint,
   degraded,
   deliverAll,
@@ -208,53 +207,6 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await dueEvents(store(), endpoint.id), ids)
     await deliveries().release(claimed.lease, { notBefore: 0 })
     assert.deepEqual(await deliverAll(store(), endpoint.id), ids)
-  })
-
-  test('health is computed from what the endpoint is when the attempt is recorded', async () => {
-    const { endpoint } = await stage(2)
-    const { lease } = await demandClaim(endpoint.id)
-    await store().endpoints.setHealth(endpoint.id, degraded)
-    const { id } = await demandDue(endpoint.id)
-    const next = { ...paused, warnedDays: 3 }
-    const after = await deliveries().record(lease, {
-      deliveryId: id,
-      attempt: attemptOf(),
-      verdict: { kind: 'succeeded' },
-      health(current) {
-        assert.deepEqual(current, { ...endpoint, ...degraded })
-        return next
-      },
-    })
-    assert.deepEqual(after, { ...endpoint, ...next })
-    assert.deepEqual(await store().endpoints.find(endpoint.id), after)
-  })
-
-  test('an attempt that disables the endpoint ends everything there', async () => {
-    const { endpoint } = await stage(3)
-    const { lease } = await demandClaim(endpoint.id)
-    const due = await demandDue(endpoint.id)
-    const attempt = { status: 410, failure: 'gone' }
-    const health = { ...disabled, disabledReason: 'gone' } as const
-    const verdict = { kind: 'exhausted' } as const
-    assert.equal(await recordAs(store(), lease, due.id, { attempt, verdict, health }), true)
-    const rows = await deliveries().list(endpoint.id, { after: null, limit: 10 })
-    assert.deepEqual(
-      rows.map(({ status }) => status),
-      ['missed', 'missed', 'exhausted'],
-    )
-    await deliveries().release(lease, { notBefore: now })
-    assert.equal(await claimEndpoint(store(), endpoint.id, now + hour), null)
-  })
-
-  test('an attempt is recorded for a delivery of the held endpoint alone, and once it has ended no more', async () => {
-    const [mine, theirs] = [await stage(1), await stage(1)]
-    const due = await demandDue(theirs.endpoint.id)
-    const own = await demandDue(mine.endpoint.id)
-    const { lease } = await demandClaim(mine.endpoint.id)
-    await assert.rejects(recordAs(store(), lease, due.id), /does not cover/)
-    assert.equal(await recordAs(store(), lease, own.id), true)
-    await assert.rejects(recordAs(store(), lease, own.id), /does not cover/)
-    assert.equal((await deliveries().find(own.id))?.attempts.length, 1)
   })
 
   test('deliveries are listed newest first, page by page, with their attempts in order', async () => {

@@ -128,9 +128,9 @@ export function testEndpoints(store: StoreOf): void {
       seen.push(current)
       return disabled
     }
-    const result = { deliveryId: due.id, attempt, verdict, health }
-    const after = await store().deliveries.record(claimed.lease, result)
-    assert.equal(after?.health, 'disabled')
+    const result = { lease: claimed.lease, deliveryId: due.id, attempt, verdict, health }
+    const [after] = await store().deliveries.record([result])
+    assert.equal(after?.endpoint.health, 'disabled')
     assert.deepEqual(
       seen.map((row) => row.health),
       ['disabled'],

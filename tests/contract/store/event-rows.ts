@@ -9,7 +9,12 @@ import {
   newId,
   type UserId,
 } from '#kernel/ids.ts'
-import type { ClaimedEndpoint, DeliveryVerdict, NewAttempt } from '#store/ports/deliveries.ts'
+import type {
+  AttemptResult,
+  ClaimedEndpoint,
+  DeliveryVerdict,
+  NewAttempt,
+} from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange, NewEndpoint } from '#store/ports/endpoints.ts'
 import type { NewEvent, SealedEvent } from '#store/ports/events.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -144,19 +149,31 @@ export async function recordAs(
   store: Store,
   lease: string,
   deliveryId: DeliveryId,
-  over: {
-    readonly verdict?: DeliveryVerdict
-    readonly health?: HealthChange
-    readonly attempt?: Partial<NewAttempt>
-  } = {},
+  over: ResultParts = {},
 ): Promise<boolean> {
-  const endpoint = await store.deliveries.record(lease, {
+  const [state] = await store.deliveries.record([resultAs(lease, deliveryId, over)])
+  return state !== null
+}
+
+interface ResultParts {
+  readonly verdict?: DeliveryVerdict
+  readonly health?: HealthChange
+  readonly attempt?: Partial<NewAttempt>
+}
+
+/** A success of a healthy endpoint, or what is given. */
+export function resultAs(
+  lease: string,
+  deliveryId: DeliveryId,
+  over: ResultParts = {},
+): AttemptResult {
+  return {
+    lease,
     deliveryId,
     attempt: attemptOf(over.attempt),
     verdict: over.verdict ?? { kind: 'succeeded' },
     health: () => over.health ?? healthy,
-  })
-  return endpoint !== null
+  }
 }
 
 /** Claims the endpoint, delivers whatever is due until nothing is, and gives it back; the events in the order sent. */

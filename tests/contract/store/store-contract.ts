@@ -5,6 +5,7 @@
 import { after, before, describe } from 'node:test'
 import type { Store } from '#store/ports/store.ts'
 import { testAccounts } from './accounts-contract.ts'
+import { testAttempts } from './attempts-contract.ts'
 import { testAudit } from './audit-contract.ts'
 import { testChanges } from './changes-contract.ts'
 import { testConnections } from './connections-contract.ts'
@@ -52,6 +53,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   ledgers: testLedgers,
   endpoints: testEndpoints,
   events: testEvents,
+  attempts: testAttempts,
   deliveries: testDeliveries,
   work: testWork,
   river: testRiver,

@@ -59,6 +59,27 @@ test('at most four events are in flight to one endpoint', async (t) => {
   assert.equal(receiver.received.length, 30)
 })
 
+test('of many events that are due at an endpoint that fails, few are tried before it is paused', async (t) => {
+  const stage = await openStage(t)
+  const receiver = await stage.receive(withStatus(500))
+  const { id } = await stage.addEndpoint(receiver.url)
+  receiver.answer = withStatus(429, { 'retry-after': '60' })
+  await stage.emit()
+  await until('it asked for a pause', () => stage.attempts.length === 1)
+  for (let count = 0; count < 30; count += 1) await stage.emit()
+  // Healthy again, so that all of them are due at once.
+  receiver.answer = withStatus(500)
+  await stage.webhooks.enableEndpoint(byOperator, id)
+  stage.pass(0)
+  await until(
+    'it is paused',
+    async () => (await stage.store.endpoints.find(id))?.health === 'paused',
+  )
+  await aWhile()
+  // As many as are in flight at once, first while it is healthy, then while it is degraded.
+  assert.ok(receiver.received.length - 1 <= 8, `${receiver.received.length}`)
+})
+
 test('a stored secret that cannot be decrypted stops only its own endpoint, until it gets a new one', async (t) => {
   const place = makeSqlitePlace()
   const stage = await openStage(t, { place })

@@ -1,0 +1,85 @@
+/**
+ * Stores attempts and releases endpoints, many in one transaction (src/webhooks/keep.ts). The audit rows of warnings to the
+ * owner are in the same transaction as the attempt that caused them.
+ */
+import { nameActor } from '#contract/actor.ts'
+import type { EndpointId } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
+import type { AuditEntry } from '#store/ports/audit.ts'
+import type { AttemptResult, EndpointState } from '#store/ports/deliveries.ts'
+import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
+import type { DeliverDeps } from './deps.ts'
+import { findWarnings, nextHealth, type Sign, type Warning } from './health.ts'
+import { makeKeep } from './keep.ts'
+
+export interface AttemptToKeep extends Omit<AttemptResult, 'health'> {
+  readonly endpointId: EndpointId
+  readonly sign: Sign
+}
+
+export interface KeptAttempt extends EndpointState {
+  readonly warnings: readonly Warning[]
+}
+
+/** Null: the lease is lost, and nothing was stored. */
+export type KeepAttempt = (attempt: AttemptToKeep) => Promise<KeptAttempt | null>
+
+type KeepDeps = Pick<DeliverDeps, 'store' | 'clock' | 'writers'>
+
+export function makeKeepAttempt({ store, clock, writers }: KeepDeps): KeepAttempt {
+  return makeKeep<AttemptToKeep, KeptAttempt | null>(store, {
+    writers,
+    async work(tx, attempts) {
+      const before = new Map<AttemptToKeep, HealthChange>()
+      const states = await tx.deliveries.record(
+        attempts.map((attempt) => ({
+          ...attempt,
+          health(now) {
+            before.set(attempt, now)
+            return nextHealth(now, attempt.sign, clock.now())
+          },
+        })),
+      )
+      const kept: (KeptAttempt | null)[] = []
+      for (const [index, attempt] of attempts.entries()) {
+        const state = states[index] ?? null
+        const former = before.get(attempt)
+        const warnings =
+          state === null || former === undefined ? [] : findWarnings(former, state.endpoint)
+        for (const warning of warnings)
+          if (state !== null) await tx.audit(toEntry(state.endpoint, warning, clock.now()))
+        kept.push(state === null ? null : { ...state, warnings })
+      }
+      return kept
+    },
+  })
+}
+
+/** Owners and operators read the audit; it contains only ids and numbers. */
+function toEntry({ id, userId }: EndpointRow, warning: Warning, at: number): AuditEntry {
+  const entry = { at, actor: nameActor({ kind: 'system' }), userId }
+  switch (warning.kind) {
+    case 'failing':
+      return { ...entry, action: 'webhooks.failing', subject: `${id} ${warning.days} days` }
+    case 'disabled':
+      return { ...entry, action: 'webhooks.disable', subject: `${id} ${warning.reason}` }
+    default:
+      return unreachable(warning)
+  }
+}
+
+interface Release {
+  readonly endpointId: EndpointId
+  readonly lease: string
+  readonly notBefore: number
+}
+
+export function makeRelease({ store, writers }: KeepDeps): (release: Release) => Promise<void> {
+  return makeKeep<Release, void>(store, {
+    writers,
+    async work({ deliveries }, releases) {
+      for (const { lease, notBefore } of releases) await deliveries.release(lease, { notBefore })
+      return releases.map(() => undefined)
+    },
+  })
+}

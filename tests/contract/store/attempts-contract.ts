@@ -1,0 +1,152 @@
+/** What the port promises of the results of attempts: what each changes, alone and several at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EndpointId } from '#kernel/ids.ts'
+import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
+import {
+  acceptChunks,
+  addEndpoint,
+  claimEndpoint,
+  degraded,
+  disabled,
+  hour,
+  minute,
+  paused,
+  recordAs,
+  resultAs,
+} from './event-rows.ts'
+import type { StoreOf } from './place.ts'
+import { addLink, newConnection, now } from './rows.ts'
+
+export function testAttempts(store: StoreOf): void {
+  const deliveries = () => store().deliveries
+  const stage = async (chunks: number) => {
+    const link = await addLink(store())
+    const endpoint = await addEndpoint(store(), link.user.id, { secret: 'whsec_one' })
+    await acceptChunks(store(), link.user.id, link.connection.id, chunks)
+    return { ...link, endpoint }
+  }
+  const demandClaim = async (id: EndpointId) =>
+    (await claimEndpoint(store(), id)) ?? assert.fail('the endpoint was not claimed')
+  const demandDue = async (id: EndpointId) =>
+    (await deliveries().listDue(id, { now, limit: 1 }))[0] ?? assert.fail('nothing is due')
+
+  test('attempts of several endpoints are kept at once, as if one after another', async () => {
+    const [mine, theirs, lost] = [await stage(2), await stage(2), await stage(1)]
+    const other = await store().connections.save(newConnection(mine.user.id, mine.login.id))
+    const [second] = await acceptChunks(store(), mine.user.id, other.id, 1)
+    const lease = (await demandClaim(mine.endpoint.id)).lease
+    const lease2 = (await demandClaim(theirs.endpoint.id)).lease
+    const lost2 = (await demandClaim(lost.endpoint.id)).lease
+    await store().endpoints.delete(lost.endpoint.id)
+    const [one, two] = await deliveries().listDue(mine.endpoint.id, { now, limit: 9 })
+    assert.ok(one && two)
+    assert.equal(two.eventId, second)
+    const three = await demandDue(theirs.endpoint.id)
+    const seen: string[] = []
+    const health = (next: HealthChange) => (current: EndpointRow) => {
+      seen.push(current.health)
+      return next
+    }
+    const verdict = { kind: 'retry', dueAt: now + minute } as const
+    const states = await deliveries().record([
+      { ...resultAs(lease, one.id, { attempt: { at: now + 1 } }), health: health(degraded) },
+      resultAs(lost2, three.id),
+      { ...resultAs(lease, two.id, { verdict }), health: health(paused) },
+      resultAs(lease2, three.id, { attempt: { at: now + 2, response: Buffer.from('yes') } }),
+    ])
+    assert.deepEqual(seen, ['healthy', 'degraded'])
+    assert.deepEqual(
+      states.map((state) => state?.endpoint.health ?? null),
+      ['degraded', null, 'paused', 'healthy'],
+    )
+    assert.equal((await store().endpoints.find(mine.endpoint.id))?.health, 'paused')
+    const show = async (id: EndpointId) =>
+      (await deliveries().list(id, { after: null, limit: 9 }))
+        .map(({ status, dueAt, attempts }) => [status, dueAt, attempts.map((made) => made.at)])
+        .reverse()
+    assert.deepEqual(await show(mine.endpoint.id), [
+      ['succeeded', null, [now + 1]],
+      ['pending', now + 1, []],
+      ['pending', now + minute, [now]],
+    ])
+    assert.deepEqual(await show(theirs.endpoint.id), [
+      ['succeeded', null, [now + 2]],
+      ['pending', now + 2, []],
+    ])
+    const [attempt] = (await deliveries().find(three.id))?.attempts ?? []
+    assert.equal(attempt?.response, 'yes')
+    await deliveries().release(lease, { notBefore: 0 })
+    await deliveries().release(lease2, { notBefore: 0 })
+  })
+
+  test('what is kept after an attempt that disables the endpoint is missed, unless it was delivered', async () => {
+    const { user, login, endpoint } = await stage(1)
+    for (let count = 0; count < 2; count += 1) {
+      const { id } = await store().connections.save(newConnection(user.id, login.id))
+      await acceptChunks(store(), user.id, id, 1)
+    }
+    const { lease } = await demandClaim(endpoint.id)
+    const [one, two, three] = await deliveries().listDue(endpoint.id, { now, limit: 9 })
+    assert.ok(one && two && three)
+    const verdict = { kind: 'retry', dueAt: now + hour } as const
+    await deliveries().record([
+      resultAs(lease, one.id, { verdict: { kind: 'exhausted' }, health: disabled }),
+      resultAs(lease, two.id, { verdict, health: disabled }),
+      resultAs(lease, three.id, { health: disabled }),
+    ])
+    const rows = await deliveries().list(endpoint.id, { after: null, limit: 9 })
+    assert.deepEqual(
+      rows.map(({ status, attempts }) => [status, attempts.length]),
+      [
+        ['succeeded', 1],
+        ['missed', 1],
+        ['exhausted', 1],
+      ],
+    )
+  })
+
+  test('health is computed from what the endpoint is when the attempt is recorded', async () => {
+    const { endpoint } = await stage(2)
+    const { lease } = await demandClaim(endpoint.id)
+    await store().endpoints.setHealth(endpoint.id, degraded)
+    const { id } = await demandDue(endpoint.id)
+    const next = { ...paused, warnedDays: 3 }
+    const health = (current: EndpointRow) => {
+      assert.deepEqual(current, { ...endpoint, ...degraded })
+      return next
+    }
+    const [after] = await deliveries().record([{ ...resultAs(lease, id), health }])
+    const secrets = { current: 'whsec_one', previous: null }
+    assert.deepEqual(after, { endpoint: { ...endpoint, ...next }, secrets })
+    assert.deepEqual(await store().endpoints.find(endpoint.id), after.endpoint)
+  })
+
+  test('an attempt that disables the endpoint ends everything there', async () => {
+    const { endpoint } = await stage(3)
+    const { lease } = await demandClaim(endpoint.id)
+    const due = await demandDue(endpoint.id)
+    const attempt = { status: 410, failure: 'gone' }
+    const health = { ...disabled, disabledReason: 'gone' } as const
+    const verdict = { kind: 'exhausted' } as const
+    assert.equal(await recordAs(store(), lease, due.id, { attempt, verdict, health }), true)
+    const rows = await deliveries().list(endpoint.id, { after: null, limit: 10 })
+    assert.deepEqual(
+      rows.map(({ status }) => status),
+      ['missed', 'missed', 'exhausted'],
+    )
+    await deliveries().release(lease, { notBefore: now })
+    assert.equal(await claimEndpoint(store(), endpoint.id, now + hour), null)
+  })
+
+  test('an attempt is recorded for a delivery of the held endpoint alone, and once it has ended no more', async () => {
+    const [mine, theirs] = [await stage(1), await stage(1)]
+    const due = await demandDue(theirs.endpoint.id)
+    const own = await demandDue(mine.endpoint.id)
+    const { lease } = await demandClaim(mine.endpoint.id)
+    await assert.rejects(recordAs(store(), lease, due.id), /does not cover/)
+    assert.equal(await recordAs(store(), lease, own.id), true)
+    await assert.rejects(recordAs(store(), lease, own.id), /does not cover/)
+    assert.equal((await deliveries().find(own.id))?.attempts.length, 1)
+  })
+}
