@@ -296,6 +296,7 @@ export const placeMeanings: Readonly<Record<string, string>> = {
   D: 'id of a delivery',
   URL: 'as agents are given it, e.g. https://example.com/mcp',
   PERSON: 'name of a person in the sandbox, see `sandbox people`',
+  EVENT: 'an event as its provider names it, e.g. consent.revoked',
   PROVIDER: providerWords,
   MS: 'milliseconds, 0 for none',
   STATUS: 'HTTP status from 400 to 599',

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { commands, mcpDoctor } from './commands.ts'
+import { commands, mcpDoctor, placeMeanings } from './commands.ts'
 import { parseInvocation } from './invocation.ts'
 import { run } from './run.ts'
 import { sandboxStart } from './sandbox-commands.ts'
@@ -53,6 +53,14 @@ test('--help and -h at the level of a noun, of half a verb and of the whole show
       }
     }
   }
+})
+
+test('every placeholder of an argument has a meaning', () => {
+  const places = new Set(everyCommand.flatMap((command) => command.places))
+  assert.deepEqual(
+    [...places].filter((place) => (placeMeanings[place] ?? '') === ''),
+    [],
+  )
 })
 
 test('--help is on standard output and ends with 0; for a noun that is none it is wrong usage', async () => {

@@ -23,15 +23,22 @@ const connectionsTable = (empty: string) =>
   }) as const
 const nobody = connectionsTable('Done. Nobody has linked this person yet.')
 
-/** Changes a login or a consent; the connections that depend on it are refreshed. */
-const state = (verb: string, summary: string): Command => ({
+/** Changes what the command names at a person or a provider, and shows the answer as a record. */
+const change = (verb: string, summary: string, path: string): Command => ({
   noun: 'sandbox',
   verb,
   summary,
-  places: ['PERSON'],
-  flags: [everywhere],
+  places: [path.startsWith('people/') ? 'PERSON' : 'PROVIDER'],
+  flags: [],
   method: 'POST',
-  path: `/admin/sandbox/people/{}/${verb.replace(' ', '/')}`,
+  path: `/admin/sandbox/${path}`,
+  show: { kind: 'record' },
+})
+
+/** Changes a login or a consent; the connections that depend on it are refreshed. */
+const state = (verb: string, summary: string): Command => ({
+  ...change(verb, summary, `people/{}/${verb.replace(' ', '/')}`),
+  flags: [everywhere],
   show: nobody,
 })
 
@@ -52,10 +59,7 @@ export const sandboxCommands: readonly Command[] = [
     },
   },
   {
-    noun: 'sandbox',
-    verb: 'rows add',
-    summary: 'add a transaction or a trade',
-    places: ['PERSON'],
+    ...change('rows add', 'add a transaction or a trade', 'people/{}/rows'),
     flags: [
       { name: 'amount', value: 'D', isRequired: true, help: 'signed decimal; out is negative' },
       atOne,
@@ -67,15 +71,10 @@ export const sandboxCommands: readonly Command[] = [
       { name: 'units', value: 'D', help: 'of a trade' },
       { name: 'price', value: 'D', help: 'of a trade' },
     ],
-    method: 'POST',
-    path: '/admin/sandbox/people/{}/rows',
     show: { kind: 'record', note: atOnce },
   },
   {
-    noun: 'sandbox',
-    verb: 'rows change',
-    summary: 'change a row; the newest without --row',
-    places: ['PERSON'],
+    ...change('rows change', 'change a row; the newest without --row', 'people/{}/rows/change'),
     flags: [
       { name: 'row', value: 'ID', help: 'as shown by `rows add` or in a transaction' },
       atOne,
@@ -84,8 +83,6 @@ export const sandboxCommands: readonly Command[] = [
       { name: 'description', value: 'T', help: 'text of the row' },
       { name: 'date', value: 'ISO', help: 'instant with Z or an offset' },
     ],
-    method: 'POST',
-    path: '/admin/sandbox/people/{}/rows/change',
     show: { kind: 'record', note: atOnce },
   },
   state('login break', 'the login at the institution stops working'),
@@ -95,20 +92,17 @@ export const sandboxCommands: readonly Command[] = [
   state('consent revoke', 'the person withdraws the consent'),
   state('consent renew', 'the person gives the consent again'),
   {
-    noun: 'sandbox',
-    verb: 'latency',
-    summary: 'delay every answer of a provider by milliseconds',
+    ...change(
+      'latency',
+      'delay every answer of a provider by milliseconds',
+      'providers/{}/latency',
+    ),
     places: ['PROVIDER', 'MS'],
     placeFields: ['ms'],
-    flags: [],
     method: 'PUT',
-    path: '/admin/sandbox/providers/{}/latency',
-    show: { kind: 'record' },
   },
   {
-    noun: 'sandbox',
-    verb: 'fail',
-    summary: 'let a provider refuse its calls with a status',
+    ...change('fail', 'let a provider refuse its calls with a status', 'providers/{}/failures'),
     places: ['PROVIDER', 'STATUS'],
     placeFields: ['status'],
     flags: [
@@ -120,14 +114,9 @@ export const sandboxCommands: readonly Command[] = [
       },
       { name: 'retry-after', value: 'S', isNumber: true, help: 'seconds that the provider names' },
     ],
-    method: 'POST',
-    path: '/admin/sandbox/providers/{}/failures',
-    show: { kind: 'record' },
   },
   {
-    noun: 'sandbox',
-    verb: 'webhook',
-    summary: 'send a webhook of a provider about a person',
+    ...change('webhook', 'send a webhook of a provider about a person', 'people/{}/webhooks'),
     places: ['PERSON', 'EVENT'],
     placeFields: ['event'],
     flags: [
@@ -138,20 +127,13 @@ export const sandboxCommands: readonly Command[] = [
       { name: 'out-of-order', value: null, help: 'sent after the next one' },
       { name: 'wrong-signature', value: null, help: 'signed for another body' },
     ],
-    method: 'POST',
-    path: '/admin/sandbox/people/{}/webhooks',
     show: { kind: 'record', note: 'Only the webhook is sent: nothing changed at the provider.' },
   },
-  {
-    noun: 'sandbox',
-    verb: 'rotate-key',
-    summary: 'let a provider sign its webhooks with a new key',
-    places: ['PROVIDER'],
-    flags: [],
-    method: 'POST',
-    path: '/admin/sandbox/providers/{}/signing-key',
-    show: { kind: 'record' },
-  },
+  change(
+    'rotate-key',
+    'let a provider sign its webhooks with a new key',
+    'providers/{}/signing-key',
+  ),
   {
     noun: 'sandbox',
     verb: 'reset',

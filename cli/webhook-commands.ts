@@ -23,6 +23,9 @@ const showDelivery = {
   derive: { attempts: countAttempts, 'last attempt': lastAttempt },
 } as const
 
+const newSecret = { kind: 'record', note: 'Keep the secret now: it is never shown again.' } as const
+
+/** Acts on one endpoint and shows the answer as a record. */
 const endpoint = (verb: string, summary: string): Command => ({
   noun: 'webhooks',
   verb,
@@ -36,26 +39,16 @@ const endpoint = (verb: string, summary: string): Command => ({
 
 const replays: readonly Command[] = [
   {
-    noun: 'webhooks',
-    verb: 'replay',
+    ...endpoint('replay', 'send every event of a time range again, while the payloads are stored'),
     onlyWith: ['from', 'to'],
-    summary: 'send every event of a time again, while the payloads are there',
-    places: ['W'],
     flags: [
       { name: 'from', value: 'ISO', isRequired: true, help: 'accepted from this instant on' },
       { name: 'to', value: 'ISO', isRequired: true, help: 'and before this one' },
     ],
-    method: 'POST',
-    path: '/admin/webhooks/{}/replay',
-    show: { kind: 'record' },
   },
   {
-    noun: 'webhooks',
-    verb: 'replay',
-    summary: 'send one delivery again, while its payload is there',
+    ...endpoint('replay', 'send one delivery again, while its payload is stored'),
     places: ['D'],
-    flags: [],
-    method: 'POST',
     path: '/admin/deliveries/{}/replay',
     show: showDelivery,
   },
@@ -65,16 +58,16 @@ export const webhookCommands: readonly Command[] = [
   {
     noun: 'webhooks',
     verb: 'create',
-    summary: 'make an endpoint that events are sent to; its secret is shown this once',
+    summary: 'create an endpoint that events are sent to; its secret is shown only once',
     places: ['U'],
     flags: [
       { name: 'url', value: 'URL', isRequired: true, help: 'https, at most 2,048 characters' },
       { name: 'events', value: types, isList: true, help: 'some of these; all when absent' },
-      { name: 'skip-empty', value: null, help: 'no events of syncs without news' },
+      { name: 'skip-empty', value: null, help: 'no events of syncs without new or changed rows' },
     ],
     method: 'POST',
     path: '/admin/users/{}/webhooks',
-    show: { kind: 'record', note: 'Keep the secret now: it is never shown again.' },
+    show: newSecret,
   },
   {
     noun: 'webhooks',
@@ -92,29 +85,24 @@ export const webhookCommands: readonly Command[] = [
     },
   },
   {
-    noun: 'webhooks',
-    verb: 'rotate',
-    summary: 'give an endpoint a new secret; it is shown this once',
-    places: ['W'],
+    ...endpoint('rotate', 'replace the secret of an endpoint; the new one is shown only once'),
     flags: [
       {
         name: 'overlap-hours',
         value: 'N',
         isNumber: true,
-        help: 'so long the former secret signs as well, 0 to 168; 24 when absent',
+        help: 'hours in which the former secret signs too, 0 to 168; 24 when absent',
       },
     ],
-    method: 'POST',
-    path: '/admin/webhooks/{}/rotate',
-    show: { kind: 'record', note: 'Keep the secret now: it is never shown again.' },
+    show: newSecret,
   },
-  endpoint('enable', 'send to an endpoint again'),
-  endpoint('disable', 'send nothing more to an endpoint'),
-  { ...endpoint('test', 'send a test event and tell what came back'), show: showDelivery },
+  endpoint('enable', 'resume sending to an endpoint'),
+  endpoint('disable', 'stop sending to an endpoint'),
+  { ...endpoint('test', 'send a test event and show the answer'), show: showDelivery },
   {
     noun: 'webhooks',
     verb: 'deliveries',
-    summary: 'list what was sent to an endpoint and what came back, newest first',
+    summary: 'list the deliveries of an endpoint with their answers, newest first',
     places: ['W'],
     flags: [{ name: 'limit', value: 'N', help: 'how many, 1 to 1000; 100 when absent' }],
     method: 'GET',
