@@ -7,7 +7,7 @@ import { describeFailure } from './welcome.ts'
 test('a store that fails after it was opened is one line with what to do, and no stack', () => {
   assert.equal(
     describeFailure(new StoreUnavailableError('the disk under the store is full')),
-    'the disk under the store is full. See that the disk under DATA_DIR, or the server of DATABASE_URL, has free space and takes writes',
+    'the disk under the store is full. See that the disk under DATA_DIR, or the server of DATABASE_URL, is there, takes writes and has free space',
   )
   const known = new StoreUnavailableError('PostgreSQL is full', { remedy: 'Make room' })
   assert.equal(describeFailure(known), 'PostgreSQL is full. Make room')

@@ -49,6 +49,6 @@ export class StoreUnavailableError extends Error {
 /** One line for the operator of a process that cannot start: what is wrong, and what to do. */
 export function toAdvice({ message, remedy }: StoreUnavailableError): string {
   const unknown =
-    'See that the disk under DATA_DIR, or the server of DATABASE_URL, has free space and takes writes'
+    'See that the disk under DATA_DIR, or the server of DATABASE_URL, is there, takes writes and has free space'
   return `${message}. ${remedy ?? unknown}`
 }

@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
-import { StoreOpenError, StoreUnavailableError } from '../failure.ts'
+import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import type { Engine } from './engine.ts'
 import { toConnectError, toTarget } from './postgres-failure.ts'
@@ -50,9 +50,7 @@ async function inspect(db: Kysely<Tables>, databaseUrl: string) {
   } catch (cause) {
     const failure = toConnectError(cause, toTarget(databaseUrl))
     if (!(failure instanceof StoreUnavailableError)) throw failure
-    const { message, remedy } = failure
-    const words = remedy === null ? message : `${message}. ${remedy}`
-    throw new StoreOpenError('unreachable', words, { cause })
+    throw new StoreOpenError('unreachable', toAdvice(failure), { cause })
   }
 }
 

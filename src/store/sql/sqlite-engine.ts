@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { type CompiledQuery, Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
-import { StoreOpenError, StoreUnavailableError } from '../failure.ts'
+import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import type { Engine } from './engine.ts'
 import { describeExposure, enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
@@ -26,6 +26,10 @@ const settings = `
   pragma journal_size_limit = 16777216;
 `
 
+const restore = 'Move it away with its -wal and -shm, and restore a backup'
+const beginAgain =
+  'Move it away with its -wal and -shm, and start: a new one is made, and events that wait are not delivered'
+
 /**
  * Opens the store in `dataDir` for this process only.
  * @throws StoreOpenError `in_use`, `not_writable` or `damaged`.
@@ -40,14 +44,14 @@ export function openSqlite(dataDir: string, log: StoreLog): Engine {
       return db
     }
     const { databasePath, keysPath } = directory
-    const [writer, reader] = openFile(databasePath, () => {
+    const [writer, reader] = openFile({ path: databasePath, ifDamaged: restore }, () => {
       const db = connect(databasePath, false)
       db.exec(settings)
       // PostgreSQL has it by itself.
       db.function('gen_random_uuid', { directOnly: true }, () => randomUUID())
       return [db, connect(databasePath, true)]
     })
-    const keys = openFile(keysPath, () => {
+    const keys = openFile({ path: keysPath, ifDamaged: beginAgain }, () => {
       const db = connect(keysPath, false)
       db.exec(settings)
       return db
@@ -60,21 +64,28 @@ export function openSqlite(dataDir: string, log: StoreLog): Engine {
   }
 }
 
+interface FileOf {
+  readonly path: string
+  /** What to do when the file is damaged. */
+  readonly ifDamaged: string
+}
+
 /** @throws StoreOpenError with the file's name. */
-function openFile<Result>(path: string, open: () => Result): Result {
+function openFile<Result>(file: FileOf, open: () => Result): Result {
   try {
     return onDisk(open)
   } catch (cause) {
-    throw toOpenError(path, cause)
+    throw toOpenError(file, cause)
   }
 }
 
 /** 11, 26: the file is not a valid database. Other disk errors can be repaired without a backup. */
-function toOpenError(path: string, cause: unknown): unknown {
+function toOpenError({ path, ifDamaged }: FileOf, cause: unknown): unknown {
   if (!(cause instanceof StoreUnavailableError)) return cause
   const code = sqliteCode(cause.cause)
-  const reason = code === 11 || code === 26 ? 'damaged' : 'not_writable'
-  return new StoreOpenError(reason, `${path}: ${cause.message}`, { cause })
+  return code === 11 || code === 26
+    ? new StoreOpenError('damaged', `${path}: ${cause.message}. ${ifDamaged}`, { cause })
+    : new StoreOpenError('not_writable', `${path}: ${toAdvice(cause)}`, { cause })
 }
 
 interface Opened {

@@ -125,7 +125,9 @@ test(
     const path = join(place.dataDir, 'tributary.db')
     writeFileSync(path, 'not a database, but somebody may still want it'.repeat(100))
     const before = await place.readAll()
-    assert.equal((await failureOf(place.dataDir)).reason, 'damaged')
+    const { reason, message } = await failureOf(place.dataDir)
+    assert.equal(reason, 'damaged')
+    assert.match(message, /restore a backup/)
     assert.ok((await place.readAll()).includes(before))
   }),
 )
@@ -138,6 +140,7 @@ test(
     const error = await failureOf(place.dataDir)
     assert.equal(error.reason, 'damaged')
     assert.ok(error.message.includes(path))
+    assert.match(error.message, /a new one is made/)
     await place.removeKeys()
     await (await place.open()).close()
   }),
