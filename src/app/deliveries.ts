@@ -9,6 +9,7 @@ import { version } from '#src/version.ts'
 import { makeRedactor } from '#telemetry/redact.ts'
 import { makePost, maxAnswerBytes, postTimeoutMs } from '#webhooks/post.ts'
 import { makeRetention } from '#webhooks/retention.ts'
+import { makeDeliveryWaitCheck } from '#webhooks/waits.ts'
 import { maxDeliveriesInFlight, startDeliveryWorker } from '#webhooks/worker.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
@@ -47,9 +48,14 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
   const unsubscribe = store.onWork((kind) => {
     if (kind === 'delivery') worker.wake()
   })
-  const jobs = [makeRetention({ events: store.events, clock, retentionHours, report })].map(
-    (task) => startPeriodic(task, reports.jobs),
-  )
+  const jobs = [
+    makeRetention({ events: store.events, clock, retentionHours, report }),
+    makeDeliveryWaitCheck({
+      deliveries: store.deliveries,
+      clock,
+      schedule: retryScheduleSeconds,
+    }),
+  ].map((task) => startPeriodic(task, reports.jobs))
   return {
     async stop() {
       unsubscribe()

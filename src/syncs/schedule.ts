@@ -2,6 +2,7 @@
  * When a connection is synced next, whether that run reads rows, and how far back it reads them (readings R34a, R34b).
  * Pure: the current time and the random numbers are passed in. Instants are milliseconds since the epoch.
  */
+import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
 import type { SyncReason } from '#store/ports/syncs.ts'
 
 const minuteMs = 60_000
@@ -18,6 +19,9 @@ const maxYears = 7
 /** A failed run is repeated after a minute, then after twice as long each time, up to a day. */
 const firstRetryMs = minuteMs
 const maxRetryMs = dayMs
+
+/** The share by which an interval is made longer or shorter. */
+const jitter = 0.1
 
 /** `random` returns numbers from 0 up to 1. */
 export interface Timing {
@@ -52,6 +56,15 @@ function rowsDueAt(rowsReadAt: number | null, scheduledReadHours: number | null)
   return rowsReadAt + scheduledReadHours * hourMs
 }
 
+/** The longest time between a run and the due time of the next one. */
+export function longestWaitMs(intervalMinutes: number): number {
+  return Math.max(
+    intervalMinutes * minuteMs * (1 + jitter),
+    maxRetryMs,
+    maxRetryAfterSeconds * 1000,
+  )
+}
+
 /**
  * One interval later, with a jitter of a tenth in both directions, so that connections that were linked together are not
  * always synced together. If the schedule may read rows again earlier, the run is due then.
@@ -64,7 +77,8 @@ export function dueAfterSuccess(
     readonly scheduledReadHours: number | null
   },
 ): number {
-  const due = now + Math.round(rules.intervalMinutes * minuteMs * (0.9 + 0.2 * random()))
+  const due =
+    now + Math.round(rules.intervalMinutes * minuteMs * (1 - jitter + 2 * jitter * random()))
   const rowsDue = rowsDueAt(rules.rowsReadAt, rules.scheduledReadHours)
   return rowsDue !== null && rowsDue > now ? Math.min(due, rowsDue) : due
 }

@@ -7,7 +7,7 @@ import type { SyncDeps } from './deps.ts'
 import { makeRunSync } from './run-sync.ts'
 import { makeRuns } from './runs.ts'
 import { makeSyncNow, type SyncNow } from './sync-now.ts'
-import { makeRunSweep, makeSyncClaim } from './worker.ts'
+import { makeRunSweep, makeSyncClaim, makeSyncWaitCheck } from './worker.ts'
 
 export type { SyncReport, SyncRunReport } from './deps.ts'
 
@@ -32,7 +32,7 @@ export function makeSyncs(deps: SyncDeps): Syncs {
   return {
     runSync: makeSyncNow({ deps, runs }),
     claim: makeSyncClaim(parts),
-    tasks: [makeRunSweep(parts)],
+    tasks: [makeRunSweep(parts), makeSyncWaitCheck(parts, deps.intervalMinutes)],
     onFree(given) {
       listener = given
     },

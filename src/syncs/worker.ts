@@ -8,6 +8,7 @@ import type { Clock } from '#kernel/time.ts'
 import type { SyncStore } from '#store/ports/syncs.ts'
 import { leaseMs } from './lease.ts'
 import type { Runs } from './runs.ts'
+import { longestWaitMs } from './schedule.ts'
 
 export interface WorkerDeps {
   readonly syncs: SyncStore
@@ -19,6 +20,9 @@ export interface WorkerDeps {
 const maxRunsOfProvider = 2
 /** The longest wait for work that became due without a notification, and for expired leases. */
 const claimEveryMs = 10_000
+const checkWaitsEveryMs = 600_000
+/** The clocks of processes may differ. */
+const slackMs = 300_000
 const sweepEveryMs = 6 * 3_600_000
 const keptRunsMs = 30 * 86_400_000
 const sweepLimit = 500
@@ -62,5 +66,21 @@ export function makeRunSweep({ syncs, clock }: WorkerDeps): PeriodicTask {
         maxBatches: maxSweepBatches,
         stop,
       }),
+  }
+}
+
+/** Repairs due times and leases of a clock that has been set back since: no sync waits until the clock is there again. */
+export function makeSyncWaitCheck(
+  { syncs, clock }: Pick<WorkerDeps, 'syncs' | 'clock'>,
+  intervalMinutes: number,
+): PeriodicTask {
+  return {
+    name: 'sync-waits',
+    everyMs: checkWaitsEveryMs,
+    firstRun: 'at_once',
+    async run() {
+      const longestMs = longestWaitMs(intervalMinutes) + slackMs
+      await syncs.shortenWaits({ now: clock.now(), leaseMs, longestMs })
+    },
   }
 }

@@ -39,7 +39,7 @@ export interface Circumstances {
 }
 
 /** The share by which a wait varies, so that deliveries that failed together are not repeated together. */
-const jitter = 0.1
+export const jitter = 0.1
 /** The receiver works and demands a wait. */
 const busy = [429, 502, 503, 504]
 /** Answer header by which a receiver ends one delivery. */

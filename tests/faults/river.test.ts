@@ -71,6 +71,34 @@ test('after the clock is set forwards and backwards all due work is done and not
   assert.deepEqual(await settle(stage), [])
 })
 
+test('a service that is killed while the clock is days ahead goes on as soon as the clock is right again', async (t) => {
+  const { stage, child } = await live(t)
+  passTime(stage, [child], 3 * dayMs)
+  stage.receiver.behave(500)
+  stage.bank.change()
+  await syncAll(stage, child)
+  const tried = stage.receiver.count()
+  await waitUntil('it was tried', async () => stage.receiver.count() > tried)
+  await child.kill()
+  stage.receiver.behave()
+  passTime(stage, [], -3 * dayMs)
+  const next = startLife(stage, { SYNC_INTERVAL_MINUTES: '1' })
+  t.after(() => next.kill())
+  await next.ready
+  const runs = async () => Number(await readMetric(next, succeeded))
+  await waitUntil('everything is sent and the schedule goes on', async () => {
+    // Leases of the killed process end within two minutes.
+    const isDone = (await runs()) >= 2 && (await isEverythingSent(stage, next))
+    if (!isDone) passTime(stage, [next], 5000)
+    return isDone
+  })
+  assert.ok(stage.aheadMs < hourMs, 'the clock did not have to catch up')
+  await next.stop()
+  // Payloads that were accepted ahead are kept until their retention has ended by the right clock.
+  passTime(stage, [], 3 * dayMs)
+  assert.deepEqual(await settle(stage), [])
+})
+
 test('with another encryption key pending events are delivered and verified, and no known row is reported again', async (t) => {
   const [former, next] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
   const { stage, child } = await live(t, { ENCRYPTION_KEY: former })

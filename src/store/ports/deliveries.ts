@@ -6,6 +6,7 @@
  */
 import type { DeliveryId, EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
+import type { WaitLimits } from './waits.ts'
 
 /**
  * `missed`: the endpoint was disabled. `exhausted`: every attempt failed, or the receiver refused further attempts.
@@ -155,5 +156,10 @@ export interface DeliveryStore {
       readonly limit: number
     },
   ): Promise<{ readonly replayed: number; readonly shredded: number }>
+  /**
+   * Applies the limits to due times, leases and the waits of `release`; returns the number of endpoints that were changed.
+   * A delivery that was never attempted is due at its creation, so `leaseMs` limits it too. Not inside a transaction.
+   */
+  shortenWaits(limits: WaitLimits): Promise<number>
   readBacklog(now: number): Promise<DeliveryBacklog>
 }

@@ -5,6 +5,7 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
+import type { WaitLimits } from './waits.ts'
 
 /** `linked`: the connection was created or linked again; `provider`: the provider sent a webhook. */
 export type SyncReason = 'schedule' | 'operator' | 'provider' | 'linked'
@@ -120,5 +121,7 @@ export interface SyncStore {
   listRuns(connectionId: ConnectionId, limit: number): Promise<readonly SyncRunRow[]>
   /** Deletes ended runs that started before `before`, about `limit` per call; returns how many. */
   sweepRuns(bounds: { readonly before: number; readonly limit: number }): Promise<number>
+  /** Applies the limits to due times and leases; returns the number of syncs that were changed. */
+  shortenWaits(limits: WaitLimits): Promise<number>
   readBacklog(now: number): Promise<SyncBacklog>
 }

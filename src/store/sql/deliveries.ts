@@ -9,6 +9,7 @@ import type { Engine, Write } from './engine.ts'
 import { readKeys } from './event-keys.ts'
 import { type EventKey, openResponse } from './event-seal.ts'
 import { makeReplays } from './replay.ts'
+import { shortenDeliveryWaits } from './set-back.ts'
 import { type Db, isDue } from './tables.ts'
 
 interface Parts {
@@ -55,6 +56,7 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
       const rows = await db.selectFrom('deliveries').select(columns).where('id', '=', id).execute()
       return (await withAttempts(parts, rows))[0] ?? null
     },
+    shortenWaits: (limits) => shortenDeliveryWaits(parts, limits),
     async readBacklog(now) {
       const counted = await db
         .selectFrom('deliveries')

@@ -13,6 +13,7 @@ import type {
   SyncStore,
 } from '../ports/syncs.ts'
 import type { Engine, Write } from './engine.ts'
+import { shortenSyncWaits } from './set-back.ts'
 import { beginRuns, endRun, makeRunReads } from './sync-runs.ts'
 import { type Db, isAfter, isDue, moment, momentOrNull } from './tables.ts'
 
@@ -74,6 +75,7 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
         return true
       }),
     ...makeRunReads(db),
+    shortenWaits: (limits) => shortenSyncWaits({ engine, write }, limits),
     readBacklog: (now) => readBacklog(db, now),
   }
 }

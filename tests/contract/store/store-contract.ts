@@ -31,6 +31,7 @@ import { testSessions } from './sessions-contract.ts'
 import { testSyncs } from './syncs-contract.ts'
 import { testTransact } from './transact-contract.ts'
 import { testUsers } from './users-contract.ts'
+import { testWaits } from './waits-contract.ts'
 import { testWork } from './work-contract.ts'
 
 const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
@@ -55,6 +56,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   events: testEvents,
   attempts: testAttempts,
   deliveries: testDeliveries,
+  waits: testWaits,
   work: testWork,
   river: testRiver,
 }

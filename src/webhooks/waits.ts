@@ -1,0 +1,34 @@
+/**
+ * Repairs due times and leases of a clock that has been set back since: no delivery, and no endpoint, waits until the clock
+ * is there again.
+ */
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { DeliveryStore } from '#store/ports/deliveries.ts'
+import { leaseMs } from './lease.ts'
+import { jitter } from './verdict.ts'
+
+/** The clocks of processes may differ. */
+const slackMs = 300_000
+
+export interface WaitCheckDeps {
+  readonly deliveries: Pick<DeliveryStore, 'shortenWaits'>
+  readonly clock: Clock
+  /** `WEBHOOK_RETRY_SCHEDULE`. */
+  readonly schedule: readonly number[]
+}
+
+export function makeDeliveryWaitCheck(deps: WaitCheckDeps): PeriodicTask {
+  const { deliveries, clock, schedule } = deps
+  const longestSeconds = Math.max(maxRetryAfterSeconds, Math.max(...schedule) * (1 + jitter))
+  return {
+    name: 'delivery-waits',
+    everyMs: 600_000,
+    firstRun: 'at_once',
+    async run() {
+      const longestMs = longestSeconds * 1000 + slackMs
+      await deliveries.shortenWaits({ now: clock.now(), leaseMs, longestMs })
+    },
+  }
+}
