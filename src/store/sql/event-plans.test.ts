@@ -179,3 +179,15 @@ test('what may be shredded or swept is found by its age', async () => {
   const searches = plans.filter((plan) => plan !== '')
   for (const plan of searches) assert.doesNotMatch(plan, /\bSCAN \w+(;|$)|TEMP B-TREE/, plan)
 })
+
+test('waits of a clock that was set back are found among what waits, not among all rows', async () => {
+  const limits = { now, leaseMs: 1, longestMs: 1 }
+  const syncs = await plansOf(() => makeSyncStore(stage).shortenWaits(limits))
+  assertSearches(syncs, ['syncs_due', 'syncs_running'])
+  const deliveries = await plansOf(() => makeDeliveryStore(parts()).shortenWaits(limits))
+  const [lease, first, ...endpoints] = deliveries
+  assertSearches([lease ?? ''], ['webhook_endpoints_of_lease'])
+  // One row for each lane that waits.
+  assert.match(first ?? '', /USING INDEX deliveries_(due|first)\b/)
+  assertSearches(endpoints, ['webhook_endpoints_due_healthy', 'webhook_endpoints_due_ailing'])
+})
