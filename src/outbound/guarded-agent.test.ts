@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, type LookupFunction } from 'node:net'
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type LookupFunction,
+} from 'node:net'
 import { test } from 'node:test'
 import { request } from 'undici'
 import { BlockedAddress, findUrlProblem, makeGuardedAgent } from './guarded-agent.ts'
@@ -99,6 +104,28 @@ test('a connection that reached a private address is closed before a byte is sen
   await new Promise<void>((resolve) => server.close(() => resolve()))
   assert.equal(bytes, 0)
   await agent.destroy()
+})
+
+test('HTTP/2 is not offered: a connection has one request at a time', async (t) => {
+  const { promise: hello, resolve } = Promise.withResolvers<Buffer>()
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (bytes) => {
+      resolve(Buffer.from(bytes))
+      socket.destroy()
+    })
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  const agent = makeGuardedAgent({ allowPrivate: true })
+  t.after(async () => {
+    await agent.destroy()
+    server.close()
+  })
+  await assert.rejects(request(`https://127.0.0.1:${port}/`, { dispatcher: agent }))
+  const bytes = await hello
+  assert.ok(bytes.includes('http/1.1'))
+  assert.ok(!bytes.includes('\u0002h2'))
 })
 
 test('only https, only port 443, no credentials', () => {

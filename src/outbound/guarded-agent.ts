@@ -3,9 +3,10 @@
  * on port 443 to the public internet is allowed, checked three times: the URL, the resolved address, the connected
  * address. Addresses from the configuration do not pass through here.
  */
-import { isIP, type LookupFunction, type Socket } from 'node:net'
+import { isIP, type LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { isPublicAddress } from '#kernel/addresses.ts'
+import { boundBytes } from './bound-bytes.ts'
 import { makeResolveName } from './resolve-name.ts'
 
 /** The address is not allowed; nothing was sent to it. */
@@ -31,6 +32,8 @@ export interface GuardOptions {
 
 const fiveSeconds = 5000
 const defaultMaxResponseBytes = 64 * 1024
+/** Of one answer with its headers, chunks and interim answers: a chunk of one byte has six. */
+const maxAnswerBytes = 1024 * 1024
 
 /**
  * Checks a URL before anything is sent: https, port 443, no credentials, no private address. Returns the problem as
@@ -55,8 +58,18 @@ export function findUrlProblem(
 
 /** One connection pool for guarded requests; it does not follow redirects by itself. Its owner closes it. */
 export function makeGuardedAgent(options: GuardOptions = {}): Agent {
+  const connect = options.allowPrivate === true ? openConnector(options) : guardedConnector(options)
   return new Agent({
-    connect: options.allowPrivate === true ? openConnector(options) : guardedConnector(options),
+    connect(target, callback) {
+      connect(target, (error, socket) => {
+        if (error !== null) return callback(error, null)
+        callback(null, socket)
+        // After undici, which begins to read in the call before.
+        if (socket instanceof Socket) boundBytes(socket, maxAnswerBytes)
+      })
+    },
+    // One request at a time on a connection, and a smaller parser: nobody here needs more.
+    allowH2: false,
     connections: options.connections ?? 4,
     pipelining: 1,
     headersTimeout: options.headersTimeoutMs ?? fiveSeconds,
@@ -69,6 +82,7 @@ export function makeGuardedAgent(options: GuardOptions = {}): Agent {
 
 function openConnector(options: GuardOptions): buildConnector.connector {
   return buildConnector({
+    allowH2: false,
     timeout: options.connectTimeoutMs ?? fiveSeconds,
     lookup: options.lookup ?? makeResolveName({ asksSystem: true }),
   })
@@ -76,6 +90,7 @@ function openConnector(options: GuardOptions): buildConnector.connector {
 
 function guardedConnector(options: GuardOptions): buildConnector.connector {
   const dial = buildConnector({
+    allowH2: false,
     timeout: options.connectTimeoutMs ?? fiveSeconds,
     lookup: makeGuardedLookup(options.lookup ?? makeResolveName()),
     // No TLS session is reused, so that every connection resolves its own name and passes the check.

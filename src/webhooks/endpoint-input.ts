@@ -8,22 +8,34 @@ const maxUrlLength = 2048
 const defaultOverlapHours = 24
 const maxOverlapHours = 168
 
+/** The URL as the parser writes it: what is listed is what is dialled. */
 const url = (allowPrivate: boolean) =>
   z
     .string('must be text')
     .trim()
     .max(maxUrlLength, `must have at most ${maxUrlLength} characters`)
     .transform((text, context) => {
-      // A URL parser takes line ends out in silence.
-      const problem = /[\s\p{Cc}\p{Cs}]/u.test(text)
-        ? 'must not hold blanks or control characters'
-        : findUrlProblem(text, { allowPrivate })
-      if (problem === null) return text
-      const isShut = !allowPrivate && findUrlProblem(text, { allowPrivate: true }) === null
-      const setting = '; the operator may allow private addresses with WEBHOOK_ALLOW_PRIVATE'
-      context.addIssue(isShut ? `${problem}${setting}` : problem)
+      const problem = findTextProblem(text) ?? findPlaceProblem(text, allowPrivate)
+      if (problem === null) return new URL(text).href
+      context.addIssue(problem)
       return z.NEVER
     })
+    // As it is sent: a letter beyond ASCII takes up to twelve characters.
+    .pipe(z.string().max(maxUrlLength, `must have at most ${maxUrlLength} characters when encoded`))
+
+function findTextProblem(text: string): string | null {
+  // A URL parser takes line ends out in silence.
+  if (/[\s\p{Cc}\p{Cs}]/u.test(text)) return 'must not hold blanks or control characters'
+  // It would never be sent.
+  return text.includes('#') ? 'must not hold a fragment (#)' : null
+}
+
+function findPlaceProblem(text: string, allowPrivate: boolean): string | null {
+  const problem = findUrlProblem(text, { allowPrivate })
+  if (problem === null || allowPrivate) return problem
+  const setting = '; the operator may allow private addresses with WEBHOOK_ALLOW_PRIVATE'
+  return findUrlProblem(text, { allowPrivate: true }) === null ? `${problem}${setting}` : problem
+}
 
 const names = eventTypes.join(', ')
 

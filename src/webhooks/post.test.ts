@@ -165,6 +165,53 @@ test('resets, silence after the connection, garbage and floods of headers are fa
   assert.match(failureOf(await flood()) ?? '', /headers of the answer are too large/)
 })
 
+test('an answer without an end is cut, wherever it has none, and not read until the time is over', async (t) => {
+  const flood = (start: string, piece: string) =>
+    withServer(
+      t,
+      createServer((socket) =>
+        socket.once('data', () => {
+          const bytes = Buffer.from(piece.repeat(2000))
+          const fill = () => {
+            while (!socket.destroyed && socket.write(bytes));
+          }
+          socket.write(start || bytes)
+          socket.on('drain', fill)
+          fill()
+        }),
+      ),
+      600_000,
+    )
+  const posts = [
+    await flood('', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
+    await flood('HTTP/1.1 200 ', 'fine'),
+    await flood('', '\r\n'),
+  ]
+  for (const post of posts) {
+    assert.match(failureOf(await post()) ?? '', /more arrived than an answer may have/)
+  }
+  const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+  const answered = await flood(`${chunked}5;`, 'extension')
+  assert.equal(statusOf(await answered()), 200)
+})
+
+test('the bytes of answers are counted for each request, however long a connection is used', async (t) => {
+  let connections = 0
+  const server = answering((request, response) => {
+    request.resume()
+    response.end('x'.repeat(60_000))
+  })
+  server.on('connection', () => {
+    connections += 1
+  })
+  const post = await withServer(t, server)
+  const count = 40
+  for (let index = 0; index < count; index += 1) {
+    assert.equal((await post()).answer?.length, 60_000)
+  }
+  assert.ok(connections < count / 2, `${connections} connections`)
+})
+
 test('a port without a listener refuses the connection', async (t) => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -98,6 +98,7 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the connection timed out',
   UND_ERR_CONNECT_TIMEOUT: 'no connection was made in time',
   UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  ANSWER_TOO_LONG: 'more arrived than an answer may have, and no status',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
 }
 
