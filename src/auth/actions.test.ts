@@ -1,10 +1,10 @@
 /** Every action on users and keys writes its audit row or changes nothing, and refuses what belongs to another user. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type By, byOperator } from '#contract/actor.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import type { Store } from '#store/ports/store.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { addKey, addUser, now } from '#tests/contract/store/rows.ts'
 import { makeUserActions } from './actions.ts'
 import { makeSetPassword } from './sign-in/set-password.ts'
@@ -16,16 +16,6 @@ function makeActions(store: Store) {
   const setPassword = makeSetPassword({ store, clock, passwords, forgive: async () => {} })
   const signIns = { hashPassword: passwords.hash, setPassword }
   return makeUserActions({ store, clock, signIns })
-}
-
-async function open(t: TestContext): Promise<Store> {
-  const place = makeSqlitePlace()
-  const store = await place.open()
-  t.after(async () => {
-    await store.close()
-    await place.remove()
-  })
-  return store
 }
 
 /** A store whose audit writes fail. */
@@ -64,7 +54,7 @@ async function look(store: Store, id: UserId) {
 }
 
 test('each action on users and keys leaves one audit row that names who did it', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const actions = makeActions(store)
   const { id } = await actions.createUser(byOperator, { email: 'a@b.example' })
   const mine: By = { actor: { kind: 'person', userId: id, sessionId: newId<SessionId>() } }
@@ -81,7 +71,7 @@ test('each action on users and keys leaves one audit row that names who did it',
 })
 
 test('no change of a user or key is kept where its audit row cannot be written', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const { id } = await addUser(store)
   const broken = makeActions(withoutAudit(store))
   await assert.rejects(broken.createUser(byOperator, { email: 'a@b.example' }), /audit is full/)
@@ -93,7 +83,7 @@ test('no change of a user or key is kept where its audit row cannot be written',
 })
 
 test('a person cannot change another user’s data: the answer is that it does not exist', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const { id } = await addUser(store)
   const stranger: By = {
     actor: { kind: 'person', userId: newId<UserId>(), sessionId: newId<SessionId>() },

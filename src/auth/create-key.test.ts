@@ -3,18 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { addUser, now } from '#tests/contract/store/rows.ts'
 import { makeCreateKey } from './create-key.ts'
 import { hashKey } from './keys.ts'
 
 async function open(t: TestContext) {
-  const place = makeSqlitePlace()
-  const store = await place.open()
-  t.after(async () => {
-    await store.close()
-    await place.remove()
-  })
+  const store = await openSqliteStore(t)
   return { store, createKey: makeCreateKey({ store, clock: { now: () => now } }) }
 }
 

@@ -3,24 +3,14 @@
  * audit.
  */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type By, byOperator } from '#contract/actor.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { makeMemoryWindows } from '#store/kv/memory-windows.ts'
 import type { Store } from '#store/ports/store.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { addLink, newConnection, now } from '#tests/contract/store/rows.ts'
 import { makeConnections } from './connections.ts'
-
-async function open(t: TestContext): Promise<Store> {
-  const place = makeSqlitePlace()
-  const store = await place.open()
-  t.after(async () => {
-    await store.close()
-    await place.remove()
-  })
-  return store
-}
 
 function connectionsOn(store: Store) {
   const report = {
@@ -38,7 +28,7 @@ function connectionsOn(store: Store) {
 }
 
 test('for a person other users’ connections and accounts do not exist', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const { user, connection } = await addLink(store)
   const [userId, id] = [user.id, connection.id]
   const connections = connectionsOn(store)
@@ -58,7 +48,7 @@ test('for a person other users’ connections and accounts do not exist', async 
 })
 
 test('no removal and no deletion begins where its audit row cannot be written', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const { user, connection } = await addLink(store)
   const [userId, id] = [user.id, connection.id]
   const audit = async () => assert.fail('the audit is full')
@@ -73,7 +63,7 @@ test('no removal and no deletion begins where its audit row cannot be written', 
 })
 
 test('removing a connection again while its provider is unavailable writes no second audit row', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const { user, connection } = await addLink(store)
   const connections = connectionsOn(store)
   await connections.removeConnection(byOperator, connection.id)
@@ -87,7 +77,7 @@ test('removing a connection again while its provider is unavailable writes no se
 })
 
 test('R20b: a challenge marks the connections of a person, except those whose consent was revoked', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const { user, login, connection } = await addLink(store)
   const revoked = await store.connections.save(
     newConnection(user.id, login.id, { status: 'revoked' }),
@@ -103,7 +93,7 @@ test('R20b: a challenge marks the connections of a person, except those whose co
 })
 
 test('a change at a provider is recorded under a known name and with ids, or refused', async (t) => {
-  const store = await open(t)
+  const store = await openSqliteStore(t)
   const { noteChange } = connectionsOn(store)
   const change = { action: 'sandbox.reset', subject: 'everybody', outdated: [], challenged: [] }
   for (const wrong of [{ action: 'users.create' }, { outdated: ['x'] }, { subject: 'a\nb' }]) {

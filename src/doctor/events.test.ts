@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { Adapters } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
 import {
@@ -15,7 +15,7 @@ import {
   newEvent,
   paused,
 } from '#tests/contract/store/event-rows.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeSqlitePlace, openSqliteStore } from '#tests/contract/store/place.ts'
 import { addLink, addUser, now } from '#tests/contract/store/rows.ts'
 import type { Installation } from './configuration.ts'
 import { checkEndpoints, checkEventKeys, checkLedgers } from './events.ts'
@@ -37,16 +37,6 @@ const installation: Installation = {
 }
 const clock = { now: () => now }
 
-async function open(t: TestContext) {
-  const place = makeSqlitePlace()
-  const store = await place.open()
-  t.after(async () => {
-    await store.close()
-    await place.remove()
-  })
-  return { store, dataDir: place.dataDir }
-}
-
 const look = (check: Check) => check(new AbortController().signal)
 
 async function lookOnce(check: Check): Promise<Finding> {
@@ -56,7 +46,7 @@ async function lookOnce(check: Check): Promise<Finding> {
 }
 
 test('due syncs that no worker claims are a warning, after an hour an error, and the advice names the missing worker', async (t) => {
-  const { store } = await open(t)
+  const store = await openSqliteStore(t)
   const { connection } = await addLink(store, { createdAt: now })
   const at = (ms: number, role: Installation['role'] = 'all') =>
     lookOnce(
@@ -85,7 +75,7 @@ test('due syncs that no worker claims are a warning, after an hour an error, and
 })
 
 test('deliveries that no worker claims are reported with how long they have been due', async (t) => {
-  const { store } = await open(t)
+  const store = await openSqliteStore(t)
   const { user, connection } = await addLink(store)
   await addEndpoint(store, user.id)
   await accept(store, [newEvent(user.id, connection.id)])
@@ -98,7 +88,7 @@ test('deliveries that no worker claims are reported with how long they have been
 })
 
 test('a run under way for too long, and a lease of a clock that was ahead, are named', async (t) => {
-  const { store } = await open(t)
+  const store = await openSqliteStore(t)
   const check = checkLeases({ store, clock, installation })
   assert.equal((await lookOnce(check)).status, 'ok')
   const { user, connection } = await addLink(store, { createdAt: now - hour })
@@ -125,7 +115,7 @@ test('a run under way for too long, and a lease of a clock that was ahead, are n
 })
 
 test('endpoints in trouble are named with whose they are and what to do; what its owner disabled is none', async (t) => {
-  const { store } = await open(t)
+  const store = await openSqliteStore(t)
   const check = checkEndpoints(store)
   assert.equal((await lookOnce(check)).message, 'there is none')
   const user = await addUser(store)
@@ -160,7 +150,7 @@ test('endpoints in trouble are named with whose they are and what to do; what it
 })
 
 test('R34b: an endpoint without a ledger is an error, a ledger without an endpoint a warning', async (t) => {
-  const { store } = await open(t)
+  const store = await openSqliteStore(t)
   const check = checkLedgers(store)
   assert.equal((await lookOnce(check)).status, 'ok')
   await store.ledgers.begin((await addUser(store)).id)
@@ -173,11 +163,12 @@ test('R34b: an endpoint without a ledger is an error, a ledger without an endpoi
 })
 
 test('a file of event keys that others may read is an error with its mode', async (t) => {
-  const { store, dataDir } = await open(t)
+  const place = makeSqlitePlace()
+  const store = await openSqliteStore(t, place)
   const check = checkEventKeys(store)
   const sound = await lookOnce(check)
   assert.deepEqual([sound.status, sound.action], ['ok', null])
-  chmodSync(join(dataDir, 'event-keys.db'), 0o644)
+  chmodSync(join(place.dataDir, 'event-keys.db'), 0o644)
   const exposed = await lookOnce(check)
   assert.equal(exposed.status, 'error')
   assert.match(exposed.message, /event-keys\.db is not private: other users .* \(mode 0644\)$/)
@@ -185,7 +176,7 @@ test('a file of event keys that others may read is an error with its mode', asyn
 })
 
 test('webhooks of a provider: the URL to register, an address that it cannot reach, and the last that led to a sync', async (t) => {
-  const { store } = await open(t)
+  const store = await openSqliteStore(t)
   const receiver = { receive: () => Promise.reject(new Error('not asked')) }
   const adapters = {
     fiskil: { provider: 'fiskil' },

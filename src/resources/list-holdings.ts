@@ -7,7 +7,7 @@ import type { Holding } from '#contract/resources.ts'
 import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
 import { type ReadContext, type ReadDeps, type Reading, whole } from './read-context.ts'
-import { findTarget, refuseRevoked, type Target } from './target.ts'
+import { findTarget, refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
 export type HoldingsRequest = z.output<typeof listHoldings.query>
 
@@ -27,14 +27,7 @@ export function makeListHoldings(deps: ReadDeps) {
     const adapter = deps.adapters[target.provider]
     if (adapter?.category !== 'brokerage') throw apiError('provider_not_configured')
     refuseRevoked(target.connection)
-    const guardTarget = {
-      provider: target.provider,
-      userId: context.caller.userId,
-      loginId: target.login.id,
-      loginVersion: target.login.version,
-      connectionId: target.connection.id,
-      breaker: false,
-    }
+    const guardTarget = toGuardTarget(target, context.caller.userId, false)
     const data = await deps.guard.run(guardTarget, context.signal, (call) =>
       followMoved({ deps, target, find, call }, (current) => readAll(adapter, current, call)),
     )

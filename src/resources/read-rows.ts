@@ -10,7 +10,7 @@ import type { WalkPlace } from '#paging/walk-cache.ts'
 import type { CallContext } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
 import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
-import { refuseRevoked, type Target } from './target.ts'
+import { refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
 export interface RowsRequest<Row> {
   readonly operation: 'list_transactions' | 'list_trades'
@@ -45,14 +45,7 @@ export async function readRows<Row>(
   const { deps, context } = given
   const target = await request.find()
   refuseRevoked(target.connection)
-  const guardTarget = {
-    provider: target.provider,
-    userId: context.caller.userId,
-    loginId: target.login.id,
-    loginVersion: target.login.version,
-    connectionId: target.connection.id,
-    breaker: request.breaker,
-  }
+  const guardTarget = toGuardTarget(target, context.caller.userId, request.breaker)
   const window = await deps.guard.run(guardTarget, context.signal, (call) =>
     followMoved({ deps, target, find: request.find, call }, (current) =>
       readWindow({ deps, context, request, target: current, call }),

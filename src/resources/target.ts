@@ -5,10 +5,11 @@
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionCategory, Provider } from '#contract/resources.ts'
-import type { AccountId, ConnectionId } from '#kernel/ids.ts'
+import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { consentGone } from '#providers/failure.ts'
+import type { GuardTarget } from '#providers/guard.ts'
 import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
@@ -28,6 +29,16 @@ export interface TargetQuery {
   readonly accountId?: string | undefined
   /** Takes precedence over accountId. */
   readonly accountIds?: readonly string[] | undefined
+}
+
+/** What the guard needs of a target. */
+export function toGuardTarget(
+  { provider, login, connection }: Target,
+  userId: UserId,
+  breaker: boolean,
+): GuardTarget {
+  const { id: loginId, version: loginVersion } = login
+  return { provider, userId, loginId, loginVersion, connectionId: connection.id, breaker }
 }
 
 export const categoryOf = (provider: Provider): ConnectionCategory => factsOf(provider).category

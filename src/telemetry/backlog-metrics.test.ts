@@ -1,6 +1,6 @@
 /** Proves that gauges are read from the store when metrics are collected, and that a failing store fails no collection. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { Store } from '#store/ports/store.ts'
 import {
   accept,
@@ -10,23 +10,13 @@ import {
   newEvent,
   paused,
 } from '#tests/contract/store/event-rows.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { addLink, newAccount, now } from '#tests/contract/store/rows.ts'
 import { makeBacklog } from './backlog-metrics.ts'
 
 function sample(text: string, series: string): number | null {
   const line = text.split('\n').find((one) => one.startsWith(`${series} `))
   return line === undefined ? null : Number(line.slice(series.length + 1))
-}
-
-async function openStore(t: TestContext): Promise<Store> {
-  const place = makeSqlitePlace()
-  const store = await place.open()
-  t.after(async () => {
-    await store.close()
-    await place.remove()
-  })
-  return store
 }
 
 /** A clock that goes forward when the test says so. */
@@ -41,7 +31,7 @@ function makeHand() {
 }
 
 test('the gauges show what is due, running, waiting and stored at the time of the collection', async (t) => {
-  const store = await openStore(t)
+  const store = await openSqliteStore(t)
   const { user, connection } = await addLink(store, { createdAt: now - hour })
   await store.ledgers.begin(user.id)
   const [account] = await store.accounts.replace(connection.id, [newAccount()])
@@ -93,7 +83,7 @@ function sickStore(store: Store, read: Store['syncs']['readBacklog']): Store {
 }
 
 test('an unavailable store hides only its gauges, is logged once a minute, and is read again afterwards', async (t) => {
-  const store = await openStore(t)
+  const store = await openSqliteStore(t)
   let isAway = true
   const failures: string[] = []
   const hand = makeHand()
@@ -124,7 +114,7 @@ test('an unavailable store hides only its gauges, is logged once a minute, and i
 })
 
 test('a store that hangs delays a collection by the limit at most, and is asked once', async (t) => {
-  const store = await openStore(t)
+  const store = await openSqliteStore(t)
   const answer = Promise.withResolvers<void>()
   let reads = 0
   const failures: unknown[] = []

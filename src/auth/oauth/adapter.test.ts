@@ -2,19 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Adapter } from 'oidc-provider'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { addUser, now } from '#tests/contract/store/rows.ts'
 import { makeAdapterFactory } from './adapter.ts'
 import { toRowId } from './row-id.ts'
 
 for (const model of ['AuthorizationCode', 'RefreshToken'] as const) {
   test(`OAuth 2.1 §4.1.3, §4.3.1: a ${model} that is redeemed twice is refused, and its grant is gone`, async (t) => {
-    const place = makeSqlitePlace()
-    const store = await place.open()
-    t.after(async () => {
-      await store.close()
-      await place.remove()
-    })
+    const store = await openSqliteStore(t)
     const { id: accountId } = await addUser(store)
     const reused: unknown[] = []
     const make = makeAdapterFactory({

@@ -3,19 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { type AuditAction, refusedSignIn, signedIn, signedOut } from '#store/ports/audit.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { now } from '#tests/contract/store/rows.ts'
 import { makeSignInSweep } from './sign-in-sweep.ts'
 
 const day = 86_400_000
 
 test('refusals are kept for 90 days, sign-ins and sign-outs for a year, of each user the newest 500', async (t) => {
-  const place = makeSqlitePlace()
-  const store = await place.open()
-  t.after(async () => {
-    await store.close()
-    await place.remove()
-  })
+  const store = await openSqliteStore(t)
   const [mine, busy] = [newId<UserId>(), newId<UserId>()]
   const write = (userId: UserId, action: AuditAction, at: number) =>
     store.audit({ at, actor: '192.0.2.1', action, userId, subject: 'account' })

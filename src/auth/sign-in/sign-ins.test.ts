@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { type By, byOperator, type Visitor } from '#contract/actor.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeSqlitePlace, openSqliteStore } from '#tests/contract/store/place.ts'
 import { makeHashingQueue, type Turn } from './hashing-queue.ts'
 import { makePasswords, type Passwords } from './password.ts'
 import { makeSessions } from './sessions.ts'
@@ -308,12 +308,7 @@ test('one account in a known browser has one turn in the queue, from any number 
 })
 
 test('the store is asked the same questions whether an account exists or not', async (t) => {
-  const place = makeSqlitePlace()
-  const store = await place.open()
-  t.after(async () => {
-    await store.close()
-    await place.remove()
-  })
+  const store = await openSqliteStore(t)
   const asked: string[] = []
   const watched: typeof store = {
     ...store,

@@ -6,6 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { TestContext } from 'node:test'
 import type { OpenStoreOptions } from '#store/open-store.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -35,6 +36,16 @@ export interface Place {
   /** Everything that lies on the disk for this store, or all that the server would dump of it. */
   readAll(): Promise<Buffer>
   remove(): Promise<void>
+}
+
+/** A SQLite store that is closed, and its directory removed, at the end of the test. */
+export async function openSqliteStore(t: TestContext, place = makeSqlitePlace()): Promise<Store> {
+  const store = await place.open()
+  t.after(async () => {
+    await store.close()
+    await place.remove()
+  })
+  return store
 }
 
 /** A directory of its own. */
