@@ -56,7 +56,7 @@ export function makeWebhooks({
   function makeBody(kind: string, person: SandboxPerson, consent: SandboxConsent) {
     made += 1
     const publishTime = new Date(clock.now()).toISOString()
-    const messageId = String(9_790_000_000_000_000 + made)
+    const messageId = String(9_790_000_000_000_000n + BigInt(made))
     return (attempt: number) =>
       JSON.stringify({
         delivery_attempt: attempt,
