@@ -14,7 +14,7 @@ import type { StoreRows } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 import type { ActionDeps } from './deps.ts'
 import { forgetListening } from './listen-to.ts'
-import { planSyncs, requestSyncs } from './request-syncs.ts'
+import { requestSyncs } from './request-syncs.ts'
 
 type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
 
@@ -95,36 +95,25 @@ async function applyChange(deps: ActionDeps, concern: Concern): Promise<void> {
   switch (change.kind) {
     case 'consent':
     case 'accounts':
-    case 'rows': {
-      const plan = await planSyncs(deps, rows)
-      return renew(deps, concern, (tx) => requestSyncs(tx, plan))
-    }
+    case 'rows':
+      return renew(deps, concern, (tx) => requestSyncs(deps, tx, rows))
     case 'balances':
     case 'holdings':
       return renew(deps, concern, async () => {})
-    case 'moved': {
-      const plan = await planSyncs(deps, rows)
+    case 'moved':
       return renew(deps, concern, async (tx) => {
         for (const { id } of rows) await tx.accounts.repoint(id, change)
-        await requestSyncs(tx, plan)
+        await requestSyncs(deps, tx, rows)
       })
-    }
-    case 'status': {
-      const plan = await planSyncs(deps, rows)
+    case 'status':
       return deps.store.transact(async (tx) => {
-        for (const row of rows) {
-          if (await isSettled(deps, tx, { row, change })) plan.delete(row.id)
-        }
-        await requestSyncs(tx, plan)
+        for (const row of rows) await saveStatus(deps, tx, { row, change })
       })
-    }
     case 'secret_revoked':
       return endLogin(deps, login, change.secret.reveal())
-    case 'cancelled': {
+    case 'cancelled':
       await forgetListening(deps, login.id)
-      const plan = await planSyncs(deps, rows.slice(0, 1))
-      return deps.store.transact((tx) => requestSyncs(tx, plan))
-    }
+      return deps.store.transact((tx) => requestSyncs(deps, tx, rows.slice(0, 1)))
     default:
       return unreachable(change)
   }
@@ -151,20 +140,20 @@ interface Reported {
   readonly change: Extract<WebhookNotice['change'], { kind: 'status' }>
 }
 
-/** Stores the status if it can be accepted; false when only a sync can tell what is so, or may have missed rows. */
-async function isSettled(
-  { clock }: ActionDeps,
+async function saveStatus(
+  deps: ActionDeps,
   tx: StoreRows,
   { row, change }: Reported,
-): Promise<boolean> {
+): Promise<void> {
   const { status: to, at } = change
   const from = acceptedFrom[to]
-  const isFresh = Math.abs(clock.now() - at) <= freshMs
+  const isFresh = Math.abs(deps.clock.now() - at) <= freshMs
   const isNew =
     isFresh && (await tx.connections.saveReportedStatus({ connectionId: row.id, from, to, at }))
   const isDecided = row.status === to || from.some((status) => status === row.status)
   // While the login was broken rows may have been missed.
-  return isNew && isDecided && to !== 'active'
+  if (isNew && isDecided && to !== 'active') return
+  await requestSyncs(deps, tx, [row])
 }
 
 /**

@@ -21,8 +21,11 @@ export interface AkahuWebhookOptions {
   readonly odd: (what: string) => void
 }
 
-/** Webhooks have neither a time nor an id: repetitions are recognised by their body. */
-const keyLifeMs = 86_400_000
+/**
+ * Webhooks have neither a time nor an id, so a repetition is recognised by its body. A login that is mended and one that
+ * breaks are reported by the same body: only one that follows within seconds is surely a repetition.
+ */
+const keyLifeMs = 10_000
 
 const idPattern = /^(?:0|[1-9]\d{0,8})$/
 const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/

@@ -69,8 +69,6 @@ export const windowBounds: Readonly<Record<string, number>> = {
   // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login (connections/listen-to.ts).
   webhook: 50_000,
   listen: 20_000,
-  // Syncs that webhooks request, by connection (connections/request-syncs.ts).
-  'provider-sync': 20_000,
   // Requests that a provider allows us (providers/budget.ts).
   budget: 100,
 }

@@ -59,14 +59,14 @@ function makeSend(service: Service, provider: string) {
 }
 
 for (const provider of providers) {
-  test(`however many webhooks of ${provider} arrive, a connection has three syncs at once, and one more after five minutes`, async (t) => {
+  test(`however many webhooks of ${provider} arrive, a connection has five syncs at once, and one more after five minutes`, async (t) => {
     const { service, received, send } = await open(t, provider)
     const counts = new Map<ConnectionId, number>()
     for (const one of received) {
       assert.equal(await send(one), 200)
       for (const id of await requestedSyncs(service)) counts.set(id, (counts.get(id) ?? 0) + 1)
     }
-    assert.deepEqual(new Set(counts.values()), new Set([3]))
+    assert.deepEqual(new Set(counts.values()), new Set([5]))
     service.clock.advance(5 * minute)
     const merged = await requestedSyncs(service)
     assert.deepEqual(new Set(merged), new Set(counts.keys()))
@@ -89,3 +89,17 @@ for (const provider of providers) {
     assert.deepEqual(await requestedSyncs(service), [])
   })
 }
+
+test('an Akahu login that breaks, is mended and breaks again within a day is read each time, although the webhooks are alike', async (t) => {
+  const service = await startService({ webhooks: true })
+  t.after(() => service.close())
+  const links = await service.link(await service.createUser(), 'foreign', 'akahu')
+  await endSyncs(service)
+  const { faultControls, webhooks } = service.sandbox.akahu
+  for (const change of ['breakIt', 'mend', 'breakIt'] as const) {
+    service.clock.advance(minute)
+    faultControls.login?.[change]('foreign')
+    await webhooks.settled()
+    assert.deepEqual(new Set(await requestedSyncs(service)), new Set(links.map(({ id }) => id)))
+  }
+})
