@@ -39,7 +39,8 @@ interface Row {
 function sync(kept: Kept, rows: readonly Row[], { contentVersion = 1, readFrom = before } = {}) {
   const ledger = kept.open(contentVersion)
   const sightings = rows.map((row) => ledger.meet({ formerId: null, ...row }))
-  const { months, gone, returned } = ledger.close(readFrom)
+  const { gone, returned, ...changes } = ledger.close(readFrom)
+  const months = [...changes.months]
   kept.write(months)
   return { sightings, months, gone, returned }
 }

@@ -23,8 +23,8 @@ export interface LedgerRow {
 export type Sighting = 'new' | 'updated' | 'known'
 
 export interface LedgerChanges {
-  /** The months to write. */
-  readonly months: readonly LedgerMonth[]
+  /** The months to write, each encoded when it is asked for. */
+  readonly months: Iterable<LedgerMonth>
   /** Rows that are gone since the last sync. */
   readonly gone: number
   /** Rows that were gone and returned. */
@@ -151,16 +151,14 @@ interface Outcome {
   readonly contentVersion: number
 }
 
-function encodeMonths(
+function* encodeMonths(
   accountId: AccountId,
   { known, changed, contentVersion }: Outcome,
-): readonly LedgerMonth[] {
+): Generator<LedgerMonth, void> {
   const byMonth = new Map<MonthNumber, LedgerEntry[]>()
   for (const month of changed) byMonth.set(month, [])
   for (const entry of known) byMonth.get(entry.month)?.push(entry)
-  return [...byMonth].map(([month, entries]) => ({
-    accountId,
-    month,
-    entries: encodeLedger({ contentVersion, entries }),
-  }))
+  for (const [month, entries] of byMonth) {
+    yield { accountId, month, entries: encodeLedger({ contentVersion, entries }) }
+  }
 }

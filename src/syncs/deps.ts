@@ -72,7 +72,7 @@ export interface SyncDeps {
   /** Updates the connection and its accounts from the provider. */
   readonly refresh: (connectionId: ConnectionId, call: CallContext) => Promise<void>
   /** The events of a run: at least one, in their order. */
-  readonly makeEvents: (draft: EventDraft) => readonly NewEvent[]
+  readonly makeEvents: (draft: EventDraft) => Iterable<NewEvent>
   readonly report: SyncReport
   readonly jobs: JobReport
 }

@@ -95,7 +95,7 @@ async function findRows(
   const kept = Math.floor(zone.startOfDay(firstDayOf(keepFrom)) / 1000)
   return {
     kind: 'rows',
-    news: collector.close(readFrom),
+    news: await collector.close(readFrom),
     accounts,
     key,
     readAt,

@@ -39,12 +39,12 @@ test('a run that finds more bytes than it may hold fails; bytes are counted, not
   assert.throws(() => news.take(row('ääääää')), SyncError)
 })
 
-test('known rows are within no bound: nothing of them is held', () => {
+test('known rows are within no bound: nothing of them is held', async () => {
   const first = open({ rows: 3, bytes: 1000 })
   for (const id of ['a', 'b', 'c']) first.take(row(id))
-  const second = open({ rows: 0, bytes: 0 }, first.close(0).months)
+  const second = open({ rows: 0, bytes: 0 }, (await first.close(0)).months)
   for (const id of ['a', 'b', 'c']) second.take(row(id))
-  const { read, new: found, updated } = second.close(0)
+  const { read, new: found, updated } = await second.close(0)
   assert.deepEqual([read, found, updated], [3, [], []])
 })
 

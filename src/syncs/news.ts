@@ -2,6 +2,7 @@
  * What a run finds: holds every row against the ledger of its account as it comes, and keeps the texts of those that are
  * new or updated until their events are made, within bounds of rows and bytes. Known rows leave nothing behind.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountId } from '#kernel/ids.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import { type AccountLedger, openAccountLedger } from './account-ledger.ts'
@@ -29,7 +30,7 @@ export interface NewsCollector {
   /** @throws SyncError `too_large` beyond the bounds. */
   take(row: ReadRow): void
   /** To be called once. `readFrom`: as of AccountLedger.close. */
-  close(readFrom: MonthNumber): News
+  close(readFrom: MonthNumber): Promise<News>
 }
 
 export interface CollectorOptions {
@@ -69,16 +70,20 @@ export function collectNews(options: CollectorOptions): NewsCollector {
       const sighting = account.meet({ id, formerId, content, month })
       if (sighting !== 'known') keep(sighting, row)
     },
-    close(readFrom) {
-      const changes = [...accounts.values()].map((account) => account.close(readFrom))
-      return {
-        ...texts,
-        read,
-        rounded,
-        months: changes.flatMap(({ months }) => months),
-        gone: changes.reduce((sum, { gone }) => sum + gone, 0),
-        returned: changes.reduce((sum, { returned }) => sum + returned, 0),
+    async close(readFrom) {
+      const changed: LedgerMonth[] = []
+      let [gone, returned] = [0, 0]
+      for (const account of accounts.values()) {
+        const changes = account.close(readFrom)
+        gone += changes.gone
+        returned += changes.returned
+        for (const month of changes.months) {
+          changed.push(month)
+          // A month of thousands of rows takes milliseconds.
+          await nextTurn()
+        }
       }
+      return { ...texts, read, rounded, months: changed, gone, returned }
     },
   }
 }

@@ -35,17 +35,17 @@ interface Chunk {
 }
 
 /**
- * The events of a run, in their order: at most 100 objects and 64 KiB each; a larger object has its own event. A run
+ * The events of a run, in their order, each made when it is asked for: at most 100 objects and 64 KiB each; a larger object has its own event. A run
  * without new or updated rows gives one event without objects.
  */
-export function makeEvents(draft: EventDraft): readonly NewEvent[] {
+export function* makeEvents(draft: EventDraft): Generator<NewEvent, void> {
   const newCount = draft.new.length
   const updatedCount = draft.updated.length
   const chunks = toChunks(draft)
-  return chunks.map((chunk, index) => {
+  for (const [index, chunk] of chunks.entries()) {
     const id = newId<EventId>()
     const place = { newCount, updatedCount, chunk: index + 1, totalChunks: chunks.length }
-    return {
+    yield {
       id,
       userId: draft.userId,
       connectionId: draft.connectionId,
@@ -57,7 +57,7 @@ export function makeEvents(draft: EventDraft): readonly NewEvent[] {
       createdAt: draft.createdAt,
       body: Buffer.from(writeEnvelope(id, draft, chunk, place)),
     }
-  })
+  }
 }
 
 function toChunks(draft: EventDraft): readonly Chunk[] {

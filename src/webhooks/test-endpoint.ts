@@ -45,7 +45,7 @@ export function makeTestEndpoint(deps: EndpointDeps): TestEndpoint {
       const actor = nameActor(by.actor)
       await tx.audit({ at, actor, action: 'webhooks.test', userId, subject: id })
     })
-    return waitForAttempt(deps, await findDelivery(deps, id, events[0]?.id))
+    return waitForAttempt(deps, await findDelivery(deps, id, sealed[0]?.id))
   }
 }
 

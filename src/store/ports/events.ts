@@ -64,8 +64,11 @@ export interface SealedBody {
 
 /** The rest uses the separate store of the keys too, so it is not available inside a transaction. */
 export interface EventStore extends EventRows {
-  /** Compresses and seals; every key is durable when this resolves. */
-  seal(events: readonly NewEvent[]): Promise<readonly SealedEvent[]>
+  /**
+   * Compresses and seals; every key is durable when this resolves. It takes a few events at a time, and the event loop turns
+   * in between.
+   */
+  seal(events: Iterable<NewEvent>): Promise<readonly SealedEvent[]>
   /** The body; null when it is shredded, its key is missing (a restored backup), or there is no such event. */
   open(id: EventId): Promise<Uint8Array | null>
   /** As `open`, of several events; what `open` would not find is left out. */

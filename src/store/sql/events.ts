@@ -72,7 +72,7 @@ export function makeEventStore(parts: Parts & { readonly sealer: Sealer }): Even
   const { engine, sealer } = parts
   return {
     ...makeEventRows(parts),
-    seal: (events) => inBatches(events, (batch) => seal(parts, batch)),
+    seal: (events) => inBatches(events, (batch) => seal(parts, batch), eventsAtOnce),
     async open(id) {
       const body = (await readBodies({ engine, sealer }, [id])).get(id)
       return body === undefined ? null : body.open()
@@ -132,30 +132,33 @@ async function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]
     throw new Error('an event was to be accepted whose key is gone')
 }
 
+/** Of 64 KiB each at the most. */
+const eventsAtOnce = 16
+
 async function insertEvents(tx: Db, events: readonly SealedEvent[]): Promise<void> {
-  await inBatches(events, async (batch) => {
-    await tx
-      .insertInto('events')
-      .values(
-        batch.map((event) => ({
-          id: event.id,
-          user_id: event.userId,
-          connection_id: event.connectionId,
-          run_id: event.runId,
-          type: event.type,
-          chunk: event.chunk,
-          total_chunks: event.totalChunks,
-          is_empty: event.isEmpty,
-          created_at: moment(event.createdAt),
-          size: event.size,
-          body_mac: event.bodyMac,
-          shredding: false,
-          payload: event.payload,
-        })),
-      )
-      .execute()
+  const insert = async (batch: readonly SealedEvent[]) => {
+    await tx.insertInto('events').values(batch.map(toColumns)).execute()
     return []
-  })
+  }
+  await inBatches(events, insert, eventsAtOnce)
+}
+
+function toColumns(event: SealedEvent) {
+  return {
+    id: event.id,
+    user_id: event.userId,
+    connection_id: event.connectionId,
+    run_id: event.runId,
+    type: event.type,
+    chunk: event.chunk,
+    total_chunks: event.totalChunks,
+    is_empty: event.isEmpty,
+    created_at: moment(event.createdAt),
+    size: event.size,
+    body_mac: event.bodyMac,
+    shredding: false,
+    payload: event.payload,
+  }
 }
 
 /** Locked in the order of their ids, so that two transactions do not deadlock. */

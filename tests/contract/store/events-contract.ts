@@ -47,6 +47,28 @@ export function testEvents(store: StoreOf): void {
     assert.equal(await events().find(newId<EventId>()), null)
   })
 
+  test('a run with many events leaves others their turns of the event loop while it is sealed and accepted', async () => {
+    const { user, connection } = await addLink(store())
+    const taken = new Map<number, number>()
+    const turns = countTurns()
+    function* chunks() {
+      for (let chunk = 1; chunk <= 64; chunk += 1) {
+        taken.set(turns.passed, (taken.get(turns.passed) ?? 0) + 1)
+        yield newEvent(user.id, connection.id, { chunk, totalChunks: 64 })
+      }
+    }
+    try {
+      const sealed = await events().seal(chunks())
+      assert.equal(sealed.length, 64)
+      assert.ok(Math.max(...taken.values()) <= 16)
+      const before = turns.passed
+      await store().transact((tx) => tx.events.accept(sealed))
+      assert.ok(turns.passed - before >= 3)
+    } finally {
+      turns.stop()
+    }
+  })
+
   test('each endpoint of the user gets what it takes, in order', async () => {
     const { user, connection } = await addLink(store())
     const stranger = await addEndpoint(store(), (await addUser(store())).id)
@@ -227,4 +249,20 @@ export function testEvents(store: StoreOf): void {
     await shredAll(now + 1)
     assert.deepEqual(await events().readBacklog(), before)
   })
+}
+
+/** Counts the turns of the event loop. */
+function countTurns() {
+  let passed = 0
+  let next = setImmediate(count)
+  function count(): void {
+    passed += 1
+    next = setImmediate(count)
+  }
+  return {
+    get passed() {
+      return passed
+    },
+    stop: () => clearImmediate(next),
+  }
 }

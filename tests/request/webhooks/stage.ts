@@ -144,8 +144,9 @@ export async function openStage(t: TestContext, options: StageOptions = {}): Pro
         new: news,
         updated: [],
       })
-      await store.events.accept(await store.events.seal(events))
-      return events.map(({ id }) => id)
+      const sealed = await store.events.seal(events)
+      await store.events.accept(sealed)
+      return sealed.map(({ id }) => id)
     },
     async deliveries(id) {
       return [...(await store.deliveries.list(id, { after: null, limit: 1000 }))].reverse()
