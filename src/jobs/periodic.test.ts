@@ -147,6 +147,20 @@ test('after a failed run the task waits, even if it was woken during the run', a
   assert.equal(runs.length, 2)
 })
 
+test('a task that rests after a failure is not woken before the rest is over, and no run is reported meanwhile', async (t) => {
+  const { job, runs, told, end, pass } = openStage(t, { restMs: 5000 })
+  await end(new Error('the store is unavailable'))
+  job.wake()
+  pass(4999)
+  assert.equal(runs.length, 1)
+  assert.equal(told.length, 1)
+  pass(1)
+  assert.equal(runs.length, 2)
+  await end()
+  job.wake()
+  assert.equal(runs.length, 3)
+})
+
 test('a task that is stopped cannot be woken', async (t) => {
   const { job, runs, end } = openStage(t)
   job.wake()

@@ -16,6 +16,8 @@ export interface PeriodicTask {
   readonly name: string
   /** The longest wait between two runs, in milliseconds. */
   readonly everyMs: number
+  /** The wait after a failed run, which `wake` does not shorten; absent: the wait after any run. */
+  readonly restMs?: number
   /** `after_wait`: for a task that has nothing to do right after the start. */
   readonly firstRun: 'at_once' | 'after_wait'
   run(stop: AbortSignal): Promise<void>
@@ -42,10 +44,12 @@ export function startPeriodic(
   let current: Promise<void> = Promise.resolve()
   let isRunning = false
   let isWoken = false
+  let isResting = false
 
   async function run(): Promise<void> {
     isRunning = true
     isWoken = false
+    isResting = false
     try {
       await task.run(stopping.signal)
       report.done(task.name)
@@ -53,6 +57,7 @@ export function startPeriodic(
       report.failed(task.name, error)
       // After a failure the task waits before the next run, because the cause would most likely persist.
       isWoken = false
+      isResting = task.restMs !== undefined
     }
     isRunning = false
     if (isWoken && !stopping.signal.aborted) begin()
@@ -60,7 +65,8 @@ export function startPeriodic(
   }
   function wait(): void {
     if (stopping.signal.aborted) return
-    timer = setTimeout(begin, task.everyMs * (1 - jitter * random()))
+    const waitMs = isResting && task.restMs !== undefined ? task.restMs : task.everyMs
+    timer = setTimeout(begin, waitMs * (1 - jitter * random()))
     timer.unref()
   }
   function begin(): void {
@@ -73,7 +79,7 @@ export function startPeriodic(
   return {
     wake() {
       if (isRunning) isWoken = true
-      else if (timer !== null) {
+      else if (timer !== null && !isResting) {
         clearTimeout(timer)
         begin()
       }

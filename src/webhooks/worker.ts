@@ -46,17 +46,13 @@ export function startDeliveryWorker(deps: DeliverDeps, jobs: JobReport): Deliver
     }
   }
 
-  let restsUntil = 0
   async function run(): Promise<void> {
-    if (performance.now() < restsUntil) return
-    restsUntil = performance.now() + restMs
     await claim('healthy')
     await claim('ailing')
-    restsUntil = 0
   }
 
   const job = startPeriodic(
-    { name: 'webhook-deliveries', everyMs, firstRun: 'after_wait', run },
+    { name: 'webhook-deliveries', everyMs, restMs, firstRun: 'after_wait', run },
     jobs,
   )
   return {
