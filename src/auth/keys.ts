@@ -34,7 +34,7 @@ export function isMeantAsKey(text: string): boolean {
   return text.startsWith('trib_')
 }
 
-/** True when the text has the format of a key and a correct checksum; does not tell whether the key exists. */
+/** True when the text has the format of a key and a correct checksum; does not show whether the key exists. */
 export function isKeyShaped(text: string): boolean {
   if (!keyPattern.test(text)) return false
   const body = text.slice(0, -checksumLength)

@@ -15,7 +15,7 @@ export interface ToolFacts {
   readonly row: readonly [string, string]
 }
 
-/** What the server tells the model about itself before any tool is chosen. */
+/** What the server says about itself to the model before any tool is chosen. */
 export const toolInstructions = [
   'Tributary is a read-only window on one person’s own bank and brokerage data, fetched live. Nothing can be paid, moved or changed.',
   'Begin with list_connections (institutions, state of each consent) and list_accounts (ids, names, currencies); every other tool asks for ids from there, and ids must be copied exactly, never made up.',

@@ -33,7 +33,7 @@ function toQuestions({ base, mcp, auth }: PublicOrigins): readonly Question[] {
   return [
     {
       variable: 'BASE_URL',
-      // Unknown paths answer the error envelope without a key and count against nobody's limit (readings R3, R6).
+      // Unknown paths answer the error envelope without a key and count against no limit (readings R3, R6).
       url: `${base}/v1/doctor`,
       isOurs: (status, { error }) =>
         status === 404 && isRecord(error) && error.code === 'not_found',

@@ -65,7 +65,7 @@ export interface Throttle {
 
 /**
  * Settles the point of a request without a caller, by the error that was thrown: a 401 keeps the point. Any other error
- * is an internal failure (e.g. the store is unavailable): it tells nothing about the key and must not lock it out,
+ * is an internal failure (e.g. the store is unavailable): it shows nothing about the key and must not lock it out,
  * because the bucket counts requests without a valid key (contract, Limits).
  */
 export function settleUnidentified(

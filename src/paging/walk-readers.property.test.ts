@@ -193,7 +193,7 @@ async function play(given: Scenario, processes: number) {
         }
       } else {
         const rest = rows.filter(({ id }, index) => known.has(id) && index !== event.at)
-        // When a cap leaves rows unread and all read rows are deleted, unread rows cannot be told from new ones: a
+        // When a cap leaves rows unread and all read rows are deleted, unread rows cannot be distinguished from new ones: a
         // new walk starts.
         const isLast = rest.length === 0 && known.has(rows[event.at]?.id ?? '')
         if (given.pageCap !== null && isLast) continue

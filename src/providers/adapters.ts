@@ -48,7 +48,7 @@ export function makeAdapters({ access, budget, ...shared }: AdapterOptions): Ada
     if (own === null) continue
     const limits = factsOf(name).budget
     const throttle = limits === null ? unlimited : budget(name, limits)
-    // The compiler cannot tell that access and maker belong to the same provider; `ProviderAccess` is derived from
+    // The compiler cannot see that access and maker belong to the same provider; `ProviderAccess` is derived from
     // the makers.
     const make = makers[name] as (options: object) => Adapter
     adapters[name] = make({ ...own, ...shared, throttle })

@@ -46,7 +46,7 @@ export function findWarnings(config: Draft, given: Given, environment: Environme
   ]
 }
 
-/** The embedded store admits one process, so what its role leaves out is done by nobody. */
+/** The embedded store admits one process, so no other process does what its role leaves out. */
 function findLonelyRole({ role }: Draft, given: Given): string[] {
   if (role === 'all' || given('DATABASE_URL')) return []
   const missing =

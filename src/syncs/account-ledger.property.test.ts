@@ -1,4 +1,4 @@
-/** The diff against the ledger, held against a plain model of what a provider has. */
+/** The comparison with the ledger, checked against a plain model of a provider's rows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Rows as events show them, held against the schemas of the contract. */
+/** Rows as events show them, validated against the schemas of the contract. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** What the owner of a connection reads of a failed sync, and what whoever asked for it is told. */
+/** What the owner of a connection sees of a failed sync, and the error for the operator who requested it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiError } from '#contract/errors.ts'

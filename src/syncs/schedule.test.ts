@@ -91,7 +91,7 @@ test('activities of SnapTrade are read by schedule at most once a day, rows of b
 test('R34a: the first sync looks back 90 days', () => {
   const from = lookBackFrom(now, { rowsReadAt: null, ledgerFrom: null })
   assert.equal(from, now - 90 * dayMs)
-  // What was read before the ledger began (reading R34b) tells nothing.
+  // Reads before the ledger began (reading R34b) do not count.
   const again = lookBackFrom(now, { rowsReadAt: now - 300 * dayMs, ledgerFrom: null })
   assert.equal(again, now - 90 * dayMs)
 })

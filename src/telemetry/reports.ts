@@ -128,7 +128,7 @@ function logRun(log: Log, { counts, code, error, durationMs, ...run }: SyncRunRe
   )
 }
 
-/** A run that read no rows and announced nothing is no news: most runs of users without an endpoint are such. */
+/** A run that read no rows and announced nothing is logged at debug: most runs of users without an endpoint are such. */
 function levelOf(
   result: SyncRunReport['result'],
   code: SyncRunReport['code'],

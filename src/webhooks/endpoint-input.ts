@@ -24,7 +24,7 @@ const url = (allowPrivate: boolean) =>
     .pipe(z.string().max(maxUrlLength, `must have at most ${maxUrlLength} characters when encoded`))
 
 function findTextProblem(text: string): string | null {
-  // A URL parser takes line ends out in silence.
+  // A URL parser removes line ends without an error.
   if (/[\s\p{Cc}\p{Cs}]/u.test(text)) return 'must not hold blanks or control characters'
   // It would never be sent.
   return text.includes('#') ? 'must not hold a fragment (#)' : null

@@ -7,7 +7,7 @@ import { findWarnings, nextHealth, type Sign, type Warning, wellAgain } from './
 const day = 86_400_000
 const start = Date.UTC(2026, 10, 20)
 
-/** What becomes of a healthy endpoint, and what its owner is told on the way. */
+/** The final health of a healthy endpoint, and the warnings that its owner gets. */
 function live(signs: readonly (readonly [number, Sign])[], from: HealthChange = wellAgain) {
   const warnings: Warning[] = []
   let now = from

@@ -276,7 +276,7 @@ test('without leave nothing is sent to a private address, however it is written 
     const message = { url: `https://${host}/`, headers: {}, body: Buffer.from('{}') }
     const failure = failureOf(await post(message, never)) ?? ''
     assert.match(failure, /address is not allowed.*nothing was sent/, host)
-    // What a name of the receiver's resolves to is not told.
+    // The address that a receiver's name resolves to is not shown.
     assert.ok(!failure.includes('10.0.0.7'))
   }
 })

@@ -1,4 +1,4 @@
-/** What each provider's adapter tells the doctor: asked without any person, against the emulators. */
+/** The reply of each provider's adapter to a probe, which needs no person, against the emulators. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UpstreamError } from '#providers/failure.ts'

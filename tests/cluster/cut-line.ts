@@ -1,5 +1,5 @@
 /**
- * A line to a server that a test can cut, silence and mend: a TCP relay in this process, so that no shared server has
+ * A connection to a server that a test can cut, block and restore: a TCP relay in this process, so that no shared server has
  * to be stopped.
  */
 import { once } from 'node:events'

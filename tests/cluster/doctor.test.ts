@@ -1,4 +1,4 @@
-/** The doctor on a cluster install: PostgreSQL and Redis well, read-only, and away. */
+/** The doctor on a cluster install: PostgreSQL and Redis healthy, read-only and unavailable. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ let postgres: PostgresServer
 let redis: RedisServer
 let service: Service
 let dataDir: string
-// Half an hour away from the server of the database, which goes by the machine's clock.
+// Half an hour from the time of the database server, which uses the machine's clock.
 const clock = makeStillClock(Date.now() - 1_800_000)
 
 before(async () => {

@@ -57,7 +57,7 @@ const roomy = {
   RATE_LIMIT_PREAUTH_IP: '1000000',
 }
 
-/** Starts two processes and what they stand on; whoever starts a fleet closes it. */
+/** Starts two processes with their servers; the caller closes the fleet. */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {

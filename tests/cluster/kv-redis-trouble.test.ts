@@ -1,5 +1,5 @@
 /**
- * What becomes of counts when Redis comes and goes, and when it counts as away: late, slow, or refusing what is needed.
+ * Counts across outages of Redis, and when it counts as unavailable: late, slow, or refusing a needed command.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -64,7 +64,7 @@ test('while Redis is unavailable, what is left of a provider’s budget is divid
     await Promise.all(kvs.map((kv) => kv.close()))
     await server.close()
   })
-  // The first learns of the second with its next beat.
+  // The first process counts the second one from its next heartbeat on.
   await sleep(3500)
   const spend = async (tries: number) => {
     let allowed = 0
@@ -82,7 +82,7 @@ test('while Redis is unavailable, what is left of a provider’s budget is divid
   assert.ok(away <= 160 && away >= 150, `${away} of the 160 that were left`)
   await server.start()
   await until(() => kvs.every((kv) => kv.isShared()))
-  // Each has told what it spent by then, without having been asked for anything.
+  // Each process has sent its counts by then without a further request.
   await sleep(300)
   const afterwards = await spend(200)
   // What each knew last may lack the other's last call: that much may be too much.

@@ -1,5 +1,5 @@
 /**
- * Fast state while Redis is away: crashed, hung, full or never there. Limits hold in this process, the cache says `unavailable`,
+ * Fast state while Redis is unavailable: crashed, hung, full or never started. Limits hold in this process, the cache says `unavailable`,
  * nothing throws, nothing waits, and Redis is used again as soon as it is back. Each test has a Redis of its own.
  */
 import assert from 'node:assert/strict'
@@ -47,7 +47,7 @@ test('a Redis that hangs costs requests a blink each for a second, and then noth
   assert.ok(later.ms < 50, `${later.ms} ms`)
   assert.equal(later.value.remaining, 3)
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
-  // Long enough for the connection itself to be given up and tried anew.
+  // Long enough for the connection itself to be closed and opened again.
   await sleep(1500)
   assert.equal(kv.isShared(), false)
   server.wake()

@@ -15,7 +15,7 @@ export const answer = { body: Buffer.from('x'), truncated: false }
 export interface Stage {
   readonly server: RedisServer
   readonly kv: Kv
-  /** What was logged: `warn` for away, `info` for in use. */
+  /** The log lines: `warn` when it became unavailable, `info` when it came into use. */
   readonly lines: string[]
   readonly fellBack: Set<string>
 }

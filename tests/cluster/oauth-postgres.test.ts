@@ -69,7 +69,7 @@ async function stop(child: ChildProcessWithoutNullStreams): Promise<unknown> {
 
 const at = (index: number) => ({ url: urls[index % urls.length] ?? '' })
 
-/** Exactly one succeeded, and what it got is dead, for the others were reuse. */
+/** Exactly one succeeded, and its tokens are revoked, because the others were reuse. */
 async function oneOf(replies: readonly Reply[]): Promise<void> {
   const statuses = replies.map(({ status }) => status).sort()
   assert.deepEqual(statuses, [200, ...Array(replies.length - 1).fill(400)])

@@ -20,5 +20,5 @@ for (let place = 0; place < Number(places); place += 1) {
   if (lease === null) throw new Error('a place was taken already')
 }
 process.stdout.write('held\n')
-// The connection keeps it alive; nobody outlives the test by more than this.
+// The connection keeps the process running; it ends at most this long after the test.
 setTimeout(() => process.exit(1), 60_000)

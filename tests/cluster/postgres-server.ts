@@ -25,7 +25,7 @@ interface Identity {
   readonly gid?: number
 }
 
-/** Makes the cluster and starts it; whoever makes it closes it. */
+/** Makes the cluster and starts it; the caller closes it. */
 export async function makePostgresServer(): Promise<PostgresServer> {
   const programs = findPrograms()
   const identity = await findIdentity()

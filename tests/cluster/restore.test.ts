@@ -110,7 +110,7 @@ test('R10: processes that were running during a restore agree within moments', a
   await one.cache.set('k', answer, minute)
   assert.equal((await two.cache.get('k')).kind, 'hit')
 
-  // A Redis that comes back empty, or was away meanwhile, is no reason to disagree either.
+  // A Redis that restarts empty, or was unavailable meanwhile, starts no new incarnation either.
   await redis.kill()
   await redis.start()
   await until(() => one.isShared() && two.isShared())

@@ -1,5 +1,5 @@
 /**
- * How a process ends (docs/operations.md, On many machines): told to stop it drains, killed it leaves nothing behind
+ * How a process ends (docs/operations.md, On many machines): after SIGTERM it drains, after SIGKILL it leaves nothing behind
  * for long.
  */
 import assert from 'node:assert/strict'
@@ -28,7 +28,7 @@ const isRead = ({ path }: { readonly path: string }) => path === '/v1/banking/tr
 const countReads = () => fleet.sandbox.fiskil.requests.filter(isRead).length
 
 let queries = 0
-/** A query that nobody has made before. */
+/** A query that was not made before. */
 function nextQuery(): string {
   queries += 1
   return user.transactions(`&from=2026-01-01T00:00:00.${String(queries).padStart(6, '0')}Z`)

@@ -59,7 +59,7 @@ describe('an outage of PostgreSQL', () => {
     await line.cut()
     await line.mend()
     assert.deepEqual(await forgotten.promise, { userId: null })
-    // The new line hears what another process does.
+    // The new connection receives the notifications of another process.
     const other = await place.open()
     const heard = Promise.withResolvers<StoreChange>()
     store.onChange((change) => heard.resolve(change))

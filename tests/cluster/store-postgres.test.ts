@@ -218,7 +218,7 @@ function testSharing({ makePlace }: PostgresGround): void {
   })
 }
 
-/** Resolves when somebody in the database of this run waits for a lock. */
+/** Resolves when a session in the database of this run waits for a lock. */
 async function untilWaiting({ ask }: PostgresPlace): Promise<void> {
   for (let look = 0; look < 200; look += 1) {
     const waiting = await ask(`select 1 from pg_locks join pg_stat_activity using (pid)

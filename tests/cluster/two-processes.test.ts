@@ -206,7 +206,7 @@ const isRead = ({ path }: { readonly path: string }) => path === '/v1/banking/tr
 const countReads = () => fleet.sandbox.fiskil.requests.filter(isRead).length
 
 let queries = 0
-/** A query that nobody has made before. */
+/** A query that was not made before. */
 function nextQuery(user: LinkedUser): string {
   queries += 1
   return user.transactions(`&from=2026-01-01T00:00:00.${String(queries).padStart(6, '0')}Z`)

@@ -13,7 +13,7 @@ after(() => fleet?.close())
 
 const end = systemClock.now() - 86_400_000
 
-/** Gives the account exactly these rows; `name` tells them apart. */
+/** Gives the account exactly these rows; `name` distinguishes them. */
 function toRow(name: string, ageMs: number): FiskilSandboxRow {
   const at = new Date(end - ageMs).toISOString()
   const amount = { amount: '-1.00', currency: 'AUD' }

@@ -64,7 +64,7 @@ test('what a process held when it ended is sent by another once its lease is ove
   const receiver = await stage.receive()
   const { id } = await stage.addEndpoint(receiver.url)
   await stage.emit()
-  // By one that is never heard of again.
+  // By a process that never returns.
   const options = { now: stage.now(), leaseMs: 60_000, limit: 9, ailing: false }
   assert.equal((await stage.store.deliveries.claimEndpoints(options)).length, 1)
   await stage.addWorker()

@@ -63,7 +63,7 @@ function remember(memory: Memory) {
     saveTokens: (tokens: Tokens) => {
       memory.tokens = tokens
     },
-    // What was refused is forgotten, as clients of people do.
+    // The refused credentials are dropped, as real clients do.
     invalidateCredentials: (what: string) => {
       if (what === 'all' || what === 'tokens') delete memory.tokens
     },

@@ -1,4 +1,4 @@
-/** `compose.yaml`: what it starts, what it lets out, and that Tributary would start with what it is told there. */
+/** `compose.yaml`: what it starts, which ports it publishes, and that Tributary would start with these settings. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

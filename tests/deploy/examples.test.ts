@@ -138,7 +138,7 @@ const windowOf = (rows: readonly Row[], total: number, hasMore: boolean, offset 
   pagination: { total, limit: hasMore ? rows.length : 500, offset, hasMore },
 })
 
-/** A service that answers as it is told; `answers` is asked once per request for what `oneBank` does not know. */
+/** A service with given answers; `answers` is called once per request that `oneBank` does not answer. */
 async function pretend(
   t: TestContext,
   answers: (asked: URL) => { status?: number; headers?: Record<string, string>; body: unknown },

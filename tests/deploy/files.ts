@@ -7,7 +7,7 @@ export const root = join(import.meta.dirname, '..', '..')
 export const readText = (path: string): string => readFileSync(join(root, path), 'utf8')
 export const exists = (path: string): boolean => existsSync(join(root, path))
 
-/** What the starter gives to the runtime of the service; whoever starts it otherwise gives the same. */
+/** The flags that the starter gives to the runtime of the service; every other way to start it gives the same. */
 export const serviceFlags: readonly string[] = JSON.parse(readText('scripts/service-flags.json'))
 
 export interface ComposeService {

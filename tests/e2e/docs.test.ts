@@ -44,7 +44,7 @@ async function openReference(page: Page, fragment = ''): Promise<void> {
   await page.getByRole('heading', { name: 'Tributary', level: 1 }).waitFor({ timeout: 20_000 })
 }
 
-/** Findings of axe that keep somebody out, as lines of text. */
+/** Findings of axe that make a page unusable for some people, as lines of text. */
 async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const results = await page.evaluate(() =>

@@ -41,7 +41,7 @@ after(async () => {
   await world?.close()
 })
 
-/** Presses Tab until the focus is there, as somebody without a mouse does. */
+/** Presses Tab until the focus is there, as a person without a mouse does. */
 async function reach(page: Page, target: Locator): Promise<void> {
   for (let presses = 0; presses < 30; presses += 1) {
     const isThere = await target.evaluate((node) => node === node.ownerDocument.activeElement)
@@ -211,7 +211,7 @@ async function signIn(page: Page, person: Person): Promise<void> {
   await button(page, 'Sign in').click()
 }
 
-/** Findings of axe that keep somebody out, as lines of text. */
+/** Findings of axe that make a page unusable for some people, as lines of text. */
 async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const results = await page.evaluate(() =>

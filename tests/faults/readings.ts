@@ -1,6 +1,6 @@
 /**
  * Every reading that asks a provider, each with the emulator it ends at, so that a fault is tried on all of them in one
- * go. It asks through the front door, and knows what a sick provider must look like there; it breaks nothing itself.
+ * go. It uses the REST API, and defines the answers for a failing provider; it breaks nothing itself.
  */
 import assert from 'node:assert/strict'
 import type { Emulator, EmulatorRequest, Misbehaviour } from '#sandbox/emulator.ts'
@@ -15,9 +15,9 @@ export interface Reading {
   readonly connection: ConnectionRow
   /** The requests to the provider that carry its data. */
   readonly when: (request: EmulatorRequest) => boolean
-  /** Of a query that nobody has made before. */
+  /** Of a query that was not made before. */
   nextPath(): string
-  /** Whether the failure is told as nulls in a 200 (balances) or as a 503. */
+  /** Whether the failure is answered with nulls in a 200 (balances) or with a 503. */
   readonly tellsNulls: boolean
 }
 
@@ -106,7 +106,7 @@ async function makeReading(
     when: ({ path }) => upstreamPaths[name]?.test(path) === true,
     nextPath() {
       queries += 1
-      // Parameters that nobody knows make another query; a walk is another one by its dates alone.
+      // Unknown parameters make another query; only other dates make another walk.
       const isWalk = kind === 'transactions' || kind === 'trades'
       const from = `2026-10-01T00:00:00.${String(queries).padStart(6, '0')}Z`
       return isWalk ? `${base}&from=${from}` : `${base}&n=${queries}`
@@ -130,7 +130,7 @@ export function assertSick(reading: Reading, answer: Answer, retryAfter = 30): v
   assert.equal(answer.headers['retry-after'], String(retryAfter), name)
 }
 
-/** A 200 with rows, or with balances that are told. */
+/** A 200 with rows, or with balances that are not null. */
 export function assertWell(reading: Reading, answer: Answer): void {
   assert.equal(answer.status, 200, `${reading.name}: ${answer.text}`)
   assert.ok(answer.body.data.length > 0, reading.name)

@@ -1,6 +1,6 @@
 /**
  * Providers that refuse or fall silent about why: 401 once and for ever, 429, a consent that is gone while the answers
- * are still 200. For every reading: what the caller is told, what the connection becomes, what the operator hears.
+ * are still 200. For every reading: the answer to the caller, the status of the connection, the report to the operator.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
@@ -165,7 +165,7 @@ test('R20b: an empty answer under an active consent is trusted', async () => {
     const answer = await ask(reading)
     if (reading.tellsNulls) assertSick(reading, answer)
     else assert.deepEqual([answer.status, answer.body.data], [200, []], reading.name)
-    // Akahu's list of accounts, from which balances are read, is itself what tells of its consents.
+    // Akahu's list of accounts, from which balances are read, also shows the state of its consents.
     const reported = reading.name === 'akahu balances' ? 'revoked' : 'active'
     assert.equal(await statusOf(reading), reported, reading.name)
     setting.mend()

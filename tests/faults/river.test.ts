@@ -1,6 +1,6 @@
 /**
  * The event river of a process of its own while the clock is set, the master key is replaced and a user is deleted. What
- * receivers are told is judged as after kills.
+ * receivers got is judged as after kills.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -29,7 +29,7 @@ interface Living {
   readonly child: Child
 }
 
-/** Everything is made; the service tells what it finds to receivers that answer 200. */
+/** Makes everything; the service sends its events to receivers that answer 200. */
 async function live(t: TestContext, environment: Record<string, string> = {}): Promise<Living> {
   const ground = await makeSqliteGround()
   t.after(() => ground.remove())
@@ -59,7 +59,7 @@ test('after the clock is set forwards and backwards all due work is done and not
     await syncAll(stage, child)
     await waitUntilDelivered(stage, child)
   }
-  // By itself, too: the schedule was not lost on the way.
+  // Without a request, too: the schedule was not lost.
   const runs = async () => Number(await readMetric(child, succeeded))
   const before = await runs()
   passTime(stage, [child], dayMs)

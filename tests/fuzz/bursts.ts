@@ -29,7 +29,7 @@ export interface Bursts {
   readonly soundBurst: fc.Arbitrary<readonly FuzzRequest[]>
   /** Sends all at once; throws what the judge throws. */
   play(requests: readonly FuzzRequest[], faults: boolean): Promise<void>
-  /** Adds the messages of a stranger, and the answers that he waited for. */
+  /** Adds the messages of an anonymous client, and the answers that it waited for. */
   count(visit: Visit, statuses: readonly number[]): void
   readonly judge: Judge
   readonly sender: Sender

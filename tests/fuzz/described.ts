@@ -3,7 +3,7 @@
  * The fuzzer knows no operation by heart: whatever the document gains is fuzzed from then on.
  */
 
-/** How a value is drawn for a parameter: told by its schema and its example. */
+/** How a value is drawn for a parameter, from its schema and its example. */
 export type ParameterKind = 'integer' | 'id' | 'ids' | 'date' | 'text'
 
 export interface DescribedParameter {

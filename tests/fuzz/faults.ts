@@ -51,7 +51,7 @@ export const drawnFaults: fc.Arbitrary<readonly DrawnFault[]> = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
-/** Breaks the providers for the time of `during`, and lets breakers and caches forget it afterwards. */
+/** Breaks the providers for the time of `during`, and moves the clock past breakers and caches afterwards. */
 export async function withFaults(
   world: World,
   faults: readonly DrawnFault[],

@@ -1,5 +1,5 @@
 /**
- * Values nobody should send, and the ones everybody sends, as text that is already fit for a query string or a header:
+ * Values that no client should send, and common ones, as text that is already fit for a query string or a header:
  * one character is one byte. Ids are placeholders that the world replaces by real ones when a request is sent, so that a
  * seed means the same requests in every run.
  */

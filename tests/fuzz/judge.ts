@@ -1,7 +1,7 @@
 /**
  * What must hold of every answer, whatever was asked: it comes in time, it is the envelope or a body of the served
  * description with its headers, it is no 5xx unless a provider was broken on purpose, it opens nothing without a key and
- * shows nobody what is another's.
+ * shows no caller another user's data.
  */
 import type { ErrorEnvelope } from '#contract/resources.ts'
 import { type AnswerChecker, makeAnswerChecker } from '#tests/support/answers.ts'
@@ -95,7 +95,7 @@ function isRest(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/')
 }
 
-/** Other doors answer in their own words; what nobody owns is the envelope with `not_found` (reading R4). */
+/** Other doors have their own answers; a path that no door owns gets the envelope with `not_found` (reading R4). */
 function judgeOtherDoor(answer: RawAnswer): void {
   if (answer.status !== 404 || answer.body.length === 0) return
   const { error } = parse(answer) as Partial<ErrorEnvelope>
@@ -152,7 +152,7 @@ function opensOnlyWithKey(request: FuzzRequest, path: string, answer: RawAnswer)
   }
 }
 
-/** No id of somebody else's, and no row of somebody else's person at a provider, ever appears. */
+/** No id of another user, and no row of another user's person at a provider, ever appears. */
 function makeTenancy(world: World) {
   const owners = new Map<string, string>()
 

@@ -115,7 +115,7 @@ async function runRounds(place: World, played: Bursts): Promise<string | null> {
       const failure = await tryProperty(kind, place, played, { seed: seed + round, runs })
       if (child.exitCode !== null || child.signalCode !== null) return 'the process ended'
       if (failure !== null) return failure
-      // Cache lives run out on the way: a minute, and once in a while more than the longest of them.
+      // Cached answers expire meanwhile: the clock moves by a minute, and sometimes by more than the longest life.
       await place.advance(round % 10 === 9 ? 3_700_000 : 61_000)
       if (warm === null && played.tally.requests > wanted / 10) warm = await memory('after a tenth')
     }

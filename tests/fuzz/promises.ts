@@ -1,6 +1,6 @@
 /**
  * What a good answer promises beyond its schema: it was asked for properly (readings R11, R12, R14), its page is the one
- * that was asked for, its rows lie between the days that were named, and nobody else's connection was opened.
+ * that was asked for, its rows are within the requested days, and no other user's connection was read.
  */
 import type { DescribedOperation } from './described.ts'
 

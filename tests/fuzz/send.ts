@@ -1,6 +1,6 @@
 /**
  * From a drawn request to bytes on a socket and to a line that a person can paste into a shell. It knows which requests
- * are sound HTTP, so that a refusal below our code can be told from a failure of it.
+ * are sound HTTP, so that a refusal below our code is distinguished from a failure of it.
  */
 import type { FuzzRequest } from './requests.ts'
 import { type Exchange, openWire, type Wire } from './wire.ts'
@@ -18,7 +18,7 @@ const soundMethod = /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|TRACE|QUERY)$/
 const soundTarget = /^\/[\x21-\x7e]*$/
 const soundName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const soundValue = /^[\t\x20-\x7e\x80-\xff]*$/
-/** They change how the connection goes on, or whether Node answers by itself. */
+/** They change how the connection continues, or whether Node answers by itself. */
 const steering =
   /^(?:connection|expect|upgrade|te|transfer-encoding|content-length|host|keep-alive)$/i
 /** Node's limit is 16 KiB for the whole head, and it refuses about a thousand headers however short they are. */

@@ -1,5 +1,5 @@
 /**
- * How many calls to providers one request may cost: the documented caps, and nothing that grows with what a stranger
+ * How many calls to providers one request may cost: the documented caps, and nothing that grows with what an attacker
  * writes into the query string.
  */
 import type { FuzzRequest } from './requests.ts'

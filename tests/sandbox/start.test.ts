@@ -5,7 +5,7 @@ import { type MagicName, magicUsers, sandboxProviders } from '#sandbox/magic-use
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { makeStillClock } from '#tests/support/service.ts'
 
-/** Everything that somebody has, as it would be sent or told. */
+/** All data of a person, as it would be sent. */
 function describe(sandbox: Sandbox, name: MagicName): string {
   const people = sandboxProviders.map((provider) => sandbox[provider].people[name])
   return JSON.stringify(people)

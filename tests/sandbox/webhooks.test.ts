@@ -72,7 +72,7 @@ test('a trade that is added at a broker is read by a sync that the webhook reque
     const runs = await service.app.store.syncs.listRuns(connection.id, 100)
     return runs.find(({ reason, state }) => reason === asked && state === 'succeeded')
   }
-  // A trade that is added before that is read by the run under way; the one that is requested has no news then.
+  // A trade that is added before that is read by the current run; the requested run then finds no changes.
   await until('the look-back was read', async () => (await findRun('linked')) !== undefined)
   const words = ['rows', 'add', 'twins', '--provider', 'snaptrade', '--amount', '-12.50']
   await sandbox.json(...words, '--symbol', 'TOLD', '--units', '1', '--price', '12.50')

@@ -15,7 +15,7 @@ export interface Bank {
 
 export interface BankPlan extends Partial<NewConnection> {
   readonly accounts?: readonly Partial<NewAccount>[]
-  /** The secret of the login; null unless told. */
+  /** The secret of the login; null by default. */
   readonly secret?: string
 }
 

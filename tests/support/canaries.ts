@@ -1,10 +1,10 @@
 /**
- * Values that must never rest in the clear, planted in everything that the healthy person's providers tell, and the search for
+ * Values that must never be stored in plain text, planted in everything that the healthy person's providers send, and the search for
  * them in any bytes, also as hex and as base64.
  */
 import type { Sandbox } from '#sandbox/start.ts'
 
-/** As providers tell them, and amounts once more as events do. */
+/** As providers send them, and amounts once more as events contain them. */
 export const plantedData = [
   'KANARIEN-DESCRIPTION',
   'KANARIEN-MERCHANT',
@@ -20,7 +20,7 @@ export const plantedData = [
   'U6542138443',
 ] as const
 
-/** Of those, what a user's own receivers are told. */
+/** Of those, what a user's own receivers get. */
 export const toldData = [
   'KANARIEN-DESCRIPTION',
   'KANARIEN-MERCHANT',

@@ -85,7 +85,7 @@ export interface Service {
   readonly dataDir: string
   /** Every line of the log so far. */
   readonly logLines: string[]
-  /** A user with a key; Professional and active unless told otherwise. */
+  /** A user with a key; Professional and active by default. */
   createUser(plan?: Partial<PlanRow> & { readonly timezone?: string | null }): Promise<ServiceUser>
   /** Links a person's consents at every provider, or at one. */
   link(

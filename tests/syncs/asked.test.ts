@@ -14,7 +14,7 @@ import { fiskilAgo, watchFiskil } from './banks.ts'
 import { makeSyncDeps } from './parts.ts'
 import { watch } from './watcher.ts'
 
-/** A room of syncs whose runs wait at their beginning until the test lets them go on. */
+/** A room of syncs whose runs wait at their beginning until the test lets them continue. */
 async function open(t: TestContext) {
   const service = await startService()
   t.after(() => service.close())
@@ -32,7 +32,7 @@ async function open(t: TestContext) {
     service,
     room,
     begun,
-    /** The run goes on; without a connection all do, now and later. */
+    /** Lets the run continue; without a connection all of them, now and later. */
     release(id?: ConnectionId) {
       if (id !== undefined) return held.get(id)?.()
       isHeld = false

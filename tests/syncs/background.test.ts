@@ -1,4 +1,4 @@
-/** Syncs that nobody asks for: after linking, by the schedule, at most so often. */
+/** Syncs without a request: after linking, by the schedule, and at most how often. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ConnectionId } from '#kernel/ids.ts'
@@ -37,7 +37,7 @@ async function pass(service: Service, id: ConnectionId, ms: number): Promise<voi
   service.clock.advance(ms)
   const { syncs } = service.app.store
   const at = service.clock.now() + 10 * 365 * 24 * hourMs
-  // Asks for nothing that is not due anyway: it only wakes.
+  // It requests nothing that is not due anyway: it only wakes the worker.
   await syncs.request(id, { at, reason: 'schedule' })
 }
 

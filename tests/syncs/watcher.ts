@@ -22,7 +22,7 @@ export interface SyncResult {
 }
 
 export interface Watcher {
-  /** Runs a sync as an operator would; throws what that one would be told. */
+  /** Runs a sync as an operator would; throws the operator's error. */
   sync(connectionId: ConnectionId): Promise<SyncResult>
   /** Those accepted since the last call, in their order. */
   takeEvents(): Promise<readonly EventEnvelope[]>
@@ -69,7 +69,7 @@ export async function watch(service: Service, user: ServiceUser): Promise<Watche
   return {
     takeEvents,
     async sync(connectionId) {
-      // Runs are told apart by when they began.
+      // Runs are distinguished by their start.
       service.clock.advance(1)
       const answer = await syncs.runSync(byOperator, connectionId)
       const events = await takeEvents()

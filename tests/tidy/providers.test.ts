@@ -28,7 +28,7 @@ const isOwn = (path: string) =>
     [`src/providers/${provider}/`, `sandbox/${provider}/`].some((own) => path.startsWith(own)),
   )
 
-/** Comments may tell why with an example. */
+/** Comments may name one as an example. */
 const withoutComments = (text: string) =>
   text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/[^\n]*/g, '$1')
 

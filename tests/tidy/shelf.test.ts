@@ -8,7 +8,7 @@ import { errorCatalogue } from '#contract/errors.ts'
 import { commonErrors, type Operation, operations } from '#contract/operations.ts'
 import { files } from './tree.ts'
 
-/** Held for all operations at once: tests/request/rest/500.test.ts, and tests/cluster for a store that is away. */
+/** Held for all operations at once: tests/request/rest/500.test.ts, and tests/cluster for an unavailable store. */
 const heldElsewhere = ['internal', 'service_unavailable']
 
 const folderOf = ({ name }: Operation) => `tests/request/${name.replaceAll('_', '-')}/`

@@ -12,7 +12,7 @@ const dayMs = 86_400_000
 const auditBatch = 1000
 
 /**
- * Refused sign-ins matter while an attack lasts; sign-ins and sign-outs while somebody may ask who was signed in. The
+ * Refused sign-ins matter while an attack lasts; sign-ins and sign-outs while it may matter who was signed in. The
  * newest of each user are kept, and so are the newest refusals of unknown addresses.
  */
 const kept = {

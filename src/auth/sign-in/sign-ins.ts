@@ -26,7 +26,7 @@ import { makeSetPassword, type SetPassword } from './set-password.ts'
 
 export type SignInResult =
   | ({ readonly kind: 'in' } & CompletedSignIn)
-  /** E-mail or password is wrong, or there is no such account: the answer does not tell which. */
+  /** E-mail or password is wrong, or there is no such account: the answer does not say which. */
   | { readonly kind: 'refused' }
   | Later
 

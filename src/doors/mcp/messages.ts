@@ -49,7 +49,7 @@ export function parseMessages(contentType: string | undefined, bytes: Uint8Array
   }
   const messages = value.map(toMessage)
   const ids = messages.filter(isJSONRPCRequest).map(({ id }) => id)
-  // The client could not tell apart two answers with one id.
+  // The client could not distinguish two answers with one id.
   if (new Set(ids).size !== ids.length) {
     throw new RpcError(400, INVALID_REQUEST, 'The ids of a batch must be distinct')
   }

@@ -1,7 +1,7 @@
 /**
  * Windows of one purpose in this process's memory, bounded in number. When the pool is full it evicts an expired
  * window first, then the oldest that is not used up, and a used-up one only when there is nothing else. A caller
- * who floods the pool with new names therefore cannot make it forget whom it refuses. Every step takes constant
+ * who floods the pool with new names therefore cannot evict the windows of refused callers. Every step takes constant
  * time.
  */
 

@@ -64,12 +64,12 @@ export interface EndpointStore {
   readSecrets(id: EndpointId): Promise<EndpointSecrets | null>
   /**
    * The previous secret is also used for signatures until `previousUntil`; null: it stops at once. Then the endpoint's
-   * lease ends too, because its holder would go on signing with the previous secret.
+   * lease ends too, because its holder would continue to sign with the previous secret.
    */
   rotate(id: EndpointId, secret: string, previousUntil: number | null): Promise<void>
   /**
    * When an endpoint is disabled its pending deliveries become `missed`; when it becomes healthy they wait only until
-   * due. The lease stays: its holder learns of the change with the next `record`.
+   * due. The lease stays: its holder gets the change with the next `record`.
    */
   setHealth(id: EndpointId, change: HealthChange): Promise<void>
   /** Deletes its deliveries and attempts too. */

@@ -74,7 +74,7 @@ export async function startListener(options: ListenerOptions): Promise<() => Pro
       options.listeners.change({ userId: null })
       for (const kind of workKinds) options.listeners.work(kind)
     } catch {
-      // The loss was logged already; retries go on until it is connected or closed.
+      // The loss was logged already; retries continue until it is connected or closed.
       if (!closed) schedule()
     }
   }

@@ -118,7 +118,7 @@ export function firstAccount(ground: Ground, name: keyof typeof demoUserTokens):
   return account
 }
 
-/** A query for one account alone, for the last 30 days unless told otherwise. */
+/** A query for one account alone, for the last 30 days by default. */
 export function scopedQuery(
   name: keyof typeof demoUserTokens,
   account: AkahuAccount,

@@ -1,11 +1,11 @@
-/** What Akahu is asked to tell about a token: once for each kind, again where it is missing, and not at all with the token's end. */
+/** The webhooks that are requested for a token: one for each kind, again where one is missing, none once the token has ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId, upstreamId } from '#kernel/ids.ts'
 import type { Login } from '#providers/port.ts'
 import { call, failureOf, type Ground, loginFor, makeGround } from './harness.ts'
 
-/** What the emulator was asked to tell about the person of a login: `type state`, sorted. */
+/** The webhooks requested for the person of a login: `type state`, sorted. */
 async function standing(ground: Ground, login: Login): Promise<string[]> {
   const response = await fetch(`${ground.akahu.baseUrl}/webhooks`, {
     headers: {

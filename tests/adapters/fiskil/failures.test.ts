@@ -1,5 +1,5 @@
 /**
- * Tests of everything that can go wrong between us and Fiskil: each failure is told as what it is, nothing
+ * Tests of everything that can go wrong between us and Fiskil: each failure has its own kind, nothing
  * secret is in it, and no wait is without end.
  */
 import assert from 'node:assert/strict'

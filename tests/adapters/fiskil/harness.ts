@@ -73,7 +73,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
   }
 }
 
-/** A call that nobody gives up. */
+/** A call that is never aborted. */
 export function makeCall(): CallContext {
   return { signal: new AbortController().signal, priority: 'user' }
 }

@@ -1,5 +1,5 @@
 /**
- * Fast state in memory: the contract on a still clock, and what only memory promises: bounds against keys that strangers
+ * Fast state in memory: the contract on a still clock, and what only memory promises: bounds against keys that unauthenticated callers
  * choose, bytes counted, answers at once.
  */
 import assert from 'node:assert/strict'
@@ -99,7 +99,7 @@ test('a cache of 0 bytes stores nothing and says so', () => {
 test('a sweep drops what has outlived its life and nothing else', () => {
   const time = stillClock()
   const cache = makeMemoryCache({ clock: time.clock, maxBytes: 10 * kib, maxEntryBytes: kib })
-  // The living one is the longest unused: were the dead still there, it would have to make room first.
+  // The entry that has not expired is the least recently used: if expired ones still counted, it would be evicted first.
   cache.set('alive', answerOf(kib), 2 * minute)
   for (let i = 0; i < 5; i += 1) cache.set(`dead ${i}`, answerOf(kib), minute)
   time.pass(minute)

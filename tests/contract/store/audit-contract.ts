@@ -1,4 +1,4 @@
-/** The audit as operators read it, and how what strangers cause in it is swept; users page by page. */
+/** The audit as operators read it, the sweep of entries that unauthenticated visitors cause; users page by page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, type UserId } from '#kernel/ids.ts'

@@ -1,4 +1,4 @@
-/** What the port promises of deliveries: one sender for each endpoint, lanes in order, nothing forgotten. */
+/** What the port promises of deliveries: one sender for each endpoint, lanes in order, no delivery lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeliveryId, type EndpointId, type EventId, newId } from '#kernel/ids.ts'

@@ -1,4 +1,4 @@
-/** Many users act concurrently in any order: nobody ever sees another user's row. */
+/** Many users act concurrently in any order: no user ever sees another user's row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
 /**
- * The contract of the port for what providers tell by themselves: statuses, which arrive late, twice and in any order, and
+ * The contract of the port for reports of providers: statuses, which arrive late, twice and in any order, and
  * accounts that were moved.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /**
  * Random sequences of what accepts, sends, fails, replays, pauses, disables and crashes, compared with a model after every
- * step: each lane runs strictly in order, exactly what is due is claimed, and nothing that was accepted is forgotten.
+ * step: each lane runs strictly in order, exactly what is due is claimed, and nothing that was accepted is lost.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -182,7 +182,7 @@ async function act(river: River, action: Action, choice: number): Promise<void> 
     case 'hold':
       return release(river, action === 'hold' ? model.at + choice * minute : 0)
     case 'crash':
-      // The lease expires, and whoever comes back with it is refused.
+      // The lease expires, and a later step with it is refused.
       if (claimed === null) return
       model.at = Math.max(model.at, claimed.leaseUntil)
       model.claimed = null
@@ -213,7 +213,7 @@ async function act(river: River, action: Action, choice: number): Promise<void> 
   }
 }
 
-/** When the endpoint is due while nobody holds it; null: never. */
+/** When the endpoint is due while it is not leased; null: never. */
 function dueTime({ deliveries, notBefore, ...model }: Model): number | null {
   const times = firsts({ deliveries, notBefore, ...model }).map(({ dueAt, isTest }) =>
     isTest ? dueAt : Math.max(dueAt, notBefore),

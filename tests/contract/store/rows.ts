@@ -143,7 +143,7 @@ export async function addGrant(
   return grant
 }
 
-/** An access token without a grant unless told otherwise, good for a minute. */
+/** An access token, by default without a grant, valid for a minute. */
 export function newOAuthRow(over: Partial<NewOAuthRow> = {}): NewOAuthRow {
   return {
     model: 'AccessToken',

@@ -1,4 +1,4 @@
-/** What the port promises of syncs: one lease for each connection, and nothing that was asked for is forgotten. */
+/** What the port promises of syncs: one lease for each connection, and no request is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId, type SyncRunId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
  * Two banks of one person whose rows change between the rounds. Every row remembers how many versions it has had, so that
- * what was told of it can be judged; the version stands in its description and in its amount.
+ * every report of it can be judged; the version is in its description and in its amount.
  */
 import assert from 'node:assert/strict'
 import { institutions, type SandboxAccount } from '#sandbox/fiskil/world.ts'
@@ -15,7 +15,7 @@ export interface BankRow {
   version: number
   /** False: the bank no longer shows it. */
   isThere: boolean
-  /** Versions that a sync read which was answered as done: all of them must have been told. */
+  /** Versions that a completed sync has read: all of them must have been reported. */
   readonly owed: Set<number>
 }
 

@@ -52,7 +52,7 @@ export function startChild(options: ProcessOptions): Child {
       reject(new Error(`it ended (${how}) before it was ready\n${output}`))
     })
   })
-  // A process that is killed while it starts is never ready, and nobody may be waiting for it.
+  // A process that is killed while it starts is never ready, and there may be no caller waiting for it.
   ready.catch(() => {})
   const agent = new Agent({ connections: 32 })
 

@@ -1,6 +1,6 @@
 /**
  * Kills the service at random moments of starts, syncs and deliveries, changes rows in between, and judges at the end what
- * its receivers were told. Emulators and receivers are in this process, so that they survive every kill.
+ * its receivers got. Emulators and receivers are in this process, so that they survive every kill.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EmulatorRequest } from '#sandbox/emulator.ts'
@@ -78,7 +78,7 @@ async function begin(stage: Stage): Promise<void> {
 async function runRound(stage: Stage): Promise<Moment> {
   const { random, bank, ground } = stage
   bank.change()
-  // Leases of the dead are over, or those of deliveries alone, or none: then little happens before the kill.
+  // Leases of killed processes have expired, or only those of deliveries, or none: then little happens before the kill.
   const restMs = random.pick([0, 70_000, 130_000, 130_000, 130_000, 130_000])
   stage.aheadMs += restMs
   const children = Array.from({ length: ground.processes }, () => startLife(stage))
@@ -88,7 +88,7 @@ async function runRound(stage: Stage): Promise<Moment> {
     else moment = await live(stage, children, moment)
     for (const child of children) {
       await child.kill()
-      // The others go on for a while.
+      // The others continue for a while.
       await sleep(random.int(0, 300))
     }
     return moment

@@ -133,7 +133,7 @@ export async function settle(stage: Stage): Promise<readonly string[]> {
   }
 }
 
-/** The clock goes on, for retries that are due later. */
+/** Moves the clock forwards, for retries that are due later. */
 async function waitUntilSent(stage: Stage, child: Child): Promise<void> {
   await waitUntil('everything is delivered', async () => {
     const isSent = await isEverythingSent(stage, child)
@@ -152,7 +152,7 @@ export async function isEverythingSent({ receiver }: Stage, child: Child): Promi
   )
 }
 
-/** Two hours later nobody waits for an event any more, and with a retention of 0 hours nothing is kept. */
+/** Two hours later no delivery is pending, and with a retention of 0 hours nothing is kept. */
 async function sweep(stage: Stage): Promise<void> {
   stage.aheadMs += 2 * hourMs
   const child = startLife(stage, { EVENT_RETENTION_HOURS: '0' })

@@ -171,7 +171,7 @@ test('an INACTIVE Akahu account invalidates its login alone; a login that is gon
       one.status,
     ]),
   )
-  // One answer tells of every login of the token.
+  // One answer contains every login of the token.
   assert.equal(statuses.get('American Express'), 'revoked')
   assert.equal(statuses.get('Sharesies'), 'active')
 })

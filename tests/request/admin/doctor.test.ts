@@ -30,7 +30,7 @@ const secrets = {
 
 let service: Service
 before(async () => {
-  // The last one is misspelt: what changes nothing in silence is to be told.
+  // The last one is misspelt: a variable without effect must be reported.
   const settings = { UPSTREAM_TIMEOUT_MS: '400', RATE_LIMIT_HEVY: '5' }
   service = await startService({ env: { ...secrets, ...settings } })
 })

@@ -26,7 +26,7 @@ function another(world: World, store: Store = world.store): Connections {
   return makeConnections({ store, adapters, clock, windows, timeoutMs: 5000, report })
 }
 
-/** The store of a process whose first transaction waits for what happens elsewhere `before` it, or goes on with `after`. */
+/** The store of a process whose first transaction waits for what happens elsewhere `before` it, or continues with `after`. */
 function heldUp(
   { store }: World,
   { before = nothing, after = nothing }: Partial<Record<'before' | 'after', () => Promise<void>>>,
@@ -60,7 +60,7 @@ for (const credentials of [fiskil, akahu, snaptrade])
       let deleting: Promise<boolean> | null = null
       const store = heldUp(world, {
         async [moment]() {
-          // The mark is there; the deletion itself goes on beside the link.
+          // The mark is set; the deletion itself runs concurrently with the link.
           deleting = world.connections.deleteUser(byOperator, id)
           while ((await world.store.users.find(id)) !== null) await sleep(1)
         },

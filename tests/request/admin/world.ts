@@ -93,7 +93,7 @@ export interface World extends Emulators {
   readAudit(): Promise<AuditRow[]>
   /** One request with the admin token. */
   ask(method: Method, path: string, body?: unknown): Promise<Answer>
-  /** Makes a user and tells the id. */
+  /** Makes a user; returns the id. */
   addUser(email: string): Promise<string>
 }
 
@@ -118,7 +118,7 @@ export interface WorldOptions {
   readonly timeoutMs?: number
   readonly listener?: AdminDoorDeps['listener']
   readonly passwords?: Passwords
-  /** `WEBHOOK_ALLOW_PRIVATE`; true unless told otherwise. */
+  /** `WEBHOOK_ALLOW_PRIVATE`; true by default. */
   readonly allowPrivate?: boolean
   readonly runSync?: RunSync
   /** This installation's own secrets at the providers are wrong. */

@@ -15,7 +15,7 @@ export function promiseOutages(name: OperationName): void {
     const { fiskil, snaptrade } = service.sandbox
     const emulator = operation.access === 'brokerage' ? snaptrade : fiskil
     for (const status of broken) {
-      // Breakers are forgotten and walks are over.
+      // Breakers and walks have expired.
       service.clock.advance(3_800_000)
       emulator.addFault({
         when: ({ path }) => /transactions|activities|positions/.test(path),

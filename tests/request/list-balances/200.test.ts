@@ -30,7 +30,7 @@ after(() => service.close())
 beforeEach(() => {
   service.sandbox.fiskil.clearFaults()
   service.sandbox.akahu.clearFaults()
-  // Nothing that an earlier test was told is remembered.
+  // No answer of an earlier test is still cached.
   service.clock.advance(600_000)
 })
 
@@ -217,7 +217,7 @@ for (const [name, does] of Object.entries(failures)) {
         assert.equal(typeof (reported.get(whole.id) as Balance).currentBalance, 'string')
       }
       emulator.clearFaults()
-      // An Akahu 401 says that the person's token is gone: the status is mended for the next case.
+      // An Akahu 401 says that the person's token is gone: the status is reset for the next case.
       for (const row of await service.app.store.connections.list(user.id)) {
         await service.app.store.connections.setStatus(row.id, 'active')
       }

@@ -1,4 +1,4 @@
-/** Parameters that break the schema; dates are told apart in dates.test.ts. */
+/** Parameters that break the schema; dates are tested in dates.test.ts. */
 import { promiseParameters } from '../cases/parameters.ts'
 
 promiseParameters('list_trades', [

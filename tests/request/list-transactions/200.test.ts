@@ -134,7 +134,7 @@ test('R20: an account that Akahu moved to another id is followed, and keeps ours
   const moved = akahu.people.healthy.accounts.find((one) => one.name === 'Rainy Day')
   assert(moved !== undefined)
   migrateAccount(moved, moved.connection)
-  // Its list of accounts fails three times on the way: that is the bank's failure, too.
+  // Its list of accounts fails three times meanwhile: this counts as the bank's failure, too.
   akahu.addFault({
     when: ({ path }) => path === '/v1/accounts',
     times: 3,

@@ -22,7 +22,7 @@ before(async () => {
 })
 afterEach(() => {
   for (const emulator of [service.sandbox.fiskil, service.sandbox.akahu]) emulator.clearFaults()
-  // Breakers are forgotten and windows of earlier walks are over.
+  // Breakers and earlier walks have expired.
   service.clock.advance(3_800_000)
 })
 after(() => service.close())
@@ -189,7 +189,7 @@ test('R23: pending rows are left out and never shown as posted', async () => {
 })
 
 let windows = 0
-/** A request that nobody has made before. */
+/** A request that was not made before. */
 const askAnew = (who: BankUser = bank) => {
   windows += 1
   return who.ask(`&from=2026-11-01T00:00:00.${String(windows).padStart(6, '0')}Z`)

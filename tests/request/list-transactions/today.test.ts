@@ -1,4 +1,4 @@
-/** Rows of today that tell only their day (reading R16a), seen from zones that are behind the one they were written in. */
+/** Rows of today that have only a day (reading R16a), seen from zones that are behind the one they were written in. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { addDays, getZone, microsPerMs } from '#kernel/time.ts'

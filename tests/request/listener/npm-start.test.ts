@@ -49,7 +49,7 @@ async function isGone(origin: string): Promise<boolean> {
       const { body } = await request(`${origin}/openapi.json`)
       await body.dump()
     } catch {
-      // Refused: nobody listens there any more.
+      // Refused: nothing listens there any more.
       return true
     }
     await sleep(100)

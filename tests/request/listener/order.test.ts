@@ -10,7 +10,7 @@ import { dial, receive } from './raw.ts'
 interface Place {
   readonly listener: Listener
   readonly origin: string
-  /** Those that nobody has answered yet, in the order of their requests. */
+  /** The unanswered ones, in the order of their requests. */
   readonly waiting: ServerResponse[]
 }
 
@@ -86,7 +86,7 @@ for (const tail of ['', connect]) {
     for (const response of waiting) response.on('close', () => (closed += 1))
     socket.resetAndDestroy()
     await until(() => closed === 3)
-    // Whoever writes all the same writes to nobody.
+    // A later write reaches no client.
     for (const response of waiting) response.end('late')
     await sleep(20)
     assert.equal(closed, 3)

@@ -141,7 +141,7 @@ test('the printed next step of live mode works in another terminal, wherever the
 })
 
 test('a host that is none of this machine’s is one line, exit 1', async () => {
-  // RFC 5737: this address belongs to nobody.
+  // RFC 5737: this address is assigned to no host.
   const nowhere = { HOST: '192.0.2.1', BASE_URL: 'https://api.example.com' }
   const [open, admin] = await Promise.all([
     startProcess({ DATA_DIR: join(folder, 'host'), ...nowhere }).ended,

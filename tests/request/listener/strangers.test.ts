@@ -33,7 +33,7 @@ const posts: readonly (readonly [side: 'public' | 'admin', path: string, type: s
 const originOf = (side: 'public' | 'admin') =>
   side === 'admin' ? service.adminUrl : service.baseUrl
 
-/** Lines that an operator is woken for, and the failures that were counted. */
+/** Log lines that alert an operator, and the failures that were counted. */
 async function alarms(): Promise<string[]> {
   const lines = service.logLines.filter((line) => /"level":"(?:error|fatal)"/.test(line))
   const metrics = (await service.metrics.text()).split('\n')

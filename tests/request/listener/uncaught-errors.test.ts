@@ -1,4 +1,4 @@
-/** An error that reaches nobody, and a log that takes no more lines: the process says so, and serves or drains. */
+/** An uncaught error, and a log that accepts no more lines: the process reports it, and serves or drains. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -135,7 +135,7 @@ test('R6: a body that is too large costs a good key nothing, on either door', as
   assert.equal((await service.get('/v1/categories', user)).status, 200)
 })
 
-/** Begins a body, walks away in the middle of it, and waits until the server has noticed. */
+/** Begins a body, disconnects in the middle of it, and waits until the server has noticed. */
 async function breakOff(authorization: string, id: string): Promise<void> {
   const socket = open(service.baseUrl, {
     method: 'POST',

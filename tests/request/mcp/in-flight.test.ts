@@ -29,7 +29,7 @@ const asked = () => service.sandbox.fiskil.requests.filter(when).length
 const aborted = () => service.sandbox.fiskil.aborted.length
 let days = 0
 
-/** Arguments that nobody has used before. */
+/** Arguments that were not used before. */
 function freshArguments() {
   days += 1
   return {
@@ -47,7 +47,7 @@ async function until(what: string, isDone: () => boolean): Promise<void> {
   assert.fail(`it never came to this: ${what}`)
 }
 
-/** A raw client that can walk away; its call is at the provider's door when this resolves. */
+/** A raw client that can disconnect; its call has reached the provider when this resolves. */
 async function arrive(
   payload: object,
   requestId: string,

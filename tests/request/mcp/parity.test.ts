@@ -11,7 +11,7 @@ let user: ServiceUser
 let bank: AccountRow
 let broker: AccountRow
 before(async () => {
-  // Whole pages: how a page ends earlier is told elsewhere.
+  // Whole pages: other tests check how a page ends earlier.
   service = await startService({ env: { MCP_MAX_ANSWER_BYTES: '0' } })
   user = await service.createUser()
   await service.link(user, 'healthy')

@@ -34,7 +34,7 @@ after(async () => {
 const ask = (over: Fields = {}) =>
   authorize(world, { clientId, challenge: makePkce().challenge, over })
 
-/** The client is told by its own redirect address. */
+/** The error is sent to the client's redirect address. */
 async function refusedAtClient(over: Fields, error: string) {
   const reply = await ask(over)
   assert.equal(reply.status, 303, reply.text)

@@ -158,7 +158,7 @@ export async function decide(
   const next = new URL(String(decided.headers.location), world.url).href
   const ended = await send(next, { headers: jar.header(next) })
   assert.equal(ended.status, 303, ended.text)
-  // The engine wants to remember who was here; nobody is remembered but by our own sign-in.
+  // The engine would keep a session of its own; only our sign-in keeps sessions.
   for (const line of [ended.headers['set-cookie'] ?? []].flat())
     assert.doesNotMatch(line, /session/)
   return new URL(String(ended.headers.location))

@@ -193,7 +193,7 @@ test('no answer repeats an Origin or forwarding header', async () => {
   })
   const asked = await send(`${listener()}/authorize?${params}`, { headers: spoofed })
   assert.match(String(asked.headers.location), /^\/consent\/[\w-]+$/)
-  // Only a client that somebody let in is told anything without a person.
+  // Only a client that a person has allowed gets an answer without a person's decision.
   const { store } = service.app
   await addGrant(store, (await addUser(store)).id, { clientId: client.body.client_id })
   const denied = await send(`${listener()}/authorize?${params}&prompt=none`, { headers: spoofed })

@@ -121,7 +121,7 @@ async function connectAnew(one: Step, { person, clientId, held }: Scene): Promis
   held.push({ ...tokens, person, allowed: one.scopes, consent: { ended: false } })
 }
 
-/** A code that comes twice: whoever was first loses what they had. */
+/** A code that is redeemed twice: the first client loses its tokens. */
 async function replay(one: Step, { person, clientId, held }: Scene): Promise<void> {
   const code = await getCode(world, person, { clientId, scopes: [...one.scopes] })
   replaceFormer(held, person, clientId)

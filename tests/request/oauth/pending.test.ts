@@ -49,7 +49,7 @@ test('a flood of requests from one address leaves fifty that wait, and nothing o
   }
   assert.deepEqual([await isWaiting(world, 51), await isWaiting(world, 50)], [false, true])
   assert.deepEqual(world.reachedBounds, Array(150).fill('address'))
-  // Others go on, and so does this network once its requests are over.
+  // Others are not affected, and this network is admitted again once its requests have expired.
   assert.equal((await ask(world, clientId, '2001:db8:1:3::1')).status, 303)
   world.clock.advance(10 * 60_000)
   assert.equal((await ask(world, clientId, '2001:db8:1:2::1')).status, 303)

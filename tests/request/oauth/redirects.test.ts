@@ -15,7 +15,7 @@ after(async () => {
 
 const { challenge } = makePkce()
 
-/** Every request that the client would be told of without anybody having been asked. */
+/** Every request whose error would be sent to the client without a person's decision. */
 const errors: Readonly<Record<string, readonly [Fields, string]>> = {
   'prompt=none': [{ prompt: 'none' }, 'consent_required'],
   'a request without PKCE': [{ code_challenge: undefined }, 'invalid_request'],

@@ -134,7 +134,7 @@ test('a body of unknown length is read no further than the bound', async () => {
     headers: { 'content-type': 'application/json' },
     body: endless() as never,
   }).catch((error: Error) => error)
-  // The refusal may be overtaken by the reset that ends what nobody reads.
+  // The reset that ends the unread body may arrive before the refusal.
   assert.ok(reply instanceof Error || reply.status === 413)
 })
 

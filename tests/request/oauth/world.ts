@@ -1,6 +1,6 @@
 /**
  * The authorization server alone for tests: the real store, the real door, and a consent page of a few lines on which
- * whoever the cookie `person` names decides. What a service around it adds is tested with the service.
+ * the person named by the cookie `person` decides. What a service around it adds is tested with the service.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -23,9 +23,9 @@ export interface WorldOptions {
   readonly clock?: StillClock
   readonly limits?: OAuthOptions['limits']
   readonly fetchDocument?: OAuthOptions['fetchDocument']
-  /** Public origins; the listener's own unless told otherwise. */
+  /** Public origins; the listener's own by default. */
   readonly origins?: { readonly base: string; readonly mcp: string; readonly auth: string }
-  /** A PostgreSQL; the embedded store unless told otherwise. */
+  /** A PostgreSQL; the embedded store by default. */
   readonly databaseUrl?: string
 }
 
@@ -175,7 +175,7 @@ function addConsentPage(
   })
 }
 
-/** A browser of its own for each decision; of somebody who is gone: one that has ended. */
+/** A separate browser for each decision; for a deleted user a session that has ended. */
 async function openSession(store: Store, userId: UserId, at: number): Promise<SessionId> {
   const hash = new Uint8Array(randomBytes(32))
   const session = await store.sessions.create({ userId, hash, at, passwordHash })

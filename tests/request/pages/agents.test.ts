@@ -1,4 +1,4 @@
-/** The page of connected agents: what it lists, disconnecting one, and that nobody sees another person's. */
+/** The page of connected agents: what it lists, disconnecting one, and that no user sees another user's. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { post, toolCall } from '#tests/support/agent.ts'

@@ -83,7 +83,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     failures,
     jar: () => makeJar(url),
     name,
-    /** A browser in which somebody is signed in. */
+    /** A browser with a signed-in user. */
     async enter() {
       const jar = makeJar(url)
       const page = await jar.get('/sign-up', name)

@@ -68,7 +68,7 @@ test('200: sign-in and sign-up name the agent that is waiting, in its own words 
   assert.match((await jar.get(there.replace('sign-in', 'sign-up'))).text, waits)
   const wrong = { ...page.hidden, email: person.email, password: 'a wrong password' }
   assert.match((await jar.post('/sign-in', wrong)).text, waits)
-  // Only the request that waits in this browser is named, and only on the way to it.
+  // Only the request that waits in this browser is named, and only when the sign-in leads to it.
   for (const other of ['/sign-in', '/sign-in?return=%2Fagents', '/sign-in?return=%2Fconsent%2Fx'])
     assert.doesNotMatch((await jar.get(other)).text, /is waiting/)
   assert.doesNotMatch((await world.jar().get(there)).text, /is waiting/)
@@ -212,7 +212,7 @@ test('a session cookie that an attacker set before the sign-in is replaced by it
     const jar = world.jar()
     jar.cookies.set('tributary', planted)
     const page = await jar.get('/sign-in?return=/agents')
-    // The attacker's own session is fresh, and so goes on at once; the form is sent nevertheless.
+    // The attacker's session is recent, so the page redirects at once; the form is sent anyway.
     const { hidden } = page.status === 200 ? page : await jar.get('/')
     const answer = await jar.post('/sign-in', { ...hidden, email: person.email, password })
     assert.equal(answer.status, 303)

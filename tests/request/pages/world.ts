@@ -23,7 +23,7 @@ export interface PagesWorld {
   readonly service: Service
   /** A fresh browser profile. */
   jar(): Jar
-  /** Somebody with `password`; Professional and active unless told otherwise. */
+  /** A user with `password`; Professional and active by default. */
   addPerson(plan?: Partial<PlanRow>): Promise<Person>
   /** A fresh browser in which the person is signed in. */
   enter(person: Person): Promise<Jar>

@@ -53,7 +53,7 @@ export function fiskilBody(event: string, data: Readonly<Record<string, unknown>
   })
 }
 
-/** A webhook of SnapTrade, of the service's present unless told otherwise. */
+/** A webhook of SnapTrade, by default with the service's current time. */
 export function snapTradeBody(service: Service, fields: Readonly<Record<string, unknown>>): string {
   messages += 1
   return JSON.stringify({

@@ -1,4 +1,4 @@
-/** Webhooks that somebody recorded and sends again, with good signatures: what they can cause is bounded, at every provider. */
+/** Replayed webhooks with valid signatures: their effect is bounded, at every provider. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ConnectionId } from '#kernel/ids.ts'

@@ -1,5 +1,5 @@
 /**
- * Money data and secrets never rest in the clear: canaries are planted in everything that a provider tells and in every
+ * Money data and secrets are never stored in plain text: canaries are planted in everything that a provider sends and in every
  * token, all endpoints are read in good times and bad, and then every log line, every byte of the data directory and the
  * metrics are searched for them.
  */
@@ -24,7 +24,7 @@ before(async () => {
 })
 after(() => service.close())
 
-/** Rows, amounts and numbers as the providers tell them. */
+/** Rows, amounts and numbers as the providers send them. */
 const data = [
   'KANARIEN-DESCRIPTION',
   'KANARIEN-MERCHANT',

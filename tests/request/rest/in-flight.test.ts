@@ -30,7 +30,7 @@ after(() => service.close())
 const bankPath = '/v1/banking/transactions'
 let days = 0
 
-/** A query that nobody has made before. */
+/** A query that was not made before. */
 function freshPath(): string {
   days += 1
   const day = String(days).padStart(2, '0')
@@ -53,7 +53,7 @@ function slowly(does: { kind: 'hang' } | { kind: 'delay'; ms: number }, times?: 
   service.sandbox.fiskil.addFault({ when, does, ...(times === undefined ? {} : { times }) })
 }
 
-/** A raw client that can walk away; it is at the provider's door when this resolves. */
+/** A raw client that can disconnect; its request has reached the provider when this resolves. */
 async function arrive(path: string, requestId: string): Promise<Socket> {
   const before = asked()
   const headers = [

@@ -35,7 +35,7 @@ export function exchange(baseUrl: string, request: WireRequest): Promise<WireAns
   })
 }
 
-/** Sends one request and leaves the connection to the caller, who may walk away from it. */
+/** Sends one request and leaves the connection to the caller, who may close it. */
 export function open(baseUrl: string, request: WireRequest): Socket {
   const { hostname, port, host } = new URL(baseUrl)
   const lines = [

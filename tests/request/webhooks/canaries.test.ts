@@ -1,5 +1,5 @@
 /**
- * Events never rest in the clear: values are planted in everything that providers tell, receivers repeat what they are sent,
+ * Events are never stored in plain text: values are planted in everything that providers send, receivers repeat what they get,
  * and then every byte of the data directory, every log line and everything that operators can list is searched.
  */
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-/** Dead and slow endpoints delay nobody else. */
+/** Failing and slow endpoints do not delay others. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -32,7 +32,7 @@ test('endpoints that never answer, more than a process has room for, do not dela
     const [delivery] = await stage.deliveries(id)
     return delivery?.status === 'succeeded'
   })
-  // None of the dead has come to its end meanwhile.
+  // No delivery to a failing endpoint has ended meanwhile.
   assert.ok(performance.now() - before < 30_000)
   assert.equal(good.received.length, 1)
 })

@@ -1,4 +1,4 @@
-/** How an endpoint's health decides what it is sent, and who is told of it. */
+/** How an endpoint's health decides what is sent to it, and the warnings to its owner. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'

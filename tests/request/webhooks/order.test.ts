@@ -1,4 +1,4 @@
-/** The order in which events of one connection arrive, whatever fails on the way. */
+/** The order in which events of one connection arrive, whatever fails meanwhile. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'

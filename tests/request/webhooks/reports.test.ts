@@ -1,4 +1,4 @@
-/** What deliveries tell operators. */
+/** What deliveries report to operators. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'

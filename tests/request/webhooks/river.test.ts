@@ -51,7 +51,7 @@ test('R34b: the first endpoint gets the rows of the last 90 days, later only new
   const shown = await service.get(`/v1/transactions?connectionId=${connection.id}&limit=500`, user)
   const ids = new Set(told.map((row) => row.id))
   for (const row of shown.body.data) assert.ok(ids.has(row.id), row.id)
-  // A sync without news tells just that.
+  // A sync without changes sends an event without objects.
   const before = receiver.received.length
   const quiet = await ask(`/connections/${connection.id}/sync`)
   assert.deepEqual([quiet.newCount, quiet.updatedCount, quiet.chunks], [0, 0, 1])

@@ -64,7 +64,7 @@ test('a test event goes out and is counted, and a stop lets what is in flight en
     await metrics.body.text(),
     /tributary_delivery_attempts_total\{outcome="succeeded"\} 1/,
   )
-  // The next one is under way when the process is told to stop.
+  // The next one is in flight when the process is asked to stop.
   let finish = () => {}
   receiver.answer = (response) => {
     finish = () => response.writeHead(204).end()

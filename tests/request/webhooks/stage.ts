@@ -177,7 +177,7 @@ export function startWorker(store: Store, parts: WorkerParts) {
   }
 }
 
-/** What sending needs; whoever makes it destroys the agent. */
+/** What sending needs; the caller destroys the agent. */
 function makeDeliverDeps(store: Store, { clock, report, options = {} }: WorkerParts) {
   const agent = makeGuardedAgent({ allowPrivate: true, connections: maxDeliveriesInFlight })
   const timeoutMs = options.timeoutMs ?? 5000

@@ -15,7 +15,7 @@ export interface SignInParts {
   readonly returnTo: string
   readonly email: string
   readonly message: string | null
-  /** Address or password was wrong; the page does not tell which. */
+  /** Address or password was wrong; the page does not say which. */
   readonly isRefused: boolean
   /** The name of the agent that waits for the answer; null when none does. */
   readonly agent: string | null
