@@ -137,7 +137,7 @@ async function measureDeliveries({ deliveries }: Store, now: number, items: numb
     for (const { lease, endpoint } of claimed) {
       const due = await timed(times.list, () => deliveries.listDue(endpoint.id, { now, limit: 4 }))
       for (const { id } of due) await timed(times.record, () => deliver(deliveries, lease, id, now))
-      await timed(times.release, () => deliveries.release(lease, { notBefore: 0 }))
+      await timed(times.release, () => deliveries.release(lease, { now, notBefore: 0 }))
     }
     await timed(times.backlog, () => deliveries.readBacklog(now))
   }

@@ -111,7 +111,7 @@ function listSteps(engine: Engine, now: number): readonly Step[] {
     ['renew an endpoint', () => deliveries.renew(lease, now + 120_000)],
     ['list due deliveries', () => deliveries.listDue(endpoint, { now, limit: 4 })],
     ['find the oldest delivery', () => deliveries.findOldest(endpoint)],
-    ['release an endpoint', () => deliveries.release(lease, { notBefore: 0 })],
+    ['release an endpoint', () => deliveries.release(lease, { now, notBefore: 0 })],
     ['shred events', () => events.shred({ acceptedBefore: now - 86_400_000, now, limit: 500 })],
     ['sweep keys', () => events.sweepKeys({ before: now - 86_400_000, limit: 500 })],
     ['sweep receipts', () => events.sweepReceipts({ before: now - 86_400_000, limit: 500 })],

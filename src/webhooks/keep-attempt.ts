@@ -74,11 +74,16 @@ interface Release {
   readonly notBefore: number
 }
 
-export function makeRelease({ store, writers }: KeepDeps): (release: Release) => Promise<void> {
+export function makeRelease({
+  store,
+  clock,
+  writers,
+}: KeepDeps): (release: Release) => Promise<void> {
   return makeKeep<Release, void>(store, {
     writers,
     async work({ deliveries }, releases) {
-      for (const { lease, notBefore } of releases) await deliveries.release(lease, { notBefore })
+      for (const { lease, notBefore } of releases)
+        await deliveries.release(lease, { now: clock.now(), notBefore })
       return releases.map(() => undefined)
     },
   })

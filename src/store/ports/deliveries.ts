@@ -97,8 +97,10 @@ export interface DeliveryBacklog {
 
 export interface DeliveryStore {
   /**
-   * Leases at most `limit` endpoints with a due delivery, the longest due first. `ailing`: only degraded or paused
-   * ones, otherwise only healthy ones, so that neither kind can take all the places of the other.
+   * Leases at most `limit` endpoints with a due delivery. First come those that have waited longest, since they became due
+   * or, where more was due when they were released, since then: endpoints with much to send take turns with the others.
+   * `ailing`: only degraded or paused ones, otherwise only healthy ones, so that neither kind can take all the places of
+   * the other.
    */
   claimEndpoints(options: {
     readonly now: number
@@ -130,7 +132,10 @@ export interface DeliveryStore {
    * accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends when the endpoint becomes
    * healthy.
    */
-  release(lease: string, options: { readonly notBefore: number }): Promise<void>
+  release(
+    lease: string,
+    options: { readonly now: number; readonly notBefore: number },
+  ): Promise<void>
   /** Newest first; only those after the position `after`, at most `limit`. */
   list(
     endpointId: EndpointId,

@@ -55,15 +55,21 @@ export function makeClaims(parts: Parts): Claims {
       return row === undefined ? null : toDue(row)
     },
     record: (results) => write((tx) => recordAttempts(parts, tx, results)),
-    release: (lease, { notBefore }) =>
+    release: (lease, { now, notBefore }) =>
       write(async (tx, _touched, woke) => {
         const row = await holdEndpoints(engine, tx).where('lease', '=', lease).executeTakeFirst()
         if (row === undefined) return
         const wait = laterOf(row.notBefore, notBefore)
         const dueAt = await refreshDue(tx, row.id, { lease: null, not_before: wait })
+        if (dueAt === null || dueAt > now) return
+        await tx
+          .updateTable('webhook_endpoints')
+          .set({ served_at: moment(now) })
+          .where('id', '=', row.id)
+          .execute()
         // Deliveries that were created during the lease may be due now; nobody could claim the endpoint when they were
-        // announced. The end of the lease stands for the present, which the store does not know.
-        if (dueAt !== null && dueAt <= (row.nextDueAt ?? dueAt)) woke('delivery')
+        // announced.
+        woke('delivery')
       }),
   }
 }
@@ -74,29 +80,54 @@ export const healths = {
   ailing: sql<boolean>`health in ('degraded', 'paused')`,
 }
 
-/** One statement; see `takeDue` in `syncs.ts`. */
-function takeDue(
-  { kind }: Engine,
-  tx: Db,
-  { now, leaseMs, limit, ailing }: Parameters<DeliveryStore['claimEndpoints']>[0],
-) {
+type ClaimOptions = Parameters<DeliveryStore['claimEndpoints']>[0]
+
+/**
+ * One statement; see `takeDue` in `syncs.ts`. Whoever has waited longest for a place is first: since it became due, or since
+ * it was served last.
+ */
+function takeDue(engine: Engine, tx: Db, options: ClaimOptions) {
+  const { now, leaseMs, limit } = options
   return tx
-    .with('due', (query) => {
-      const due = query
-        .selectFrom('webhook_endpoints')
-        .select('id')
-        .where(ailing ? healths.ailing : healths.healthy)
-        .where(isDue('next_due_at', now))
-        .orderBy('next_due_at')
+    .with('waiting', () => selectDue(engine, tx, options, 'next_due_at'))
+    .with('served', () => selectDue(engine, tx, options, 'served_at'))
+    .with('due', (query) =>
+      query
+        .selectFrom('waiting')
+        .select(['id', 'since'])
+        .unionAll(query.selectFrom('served').select(['id', 'since']))
+        .orderBy('since')
         .orderBy('id')
-        .limit(limit)
-      return kind === 'postgres' ? due.forNoKeyUpdate().skipLocked() : due
-    })
+        .limit(limit),
+    )
     .updateTable('webhook_endpoints')
-    .set({ lease: sql<string>`gen_random_uuid()`, next_due_at: moment(now + leaseMs) })
+    .set({
+      lease: sql<string>`gen_random_uuid()`,
+      next_due_at: moment(now + leaseMs),
+      served_at: null,
+    })
     .where('id', 'in', (query) => query.selectFrom('due').select('due.id'))
     .returning([...endpointColumns, ...secretColumns, 'lease', 'next_due_at as leaseUntil'])
     .execute()
+}
+
+/** A range of one index; on PostgreSQL what another process is taking is left out. */
+function selectDue(
+  { kind }: Engine,
+  tx: Db,
+  { now, limit, ailing }: ClaimOptions,
+  since: 'next_due_at' | 'served_at',
+) {
+  const due = tx
+    .selectFrom('webhook_endpoints')
+    .select(['id', `${since} as since`])
+    .where(ailing ? healths.ailing : healths.healthy)
+    .where('served_at', since === 'served_at' ? 'is not' : 'is', null)
+    .where(isDue('next_due_at', now))
+    .orderBy(since)
+    .orderBy('id')
+    .limit(limit)
+  return kind === 'postgres' ? due.forNoKeyUpdate().skipLocked() : due
 }
 
 type Taken = Awaited<ReturnType<typeof takeDue>>[number]

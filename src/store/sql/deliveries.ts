@@ -63,7 +63,9 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
         .select(({ fn }) => fn.countAll().as('count'))
         .where(isPending)
         .executeTakeFirstOrThrow()
-      const due = [await oldestDue(db, 'healthy', now), await oldestDue(db, 'ailing', now)]
+      const due: (number | null)[] = []
+      for (const health of ['healthy', 'ailing'] as const)
+        for (const served of [false, true]) due.push(await oldestDue(db, { health, served }, now))
       const times = due.filter((time) => time !== null)
       return {
         pending: Number(counted.count),
@@ -126,13 +128,14 @@ function toAttempt({ id, number, response, ...row }: AttemptFound, key?: EventKe
 /** Of endpoints without a lease: the due time of a leased one is the end of its lease, which is in the future. */
 async function oldestDue(
   db: Db,
-  health: keyof typeof healths,
+  { health, served }: { readonly health: keyof typeof healths; readonly served: boolean },
   now: number,
 ): Promise<number | null> {
   const row = await db
     .selectFrom('webhook_endpoints')
     .select('next_due_at as dueAt')
     .where(healths[health])
+    .where('served_at', served ? 'is not' : 'is', null)
     .where(isDue('next_due_at', now))
     .orderBy('next_due_at')
     .limit(1)

@@ -122,6 +122,7 @@ function makeChanges({
           .set({
             ...healthColumns(change),
             ...(change.health === 'healthy' ? { not_before: null } : {}),
+            ...(change.health === 'disabled' ? { served_at: null } : {}),
           })
           .where('id', '=', id)
           .execute()

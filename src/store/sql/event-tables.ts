@@ -83,6 +83,8 @@ interface DeliveryTables {
     next_due_at: MomentOrNull
     /** The earliest time at which it may be due, except for tests. */
     not_before: MomentOrNull
+    /** When it was served last, while more is due there; null while it is leased. */
+    served_at: MomentOrNull
     /** Position of its newest delivery. */
     last_position: number
   }

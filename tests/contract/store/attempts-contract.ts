@@ -76,8 +76,8 @@ export function testAttempts(store: StoreOf): void {
     ])
     const [attempt] = (await deliveries().find(three.id))?.attempts ?? []
     assert.equal(attempt?.response, 'yes')
-    await deliveries().release(lease, { notBefore: 0 })
-    await deliveries().release(lease2, { notBefore: 0 })
+    await deliveries().release(lease, { now, notBefore: 0 })
+    await deliveries().release(lease2, { now, notBefore: 0 })
   })
 
   test('what is kept after an attempt that disables the endpoint is missed, unless it was delivered', async () => {
@@ -135,7 +135,7 @@ export function testAttempts(store: StoreOf): void {
       rows.map(({ status }) => status),
       ['missed', 'missed', 'exhausted'],
     )
-    await deliveries().release(lease, { notBefore: now })
+    await deliveries().release(lease, { now, notBefore: now })
     assert.equal(await claimEndpoint(store(), endpoint.id, now + hour), null)
   })
 

@@ -144,7 +144,7 @@ export function testEndpoints(store: StoreOf): void {
         ['missed', null, 1],
       ],
     )
-    await store().deliveries.release(claimed.lease, { notBefore: now })
+    await store().deliveries.release(claimed.lease, { now, notBefore: now })
     assert.equal(await claimEndpoint(store(), id, now + hour), null)
     await endpoints().setHealth(id, healthy)
     assert.equal(await claimEndpoint(store(), id, now + hour), null, 'missed stays missed')
@@ -174,7 +174,7 @@ export function testEndpoints(store: StoreOf): void {
     const ids = await acceptChunks(store(), user.id, connection.id, 1)
     const claimed = await claimEndpoint(store(), id)
     assert.ok(claimed)
-    await store().deliveries.release(claimed.lease, { notBefore: now + hour })
+    await store().deliveries.release(claimed.lease, { now, notBefore: now + hour })
     await endpoints().setHealth(id, degraded)
     assert.equal(await claimEndpoint(store(), id), null)
     await endpoints().setHealth(id, healthy)

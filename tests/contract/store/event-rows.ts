@@ -124,7 +124,7 @@ export async function claimEndpoint(
     })
     for (const one of claimed) {
       if (one.endpoint.id === id) found = one
-      else await store.deliveries.release(one.lease, { notBefore: at })
+      else await store.deliveries.release(one.lease, { now: at, notBefore: at })
     }
   }
   return found
@@ -193,6 +193,6 @@ export async function deliverAll(
       sent.push(delivery.eventId)
     }
   }
-  await store.deliveries.release(claimed.lease, { notBefore: at })
+  await store.deliveries.release(claimed.lease, { now: at, notBefore: at })
   return sent
 }

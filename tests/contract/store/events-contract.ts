@@ -171,7 +171,7 @@ export function testEvents(store: StoreOf): void {
     assert.equal((await store().deliveries.find(due.id))?.attempts[0]?.status, 200)
     assert.notEqual(await events().open(second), null, 'it is pending')
     assert.equal((await events().find(second))?.shreddedAt, null)
-    await store().deliveries.release(claimed.lease, { notBefore: now })
+    await store().deliveries.release(claimed.lease, { now, notBefore: now })
     assert.deepEqual(await deliverAll(store(), id), [second])
     assert.equal(await shredAll(now + 1), 1)
     assert.equal(await events().open(second), null)

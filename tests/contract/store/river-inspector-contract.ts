@@ -107,7 +107,7 @@ export function testRiverInspector(makePlace: () => Promise<Place>): void {
       assert.deepEqual(await store.inspector.listStuckLeases(bounds), [
         { kind: 'endpoint', id, leaseUntil: now + hour },
       ])
-      await store.deliveries.release(claimed.lease, { notBefore: now + hour })
+      await store.deliveries.release(claimed.lease, { now, notBefore: now + hour })
       assert.deepEqual(await store.inspector.listStuckLeases(bounds), [])
     }),
   )

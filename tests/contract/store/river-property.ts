@@ -230,7 +230,7 @@ function dueNow(model: Model): readonly ModelDelivery[] {
 async function release({ store, model }: River, notBefore: number): Promise<void> {
   if (model.claimed === null) return
   model.notBefore = Math.max(model.notBefore, notBefore)
-  await store.deliveries.release(model.claimed.lease, { notBefore })
+  await store.deliveries.release(model.claimed.lease, { now: model.at, notBefore })
   model.claimed = null
 }
 
@@ -318,7 +318,7 @@ async function drain(river: River): Promise<void> {
       const next = firsts(model).find(({ lane }) => lane === one.lane)
       if (next !== undefined) next.dueAt = model.at
     }
-    await store.deliveries.release(claimed.lease, { notBefore: model.at })
+    await store.deliveries.release(claimed.lease, { now: model.at, notBefore: model.at })
     await check(river)
   }
 }

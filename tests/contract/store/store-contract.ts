@@ -30,6 +30,7 @@ import { testRiver } from './river-property.ts'
 import { testSessions } from './sessions-contract.ts'
 import { testSyncs } from './syncs-contract.ts'
 import { testTransact } from './transact-contract.ts'
+import { testTurns } from './turns-contract.ts'
 import { testUsers } from './users-contract.ts'
 import { testWaits } from './waits-contract.ts'
 import { testWork } from './work-contract.ts'
@@ -51,6 +52,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   changes: testChanges,
   isolation: testIsolation,
   syncs: testSyncs,
+  turns: testTurns,
   ledgers: testLedgers,
   endpoints: testEndpoints,
   events: testEvents,

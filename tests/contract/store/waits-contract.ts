@@ -78,7 +78,7 @@ export function testWaits(store: StoreOf): void {
       assert(first !== undefined)
       const verdict = { kind: 'retry', dueAt: now + waitMs } as const
       await recordAs(store(), lease, first.id, { verdict, health: degraded })
-      await store().deliveries.release(lease, { notBefore: now + waitMs })
+      await store().deliveries.release(lease, { now, notBefore: now + waitMs })
       assert.equal(await store().deliveries.shortenWaits(limits), isDue ? 1 : 0)
       assert.equal((await claimEndpoint(store(), endpoint.id, now)) !== null, isDue)
       assert.deepEqual(await dueEvents(store(), endpoint.id), isDue ? [ids[0]] : [])

@@ -53,7 +53,7 @@ export function testWork(store: StoreOf): void {
     ] as const) {
       const claimed = await claimEndpoint(store(), id)
       assert.ok(claimed)
-      const release = () => store().deliveries.release(claimed.lease, { notBefore })
+      const release = () => store().deliveries.release(claimed.lease, { now, notBefore })
       assert.deepEqual(await heard(release), expected)
     }
   })
