@@ -42,7 +42,7 @@ const checks = [
   { name: 'provider:fiskil', status: 'error', message: 'refuses\u001b[2J us', action: 'Compare' },
 ]
 
-test('each finding is a line with its mark, its action beneath, and a count closes; an error ends with 1', async (t) => {
+test('each finding is a line with its mark and its action below it, the last line is a count; an error ends with 1', async (t) => {
   const url = await makeServer(t, { status: 'error', checks })
   assert.deepEqual(await doctor(url), {
     code: 1,
@@ -60,7 +60,7 @@ test('each finding is a line with its mark, its action beneath, and a count clos
   })
 })
 
-test('warnings end with 0, and where there is nothing to say it is said', async (t) => {
+test('warnings end with 0, and a diagnosis without problems says so', async (t) => {
   const warned = await makeServer(t, { status: 'warning', checks: checks.slice(0, 2) })
   const first = await doctor(warned)
   assert.equal(first.code, 0)
@@ -73,7 +73,7 @@ test('warnings end with 0, and where there is nothing to say it is said', async 
   })
 })
 
-test('with --json the answer is one document as it came, and the exit code is the same', async (t) => {
+test('with --json the answer is printed unchanged as one document, and the exit code is the same', async (t) => {
   const url = await makeServer(t, { status: 'error', checks })
   const { code, out } = await doctor(url, '--json')
   assert.equal(code, 1)

@@ -74,7 +74,7 @@ test('--help is on standard output and ends with 0; for a noun that is none it i
   assert.match(nothing.err, /^tributary: there is no "nothing"\nusage: /)
 })
 
-test('a reader that stops before the end of our words (a pipe to head) gets no stack trace', async () => {
+test('a reader that closes the output early (a pipe to head) gets no stack trace', async () => {
   const command = fileURLToPath(new URL('./tributary.js', import.meta.url))
   const child = spawn(process.execPath, [command, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.destroy()

@@ -74,7 +74,7 @@ test('listen prints each event that arrives, verified, and removes its endpoint 
   }
 })
 
-test('listen ends and removes its endpoint when nobody reads its output any more', async (t) => {
+test('listen ends and removes its endpoint when its output is no longer read', async (t) => {
   const { world, listen, endpoints } = await start(t)
   const { child, lines, ended } = listen()
   await until('it listens', () => lines.length === 1)
@@ -119,7 +119,7 @@ test('where the server sends nothing to private addresses, listen says so and wh
   assert.deepEqual(await endpoints(), [])
 })
 
-test('a taken port is refused before anything is made', async (t) => {
+test('a taken port is refused before an endpoint is created', async (t) => {
   const { world, listen, endpoints } = await start(t)
   const { port } = world.door.server.address() as { port: number }
   const { ended } = listen('--port', String(port))

@@ -39,7 +39,7 @@ async function command(args: readonly string[], input = '') {
   return { code, ...output }
 }
 
-test('a sound server is sound in every step, up to a call with a key', async () => {
+test('a correct server passes every step, up to a call with a key', async () => {
   const { status, checks } = await examine(`${service.baseUrl}/mcp`, user.key)
   assert.equal(status, 'ok', JSON.stringify(checks))
   assert.deepEqual(

@@ -312,7 +312,7 @@ test('exit 2: wrong usage names the mistake and gives the usage line of the comm
   }
 })
 
-test('exit 1: what the server says of fields is said of flags, in words and as JSON', async (t) => {
+test('exit 1: problems that the server reports of fields are reported of flags, as text and as JSON', async (t) => {
   const { world, tributary } = await start(t)
   const id = await world.addUser('a@b.example')
   const link = ['connections', 'link', id, '--provider']

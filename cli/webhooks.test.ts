@@ -44,7 +44,7 @@ async function start(t: TestContext) {
   return { world, tributary, json, syncRunId }
 }
 
-test('the life of an endpoint as JSON documents: made, tested, replayed, rotated, switched, removed', async (t) => {
+test('the life of an endpoint as JSON documents: created, tested, replayed, rotated, disabled, enabled, removed', async (t) => {
   const { json, tributary } = await start(t)
   const receiver = await startReceiver(t, withStatus(200))
   const made = await json(
@@ -75,7 +75,7 @@ test('the life of an endpoint as JSON documents: made, tested, replayed, rotated
   assert.deepEqual((await json('webhooks', 'list', 'emma@b.example')).data, [])
 })
 
-test('people read tables: what was sent, how often, and what came back in words', async (t) => {
+test('tables for people show what was sent, how often, and each answer in words', async (t) => {
   const { json, tributary } = await start(t)
   const receiver = await startReceiver(t, withStatus(500))
   const { id } = await json('webhooks', 'create', 'emma@b.example', '--url', receiver.url)
@@ -102,7 +102,7 @@ test('a sync is run, and its numbers are the answer', async (t) => {
   assert.deepEqual(answer, { syncRunId, newCount: 2, updatedCount: 0, chunks: 1 })
 })
 
-test('replay means a delivery, or with a time an endpoint; half a time is wrong usage', () => {
+test('replay takes a delivery, or an endpoint with a time range; half a range is wrong usage', () => {
   const pathOf = (...args: string[]) => {
     const invocation = parseInvocation(['webhooks', 'replay', ...args])
     return invocation.kind === 'call' ? invocation.path : null

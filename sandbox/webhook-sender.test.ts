@@ -106,7 +106,7 @@ test('it is sent late, twice, after the next one, or with the signature of anoth
   assert.notEqual(last?.signature, `of ${last?.body}`)
 })
 
-test('without an address nothing is sent, and after a reset nothing that waited', async (t) => {
+test('without an address nothing is sent, and after a reset no earlier webhook is sent', async (t) => {
   const { sender, bodies, pass } = await makeGround(t)
   sender.send(hook('late'), { lateMs: 1000 })
   sender.reset()

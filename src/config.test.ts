@@ -252,7 +252,7 @@ test('live mode is careful: no plan, invitations only, no private webhook target
   assert.equal(config.storeDir, config.dataDir)
 })
 
-test('a sandbox that others can reach lets no event go to private addresses', () => {
+test('a sandbox that others can reach sends no event to private addresses', () => {
   const config = read({ HOST: '0.0.0.0', BASE_URL: 'https://demo.example.com' })
   assert.equal(config.mode, 'sandbox')
   assert.equal(config.events.allowPrivate, false)
@@ -338,7 +338,7 @@ test('several encryption keys are kept in their order', () => {
   )
 })
 
-test('trusted proxies are addresses and CIDRs of both families, IPv4 in IPv6 clothes included', () => {
+test('trusted proxies are addresses and CIDRs of both families, including IPv4-mapped IPv6 addresses', () => {
   const { trustedProxies } = read({ TRUST_PROXY: '10.0.0.0/8, 192.168.1.4,2001:db8::/32' })
   const trusted = ['10.255.0.1', '192.168.1.4', '::ffff:10.1.2.3', '2001:db8::9']
   const others = ['11.0.0.1', '192.168.1.5', '::ffff:11.1.2.3', '2001:db9::9', '', 'localhost']
@@ -347,7 +347,7 @@ test('trusted proxies are addresses and CIDRs of both families, IPv4 in IPv6 clo
   assert.equal(read({ TRUST_PROXY: 'false' }).trustedProxies.includes('127.0.0.1'), false)
 })
 
-test('what works but deserves a word is a warning, not a refusal', () => {
+test('a doubtful setting that works is a warning, not a refusal', () => {
   const warnings = (environment: Environment) => read(environment).warnings.join('\n')
   assert.match(warnings({ BASE_URL: 'http://bank.example.com' }), /BASE_URL is plain http/)
   assert.equal(warnings({ BASE_URL: 'http://localhost:3000' }), '')

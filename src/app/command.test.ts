@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { findCommand } from './command.ts'
 
-test('by npm where npm started us; by its own name where the path has a wrapper of this install; else by the pinned runtime', (t) => {
+test('the command is called by npm when npm started the process, by its name when the path has a wrapper of this install, else by the pinned runtime', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-command-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const [ours, others] = [join(folder, 'ours'), join(folder, 'others')]

@@ -15,7 +15,7 @@ async function open(t: TestContext) {
 
 const laptop = { name: 'laptop' }
 
-test('a key that was made is good at once, and the store knows its hash alone', async (t) => {
+test('a new key is valid at once, and the store has only its hash', async (t) => {
   const { store, createKey } = await open(t)
   const user = await addUser(store)
   const { row, key } = await createKey(byOperator, user.id, {

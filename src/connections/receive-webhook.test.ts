@@ -34,7 +34,7 @@ test('a refused webhook changes nothing and says why', async (t) => {
   assert.deepEqual(await ground.requested(), [])
 })
 
-test('a webhook that cannot be verified now is no verdict, and one of a provider that is not received is none', async (t) => {
+test('a webhook that cannot be verified now is an error, and so is one of a provider without webhooks', async (t) => {
   const ground = await makeGround(t)
   ground.next = new UpstreamError('akahu', { kind: 'unavailable', status: null, detail: 'no key' })
   await assert.rejects(ground.receive('akahu'), UpstreamError)
@@ -45,7 +45,7 @@ test('a webhook that cannot be verified now is no verdict, and one of a provider
   }
 })
 
-test('new rows: what was answered before is not served again, and a sync is requested, of that connection alone', async (t) => {
+test('new rows: cached answers are not served again, and a sync of that connection alone is requested', async (t) => {
   const ground = await makeGround(t)
   const person = await addPerson(ground, 'person-1', [{ id: 'a' }, { id: 'b' }])
   const stranger = await addPerson(ground, 'person-2', [{ id: 'a' }])
@@ -66,7 +66,7 @@ test('a webhook about a person reaches the connections of every user who linked 
   assert.deepEqual(new Set(await ground.requested()), new Set([...one.ids, ...two.ids]))
 })
 
-test('balances and holdings are only no longer served; the time of the provider is noted', async (t) => {
+test('balances and holdings only invalidate cached answers; the provider’s time is stored', async (t) => {
   const ground = await makeGround(t)
   const person = await addPerson(ground, 'person-1', [{ id: 'a' }])
   await ground.requested()
@@ -81,7 +81,7 @@ test('balances and holdings are only no longer served; the time of the provider 
   assert.equal(row[0]?.lastRefreshedAt, refreshedAt)
 })
 
-test('without an id of a connection all are meant, or the one that holds the account, or those of the institution', async (t) => {
+test('without a connection id the webhook concerns all connections, the one with the account, or those of the institution', async (t) => {
   const ground = await makeGround(t)
   const { ids } = await addPerson(ground, 'person-1', [
     { id: 'a', institution: 'inst-1', account: 'acc-1' },
@@ -122,7 +122,7 @@ test('a login is found by our reference too, and only at its own provider', asyn
   assert.equal(await ground.receive('akahu'), 'unmatched')
 })
 
-test('a repetition is recognised while its provider may send one, and then does no harm', async (t) => {
+test('a repetition is recognised while its provider may send one, and is harmless later', async (t) => {
   const ground = await makeGround(t)
   const person = await addPerson(ground, 'person-1', [{ id: 'a' }])
   await ground.requested()
@@ -137,7 +137,7 @@ test('a repetition is recognised while its provider may send one, and then does 
   assert.equal(await ground.receive(), 'done')
 })
 
-test('what concerns nothing of ours is not remembered', async (t) => {
+test('a webhook that concerns no connection is not remembered', async (t) => {
   const ground = await makeGround(t)
   for (let time = 0; time < 2; time += 1) {
     ground.next = { kind: 'accepted', key: 'same', keyLifeMs: minute, notices: [] }
@@ -145,7 +145,7 @@ test('what concerns nothing of ours is not remembered', async (t) => {
   }
 })
 
-test('a webhook whose changes could not be stored is not taken for received', async (t) => {
+test('a webhook whose changes could not be stored counts as not received', async (t) => {
   let isBroken = true
   const ground = await makeGround(t, (store) => ({
     ...store,
@@ -181,7 +181,7 @@ test('a recent status is stored at once, and only a login that works again is re
   assert.deepEqual(await ground.requested(), [])
 })
 
-test('an older status that arrives after a newer one does not win: the provider is asked', async (t) => {
+test('an older status that arrives after a newer one changes nothing: a sync asks the provider', async (t) => {
   const ground = await makeGround(t)
   const { ids } = await addPerson(ground, 'person-1', [{ id: 'a' }])
   await ground.requested()
@@ -204,7 +204,7 @@ test('a status that arrives late is read from the provider instead of stored, ev
   }
 })
 
-test('a revoked connection becomes active or invalidated by no webhook: the provider is asked', async (t) => {
+test('no webhook makes a revoked connection active or invalidated: a sync asks the provider', async (t) => {
   const ground = await makeGround(t)
   const { ids } = await addPerson(ground, 'person-1', [{ id: 'a' }])
   const [id] = ids
@@ -220,7 +220,7 @@ test('a revoked connection becomes active or invalidated by no webhook: the prov
   }
 })
 
-test('a connection that is being deleted is not touched, and one that was only removed here is unknown', async (t) => {
+test('a connection that is being deleted is not changed, and one that was removed here is unknown', async (t) => {
   const ground = await makeGround(t)
   const { ids } = await addPerson(ground, 'person-1', [{ id: 'a' }])
   const [id] = ids
@@ -271,7 +271,7 @@ test('one webhook may report several changes', async (t) => {
   assert.deepEqual(await ground.requested(), ids)
 })
 
-test('when the provider stopped telling, one sync of the login is requested', async (t) => {
+test('when the provider cancels its webhooks, one sync of the login is requested', async (t) => {
   const ground = await makeGround(t)
   const { ids } = await addPerson(ground, 'person-1', [{ id: 'a' }, { id: 'b' }])
   await ground.requested()

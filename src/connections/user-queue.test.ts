@@ -30,7 +30,7 @@ test('other keys do not wait', async () => {
   await waiting
 })
 
-test('a failure is the affair of its own caller alone', async () => {
+test('a failure reaches only its own caller', async () => {
   const queue = makeUserQueue()
   const failing = queue.take('key', () => Promise.reject(new Error('no')))
   const next = queue.take('key', async () => 'runs all the same')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { comparableEmails, isEmail } from './email.ts'
 
-test('an e-mail address is what mail could reach, and nothing that a store chokes on', () => {
+test('an e-mail address is one that mail could reach, without characters that a store refuses', () => {
   for (const text of [
     'a@b.example',
     'owner@localhost',

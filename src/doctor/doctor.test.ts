@@ -167,7 +167,7 @@ test('a provider that never answers gets the same error and advice as one that i
   assert.deepEqual(failures, ['provider:fiskil'])
 })
 
-test('a check that breaks for a reason of ours is an error without its words, which go to the log', async (t) => {
+test('a check that fails by an error of ours is reported without its message, which is logged', async (t) => {
   const { diagnosis, failures } = await diagnose(t, {
     machine: { ...machine, freeBytes: () => Promise.reject(new Error('words for the log')) },
   })

@@ -87,7 +87,7 @@ test('deliveries that no worker claims are reported with how long they have been
   assert.equal(late.message, '1 pending; the oldest has been due for 3 days')
 })
 
-test('a run under way for too long, and a lease of a clock that was ahead, are named', async (t) => {
+test('a run in progress for too long, and a lease of a clock that was ahead, are named', async (t) => {
   const store = await openSqliteStore(t)
   const check = checkLeases({ store, clock, installation })
   assert.equal((await lookOnce(check)).status, 'ok')
@@ -114,7 +114,7 @@ test('a run under way for too long, and a lease of a clock that was ahead, are n
   assert.match(ahead?.action ?? '', /Stuck leases/)
 })
 
-test('endpoints in trouble are named with whose they are and what to do; what its owner disabled is none', async (t) => {
+test('paused and disabled endpoints are named with their owner and what to do, except those that their owner disabled', async (t) => {
   const store = await openSqliteStore(t)
   const check = checkEndpoints(store)
   assert.equal((await lookOnce(check)).message, 'there is none')

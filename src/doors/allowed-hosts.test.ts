@@ -47,7 +47,7 @@ test('the name in an origin is one of ours whatever its scheme and port, and not
   assert.equal(inside.isOwnName('http://localhost:6274'), true)
 })
 
-test('an origin itself is ours to the last letter, on loopback also the very one that was asked', () => {
+test('an origin is ours only when it is equal, on loopback also when it is the requested one', () => {
   const host = 'localhost:3000'
   assert.equal(outside.isOwnOrigin(origins.auth, asked('money.example.com')), true)
   for (const origin of ['http://sign-in.example.com', 'https://agents.example.com', 'null']) {
@@ -58,7 +58,7 @@ test('an origin itself is ours to the last letter, on loopback also the very one
   assert.equal(outside.isOwnOrigin('http://localhost:3000', asked(host)), false)
 })
 
-test('names that are known only once the server listens are asked for late', () => {
+test('names that are known only once the server listens are read late', () => {
   let base = 'http://127.0.0.1:0'
   const names = makeAllowedHosts({
     origins: () => ({ base, mcp: base, auth: base }),

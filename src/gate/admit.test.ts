@@ -102,7 +102,7 @@ test('R6: parallel guesses with one token are each counted, and looked up once',
   assert.equal(world.lookups, 1)
 })
 
-test('R6: parallel guesses with many tokens do not slip through the ceiling', async (t) => {
+test('R6: parallel guesses with many tokens do not exceed the ceiling', async (t) => {
   const { world, kinds } = open(t)
   const answers = await kinds(Array.from({ length: 50 }, () => mintKey().key))
   assert.equal(tally(answers, 'unknown'), 8)
@@ -124,7 +124,7 @@ test('R6: an unavailable store costs no client a point', async (t) => {
   assert.equal(failed.window.remaining, 5)
 })
 
-test('a token is waited for at its own address alone: what is refused there is not refused elsewhere', async (t) => {
+test('requests wait only for the same token from their own address: a refusal there refuses no other address', async (t) => {
   const { world, ask, kinds } = open(t)
   const { key } = mintKey()
   world.good.add(key)

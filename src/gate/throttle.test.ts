@@ -52,7 +52,7 @@ function open(limits: { preauth: number; preauthIp: number }) {
   }
 }
 
-test('R6: nothing is made for a token whose address is over its ceiling', async (t) => {
+test('R6: no window is created for a token whose address is over its ceiling', async (t) => {
   const { kv, fail, left } = open({ preauth: 3, preauthIp: 5 })
   t.after(() => kv.close())
   for (let count = 0; count < 5; count += 1) assert(await fail('203.0.113.9', `token ${count}`))
@@ -81,7 +81,7 @@ test('R6: a /64 is one address, and a /56 has a ceiling of ten times that of an 
   assert.equal(await fail('2001:db8:0:1300::1'), true, 'the /56 beside it')
 })
 
-test('R6: an IPv4 address is the same in IPv6 clothes, and has no network around it', async (t) => {
+test('R6: an IPv4 address is the same in its IPv4-mapped IPv6 form, and has no network window', async (t) => {
   const { kv, fail } = open({ preauth: 100, preauthIp: 2 })
   t.after(() => kv.close())
   assert.deepEqual([await fail('203.0.113.9'), await fail('::ffff:203.0.113.9')], [true, true])

@@ -32,7 +32,7 @@ test('after a stop no further batch is started', async () => {
   assert.equal(calls, 1)
 })
 
-test('between two batches of synchronous work others have their turn', async () => {
+test('between two batches of synchronous work the event loop turns', async () => {
   const order: string[] = []
   setImmediate(() => order.push('request'))
   const work = async () => order.push('batch')

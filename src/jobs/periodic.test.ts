@@ -75,7 +75,7 @@ test('jitter makes the wait shorter by a tenth at the most, never longer', async
   assert.equal(runs.length, 2)
 })
 
-test('a run that fails is reported, and the next one comes', async (t) => {
+test('a failed run is reported, and the next one follows', async (t) => {
   const { runs, told, end, pass } = openStage(t)
   await end(new Error('the store is unavailable'))
   assert.deepEqual(told, ['sweep failed: Error: the store is unavailable'])
@@ -93,7 +93,7 @@ test('a task that throws before it waits is reported like any other', async (t) 
   assert.deepEqual(told, ['sweep failed: Error: no promise'])
 })
 
-test('stop aborts the signal of the run under way, waits for it and lets no other begin', async (t) => {
+test('stop aborts the signal of the current run, waits for its end and starts no other', async (t) => {
   const { job, runs, end, pass } = openStage(t)
   let isStopped = false
   const stopping = job.stop().then(() => {
@@ -147,7 +147,7 @@ test('after a failed run the task waits, even if it was woken during the run', a
   assert.equal(runs.length, 2)
 })
 
-test('a task that rests after a failure is not woken before the rest is over, and no run is reported meanwhile', async (t) => {
+test('a task that waits after a failure is not woken before the wait is over, and no run is reported meanwhile', async (t) => {
   const { job, runs, told, end, pass } = openStage(t, { restMs: 5000 })
   await end(new Error('the store is unavailable'))
   job.wake()

@@ -53,7 +53,7 @@ test('R24: a plain decimal comes back with every digit as it was sent', () => {
   fc.assert(fc.property(anyModel, (model) => assert.equal(read(model), write(model))))
 })
 
-test('R24: an exponent moves the point and loses no digit', () => {
+test('R24: an exponent moves the decimal point and keeps every digit', () => {
   const exponents = fc.integer({ min: -40, max: 40 })
   fc.assert(
     fc.property(anyModel, exponents, fc.constantFrom('e', 'E'), (model, exponent, letter) => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makeTurnClock } from './turn-clock.ts'
 
-test('within one stretch the time is read once, and it stays the same', () => {
+test('within one synchronous run the time is read once and stays the same', () => {
   let readings = 0
   const clock = makeTurnClock({ now: () => 1000 + readings++ })
   assert.deepEqual([clock.now(), clock.now(), clock.now()], [1000, 1000, 1000])

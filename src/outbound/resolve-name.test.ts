@@ -122,14 +122,14 @@ test('the guarded agents give no name to the threads of the process', async (t) 
   assert.ok(!kinds.includes('GETADDRINFOREQWRAP'))
 })
 
-test('a name whose servers are silent is given up after the limit', async (t) => {
+test('the look-up of a name whose servers are silent ends after the limit', async (t) => {
   const { servers } = await startDns(t, { 'slow.example.test': 'silent' })
   const system: LookupFunction = () => assert.fail('the system was asked')
   const options = { servers, system, asksSystem: true, limitMs: 200 }
   await assert.rejects(ask(options, 'slow.example.test'), { code: 'EAI_AGAIN' })
 })
 
-test('a name that does not exist, has no address, or is no name is told from one that cannot be asked for', async (t) => {
+test('a name that does not exist, has no address or is invalid is distinguished from a failed look-up', async (t) => {
   const { servers } = await startDns(t, {
     'gone.example.test': 'unknown',
     'empty.example.test': [],
@@ -164,7 +164,7 @@ test('the hosts file comes before the servers, and is read again when it has cha
   assert.deepEqual(await openHostsFile(join(folder, 'none'))('receiver'), [])
 })
 
-test('what the servers do not know is asked of the system where that is allowed, one name at a time', async (t) => {
+test('where allowed, names that the servers do not know are resolved by the system, one at a time', async (t) => {
   const { servers } = await startDns(t, {
     one: 'unknown',
     two: 'unknown',

@@ -31,7 +31,7 @@ test('any ids: a row is known exactly when its id was met before', () => {
   fc.assert(fc.property(ids, (list) => void fill(list)))
 })
 
-test('what is cut off is not known any more, and a copy knows as much as it took', () => {
+test('removed rows are no longer known, and a copy knows exactly the copied rows', () => {
   fc.assert(
     fc.property(ids, fc.nat(300), (list, cut) => {
       const { table, known, fingerprint, print } = fill(list)

@@ -35,7 +35,7 @@ test('any numbers and texts come back as they were written', () => {
   )
 })
 
-test('bytes of another layout, cut bytes and bytes of chance are none of a walk', () => {
+test('bytes of another layout, truncated bytes and random bytes are refused', () => {
   const reader = { pageSize: 1, read: () => assert.fail(), open: () => assert.fail() }
   const state = makeWalkState({ reader, queries: [] }, makePageMemory(0))
   const bytes = encodeWalk(state, 5)

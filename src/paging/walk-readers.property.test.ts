@@ -259,7 +259,7 @@ for (const processes of [1, 2]) {
     )
   })
 
-  test(`R18: over ${processes} process(es), rows that go leave no other row out and show none twice`, async () => {
+  test(`R18: over ${processes} process(es), deleted rows cause no other row to be skipped or shown twice`, async () => {
     const events = fc.oneof({ weight: 6, arbitrary: readEvent }, arriveEvent, goEvent)
     await fc.assert(
       fc.asyncProperty(scenario(['after', 'number'], events), async (given) => {

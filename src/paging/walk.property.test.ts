@@ -291,7 +291,7 @@ test('a closed walk first answers pending requests, then frees its memory', asyn
   )
 })
 
-test('R17: a walk larger than its memory gets on, and fetches again only the pages that a window shows', async () => {
+test('R17: a walk larger than its memory continues, and fetches again only the pages that a window shows', async () => {
   const pageCount = 8
   const pages = Array.from({ length: pageCount }, (_page, page) =>
     Array.from({ length: 10 }, (_row, row): Row => {

@@ -81,7 +81,7 @@ function makeWorld(pageCount: number, rowsPerPage: number) {
   return { window, reads, close: () => walks.close() }
 }
 
-test('R17: far beyond the page cap and the room of walks every row is reached, each page read once', async () => {
+test('R17: far beyond the page cap and the memory of walks every row is reached, each page read once', async () => {
   const [pageCount, rowsPerPage] = [60, 1000]
   const { window, reads, close } = makeWorld(pageCount, rowsPerPage)
   const seen: string[] = []
@@ -122,7 +122,7 @@ test('R17: a walk of fifty large pages, all read for its first window, costs eac
   close()
 })
 
-test('R17, R18: two readers of one walk larger than its room both get on, and each sees every row once', async () => {
+test('R17, R18: two readers of one walk larger than its memory both continue, and each sees every row once', async () => {
   const { window, reads, close } = makeWorld(50, 100)
   const readers = [
     { seen: [] as string[], limit: 100 },

@@ -78,7 +78,7 @@ test('invalid dates and a reversed range are left for the resource to refuse', (
   assert.deepEqual(range('2026-05-01', '2026-04-01'), { from: '2026-05-01', to: '2026-04-01' })
 })
 
-test('the ends of the calendar make no crash', () => {
+test('dates at the ends of the calendar cause no error', () => {
   assert.deepEqual(range('9999-12-31'), { from: '9999-12-31' })
   assert.equal(range('0000-01-01', '0000-06-01').from, '0000-01-01')
   assert.equal(range(undefined, '9999-12-31T23:59:59Z').from, '9998-12-30T23:59:59.000Z')

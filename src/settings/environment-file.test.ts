@@ -14,7 +14,7 @@ async function makeFolder(t: TestContext, text?: string): Promise<string> {
   return folder
 }
 
-test('a folder without the file is a folder without the file', async (t) => {
+test('a folder without the file gives no variables', async (t) => {
   assert.equal(readEnvironmentFile(await makeFolder(t)), null)
   assert.equal(readEnvironmentFile(join(await makeFolder(t), 'nowhere')), null)
 })

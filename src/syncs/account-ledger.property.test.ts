@@ -104,7 +104,7 @@ test('rows of months that were not read completely do not count as gone', () => 
   assert.equal(sync(kept, [], { readFrom: 4 }).gone, 1)
 })
 
-test('a row that is gone is counted once, and is known when it comes back', () => {
+test('a row that is gone is counted once, and is known when it returns', () => {
   const kept = new Kept()
   const row = { id: 'x', content: 'a', month: 5 }
   sync(kept, [row])
@@ -129,7 +129,7 @@ test('another list of fields makes no row count as updated, neither now nor late
   assert.deepEqual(sync(kept, [{ ...y, content: 'changed' }], next).sightings, ['updated'])
 })
 
-test('R35: a row whose provider moved it to another id is known under the new one, and no more under the former', () => {
+test('R35: a row that its provider moved to another id is known under the new id and no longer under the former', () => {
   const kept = new Kept()
   sync(kept, [{ id: 'old', content: 'a', month: 5 }])
   const moved = { id: 'new', content: 'a', month: 5, formerId: 'old' }

@@ -27,7 +27,7 @@ const failures: readonly (readonly [UpstreamFailure, string, string])[] = [
   ],
 ]
 
-test('what is kept of a failure has its code, and no word that a provider wrote', () => {
+test('a stored failure has its code and no text of a provider', () => {
   for (const [upstream, code, entry] of failures) {
     const error = new UpstreamError('fiskil', upstream)
     for (const thrown of [error, guardError(error)]) {
@@ -54,14 +54,14 @@ test('R23: an unreadable row is reported with the adapter’s message', () => {
   assert.match(message, /the amount of a transaction is no number$/)
 })
 
-test('a store that does not answer during a run is no mistake of this service, and the run can be asked for again', () => {
+test('a store that is unavailable during a run is not an error of ours, and the run can be requested again', () => {
   const failure = toFailure(new StoreUnavailableError(canary))
   assert.equal(failure.code, 'store_unavailable')
   assert.doesNotMatch(failure.message, /Jane/)
   assert.equal(toApiError(failure).entry, 'service_unavailable')
 })
 
-test('reasons of our own have codes, mistakes of ours say nothing of themselves', () => {
+test('failures with a known reason have codes, and errors of ours show no details', () => {
   assert.equal(toFailure(new LedgerFormatError('x')).code, 'ledger_unreadable')
   assert.equal(toFailure(new SyncError('too_large', 'Too many')).code, 'too_large')
   assert.equal(toFailure(apiError('provider_not_configured')).code, 'not_configured')

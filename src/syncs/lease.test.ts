@@ -55,7 +55,7 @@ test('a lease is renewed from the present on, for as long as the run lasts', asy
   assert.equal(lease.signal.aborted, false)
 })
 
-test('a lease that another process has aborts the run, and is asked for no more', async (t) => {
+test('a lease that another process holds aborts the run and is not renewed again', async (t) => {
   let asked = 0
   const { lease } = openLease(t, async () => {
     asked += 1

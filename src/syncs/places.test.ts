@@ -5,7 +5,7 @@ import { makePlaces } from './places.ts'
 
 const never = new AbortController().signal
 
-test('there are so many places, and a released one comes back once', () => {
+test('the number of places is bounded, and a place is released once', () => {
   const places = makePlaces({ inAll: 2, waiting: 1 })
   const first = places.take() ?? assert.fail()
   assert.notEqual(places.take(), null)
@@ -35,7 +35,7 @@ test('callers who wait get places before anybody else, in their order', async ()
   assert.notEqual(places.take(), null)
 })
 
-test('who waits no longer takes no place from the others', async () => {
+test('a caller that stops waiting takes no place from the others', async () => {
   const places = makePlaces({ inAll: 1, waiting: 2 })
   const held = places.take() ?? assert.fail()
   const leaving = new AbortController()
@@ -47,7 +47,7 @@ test('who waits no longer takes no place from the others', async () => {
   assert.notEqual(await next, null)
 })
 
-test('closed places are given to nobody who waits', async () => {
+test('after closing, no waiting caller gets a place', async () => {
   const places = makePlaces({ inAll: 1, waiting: 2 })
   places.take()
   const waiting = places.wait(never)

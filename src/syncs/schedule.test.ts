@@ -46,7 +46,7 @@ test('failures put the next run off twice as long each time, jittered, up to a d
   }
 })
 
-test('a provider that throttles is asked no sooner than it says', () => {
+test('a provider that throttles is not called before the wait that it demands', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 50 }),

@@ -113,7 +113,7 @@ test('an unavailable store hides only its gauges, is logged once a minute, and i
   assert.equal(failures.length, 2)
 })
 
-test('a store that hangs delays a collection by the limit at most, and is asked once', async (t) => {
+test('a store that hangs delays a collection by the limit at most, and is called once', async (t) => {
   const store = await openSqliteStore(t)
   const answer = Promise.withResolvers<void>()
   let reads = 0

@@ -5,7 +5,7 @@ import { makeEndpointInput } from './endpoint-input.ts'
 const shut = makeEndpointInput(false)
 const open = makeEndpointInput(true)
 
-test('a URL is kept as it is dialled, whatever was typed', () => {
+test('a URL is stored in the form that is requested, whatever was typed', () => {
   for (const [typed, kept] of [
     ['https://example.com', 'https://example.com/'],
     ['HTTPS://EXAMPLE.com:443/Hook?a=b', 'https://example.com/Hook?a=b'],
@@ -19,7 +19,7 @@ test('a URL is kept as it is dialled, whatever was typed', () => {
     assert.equal(shut.parse({ url: typed }).url, kept, typed)
 })
 
-test('what is not sent, or would be longer than told when it is sent, is refused with the reason', () => {
+test('a URL that cannot be requested, or is too long in its normal form, is refused with the reason', () => {
   for (const [url, reason] of [
     ['https://example.com/a b', /^must not hold blanks or control characters$/],
     ['https://example.com/\tb', /^must not hold blanks or control characters$/],

@@ -34,7 +34,7 @@ test('one success makes it healthy, whatever was before', () => {
   }
 })
 
-test('failures that a success parts are not in a row', () => {
+test('failures with a success between them are not consecutive', () => {
   const after = live([...failures(4, 1), [start, 'succeeded'], ...failures(4, 1)])
   assert.equal(after.health, 'degraded')
   assert.equal(after.failures, 4)

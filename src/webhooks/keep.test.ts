@@ -56,7 +56,7 @@ test('one transaction keeps a bounded number of attempts', async () => {
   assert.deepEqual(committed.flat(), names)
 })
 
-test('an attempt that cannot be kept does not take others along', async () => {
+test('an attempt that cannot be stored does not affect others', async () => {
   const { transact, work, committed } = makeTransactions()
   const keep = makeKeep({ transact }, { writers: 1, work })
   const results = await Promise.allSettled(

@@ -82,7 +82,7 @@ test('a redirect is an answer and is not followed', async (t) => {
   assert.deepEqual(asked, ['/hook'])
 })
 
-test('who does not answer in time has not answered, also with a 200 after the limit', async (t) => {
+test('an answer after the time limit does not count, not even a 200', async (t) => {
   const post = await withServer(
     t,
     answering((_request, response) => {
@@ -253,7 +253,7 @@ const inside = [
   'rebind.example.test',
 ]
 
-test('without leave nothing is sent to a private address, however it is written or resolved', async (t) => {
+test('without the setting nothing is sent to a private address, however it is written or resolved', async (t) => {
   const agent = makeGuardedAgent({
     lookup: (_hostname, _options, callback) => callback(null, [{ address: '10.0.0.7', family: 4 }]),
     dial: (target, callback) => {
@@ -281,7 +281,7 @@ test('without leave nothing is sent to a private address, however it is written 
   }
 })
 
-test('an address that was allowed when the endpoint was made is judged again', async (t) => {
+test('an address that was allowed when the endpoint was created is checked again', async (t) => {
   const agent = makeGuardedAgent()
   t.after(() => agent.destroy())
   const post = makePost({ agent, allowPrivate: false, userAgent: 'tributary/test' })

@@ -39,7 +39,7 @@ for (const status of [100, 300, 301, 302, 304, 307, 400, 401, 404, 409, 418, 429
     if (status < 400 && status >= 300) assert.match(failure ?? '', /not followed/)
   })
 
-test('no answer is a failure, in the words that came with it', () => {
+test('a missing answer is a failure with its description', () => {
   const { verdict, sign, failure } = judge(silent, at(2))
   assert.deepEqual(verdict, { kind: 'retry', dueAt: now + 300_000 })
   assert.equal(sign, 'failed')

@@ -41,7 +41,7 @@ function probe(side: Side, signal?: AbortSignal): Promise<ProbeReply> {
 }
 
 for (const [name, open] of Object.entries(sides)) {
-  test(`${name} says that it is there, that it knows us, and what time it has`, async () => {
+  test(`the probe of ${name} reports that it answers, accepts our credentials, and its time`, async () => {
     await using side = await open()
     assert.deepEqual(await probe(side), { theirTimeMs: side.now, failure: null })
     assert.deepEqual(side.alerts, [])
@@ -56,7 +56,7 @@ for (const [name, open] of Object.entries(sides)) {
     assert.doesNotMatch(JSON.stringify([failure, side.alerts]), /no-such/)
   })
 
-  test(`${name} in trouble is a failure of its own kind`, async () => {
+  test(`the failures of ${name} have kinds of their own`, async () => {
     await using side = await open()
     side.emulator.addFault({
       times: 1,

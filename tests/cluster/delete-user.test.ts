@@ -20,7 +20,7 @@ async function statusOf(work: Promise<{ readonly status: number }>): Promise<num
   }
 }
 
-test('whatever the other process gives a user who is being deleted is refused, or goes with them', async () => {
+test('everything that another process adds to a user who is being deleted is refused or deleted', async () => {
   const { one, two, sandbox } = fleet
   const { consents } = sandbox.fiskil.people.healthy
   const credentials = sandbox.person('healthy').find(({ provider }) => provider === 'fiskil')

@@ -36,7 +36,7 @@ test('R6: limits, leases and breakers are enforced while Redis is unavailable, a
   assert.deepEqual(lines, ['info', 'warn', 'info'])
 })
 
-test('a Redis that hangs costs requests a blink each for a second, and then nothing', async (t) => {
+test('a Redis that hangs delays requests briefly for a second, and then not at all', async (t) => {
   const { server, kv } = await setStage(t)
   server.hang()
   const first = await timed(() => kv.windows.take('k', 5, minute))
@@ -142,7 +142,7 @@ test('limits and cached answers on two servers are lost and found apart', async 
   await assertEnforced(kv, 'unavailable')
 })
 
-test('it opens although Redis was never there, and finds it when it comes', async (t) => {
+test('it opens without a reachable Redis, and uses it once it is available', async (t) => {
   const { server, kv, lines } = await setStage(t, false)
   assert.equal(kv.isShared(), false)
   assert.deepEqual(lines, ['warn'])

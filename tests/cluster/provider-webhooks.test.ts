@@ -56,7 +56,7 @@ function countOf(outcome: string): number {
   return lines.filter((line) => line.includes(`"outcome":"${outcome}"`)).length
 }
 
-test('the same webhook at both processes, many times at once, is heeded once', async () => {
+test('the same webhook at both processes, many times at once, is applied once', async () => {
   const { userId, brokerageAuthorizationId } = await addBroker()
   const body = JSON.stringify({
     webhookId: randomUUID(),

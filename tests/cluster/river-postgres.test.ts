@@ -82,7 +82,7 @@ test('due work of one process is announced in the other, and its own work only o
   for (const stop of stops) stop()
 })
 
-test('messages of processes from before there was work are understood, and work by its name', async () => {
+test('messages of processes of an older version are understood, and due work by its kind', async () => {
   const [changes, kinds]: [StoreChange[], WorkKind[]] = [[], []]
   await quiet([one])
   const stops = [one.onChange((change) => changes.push(change)), one.onWork((k) => kinds.push(k))]
@@ -94,7 +94,7 @@ test('messages of processes from before there was work are understood, and work 
   for (const stop of stops) stop()
 })
 
-test('after the line between the processes was cut, both kinds of work are looked for', async () => {
+test('after the connection between the processes was cut, both kinds of work are looked for', async () => {
   const kinds = new Set<WorkKind>()
   const stop = one.onWork((kind) => kinds.add(kind))
   await place.ask(`select pg_terminate_backend(pid) from pg_stat_activity

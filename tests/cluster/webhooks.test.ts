@@ -78,7 +78,7 @@ test('what a process held when it ended is sent by another once its lease is ove
   assert.equal(receiver.received.length, 1)
 })
 
-test('an endpoint that ails for one process ails for all', async (t) => {
+test('an endpoint that is degraded for one process is degraded for all', async (t) => {
   const stage = await open(t)
   const receiver = await stage.receive(withStatus(500))
   const { id } = await stage.addEndpoint(receiver.url)

@@ -267,7 +267,7 @@ for (const [name, line] of Object.entries(lines)) {
     await session.close()
   })
 
-  test(`client ${name}: a person who says no leaves it outside`, async () => {
+  test(`client ${name}: after a denial it gets no access`, async () => {
     const person = await signUp(service)
     const memory: Memory = {}
     assert.equal(await line.connect(memory), null)

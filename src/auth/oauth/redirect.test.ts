@@ -16,7 +16,7 @@ test('a person sees the host, a browser’s policy gets the narrowest source tha
     assert.deepEqual(describeRedirect(uri), { host, formAction }, uri)
 })
 
-test('nothing of an address can break out of the policy', () => {
+test('no part of an address can add a directive to the policy', () => {
   for (const uri of ["https://x.test/;script-src 'unsafe-inline'", 'https://x.test/ *', 'a.b:x;y'])
     assert.doesNotMatch(describeRedirect(uri).formAction, /[\s;,'"*]/)
 })

@@ -19,7 +19,7 @@ test('what is given twice stays twice, for the engine to refuse', () => {
   assert.deepEqual(params.getAll('state'), ['a', 'b'])
 })
 
-test('one trailing slash of the resource goes, no other address is touched', () => {
+test('one trailing slash of the resource is removed, no other address is changed', () => {
   const settle = (value: string) =>
     settleAuthorization(`resource=${encodeURIComponent(value)}`, resource).get('resource')
   assert.equal(settle(`${resource}/`), resource)

@@ -68,7 +68,7 @@ for (const scheme of refused)
       assert.match(findSchemeProblem(`${scheme}:${rest}`) ?? '', /^redirect_uris may use/)
   })
 
-test('plain http beyond loopback is refused, whatever it looks like', () => {
+test('plain http to any host but loopback is refused, in any notation', () => {
   for (const host of [
     'evil.test',
     '10.0.0.1',

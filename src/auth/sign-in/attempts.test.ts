@@ -88,7 +88,7 @@ test('the right password clears the failures of its own subject only', async (t)
   assert.equal(await fail(account(userId)), 60, 'whoever guesses elsewhere still waits')
 })
 
-test('guesses sent at once cannot slip through', async (t) => {
+test('concurrent guesses cannot exceed the limit', async (t) => {
   const { fail } = open(t)
   const subject = account()
   const waits = await Promise.all(Array.from({ length: 50 }, () => fail(subject)))

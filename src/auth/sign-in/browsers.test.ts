@@ -25,7 +25,7 @@ test('a browser is recognised only for the user who signed in there, always with
   assert.ok(!cookie.includes(emma.userId))
 })
 
-test('what was changed, made up or cut short proves nothing', () => {
+test('a changed, invented or truncated cookie proves nothing', () => {
   const cookie = browsers.remember(null, emma)
   const [id = '', at = '', signature = ''] = cookie.split('.')
   const other = `${id.startsWith('A') ? 'B' : 'A'}${id.slice(1)}`
@@ -51,7 +51,7 @@ test('a new password makes every browser unknown', () => {
   assert.equal(browsers.recognise(cookie, { ...emma, passwordHash: '$argon2id$new' }), null)
 })
 
-test('four people share a browser; the one who came first gives way to a fifth', () => {
+test('four people share a browser; a fifth replaces the first', () => {
   const people = Array.from({ length: 5 }, () => ({ ...emma, userId: newId<UserId>() }))
   let cookie: string | null = null
   for (const person of people) cookie = browsers.remember(cookie, person)

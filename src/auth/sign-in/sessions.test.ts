@@ -111,7 +111,7 @@ test('a clock that was set back makes no session fresh', async (t) => {
   assert.equal((await sessions.find(token))?.isFresh, false)
 })
 
-test('a session that is ended is found no more, those in other browsers are', async (t) => {
+test('an ended session is not found, those in other browsers are', async (t) => {
   const { sessions, user } = await open(t)
   const [desk, phone] = [await sessions.start(user.id), await sessions.start(user.id)]
   await sessions.end(own(desk.session), desk.session)

@@ -125,7 +125,7 @@ test('an attempt refused by the limit of its address does not count against the 
   assert.deepEqual(owner, { kind: 'slow_down', retryAfterSeconds: 60 }, 'ten were looked at')
 })
 
-test('a browser that signed in before gets in while others lock the account, and is not forgiven for them', async (t) => {
+test('a browser that signed in before is admitted while others lock the account, and does not clear their failures', async (t) => {
   const { signIns, enter } = await open(t)
   const made = await signIns.signUp(visitor, good)
   assert(made.kind === 'made')
@@ -336,7 +336,7 @@ test('the store is asked the same questions whether an account exists or not', a
   }
 })
 
-test('an account that is made and a refusal leave their trace, and no trace holds a password or a guessed address', async (t) => {
+test('a created account and a refusal are in the audit, and no entry contains a password or a guessed address', async (t) => {
   const { signIns, enter, readAudit } = await open(t)
   const made = await signIns.signUp(visitor, good)
   assert(made.kind === 'made')

@@ -112,7 +112,7 @@ test('R4: other methods, other spellings and unknown assets are not answered by 
   }
 })
 
-test('readers who come at once all get the same script', async () => {
+test('concurrent readers all get the same script', async () => {
   await using door = await openDoor()
   const [, url = ''] =
     /src="(\/doc\/assets\/scalar-[^"]+)"/.exec((await door.inject('/doc')).body) ?? []

@@ -24,7 +24,7 @@ test('details are reworded like the message, and the code stays', () => {
   })
 })
 
-test('the words of a provider stay its own', () => {
+test('the message of a provider is not reworded', () => {
   const error = apiError('upstream_bad_request', { message: 'Upstream rejected: GET /v1/accounts' })
   assert.deepEqual(toAgentEnvelope(error, 'r'), toEnvelope(error))
 })

@@ -44,7 +44,7 @@ test('only the template tag can make Html', () => {
   assert.throws(() => new Html('<script>', Symbol('made by html')))
 })
 
-test('other people’s words stay on one line and cannot turn the reading direction', () => {
+test('text from outside stays on one line and cannot change the reading direction', () => {
   assert.equal(foreignText('Good\u202eevil\nname\u0000'), 'Good\\u202eevil\\u000aname\\u0000')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {

@@ -146,7 +146,7 @@ test('an error of ours is a 500 without details, and its cause is recorded', asy
   assert.ok(error instanceof Error && error.cause instanceof Error)
 })
 
-test('places are bounded in all and for each address, and come back', () => {
+test('places are bounded in total and per address, and are released', () => {
   const places = makePlaces({ inAll: 3, ofAddress: 2 })
   const [first, second] = [places.take('a'), places.take('a')]
   assert.ok(first !== null && second !== null)
@@ -178,7 +178,7 @@ const slowSenders: Readonly<Record<string, (index: number) => string>> = {
   'from the address of the provider': () => genuine,
 }
 for (const [name, addressOf] of Object.entries(slowSenders)) {
-  test(`300 senders of one byte ${name} keep no complete webhook out`, async (t) => {
+  test(`300 senders of one byte ${name} do not prevent complete webhooks`, async (t) => {
     const ground = await makeGround(t, { preauth: 1000 })
     await sendSlowly(
       t,

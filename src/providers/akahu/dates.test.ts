@@ -86,7 +86,7 @@ for (const text of [
   })
 }
 
-test('stamps at the ends of time, whose day some zone could not name, cannot be read', () => {
+test('times at the ends of the calendar, whose day some zone cannot express, cannot be read', () => {
   for (const zone of zones) {
     assert.equal(makeDateReader({ zone, window: bounded })('9999-12-31T11:00:00.000Z'), null)
     assert.equal(makeDateReader({ zone, window: bounded })('0001-01-01T00:00:00.000Z'), null)

@@ -95,7 +95,7 @@ test('an invented key id causes no key in use to be refused', async () => {
   assert.ok(await keys.find(3))
 })
 
-test('guesses cost few fetches, and push out no key in use', async () => {
+test('guesses cause few fetches, and evict no key in use', async () => {
   const { keys, targets, pass } = makeGround((request, call) =>
     request.target === '/keys/3' ? Promise.resolve(toBody(pem)) : notFound(request, call),
   )
@@ -126,7 +126,7 @@ test('a fetch that takes too long ends as unavailable, and the next webhook trie
   assert.ok(await keys.find(3))
 })
 
-test('what is no RSA key of at least 2048 bits is none', async () => {
+test('a key that is not RSA of at least 2048 bits is refused', async () => {
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey
   const curve = generateKeyPairSync('ed25519').publicKey
   const texts = [weak, curve].map((key) => key.export({ type: 'spki', format: 'pem' }))
@@ -138,7 +138,7 @@ test('what is no RSA key of at least 2048 bits is none', async () => {
   assert.equal(await failureOf(keys.find(3)), 'malformed')
 })
 
-test('an outage is no verdict on a key', async () => {
+test('an outage does not mark a key as unknown', async () => {
   const { keys } = makeGround(async () => {
     throw new UpstreamError('akahu', { kind: 'unavailable', status: 500, detail: 'down' })
   })

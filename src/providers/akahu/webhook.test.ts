@@ -75,7 +75,7 @@ for (const [what, headers, reason] of forgeries) {
   })
 }
 
-test('nothing but a whole number is asked for as the id of a key', async () => {
+test('only whole numbers are requested as ids of keys', async () => {
   for (const id of ['', 'x', '-1', '4.0', '04', '4 ', '1e3', '../token', '1234567890', '4, 4']) {
     const { receive, asked } = makeReceiver()
     const headers = { ...good, 'x-akahu-signing-key': id }
@@ -84,7 +84,7 @@ test('nothing but a whole number is asked for as the id of a key', async () => {
   }
 })
 
-test('a signature that is not written as Base64 is never held against a key', async () => {
+test('a signature that is not canonical Base64 is never verified with a key', async () => {
   const signature = good['x-akahu-signature']
   for (const text of [`${signature}=`, signature.replace('=', ''), `${signature} `, '!!!!']) {
     const { receive, asked } = makeReceiver()

@@ -57,12 +57,12 @@ test('without paging information a full page has a next page and any other page 
   }
 })
 
-test('a total that lies cannot cost memory', () => {
+test('a false total cannot cost memory', () => {
   const page = open(null, 1000, { offset: 0, total: 2_000_000_000 })
   assert.equal(page.ahead.length, 16)
 })
 
-test('R20: paging that leads nowhere is malformed', () => {
+test('R20: paging information without progress is malformed', () => {
   const rows: [string | null, number, unknown][] = [
     [null, 3, { offset: 0 }],
     [null, 3, { offset: 0, total: 'many' }],

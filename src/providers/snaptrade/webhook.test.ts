@@ -92,7 +92,7 @@ for (const [what, text, form] of canonical) {
   })
 }
 
-test('what is no JSON, or nested without end, has no canonical form', () => {
+test('invalid JSON and too deeply nested JSON have no canonical form', () => {
   assert.equal(toCanonicalJson('{'), null)
   assert.equal(toCanonicalJson('['.repeat(60_000)), null)
   assert.equal(toCanonicalJson(`${'['.repeat(33)}${']'.repeat(33)}`), null)
@@ -166,7 +166,7 @@ for (const [eventType, change] of told) {
   })
 }
 
-test('a status of no connection in particular is none: the provider has to be asked', async () => {
+test('a status without a connection id applies to none: a sync asks the provider', async () => {
   const { notices } = await noticesOf({
     eventType: 'CONNECTION_DELETED',
     brokerageAuthorizationId: undefined,

@@ -35,7 +35,7 @@ test('a cache key of another size is refused', async () => {
   await assert.rejects(openKv({ ...options, redisUrl: 'redis://127.0.0.1', cacheKey }), /32 bytes/)
 })
 
-test('a Redis that is not there is logged once, and limits hold from the start', async () => {
+test('an unreachable Redis is logged once, and limits apply from the start', async () => {
   const warnings: object[] = []
   const log = { info() {}, warn: (fields: object) => void warnings.push(fields) }
   const redisUrl = `redis://u:hush@localhost:${await findClosedPort()}`

@@ -8,19 +8,19 @@ const toStoreError = (error: unknown) => read(error, target)
 
 const told = (code: string) => Object.assign(new Error('told'), { code, severity: 'ERROR' })
 
-test('what the server says of its own state is an outage', () => {
+test('an error of the server about its own state is an outage', () => {
   for (const code of ['08006', '53300', '53100', '57P01', '57P03', '57014', '25006', '58030'])
     assert.ok(toStoreError(told(code)) instanceof StoreUnavailableError, code)
 })
 
-test('what the server says of our statements is not', () => {
+test('an error of the server about our statements is no outage', () => {
   for (const code of ['23505', '23503', '42601', '42P01', '22P02', '40001', '40P01', '25P02']) {
     const error = told(code)
     assert.equal(toStoreError(error), error, code)
   }
 })
 
-test('a socket that fails, a name that is not found and the driver losing its line are outages', () => {
+test('a failed socket, an unknown name and a connection that the driver lost are outages', () => {
   const socket = Object.assign(new Error('connect ECONNREFUSED'), {
     code: 'ECONNREFUSED',
     syscall: 'connect',
@@ -41,7 +41,7 @@ test('a socket that fails, a name that is not found and the driver losing its li
     assert.ok(toStoreError(error) instanceof StoreUnavailableError, error.message)
 })
 
-test('a mistake of ours stays what it is, and an outage keeps its cause', () => {
+test('an error of ours is returned unchanged, and an outage keeps its cause', () => {
   const mistake = new TypeError('x is not a function')
   assert.equal(toStoreError(mistake), mistake)
   assert.equal(toStoreError('text'), 'text')

@@ -82,7 +82,7 @@ for (const [what, does, kind, requests] of network) {
   })
 }
 
-test('R20c: one reset before any byte is healed by the second try', async () => {
+test('R20c: after one reset before any byte the second attempt succeeds', async () => {
   await using ground = await makeGround()
   ground.akahu.addFault({ times: 1, does: { kind: 'reset' } })
   const query = scopedQuery('healthy', firstAccount(ground, 'healthy'))
@@ -108,7 +108,7 @@ test('R22: a caller that leaves aborts the call, and its own reason is thrown', 
   assert.deepEqual(ground.exchanges, ['aborted GET /accounts/{id}/transactions'])
 })
 
-test('R22: a caller that has left already asks nothing', async () => {
+test('R22: a call that was aborted before it began sends nothing', async () => {
   await using ground = await makeGround()
   const gone = AbortSignal.abort()
   const query = scopedQuery('healthy', firstAccount(ground, 'healthy'))

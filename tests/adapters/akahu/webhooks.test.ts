@@ -77,7 +77,7 @@ test('with the last connection of a token what it asked for ends, also when that
   }
 })
 
-test('an app that may not ask is refused as everywhere, and a token that ended is lost', async () => {
+test('an app without permission is refused as for other calls, and an ended token is a lost consent', async () => {
   await using ground = await makeGround()
   const login = loginFor('healthy')
   ground.akahu.addFault({

@@ -52,7 +52,7 @@ test('R23: a sync reads every made-up row in full, with the details of its event
   assert.ok(details.some((one) => one.reference === '4400817263'))
 })
 
-test('the question: posted rows, the largest page, the account only when one was asked for', async () => {
+test('the request: posted rows, the largest page, the account only when one was requested', async () => {
   await using setting = await openSetting()
   const query = makeQuery(link(setting, 'healthy'))
   const asked = () => Object.fromEntries(setting.emulator.requests.at(-1)?.query ?? [])

@@ -134,7 +134,7 @@ test('a revocation that is answered 202 or 204 is done too', async () => {
   )
 })
 
-test('questions about an emptiness need no other paths than discovery does', async () => {
+test('checking an empty answer needs no other paths than discovery does', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { login, ref, reference } = aim(emulator.people.healthy)
