@@ -41,6 +41,10 @@ export function makeDeliver(given: DeliverDeps) {
       claimedAt,
       onFailure: (error) => deps.report.failed('webhook-lease', error),
     })
+    // Of a user who is being deleted nothing is sent that is not on its way yet.
+    const unsubscribe = deps.store.onChange(({ userId }) => {
+      if (userId === null || userId === claimed.endpoint.userId) held.check()
+    })
     let notBefore = 0
     try {
       notBefore = await runRounds(deps, toClaim(claimed, held.lost), () => {
@@ -51,6 +55,7 @@ export function makeDeliver(given: DeliverDeps) {
       notBefore = deps.clock.now() + restMs
       deps.report.failed('webhook-delivery', error)
     } finally {
+      unsubscribe()
       held.drop()
     }
     if (held.lost.aborted) return

@@ -25,7 +25,7 @@ export interface WebhooksReport {
 }
 
 export interface DeliverDeps {
-  readonly store: Pick<Store, 'transact' | 'deliveries' | 'endpoints' | 'events'>
+  readonly store: Pick<Store, 'transact' | 'deliveries' | 'events' | 'onChange'>
   readonly clock: Clock
   readonly post: Post
   /** Seconds before each attempt (`WEBHOOK_RETRY_SCHEDULE`). */

@@ -13,6 +13,8 @@ export interface HeldLease {
   lasts(ms: number): boolean
   /** Aborted when the lease is lost. */
   readonly lost: AbortSignal
+  /** Renews it at once: the endpoint may have been removed. */
+  check(): void
   /** Ends the renewing. */
   drop(): void
 }
@@ -45,6 +47,7 @@ export function holdLease({ lease }: ClaimedEndpoint, options: LeaseOptions): He
   return {
     lasts: (ms) => !losing.signal.aborted && performance.now() + ms < validUntil,
     lost: losing.signal,
+    check: () => void renew(),
     drop: () => clearInterval(timer),
   }
 }

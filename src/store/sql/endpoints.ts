@@ -61,9 +61,16 @@ export function makeEndpointStore({ engine, write, sealer }: Parts): EndpointSto
         .executeTakeFirst()
       return row === undefined ? null : openSecrets(sealer, id, row)
     },
-    async delete(id) {
-      await db.deleteFrom('webhook_endpoints').where('id', '=', id).execute()
-    },
+    delete: (id) =>
+      write(async (tx, touched) => {
+        const row = await tx
+          .deleteFrom('webhook_endpoints')
+          .where('id', '=', id)
+          .returning('user_id as userId')
+          .executeTakeFirst()
+        // Whoever sends to it at this moment stops.
+        if (row !== undefined) touched(row.userId)
+      }),
     async countByHealth() {
       const rows = await db
         .selectFrom('webhook_endpoints')

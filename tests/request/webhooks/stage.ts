@@ -3,7 +3,7 @@
  * clock stands still until it is moved; then the worker looks again.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, LookupFunction } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { byOperator } from '#contract/actor.ts'
@@ -81,6 +81,8 @@ export interface StageOptions {
   readonly place?: Place
   readonly timeoutMs?: number
   readonly schedule?: readonly number[]
+  /** Resolves the names of receivers. */
+  readonly lookup?: LookupFunction
   /** How many processes send, each with a store of its own; one when absent. */
   readonly workers?: number
 }
@@ -157,7 +159,7 @@ export async function openStage(t: TestContext, options: StageOptions = {}): Pro
 export interface WorkerParts {
   readonly clock: { now(): number }
   readonly report: WebhooksReport
-  readonly options?: Pick<StageOptions, 'timeoutMs' | 'schedule'>
+  readonly options?: Pick<StageOptions, 'timeoutMs' | 'schedule' | 'lookup'>
 }
 
 /** Sends what is due in this store, until it is stopped. */
@@ -179,7 +181,11 @@ export function startWorker(store: Store, parts: WorkerParts) {
 
 /** What sending needs; the caller destroys the agent. */
 function makeDeliverDeps(store: Store, { clock, report, options = {} }: WorkerParts) {
-  const agent = makeGuardedAgent({ allowPrivate: true, connections: maxDeliveriesInFlight })
+  const agent = makeGuardedAgent({
+    allowPrivate: true,
+    connections: maxDeliveriesInFlight,
+    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+  })
   const timeoutMs = options.timeoutMs ?? 5000
   const post = makePost({ agent, allowPrivate: true, userAgent: 'tributary/test', timeoutMs })
   const deps: DeliverDeps = {
