@@ -46,18 +46,28 @@ export async function applyNotice(
   return concerned
 }
 
+/** The login that a provider's notices refer to by this text; null: there is none. */
+export async function findReferred(
+  { store }: Pick<ActionDeps, 'store'>,
+  provider: Provider,
+  reference: string,
+): Promise<LoginRef | null> {
+  const id = parseUuid<LoginId>(reference)
+  const row = id === null ? null : await store.logins.find(id)
+  return row === null || row.provider !== provider ? null : row
+}
+
 async function findLogins(
-  { store }: ActionDeps,
+  deps: ActionDeps,
   provider: Provider,
   { login }: WebhookNotice,
 ): Promise<readonly LoginRef[]> {
   if ('upstreamUserId' in login) {
     const { upstreamUserId } = login
-    return store.logins.listByUpstream({ provider, upstreamUserId, limit: maxLogins })
+    return deps.store.logins.listByUpstream({ provider, upstreamUserId, limit: maxLogins })
   }
-  const id = parseUuid<LoginId>(login.reference)
-  const row = id === null ? null : await store.logins.find(id)
-  return row === null || row.provider !== provider ? [] : [row]
+  const row = await findReferred(deps, provider, login.reference)
+  return row === null ? [] : [row]
 }
 
 /** The login's connections that the notice names, most exactly first; without any name all of them. */

@@ -6,7 +6,7 @@
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { WebhookRequest } from '#providers/port.ts'
-import { applyNotice } from './apply-notice.ts'
+import { applyNotice, findReferred } from './apply-notice.ts'
 import { getAdapter } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
@@ -38,7 +38,9 @@ export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
   return async (provider, request) => {
     const { webhooks } = getAdapter(deps.adapters, provider)
     if (webhooks === undefined) throw apiError('provider_not_configured')
-    const verdict = await webhooks.receive(request)
+    const verdict = await webhooks.receive(request, {
+      has: async (reference) => (await findReferred(deps, provider, reference)) !== null,
+    })
     if (verdict.kind === 'refused') return verdict.reason
     const { notices, keyLifeMs } = verdict
     if (notices.length === 0) return 'ignored'

@@ -158,13 +158,20 @@ export type WebhookVerdict =
     }
   | { readonly kind: 'refused'; readonly reason: 'unsigned' | 'forged' | 'too_old' | 'unreadable' }
 
+export interface KnownLogins {
+  /** Whether this is the reference of a login of ours (`WebhookReceiver.listen`). */
+  has(reference: string): Promise<boolean>
+}
+
 /** Receives the webhooks of a provider. */
 export interface WebhookReceiver {
   /**
-   * Verifies a webhook and translates it. Nothing of its body is used before its signature is verified.
+   * Verifies a webhook and translates it. Before its signature is verified nothing of its body is used, except to decide
+   * whether a signing key is fetched for it.
+   * @param logins those of this provider; absent: none is known.
    * @throws UpstreamError when the provider's signing key is needed and cannot be read; the webhook may be genuine.
    */
-  receive(request: WebhookRequest): Promise<WebhookVerdict>
+  receive(request: WebhookRequest, logins?: KnownLogins): Promise<WebhookVerdict>
   /**
    * Asks the provider to send webhooks about this login, with the login's id as the reference of its notices. May be
    * repeated. Absent: the provider sends them for every login by itself.

@@ -1,7 +1,8 @@
 /**
  * Akahu's public keys for webhooks (docs/providers/akahu.md, Webhooks). The id of a key comes from an unverified request,
  * so an attacker may choose it: fetches are limited in number and time, and only a verified webhook proves that a key is
- * in use.
+ * in use. Webhooks that name a login of ours, which nobody else can guess, have a limit of their own, so that guesses do
+ * not keep out a genuine new key.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
@@ -12,9 +13,10 @@ import { malformed } from './failures.ts'
 export interface SigningKeys {
   /**
    * The key with this id; null when there is none, and when a newer one is in use.
+   * @param namesLogin whether the webhook names a login of ours; called only where a guess is refused.
    * @throws UpstreamError when it cannot be read now.
    */
-  find(id: number): Promise<KeyObject | null>
+  find(id: number, namesLogin: () => Promise<boolean>): Promise<KeyObject | null>
   /** A signature by this key was verified: older keys are refused from now on. */
   confirm(id: number): void
 }
@@ -31,6 +33,8 @@ const keyLifeMs = 86_400_000
 /** Keys rotate rarely; more ids than this are guesses. */
 const maxFetches = 10
 const fetchWindowMs = 60_000
+/** The next key may exist soon after somebody guessed its id. */
+const briefMs = 5000
 /** Keys, and ids that have none, that are remembered. */
 const maxRemembered = 32
 /** A weaker key is not one of Akahu's. */
@@ -39,29 +43,44 @@ const minModulusBits = 2048
 interface Known {
   /** Null: there was no such key. */
   readonly key: KeyObject | null
+  readonly at: number
   readonly until: number
 }
+
+/** When the latest fetches began, the oldest first. */
+type Fetches = number[]
 
 interface Ring extends SigningKeysOptions {
   readonly known: Map<number, Known>
   readonly running: Map<number, Promise<KeyObject | null>>
-  /** When the latest fetches began, the oldest first. */
-  readonly fetches: number[]
+  /** For any webhook. */
+  readonly fetches: Fetches
+  /** For webhooks that name a login of ours. */
+  readonly ownFetches: Fetches
 }
 
 export function makeSigningKeys(options: SigningKeysOptions): SigningKeys {
-  const ring: Ring = { ...options, known: new Map(), running: new Map(), fetches: [] }
+  const ring: Ring = {
+    ...options,
+    known: new Map(),
+    running: new Map(),
+    fetches: [],
+    ownFetches: [],
+  }
   let highest = 0
   return {
-    async find(id) {
+    async find(id, namesLogin) {
       if (id < highest) return null
-      const held = ring.known.get(id)
-      if (held !== undefined && isFresh(held, options.clock.now())) return held.key
-      const running = ring.running.get(id)
-      if (running !== undefined) return running
-      const fetching = fetchOnce(ring, id).finally(() => ring.running.delete(id))
-      ring.running.set(id, fetching)
-      return fetching
+      const held = recall(ring, id)
+      if (held !== null && isSettled(ring, held)) return held.key
+      const isOpen = held === null && secondsToWait(ring, ring.fetches) === null
+      if (isOpen || ring.running.has(id)) return join(ring, id, ring.fetches)
+      if (await namesLogin()) {
+        const later = recall(ring, id)
+        if (later !== null && isSettled(ring, later)) return later.key
+        return join(ring, id, ring.ownFetches)
+      }
+      return held === null ? join(ring, id, ring.fetches) : null
     },
     confirm(id) {
       highest = Math.max(highest, id)
@@ -69,32 +88,50 @@ export function makeSigningKeys(options: SigningKeysOptions): SigningKeys {
   }
 }
 
+function recall({ known, clock }: Ring, id: number): Known | null {
+  const held = known.get(id)
+  return held !== undefined && isFresh(held, clock.now()) ? held : null
+}
+
 /** An end that lies further ahead than a key lives was set before the clock was set back. */
 function isFresh({ until }: Known, now: number): boolean {
   return now < until && until - now <= keyLifeMs
 }
 
-async function fetchOnce(ring: Ring, id: number): Promise<KeyObject | null> {
-  const now = ring.clock.now()
-  const wait = reserve(ring, now)
+/** A missing key is certain only for moments. */
+function isSettled({ clock }: Ring, { key, at }: Known): boolean {
+  return key !== null || Math.abs(clock.now() - at) < briefMs
+}
+
+/** The fetch that is running, or one that counts as one of `fetches`. */
+function join(ring: Ring, id: number, fetches: Fetches): Promise<KeyObject | null> {
+  const running = ring.running.get(id)
+  if (running !== undefined) return running
+  const wait = secondsToWait(ring, fetches)
   if (wait !== null) {
     const detail = 'too many signing keys were asked for'
     throw new UpstreamError('akahu', { kind: 'throttled', retryAfterSeconds: wait, detail })
   }
+  fetches.push(ring.clock.now())
+  const fetching = fetchOnce(ring, id).finally(() => ring.running.delete(id))
+  ring.running.set(id, fetching)
+  return fetching
+}
+
+async function fetchOnce(ring: Ring, id: number): Promise<KeyObject | null> {
+  const at = ring.clock.now()
   const key = await fetchKey(ring, id)
-  remember(ring, id, { key, until: now + (key === null ? fetchWindowMs : keyLifeMs) })
+  remember(ring, id, { key, at, until: at + (key === null ? fetchWindowMs : keyLifeMs) })
   return key
 }
 
-/** Seconds until another fetch is allowed; null: now. */
-function reserve({ fetches }: Ring, now: number): number | null {
+/** Until another fetch is allowed; null: now. */
+function secondsToWait({ clock }: Ring, fetches: Fetches): number | null {
+  const now = clock.now()
   while (fetches[0] !== undefined && Math.abs(now - fetches[0]) >= fetchWindowMs) fetches.shift()
   const [oldest] = fetches
-  if (oldest !== undefined && fetches.length >= maxFetches) {
-    return Math.max(1, Math.ceil((oldest + fetchWindowMs - now) / 1000))
-  }
-  fetches.push(now)
-  return null
+  if (oldest === undefined || fetches.length < maxFetches) return null
+  return Math.max(1, Math.ceil((oldest + fetchWindowMs - now) / 1000))
 }
 
 function remember({ known }: Ring, id: number, entry: Known): void {

@@ -5,7 +5,13 @@
 import { verify } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
 import { Secret } from '#kernel/secret.ts'
-import type { WebhookChange, WebhookNotice, WebhookReceiver, WebhookRequest } from '../port.ts'
+import type {
+  KnownLogins,
+  WebhookChange,
+  WebhookNotice,
+  WebhookReceiver,
+  WebhookRequest,
+} from '../port.ts'
 import {
   digestOf,
   readShortText,
@@ -35,8 +41,8 @@ const ignored: ReadonlySet<string> = new Set(['TRANSFER', 'PAYMENT', 'INCOME'])
 
 export function makeAkahuWebhooks(options: AkahuWebhookOptions): Pick<WebhookReceiver, 'receive'> {
   return {
-    async receive(request) {
-      const verdict = await judge(options.keys, request)
+    async receive(request, logins) {
+      const verdict = await judge(options.keys, request, logins)
       if (verdict !== 'signed') return { kind: 'refused', reason: verdict }
       const text = readWebhookText(request.body)
       const fields = text === null ? null : readWebhookFields(text)
@@ -54,6 +60,7 @@ export function makeAkahuWebhooks(options: AkahuWebhookOptions): Pick<WebhookRec
 async function judge(
   keys: SigningKeys,
   { header, body }: WebhookRequest,
+  logins: KnownLogins | undefined,
 ): Promise<'signed' | 'unsigned' | 'forged'> {
   const signature = header('x-akahu-signature')
   const id = header('x-akahu-signing-key')
@@ -62,10 +69,18 @@ async function judge(
   // Base64 that does not encode back to the same text is refused as a signature.
   const isCanonical = base64Pattern.test(signature) && bytes.toString('base64') === signature
   if (!idPattern.test(id) || !isCanonical) return 'forged'
-  const key = await keys.find(Number(id))
+  const key = await keys.find(Number(id), () => namesLogin(body, logins))
   if (key === null || !verify('sha256', body, key, bytes)) return 'forged'
   keys.confirm(Number(id))
   return 'signed'
+}
+
+/** Nobody but Akahu and us knows a reference. */
+async function namesLogin(body: Uint8Array, logins: KnownLogins | undefined): Promise<boolean> {
+  const text = readWebhookText(body)
+  const reference = text === null ? null : readShortText(readWebhookFields(text)?.state)
+  if (reference === null || logins === undefined) return false
+  return logins.has(reference)
 }
 
 function toNotices({ odd }: AkahuWebhookOptions, fields: WebhookFields): readonly WebhookNotice[] {

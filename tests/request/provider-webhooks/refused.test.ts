@@ -191,7 +191,7 @@ test('503: a webhook whose key cannot be read in time is not taken and not lost;
   )
 })
 
-test('the ids of made-up keys cost Akahu few questions', async () => {
+test('the ids of made-up keys cost Akahu few questions, and a genuine new key is found among them', async () => {
   const { akahu } = service.sandbox
   const asked = () => akahu.requests.filter(({ path }) => path.startsWith('/v1/keys/')).length
   const before = asked()
@@ -205,4 +205,10 @@ test('the ids of made-up keys cost Akahu few questions', async () => {
   }
   assert.ok(asked() - before <= 10)
   assert.deepEqual(new Set(statuses), new Set([401, 503]))
+  const { faultControls, webhooks } = akahu
+  faultControls.webhooks.rotateKey?.()
+  const order = { kind: 'TRANSACTION_DEFAULT_UPDATE', account: null }
+  const [sent] = faultControls.webhooks.fire('healthy', order, {})
+  await webhooks.settled()
+  assert.deepEqual(sent?.statuses, [200])
 })
