@@ -74,7 +74,7 @@ test('every variable that our processes are given is one of the settings', () =>
   assert.deepEqual(strange, [])
 })
 
-test('Tributary takes its configuration from it without a problem or a doubt', () => {
+test('Tributary accepts its configuration without a problem or a warning', () => {
   for (const [name, { environment }] of ours) {
     const given = Object.fromEntries(
       Object.entries(environment).map(([key, text]) => [key, interpolate(text, environmentFile)]),
@@ -89,7 +89,7 @@ test('Tributary takes its configuration from it without a problem or a doubt', (
   }
 })
 
-test('the proxies whose word counts are those of the proxy’s own network', () => {
+test('the trusted proxies are those of the proxy’s own network', () => {
   const subnet = compose.networks.outside?.ipam?.config[0]?.subnet
   for (const [, { environment }] of ours) assert.equal(environment.TRUST_PROXY, subnet)
 })
@@ -125,7 +125,7 @@ test('the proxy passes on to both API processes, and closes its connections befo
   assert.match(proxy, /keepalive 60s/)
 })
 
-test('where docker has compose, it takes the file', () => {
+test('where docker has compose, it accepts the file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-compose-'))
   try {
     cpSync(join(root, 'compose.yaml'), join(folder, 'compose.yaml'))

@@ -136,7 +136,7 @@ test('without permission to read the settings the command fails with one line', 
   assert.deepEqual([status, stderr], [1, 'tributary: /nowhere cannot be read; run this as root\n'])
 })
 
-test('where systemd is, it takes the unit', () => {
+test('where systemd is installed, it accepts the unit', () => {
   const asked = spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' })
   // Without it the unit has been judged by the tests above alone.
   if (asked.status !== 0) return assert.ok(existsSync(join(root, 'deploy/tributary.service')))

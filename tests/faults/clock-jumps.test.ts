@@ -45,7 +45,7 @@ function assertSane(answer: Answer): void {
 }
 
 for (const [name, ms] of jumps) {
-  test(`R7: a window that was used up is over within a minute after a jump ${name}`, async () => {
+  test(`R7: a used-up window ends within a minute after a jump ${name}`, async () => {
     const user = await service.createUser()
     const get = () => service.get('/v1/categories', user)
     for (let count = 0; count < 6; count += 1) await get()

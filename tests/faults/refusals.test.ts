@@ -74,7 +74,7 @@ test('R20a: a single 401 of Fiskil costs a fresh token and nothing else', async 
   }
 })
 
-test('R20a: 401 of Fiskil for ever is ours: 503 or nulls, an alert each time, no breaker, no lost consent', async () => {
+test('R20a: a lasting 401 of Fiskil concerns our credentials: 503 or nulls, an alert each time, no breaker, no lost consent', async () => {
   for (const reading of of('fiskil')) {
     breakOne(reading, unauthorised)
     const before = await countAlerts('fiskil')

@@ -71,7 +71,7 @@ test('after the clock is set forwards and backwards all due work is done and not
   assert.deepEqual(await settle(stage), [])
 })
 
-test('a service that is killed while the clock is days ahead goes on as soon as the clock is right again', async (t) => {
+test('a service that is killed while the clock is days ahead continues as soon as the clock is right again', async (t) => {
   const { stage, child } = await live(t)
   passTime(stage, [child], 3 * dayMs)
   stage.receiver.behave(500)

@@ -137,7 +137,7 @@ test('rows that come twice on one page, and pages that overlap by all of their r
 })
 
 for (const length of [1, 2, 3]) {
-  test(`cursors that go round in a circle of ${length} are 503 after a few pages, and one failure`, async () => {
+  test(`cursors in a cycle of ${length} are 503 after a few pages, and one failure`, async () => {
     for (const source of sources.filter(({ name }) => name !== 'snaptrade')) {
       const leads: unknown[] = []
       const circle = edit(source, (rows, lead) => {
@@ -155,7 +155,7 @@ for (const length of [1, 2, 3]) {
   })
 }
 
-test('a broker that lies about its total and repeats one page for ever is asked a bounded number of times', async () => {
+test('a broker with a false total that repeats one page for ever is called a bounded number of times', async () => {
   const source = sources.find(({ name }) => name === 'snaptrade')
   assert(source !== undefined)
   const first: { rows: unknown[] | null } = { rows: null }

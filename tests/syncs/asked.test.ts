@@ -52,7 +52,7 @@ async function open(t: TestContext) {
 
 const isAsking = ({ action }: { readonly action: string }) => action === 'connections.sync'
 
-test('25 who ask at once for a sync of a user without a ledger are answered by one run', async (t) => {
+test('25 concurrent requests for a sync of a user without a ledger are answered by one run', async (t) => {
   const { service, ask, joined, release, runsOf } = await open(t)
   const user = await service.createUser()
   const [link] = await service.link(user, 'twins', 'fiskil')
@@ -66,7 +66,7 @@ test('25 who ask at once for a sync of a user without a ledger are answered by o
   assert.deepEqual(new Set(answers.map(({ syncRunId }) => syncRunId)), new Set([runs[0]?.id]))
 })
 
-test('who asks during a run is answered with its counts', async (t) => {
+test('a request during a run is answered with its counts', async (t) => {
   const { service, ask, joined, release, runsOf } = await open(t)
   const bank = await watchFiskil(service, [fiskilAgo(service, 'a', 1), fiskilAgo(service, 'b', 2)])
   const asked = [ask(bank.connectionId), ask(bank.connectionId), ask(bank.connectionId)]
@@ -186,7 +186,7 @@ test('a person who waits comes before what is due or was requested by a provider
   await Promise.all(claims)
 })
 
-test('who waited too long for a place is told so, and the sync is due', async (t) => {
+test('a caller that waited too long for a place gets an error, and the sync is due', async (t) => {
   const { service, brokers } = await openMany(t, 1)
   const [last = assert.fail()] = brokers
   const { store } = service.app

@@ -89,7 +89,7 @@ function endConsent(
   })
 }
 
-test('R20b: a consent that is lost half-way fails the run, keeps nothing, and is written down', async (t) => {
+test('R20b: a consent that is lost during a run fails it, nothing of the run is stored, and the status is', async (t) => {
   const opened = await openBank(t)
   const { bank, failure, status, fiskil, service } = opened
   endConsent(opened, () => ({ status: 200, body: { transactions: [], links: {} } }))
@@ -111,7 +111,7 @@ test('R20b: no rows are asked for where the consent is withdrawn', async (t) => 
   assert.equal(fiskil.requests.filter(isPage).length, 0)
 })
 
-test('a sync that was asked for once is written down once, with its actor', async (t) => {
+test('a sync that was requested once has one audit row, with its actor', async (t) => {
   const { service, bank, fiskil } = await openBank(t)
   await bank.sync()
   fiskil.addFault({ when: isPage, does: { kind: 'reset' } })
@@ -128,7 +128,7 @@ test('a sync that was asked for once is written down once, with its actor', asyn
   )
 })
 
-test('what is not theirs cannot be synced: it does not exist for them', async (t) => {
+test('a user cannot sync another user’s connection: it does not exist for them', async (t) => {
   const { service, bank } = await openBank(t)
   const stranger = await service.createUser()
   const sessionId = crypto.randomUUID() as never

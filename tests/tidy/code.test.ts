@@ -114,7 +114,7 @@ test('the measure of functions sees callbacks, properties, accessors, generic an
   assert.deepEqual(listBlocks('export const table = {\n  a: 1,\n}\nopen({\n  b: 2,\n})\n'), [])
 })
 
-test('every file opens by saying what it owns', () => {
+test('every file begins with a comment that says what it owns', () => {
   const mute = files
     // A test says what it proves in its titles.
     .filter((path) => /\.(?:ts|js|sql|css)$/.test(path) || path === '.ci/run')

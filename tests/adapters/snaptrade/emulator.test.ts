@@ -88,7 +88,7 @@ test('what changes something answers as the file promises too', async () => {
   assert.equal(emulator.people['registered:new'], undefined)
 })
 
-test('the judge itself notices a missing, a mistyped and an unknown field', () => {
+test('the validation detects a missing, a mistyped and an unknown field', () => {
   const judge = makeJudge()
   const path = '/accounts/{accountId}/activities'
   const pagination = { offset: 0, limit: 1, total: 1 }

@@ -36,7 +36,7 @@ export function breakerTests(harness: () => KvHarness): void {
     assertNear(h, opened.cooldownMs, h.scale(minute / 2))
   })
 
-  test('R21: failures older than a minute are forgotten one by one', async () => {
+  test('R21: failures older than a minute expire one by one', async () => {
     const h = harness()
     const { breakers } = h.kv
     const key = randomUUID()
@@ -60,7 +60,7 @@ export function breakerTests(harness: () => KvHarness): void {
     assertNear(h, opened.cooldownMs, h.scale(minute / 2))
   })
 
-  test('breakers of different connections know nothing of each other', async () => {
+  test('breakers of different connections are independent', async () => {
     const h = harness()
     await openBreaker(h)
     assert.deepEqual(await h.kv.breakers.check(randomUUID()), { kind: 'closed' })
@@ -114,7 +114,7 @@ export function probeTests(harness: () => KvHarness): void {
     assert.equal((await breakers.check(key)).kind, 'probe')
   })
 
-  test('a probe that never reports is given up after half a minute', async () => {
+  test('a probe that never reports is abandoned after half a minute', async () => {
     const h = harness()
     const { breakers } = h.kv
     const key = await openBreaker(h)
@@ -127,7 +127,7 @@ export function probeTests(harness: () => KvHarness): void {
     assert.equal((await breakers.check(key)).kind, 'probe')
   })
 
-  test('abandoning what is not being probed changes nothing', async () => {
+  test('abandoning without a probe in progress changes nothing', async () => {
     const h = harness()
     const key = await openBreaker(h)
     await h.kv.breakers.abandon(key)

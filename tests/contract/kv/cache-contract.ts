@@ -55,7 +55,7 @@ export function cacheTests(harness: () => KvHarness): void {
     assert.equal((await cache.get(key)).kind, 'miss')
   })
 
-  test('a life of nothing stores nothing', async () => {
+  test('an answer with a life of zero is not stored', async () => {
     const { cache } = harness().kv
     assert.equal(await cache.set('k', { body: bytes('x'), truncated: false }, 0), false)
   })

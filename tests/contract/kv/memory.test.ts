@@ -57,7 +57,7 @@ test('the cache keeps its byte bound by evicting the least recently used entries
   assert.equal(cache.get('third').kind, 'hit')
 })
 
-test('one user pushes out answers of their own alone, the oldest first', () => {
+test('a user over the share evicts only their own answers, the oldest first', () => {
   const { clock } = stillClock()
   const cache = makeMemoryCache({ clock, maxBytes: 80 * kib, maxEntryBytes: 4 * kib })
   cache.set('other', answerOf(4 * kib), minute, 'bob')
@@ -96,7 +96,7 @@ test('a cache of 0 bytes stores nothing and says so', () => {
   assert.equal(cache.get('k').kind, 'miss')
 })
 
-test('a sweep drops what has outlived its life and nothing else', () => {
+test('a sweep removes expired answers and nothing else', () => {
   const time = stillClock()
   const cache = makeMemoryCache({ clock: time.clock, maxBytes: 10 * kib, maxEntryBytes: kib })
   // The entry that has not expired is the least recently used: if expired ones still counted, it would be evicted first.
@@ -119,7 +119,7 @@ test('unknown keys cannot grow the windows without bound; used-up windows are ke
   assert.equal(windows.peek('pre:stranger 999', 5, minute).remaining, 4, 'the newest is there')
 })
 
-test('among windows that are all used up the oldest goes, and one that is over before any other', () => {
+test('of windows that are all used up the oldest is evicted, and an expired one before any other', () => {
   const time = stillClock()
   const windows = makeMemoryWindows(time.clock, { pre: 3 })
   for (const name of ['a', 'b', 'c', 'd']) windows.take(`pre:${name}`, 1, minute)

@@ -66,7 +66,7 @@ export function walkTests(harness: () => KvHarness): void {
     assert.equal(await load(walks, key), winners[0])
   })
 
-  test('a walk that is too large for others stays in its process', async () => {
+  test('a walk that is too large to be shared stays in its process', async () => {
     const { walks } = harness().kv
     const large = { expected: null, bytes: new Uint8Array(8 * 1024 * 1024), ttlMs: minute }
     assert.equal((await walks.save(randomUUID(), large)).kind, 'unavailable')

@@ -50,7 +50,7 @@ export function windowTests(harness: () => KvHarness): void {
     assert.equal((await windows.take(key, 2, minute)).allowed, false)
   })
 
-  test('R6: parallel guesses cannot slip through a reservation', async () => {
+  test('R6: parallel guesses cannot exceed the limit by reservations', async () => {
     const { windows } = harness().kv
     const key = randomUUID()
     const states = await Promise.all(Array.from({ length: 20 }, () => windows.take(key, 5, minute)))
@@ -106,7 +106,7 @@ export function windowTests(harness: () => KvHarness): void {
     assert.equal((await windows.take(key, 2, minute)).remaining, 1)
   })
 
-  test('windows of different keys know nothing of each other', async () => {
+  test('windows of different keys are independent', async () => {
     const { windows } = harness().kv
     const key = randomUUID()
     await windows.take(`${key}a`, 1, minute)

@@ -203,7 +203,7 @@ test('the checked-in document is the one that the code makes', () => {
   assert.equal(readFileSync(file, 'utf8'), `${JSON.stringify(made, null, 2)}\n`, hint)
 })
 
-test('the document and the reference speak of nothing that is not there: no dashboard, no callbacks, and one tool fewer than operations', () => {
+test('the document and the reference mention only what exists: no dashboard, no callbacks, and one tool fewer than operations', () => {
   const text = JSON.stringify(document)
   const absent = text.match(/dashboard|callback|simplefin/gi)
   assert.deepEqual(absent, null)

@@ -44,7 +44,7 @@ test('the document has no finding under the OpenAPI rules of Spectral', async ()
   assert.deepEqual(await lintWithSpectral(document), [])
 })
 
-test('both linters object to a spoiled example and to a missing licence', async () => {
+test('both linters report an invalid example and a missing licence', async () => {
   const redocly = await lintWithRedocly(spoiled())
   assert.ok(redocly.some((line) => line.startsWith('info-license')))
   assert.ok(redocly.some((line) => line.startsWith('no-invalid-media-type-examples')))

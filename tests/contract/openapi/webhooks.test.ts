@@ -103,7 +103,7 @@ test('the described headers are those that are sent, and their patterns take wha
   }
 })
 
-test('the described answers are those that the sender tells apart', () => {
+test('the described answers are those that the sender distinguishes', () => {
   const judged = (status: number, headers = {}) =>
     judge(
       { kind: 'answered', head: { status, headers } },

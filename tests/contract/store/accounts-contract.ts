@@ -119,7 +119,7 @@ export function testAccounts(store: StoreOf): void {
     assert.equal((await store().accounts.list(user.id)).length, 2)
   })
 
-  test('nothing is written for a connection that is gone or going', async () => {
+  test('nothing is written for a connection that is deleted or being deleted', async () => {
     const { connection } = await addLink(store())
     await store().connections.setStatus(connection.id, 'deleting')
     assert.deepEqual(await store().accounts.replace(connection.id, [newAccount()]), [])

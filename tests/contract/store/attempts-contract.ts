@@ -80,7 +80,7 @@ export function testAttempts(store: StoreOf): void {
     await deliveries().release(lease2, { now, notBefore: 0 })
   })
 
-  test('what is kept after an attempt that disables the endpoint is missed, unless it was delivered', async () => {
+  test('a delivery recorded after an attempt that disables the endpoint is missed, unless it was delivered', async () => {
     const { user, login, endpoint } = await stage(1)
     for (let count = 0; count < 2; count += 1) {
       const { id } = await store().connections.save(newConnection(user.id, login.id))
@@ -139,7 +139,7 @@ export function testAttempts(store: StoreOf): void {
     assert.equal(await claimEndpoint(store(), endpoint.id, now + hour), null)
   })
 
-  test('an attempt is recorded for a delivery of the held endpoint alone, and once it has ended no more', async () => {
+  test('an attempt is recorded only for a delivery of the leased endpoint, and not once the delivery has ended', async () => {
     const [mine, theirs] = [await stage(1), await stage(1)]
     const due = await demandDue(theirs.endpoint.id)
     const own = await demandDue(mine.endpoint.id)

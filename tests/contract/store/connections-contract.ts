@@ -156,7 +156,7 @@ export function testConnections(store: StoreOf): void {
     assert.deepEqual(await store().connections.save(again), moved)
   })
 
-  test('deleting a connection takes its accounts and leaves the login', async () => {
+  test('deleting a connection deletes its accounts and keeps the login', async () => {
     const { user, login, connection } = await addLink(store())
     await store().accounts.replace(connection.id, [newAccount()])
     await store().connections.delete(connection.id)

@@ -34,7 +34,7 @@ export function testDeletion(store: StoreOf): void {
     assert.equal(await store().users.create(newUser({ email: user.email })), 'taken')
   })
 
-  test('a user who is being deleted is given nothing more', async () => {
+  test('nothing is added to a user who is being deleted', async () => {
     const { user, login, connection } = await addLink(store())
     await store().sessions.setPassword(user.id, somePassword)
     await store().users.disarm(user.id, now)
@@ -58,7 +58,7 @@ export function testDeletion(store: StoreOf): void {
     assert.deepEqual(await store().logins.listIds(user.id), [login.id])
   })
 
-  test('whatever is given while a deletion begins is found by it, or refused', async () => {
+  test('a row added while a deletion begins is found by it, or refused', async () => {
     for (let round = 0; round < 20; round += 1) await raceDeletion(store(), store())
   })
 

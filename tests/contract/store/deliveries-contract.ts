@@ -53,7 +53,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.equal(await deliveries().renew(claimed.lease, now + 2 * hour), false)
   })
 
-  test('what is recorded with a lost lease is not kept, and giving it back changes nothing', async () => {
+  test('nothing is recorded with a lost lease, and releasing it changes nothing', async () => {
     const { endpoint } = await stage(1)
     const lost = await demandClaim(endpoint.id)
     const kept = await demandClaim(endpoint.id, now + minute)
@@ -66,7 +66,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.equal(await recordAs(store(), kept.lease, due.id), true)
   })
 
-  test('of a lane only the first is due; the next follows when it has ended, however', async () => {
+  test('only the first delivery of a lane is due; the next follows when it has ended in any way', async () => {
     const { endpoint, ids } = await stage(3)
     const { lease } = await demandClaim(endpoint.id)
     assert.deepEqual(await dueEvents(store(), endpoint.id, now + hour), [ids[0]])
@@ -114,7 +114,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), endpoint.id, now + hour), [ids[1], late])
   })
 
-  test('the ailing are claimed apart from the healthy', async () => {
+  test('ailing endpoints are claimed separately from healthy ones', async () => {
     const options = { now, leaseMs: minute, limit: 100 }
     for (const [change, ailing] of [
       [healthy, false],
@@ -130,7 +130,7 @@ export function testDeliveries(store: StoreOf): void {
     }
   })
 
-  test('the oldest pending delivery is found due or not, and no test is taken for it', async () => {
+  test('the oldest pending delivery is found whether due or not, and is never a test', async () => {
     const { user, login, endpoint, ids } = await stage(2)
     const other = await store().connections.save(newConnection(user.id, login.id))
     const [waiting] = await acceptChunks(store(), user.id, other.id, 1)
@@ -179,7 +179,7 @@ export function testDeliveries(store: StoreOf): void {
     )
   })
 
-  test('a test is due at once, also at an endpoint that asked to wait, and nothing else then', async () => {
+  test('a test is due at once, also at an endpoint that demanded a wait, and nothing else is', async () => {
     const { user, endpoint, ids } = await stage(1)
     const { lease } = await demandClaim(endpoint.id)
     await store().endpoints.setHealth(endpoint.id, degraded)
@@ -245,7 +245,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.equal(await deliveries().find(newId<DeliveryId>()), null)
   })
 
-  test('a list goes on after a row that is gone since', async () => {
+  test('a list continues after a row that was deleted meanwhile', async () => {
     const { user, connection, endpoint, ids } = await stage(1)
     const later = newEvent(user.id, connection.id, { createdAt: now + hour })
     await accept(store(), [later])
@@ -270,7 +270,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await deliveries().list(endpoint.id, { ...page, after: 1e14 }), rest)
   })
 
-  test('R33: one is sent again at once, past what waits in its lane', async () => {
+  test('R33: a replay is sent at once, before pending deliveries of its lane', async () => {
     const { endpoint, ids } = await stage(2)
     const { lease } = await demandClaim(endpoint.id)
     const first = await demandDue(endpoint.id)
@@ -293,7 +293,7 @@ export function testDeliveries(store: StoreOf): void {
     assert.equal(await deliveries().replay(first.id, now), null)
   })
 
-  test('R33: a range is sent again as a whole or not at all, in order, of what the endpoint takes', async () => {
+  test('R33: a range is replayed as a whole or not at all, in order, for the types that the endpoint takes', async () => {
     const { user, connection } = await addLink(store())
     const over = { events: ['transactions.synced'], skipEmpty: true } as const
     const { id } = await addEndpoint(store(), user.id, over)

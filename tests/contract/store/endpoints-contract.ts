@@ -112,7 +112,7 @@ export function testEndpoints(store: StoreOf): void {
     await endpoints().setHealth(newId<EndpointId>(), healthy)
   })
 
-  test('a disabled endpoint misses what was pending, and its holder learns of it', async () => {
+  test('disabling an endpoint makes its pending deliveries missed, and the holder of the lease sees it', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     await acceptChunks(store(), user.id, connection.id, 3)
@@ -168,7 +168,7 @@ export function testEndpoints(store: StoreOf): void {
     )
   })
 
-  test('an endpoint that is enabled again does not wait for what its receiver had asked', async () => {
+  test('an endpoint that is enabled again does not wait as its receiver demanded', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     const ids = await acceptChunks(store(), user.id, connection.id, 1)
@@ -181,7 +181,7 @@ export function testEndpoints(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), id), ids)
   })
 
-  test('an endpoint goes with its deliveries and attempts, the events stay', async () => {
+  test('deleting an endpoint deletes its deliveries and attempts, and keeps the events', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     const [event] = await acceptChunks(store(), user.id, connection.id, 1)

@@ -76,7 +76,7 @@ export function testEpoch(store: StoreOf): void {
   ]
 
   for (const [name, change] of noChanges)
-    test(`R10: ${name} leaves the epoch alone`, async () => {
+    test(`R10: ${name} does not change the epoch`, async () => {
       assert.equal(await growth(change), 0)
     })
   for (const [name, change] of changes)

@@ -47,7 +47,7 @@ export function testEvents(store: StoreOf): void {
     assert.equal(await events().find(newId<EventId>()), null)
   })
 
-  test('a run with many events leaves others their turns of the event loop while it is sealed and accepted', async () => {
+  test('a run with many events yields to the event loop while it is sealed and accepted', async () => {
     const { user, connection } = await addLink(store())
     const taken = new Map<number, number>()
     const turns = countTurns()
@@ -107,7 +107,7 @@ export function testEvents(store: StoreOf): void {
     assert.equal(await store().transact((tx) => tx.events.accept(again, strangers.id)), 0)
   })
 
-  test('a disabled endpoint misses what is accepted, and nothing is due', async () => {
+  test('events accepted for a disabled endpoint are missed, and nothing is due', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     await store().endpoints.setHealth(id, disabled)
@@ -198,7 +198,7 @@ export function testEvents(store: StoreOf): void {
     assert.deepEqual(await dueEvents(store(), id), [second.id])
   })
 
-  test('a removed connection does not take accepted events along', async () => {
+  test('removing a connection keeps its accepted events', async () => {
     const { user, connection } = await addLink(store())
     const { id } = await addEndpoint(store(), user.id)
     const chunks = await acceptChunks(store(), user.id, connection.id, 2)
@@ -206,7 +206,7 @@ export function testEvents(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), id), chunks)
   })
 
-  test('a user takes accepted events along, and the sweep their keys', async () => {
+  test('deleting a user deletes accepted events, and the sweep deletes their keys', async () => {
     const { user, connection } = await addLink(store())
     await addEndpoint(store(), user.id)
     const event = newEvent(user.id, connection.id, { createdAt: 9000 })

@@ -26,7 +26,7 @@ export function testInspector(makePlace: () => Promise<Place>): void {
     })
 
   test(
-    'the store tells engine, version and migrations, and takes the write that proves it writable',
+    'the store reports engine, version and migrations, and accepts the write that proves it writable',
     inStore(async (store) => {
       const before = Date.now()
       const condition = await store.inspector.examine()
@@ -39,7 +39,7 @@ export function testInspector(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'connections are counted by status, and those in trouble are listed with whose they are, oldest first',
+    'connections are counted by status, and those that are not active are listed with their owner, oldest first',
     inStore(async (store) => {
       const statuses: ConnectionStatus[] = ['revoked', 'active', 'pending_mfa', 'invalidated']
       const made: Awaited<ReturnType<typeof addLink>>[] = []

@@ -36,7 +36,7 @@ const step = fc.record({
 })
 
 export function testIsolation(store: StoreOf): void {
-  test('many users at random: every row that anybody sees is their own', async () => {
+  test('many users at random: every user sees only their own rows', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
@@ -68,14 +68,14 @@ export function testIsolation(store: StoreOf): void {
     assert.deepEqual(seen, [])
   })
 
-  test('a connection cannot stand on the login of another user', async () => {
+  test('a connection cannot use the login of another user', async () => {
     const [mine, theirs] = [await addUser(store()), await addUser(store())]
     const login = await addLogin(store(), theirs.id)
     await assert.rejects(store().connections.save(newConnection(mine.id, login.id)))
     assert.deepEqual(await store().connections.listByLogin(login.id), [])
   })
 
-  test('a hundred calls at once of every kind all come to their end', async () => {
+  test('a hundred concurrent calls of every kind all end', async () => {
     const { user, login, connection } = await addLink(store())
     const works = [
       () => store().users.setTimezone(user.id, 'Australia/Perth'),

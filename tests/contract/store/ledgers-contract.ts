@@ -94,7 +94,7 @@ export function testLedgers(store: StoreOf): void {
     assert.notDeepEqual(await ledgers().readKey(user.id), key)
   })
 
-  test('a removed connection takes its months along, and nothing is written for it', async () => {
+  test('removing a connection deletes its months, and nothing is written for it', async () => {
     const { connection, one } = await addAccounts()
     await ledgers().write([monthOf(one, 1, 'x')])
     await store().connections.delete(connection.id)
@@ -102,7 +102,7 @@ export function testLedgers(store: StoreOf): void {
     await assert.rejects(ledgers().write([monthOf(one, 1, 'x')]), OwnerGoneError)
   })
 
-  test('a user who goes takes key and months along', async () => {
+  test('deleting a user deletes key and months', async () => {
     const { user, one } = await addAccounts()
     await ledgers().begin(user.id)
     await ledgers().write([monthOf(one, 1, 'x')])

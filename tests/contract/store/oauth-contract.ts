@@ -124,7 +124,7 @@ function testPending(store: StoreOf): void {
     assert.equal(await store().oauth.savePending(pending(mine), later), 'kept')
   })
 
-  test('a network that holds all places, by however many addresses, gives way to every other one', async () => {
+  test('a network that holds all places, by any number of addresses, makes room for every other network', async () => {
     const at = now + 500_000
     const bounds = { at, ofOrigin: 2, inAll: 10 }
     const crowded = someHash()
@@ -175,7 +175,7 @@ function testPending(store: StoreOf): void {
     assert.equal(await store().oauth.trimUnusedClients(4), 0)
   })
 
-  test('a client has grants when anybody let it in, and none when the last is gone', async () => {
+  test('a client has grants when any user allowed it, and none when the last is revoked', async () => {
     const clientId = `client-${newId<UserId>()}`
     assert.equal(await store().oauth.hasGrants(clientId), false)
     const grant = await addGrant(store(), (await addUser(store())).id, { clientId })
@@ -186,7 +186,7 @@ function testPending(store: StoreOf): void {
 }
 
 function testGrants(store: StoreOf): void {
-  test('what a session decides is stored while it stands, and never after it has ended', async () => {
+  test('the decision of a session is stored while the session exists, and never after it has ended', async () => {
     const user = await addUser(store(), { passwordHash: somePassword })
     const session = await addSession(store(), user.id)
     const { id: grantId } = await addGrant(store(), user.id)
@@ -262,7 +262,7 @@ function testGrants(store: StoreOf): void {
     assert.ok(found.every((row) => row === null))
   })
 
-  test('a deleted user takes grants and tokens along', async () => {
+  test('deleting a user deletes grants and tokens', async () => {
     const user = await addUser(store())
     const grant = await addGrant(store(), user.id)
     const token = await addOAuthRow(store(), { grantId: grant.id })

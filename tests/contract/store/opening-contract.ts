@@ -125,7 +125,7 @@ export function testOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'rotation: a key that some row still needs may not be left out',
+    'rotation: the store does not open without a key that some row still needs',
     inPlace(async (place) => {
       const store = await place.open({ encryptionKeys: [keyA] })
       const login = await addLogin(store, (await addUser(store)).id)
@@ -149,7 +149,7 @@ export function testOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'rotation: a damaged secret is reported, and the others move on',
+    'rotation: a damaged secret is reported, and the others move to the new key',
     inPlace(async (place) => {
       const store = await place.open({ encryptionKeys: [keyA] })
       const user = await addUser(store)

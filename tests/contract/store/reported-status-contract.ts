@@ -82,7 +82,7 @@ export function testReportedStatus(store: StoreOf): void {
     assert.equal(await epochOf(store(), hash), from + 1)
   })
 
-  test('of many statuses that are reported at once the newest holds', async () => {
+  test('of many statuses that are reported at once the newest is stored', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { connection } = await addLink(store())
       const statuses = ['invalidated', 'active', 'revoked', 'active', 'invalidated'] as const

@@ -41,7 +41,7 @@ export function testRiverInspector(makePlace: () => Promise<Place>): void {
   }
 
   test(
-    'paused endpoints and those that we disabled are listed with whose they are, oldest first, and no others',
+    'paused endpoints and those that the service disabled are listed with their owner, oldest first, and no others',
     inStore(async (store) => {
       const user = await addUser(store)
       const failing = { ...disabled, disabledReason: 'failing', failingSince: now - hour } as const
@@ -156,7 +156,7 @@ export function testRiverInspector(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'the place of the event keys takes writes, is named, and is open to nobody else',
+    'the place of the event keys accepts writes, is named, and is private',
     inStore(async (store) => {
       const { place, exposure } = await store.inspector.examineKeys()
       assert.match(place, /event-keys\.db$|^schema .*_event_keys$/)

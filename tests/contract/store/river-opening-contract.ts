@@ -146,7 +146,7 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'R33: a shredding that broke off behind the key is finished by the next, and the key was first',
+    'R33: a shredding that was interrupted after the key is completed by the next call, and the key is destroyed first',
     inPlace(async (place) => {
       const store = await place.open()
       const { user, connection } = await addLink(store)
@@ -199,7 +199,7 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'a store without its keys (a restored backup) opens no payload, and everything else goes on',
+    'a store without its keys (a restored backup) decrypts no payload, and everything else works',
     inPlace(async (place) => {
       const store = await place.open()
       const { user, connection } = await addLink(store)
@@ -229,7 +229,7 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'connections from before there were syncs are due within an hour, spread over it',
+    'connections of older versions, which had no syncs, are due within an hour, spread over it',
     inPlace(async (place) => {
       const store = await place.open()
       const { user, login } = await addLink(store)

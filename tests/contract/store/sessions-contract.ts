@@ -25,7 +25,7 @@ export function testSessions(store: StoreOf): void {
     assert.equal(await store().sessions.find(newHash()), null)
   })
 
-  test('a session is seen only forward in time, and no other with it', async () => {
+  test('the last visit of a session never moves back, and no other session changes', async () => {
     const user = await addUser(store(), { passwordHash: somePassword })
     const [hash, other] = [newHash(), newHash()]
     const { id } = await addSession(store(), user.id, { hash, at: now })
@@ -155,7 +155,7 @@ export function testSessions(store: StoreOf): void {
     assert.ok(!JSON.stringify(await store().users.find(user.id)).includes('argon2'))
   })
 
-  test('a deleted user takes sessions along', async () => {
+  test('deleting a user deletes sessions', async () => {
     const user = await addUser(store(), { passwordHash: somePassword })
     const hash = newHash()
     await addSession(store(), user.id, { hash, at: now })

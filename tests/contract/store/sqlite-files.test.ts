@@ -157,7 +157,7 @@ test(
 // The shell's file size limit stands in for a full disk; Windows has none.
 if (posix)
   test(
-    'a disk that takes no more is said so, and loses nothing that was accepted',
+    'a full disk is reported, and nothing that was accepted is lost',
     inPlace(async (place) => {
       const blocks = 8_000
       const command = `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" --disable-warning=ExperimentalWarning "$@"`

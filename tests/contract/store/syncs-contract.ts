@@ -129,7 +129,7 @@ export function testSyncs(store: StoreOf): void {
     assert.equal(await finish(second.runId), true)
   })
 
-  test('what is asked for earlier than the schedule is due then, and for its reason', async () => {
+  test('a sync requested for an earlier time than the schedule is due then, for the reason of the request', async () => {
     const { connection } = await addLink(store())
     const { runId } = demand(await claimFor(connection.id))
     await finish(runId, { nextDueAt: now + 10 * minute })
@@ -141,7 +141,7 @@ export function testSyncs(store: StoreOf): void {
     await finish(claimed.runId)
   })
 
-  test('what is asked for later than the schedule changes the reason and not the time', async () => {
+  test('a sync requested for a later time than the schedule changes the reason and not the time', async () => {
     const { connection } = await addLink(store())
     const { runId } = demand(await claimFor(connection.id))
     await finish(runId, { nextDueAt: now + minute })
@@ -151,7 +151,7 @@ export function testSyncs(store: StoreOf): void {
     await finish(claimed.runId)
   })
 
-  test('what is asked for during a run is due after it', async () => {
+  test('a sync requested during a run is due after it', async () => {
     const { connection } = await addLink(store())
     const { runId } = demand(await claimFor(connection.id))
     await syncs().request(connection.id, { at: now + 2, reason: 'provider' })
@@ -165,7 +165,7 @@ export function testSyncs(store: StoreOf): void {
     assert.equal(last.reason, 'schedule')
   })
 
-  test('the run that takes over from an abandoned one answers what was asked for meanwhile', async () => {
+  test('the run after an abandoned one satisfies the requests made meanwhile', async () => {
     const { connection } = await addLink(store())
     const first = demand(await claimFor(connection.id))
     await finish(first.runId, { nextDueAt: now + 1 })
@@ -251,7 +251,7 @@ export function testSyncs(store: StoreOf): void {
     assert.equal((await syncs().readBacklog(now)).due, before.due)
   })
 
-  test('a provider that has enough runs is left out, the others are not', async () => {
+  test('a provider with the maximum of runs is left out, the others are not', async () => {
     const { connection } = await addLink(store())
     const { provider } = connection
     const options = { now, leaseMs, limit: 100 }
@@ -283,7 +283,7 @@ export function testSyncs(store: StoreOf): void {
     await finish(runId)
   })
 
-  test('a run that its process gave up counts as no failure, and is begun again for its reason', async () => {
+  test('a run that its process interrupted counts as no failure, and is repeated for its reason', async () => {
     const { connection } = await addLink(store())
     const first = demand(await claimFor(connection.id))
     await finish(first.runId, { outcome: failed, nextDueAt: now + 1 })

@@ -123,7 +123,7 @@ export function testUsers(store: StoreOf): void {
     assert.equal(await store().users.setTimezone(nobody(), null), null)
   })
 
-  test('a disarmed user is not found, and nothing acts or reads in their name; others keep all', async () => {
+  test('a disarmed user is not found, and has no access of any kind; others keep theirs', async () => {
     const gone = await addLink(store())
     const stays = await addLink(store())
     const held = await Promise.all(
@@ -161,7 +161,7 @@ export function testUsers(store: StoreOf): void {
     assert.equal(await store().users.disarm(nobody(), now), false)
   })
 
-  test('deleting a user takes everything of theirs and nothing of others', async () => {
+  test('deleting a user deletes all their rows and no others', async () => {
     const gone = await addLink(store())
     const stays = await addLink(store())
     const key = await addKey(store(), gone.user.id)

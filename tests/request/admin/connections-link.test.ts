@@ -105,7 +105,7 @@ test('linking again updates and keeps every id of connections and accounts', asy
   assert.deepEqual(new Set(again.map((one) => one.id)), new Set(accounts.map((one) => one.id)))
 })
 
-test('linking again revives a connection that was invalidated meanwhile', async (t) => {
+test('linking again makes a connection active that was invalidated meanwhile', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade'] })
   const emulator = need(world, 'snaptrade')
   const id = await world.addUser('a@b.example')
@@ -149,7 +149,7 @@ test('a new token of the same person replaces the old one and makes no second lo
   )
 })
 
-test('a link that breaks off stores nothing: no login, no connection, no account, no audit row', async (t) => {
+test('an interrupted link stores nothing: no login, no connection, no account, no audit row', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const id = (await world.addUser('a@b.example')) as UserId
   for (const broken of brokenStores(world.store)) {
@@ -272,7 +272,7 @@ test('503: refused credentials of the installation are reported with their varia
   assert.deepEqual(await world.store.logins.list(id as UserId), [])
 })
 
-test('503: a provider that is down says to operators what it said', async (t) => {
+test('503: operators get the message of a provider that is unavailable', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu'] })
   const id = await world.addUser('a@b.example')
   const reply = { status: 502, body: { message: 'the gateway is being replaced' } }

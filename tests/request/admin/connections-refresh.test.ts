@@ -78,7 +78,7 @@ test('a refresh without changes keeps cached answers valid', async (t) => {
   assert.equal((await world.store.keys.findCaller(hash))?.epoch, before?.epoch)
 })
 
-test('R10: link, a changed status and removal make what was cached for the user worthless', async (t) => {
+test('R10: a link, a changed status and a removal invalidate what was cached for the user', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade'] })
   const { hashKey } = await import('#auth/keys.ts')
   const id = await world.addUser('a@b.example')
@@ -141,7 +141,7 @@ test('a Fiskil consent that was renewed under a new id keeps our connection and 
   assert.deepEqual(ids, accounts.map((one) => one.id).sort())
 })
 
-test('a Fiskil consent that was withdrawn and given anew comes back to life, even by linking', async (t) => {
+test('a Fiskil consent that was withdrawn and given again becomes active, also by linking', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const { people } = need(world, 'fiskil')
   const id = await world.addUser('a@b.example')

@@ -25,7 +25,7 @@ test('204: a removed Fiskil connection is ended at the provider and deleted here
   assert.equal(await remove(world, wattle.id), 404)
 })
 
-test('the last connection of an Akahu login takes the token and the login along', async (t) => {
+test('removing the last connection of an Akahu login ends the token and deletes the login', async (t) => {
   const world = await makeWorld(t, { providers: ['akahu'] })
   const person = need(world, 'akahu').people.healthy
   const id = await world.addUser('a@b.example')
@@ -237,7 +237,7 @@ test('404 and no other status for the connection of a deleted person', async (t)
 const damageSecrets = (world: World, userId: string) =>
   world.tamper(`update logins set secret = zeroblob(64) where user_id = '${userId}'`)
 
-test('a login secret that does not open stops neither the sweep nor the deletions behind it', async (t) => {
+test('a login secret that does not decrypt stops neither the sweep nor the later deletions', async (t) => {
   const world = await makeWorld(t, { providers: ['snaptrade', 'akahu'] })
   const damaged = await world.addUser('a@b.example')
   const sound = await world.addUser('c@d.example')
@@ -310,7 +310,7 @@ test('a stopped sweep aborts its current call and makes no other', async (t) => 
     assert.equal((await world.store.connections.find(row.id))?.status, 'deleting')
 })
 
-test('five hundred deletions that are stuck keep no other waiting for more than a sweep', async (t) => {
+test('five hundred stuck deletions delay no other by more than a sweep', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil', 'snaptrade'] })
   const id = await world.addUser('a@b.example')
   const [stuck] = await link(world, id, fiskil)

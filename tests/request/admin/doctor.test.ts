@@ -179,7 +179,7 @@ test('a provider whose clock is far from ours is a warning, by its Date or by it
   assert.equal(find(diagnosis, 'clock:fiskil').status, 'ok')
 })
 
-test('connections in trouble are named with whose they are and what to do; deletions are counted', async () => {
+test('connections that are not active are named with their owner and what to do; deletions are counted', async () => {
   const user = await service.createUser()
   const rows = await service.link(user, 'healthy')
   const statuses = ['invalidated', 'pending_mfa', 'revoked', 'deleting'] as const
@@ -203,7 +203,7 @@ test('connections in trouble are named with whose they are and what to do; delet
   assert.equal(find(await examine(), 'connections').status, 'ok')
 })
 
-test('more than fifty in trouble are counted, not listed', async () => {
+test('more than fifty that are not active are counted, not listed', async () => {
   const { store } = service.app
   const { id } = await service.createUser()
   const login = await addLogin(store, id)

@@ -50,7 +50,7 @@ const moments = { before: 'before it is saved', after: 'once it is saved' } as c
 
 for (const credentials of [fiskil, akahu, snaptrade])
   for (const moment of ['before', 'after'] as const) {
-    test(`a ${credentials.provider} link that a deletion overtakes ${moments[moment]} leaves no consent and no row`, async (t) => {
+    test(`a ${credentials.provider} link during which the user is deleted ${moments[moment]} leaves no consent and no row`, async (t) => {
       const world = await makeWorld(t, { providers: ['fiskil', 'akahu', 'snaptrade'] })
       const living = () =>
         need(world, 'fiskil').people.healthy.consents.filter(({ active }) => active).length *

@@ -81,7 +81,7 @@ test('400: an absent e-mail address, a wrong type, a status without plan, a bare
   }
 })
 
-test('201: a status of active needs no plan beside it: it is what holds anyway', async (t) => {
+test('201: the status active needs no plan, because it is the default', async (t) => {
   const { ask } = await makeWorld(t)
   const { status } = await ask('POST', '/admin/users', { email: 'a@b.example', status: 'active' })
   assert.equal(status, 201)

@@ -10,7 +10,7 @@ const broken = [500, 502, 503] as const
 export function promiseOutages(name: OperationName): void {
   const asked = askedOf(name)
 
-  test(`R20: ${name} is 503 without code while its provider answers 5xx, and well again afterwards`, async () => {
+  test(`R20: ${name} is 503 without code while its provider answers 5xx, and 200 again afterwards`, async () => {
     const { service, user, url, operation } = asked()
     const { fiskil, snaptrade } = service.sandbox
     const emulator = operation.access === 'brokerage' ? snaptrade : fiskil

@@ -10,7 +10,7 @@ const nobodys = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'
 export function promiseTargets(name: OperationName): void {
   const asked = askedOf(name)
 
-  test(`R12: ${name}: an unknown, a foreign and a senseless connection are one and the same 404`, async () => {
+  test(`R12: ${name}: an unknown, another user’s and a malformed connection id get the same 404`, async () => {
     const { service, user, operation, url } = asked()
     const stranger = await service.createUser()
     const unknown = await service.get(`${operation.path}?connectionId=${nobodys}`, user)

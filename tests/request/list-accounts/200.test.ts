@@ -59,7 +59,7 @@ test('every account of every provider with every field, numbers masked', async (
   assert.equal(deposit.type, 'term-deposit')
 })
 
-test('a whole account number never leaves, not even inside a name', async () => {
+test('a whole account number is never returned, not even inside a name', async () => {
   const user = await service.createUser()
   const number = 'U99887766554'
   await linkBroker(service, user, [{ number, name: `Margin ${number}` }])
@@ -68,7 +68,7 @@ test('a whole account number never leaves, not even inside a name', async () => 
   assert(!text.includes(number))
 })
 
-test('numbers in names of before are masked when they are read, on every row and for agents too', async () => {
+test('numbers in names stored by older versions are masked when they are read, on every row and for agents too', async () => {
   const user = await service.createUser()
   const bank = await plantBank(service, user, {
     institutionName: 'Bank of 062-000 12345678',
@@ -214,7 +214,7 @@ test('R10: after the next refresh a renamed account has its new name and a remov
   )
 })
 
-test('R11: a second question mark belongs to the name of a parameter, which nobody knows', async () => {
+test('R11: a second question mark belongs to the name of a parameter, which is unknown', async () => {
   const user = await plantNames(['Everyday'])
   const { body } = await service.get('/v1/accounts??limit=1', user)
   assert.equal(body.pagination.limit, 50)

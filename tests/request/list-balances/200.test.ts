@@ -77,7 +77,7 @@ test('every banking account of both providers has its balances, each of them onc
   }
 })
 
-test('iterated by provider: the answer does not follow the order of the question', async () => {
+test('iterated by provider: the answer does not follow the order of the request', async () => {
   const fiskil = account('fiskil', 'Everyday')
   const akahu = account('akahu', 'Everyday')
   for (const ids of [
@@ -236,7 +236,7 @@ test('an account that the provider does not mention is null, not missing', async
   upstream.balance = before
 })
 
-test('R20b: of a revoked connection the provider is not asked, its balances are null', async () => {
+test('R20b: for a revoked connection the provider is not called, its balances are null', async () => {
   const planted = await plantBank(service, user, {
     status: 'revoked',
     accounts: [{ name: 'Withdrawn' }],

@@ -67,7 +67,7 @@ for (const status of ['invalidated', 'pending_mfa'] as const) {
   }
 }
 
-test('R20b: an emptiness that the provider confirms proves life, one that it does not leaves the status', async () => {
+test('R20b: an empty answer that the provider confirms makes the connection active, an unconfirmed one leaves the status', async () => {
   const { user, row, paths } = await linked('healthy', 'fiskil')
   const empty = `${paths.transactions}&from=2020-01-01&to=2020-01-02`
   await mark(row, 'invalidated')
@@ -106,7 +106,7 @@ test('R20b: old rows of an INACTIVE Akahu login prove nothing; once repaired the
   assert.equal(await statusOf(row), 'active')
 })
 
-test('R20b: SnapTrade is asked whether a login is disabled, at most once a minute, and its word counts', async () => {
+test('R20b: SnapTrade is asked whether a login is disabled, at most once a minute, and its answer decides', async () => {
   const user = await service.createUser()
   const broker = await linkBroker(service, user, [{ positions: [position()] }])
   const row = broker.connection
@@ -172,7 +172,7 @@ test('R20b: balances of a lost Fiskil consent are nulls that are not cached, and
 })
 
 for (const status of [403, 404]) {
-  test(`R20b: a ${status} on balances is held against the consent, and says nothing of one that lives`, async () => {
+  test(`R20b: a ${status} on balances is checked against the consent, and changes nothing for an active one`, async () => {
     const { user, row, paths } = await linked('healthy', 'fiskil')
     service.sandbox.fiskil.addFault({
       when: ({ path }) => path.endsWith('/balances'),

@@ -308,7 +308,7 @@ test('SnapTrade: a disabled connection is still answered from the provider’s c
 })
 
 for (const path of ['/v1/holdings', '/v1/trades']) {
-  test(`an account that left at the broker does not cost ${path} the others; asked for alone it is not found`, async () => {
+  test(`an account that left the broker does not affect the others of ${path}; requested alone it is not found`, async () => {
     const fields = { positions: [position()], activities: [activity()] }
     const broker = await linkBroker(service, user, [fields, fields])
     const [connection] = broker.person.connections

@@ -77,7 +77,7 @@ test('R20: a refusal of the broker is shown in its words, cleaned of secrets', a
   assert(!service.logLines.some((line) => line.includes(userSecret)))
 })
 
-test('R20b: of a revoked connection the provider is not asked', async () => {
+test('R20b: for a revoked connection the provider is not called', async () => {
   const own = await linkBroker(service, user, [{ positions: [position()] }])
   await service.app.store.connections.setStatus(own.connection.id, 'revoked')
   service.sandbox.snaptrade.requests.length = 0
@@ -138,7 +138,7 @@ test('R20b: accounts that cannot share their holdings are named when there is no
   assert.deepEqual((await ask(`&accountId=${quiet?.id}`)).body.data, [])
 })
 
-test('R20: a 404 of the broker keeps its words, while the connection lives', async () => {
+test('R20: a 404 of the broker keeps its message while the connection is active', async () => {
   for (const path of ['positions/all', 'activities']) {
     service.sandbox.snaptrade.addFault({
       when: (request) => request.path.endsWith(`/${path}`),

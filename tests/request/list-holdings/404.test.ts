@@ -20,7 +20,7 @@ before(async () => {
 after(() => service.close())
 
 for (const path of ['/v1/holdings', '/v1/trades']) {
-  test(`R12: ${path}: an unknown, a foreign and a senseless connection are the same 404, byte for byte`, async () => {
+  test(`R12: ${path}: an unknown, another user’s and a malformed connection id get the same 404, byte for byte`, async () => {
     const texts = new Set<string>()
     for (const id of [randomUUID(), foreign.connection.id, 'nonsense', '%00', '../..', '%F0%9F']) {
       const answer = await service.get(`${path}?connectionId=${id}`, user)

@@ -132,7 +132,7 @@ test('R24: numbers come through exactly: thirty digits, exponents, trailing zero
   }
 })
 
-test('R24: a key spelled with escapes does not slip a float past the reader', async () => {
+test('R24: a key spelled with escapes does not make an amount a float', async () => {
   const broker = await linkBroker(service, user, [
     { activities: [activity({ units: '0.1234567890123456789' })] },
   ])

@@ -61,7 +61,7 @@ function afterFirstPage(times: number, change: () => void): void {
   })
 }
 
-test('R18: a row that is removed between two pages lets none fall through: the walk starts over', async () => {
+test('R18: a row that is removed between two pages causes no other to be skipped: the walk starts over', async () => {
   const broker = await linkBroker(service, user, [{ activities: stream(2_500) }])
   const rows = broker.upstream[0]?.activities ?? assert.fail()
   afterFirstPage(1, () => rows.splice(3, 1))
@@ -105,7 +105,7 @@ test('R18: a reader half-way sees each row once although rows were removed and t
   )
 })
 
-test('R18: a row that is added while another goes leaves the total, and is noticed all the same', async () => {
+test('R18: a row that is added while another is removed keeps the total, and is detected anyway', async () => {
   const broker = await linkBroker(service, user, [{ activities: stream(2_500) }])
   const rows = broker.upstream[0]?.activities ?? assert.fail()
   afterFirstPage(1, () => {

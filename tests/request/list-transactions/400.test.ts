@@ -180,7 +180,7 @@ test('a brokerage connection is sent to the right endpoints', async () => {
   assert.match(answer.body.error.message, /\/v1\/holdings/)
 })
 
-test('R20: any 4xx of a provider is upstream_bad_request with its own words', async () => {
+test('R20: any 4xx of a provider is upstream_bad_request with its message', async () => {
   const forms = [
     [bank, service.sandbox.fiskil, { id: 'err_1', name: 'bad', message: 'no such account here' }],
     [nz, service.sandbox.akahu, { success: false, message: 'no such account here' }],
@@ -202,7 +202,7 @@ test('R20: any 4xx of a provider is upstream_bad_request with its own words', as
   }
 })
 
-test('R20b: of a revoked connection the provider is not asked', async () => {
+test('R20b: for a revoked connection the provider is not called', async () => {
   const gone = await makeBankUser(service, { provider: 'fiskil', name: 'Bonus Saver' })
   await service.app.store.connections.setStatus(gone.account.connectionId, 'revoked')
   const asked = service.sandbox.fiskil.requests.length

@@ -139,7 +139,7 @@ test('R17: shared pages do not count towards the cap, so that every row is reach
   assert.equal(pagesOf(service.sandbox.akahu), 7, 'R19: each page was read once')
 })
 
-test('R18: windows of any size tile the rows, empty pages in between or not', async () => {
+test('R18: windows of any size show each row once, with or without empty pages in between', async () => {
   plantAkahu(service, 'Rainy Day', rows(333, akahuRow))
   for (const every of [null, 1, 2]) {
     service.sandbox.akahu.people.healthy.emptyPageEvery = every

@@ -90,7 +90,7 @@ const stages: Readonly<Record<string, (socket: Socket, bytes: string) => Promise
 
 for (const side of ['public', 'admin'] as const) {
   for (const [stage, act] of Object.entries(stages)) {
-    test(`${side} listener: connections that are reset ${stage} end nothing but themselves`, async () => {
+    test(`${side} listener: connections that are reset ${stage} affect no others`, async () => {
       await Promise.all(
         Object.entries(attacks).map(async ([name, bytes]) => {
           const socket = await open(origins[side])

@@ -85,7 +85,7 @@ test('a second uncaught error ends the drain at once, with exit code 1', async (
   assert(performance.now() - stoppedAt < 5000)
 })
 
-test('an error during an ordinary stop lets it go on, and makes it end with 1', async () => {
+test('an error during an ordinary stop does not interrupt it, and the process ends with 1', async () => {
   const running = await start()
   const held = await holdOpen(running)
   running.child.kill('SIGTERM')

@@ -74,7 +74,7 @@ const logged = (requestId: string) =>
   service.logLines.map((text) => JSON.parse(text)).filter((entry) => entry.requestId === requestId)
 
 for (const era of ['2025', '2026'] as const) {
-  test(`R22: an agent of ${era} that leaves takes its provider call along, logged as 499`, async () => {
+  test(`R22: when an agent of ${era} disconnects its provider call is aborted, and the log says 499`, async () => {
     service.sandbox.fiskil.addFault({ when, does: { kind: 'hang' } })
     const before = aborted()
     const args = freshArguments()

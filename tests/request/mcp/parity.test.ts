@@ -222,7 +222,7 @@ test('R28: an unavailable provider is an error result with the time to retry', a
   }
 })
 
-test('R21: calls of tools feed and meet the same breaker as REST', async () => {
+test('R21: tool calls count for and obey the same breaker as REST', async () => {
   const other = await service.createUser()
   await service.link(other, 'healthy', 'fiskil')
   const account = (await service.accounts(other)).find((row) => row.name === 'Everyday')

@@ -37,7 +37,7 @@ test('a grant whose code was never redeemed is not an agent for long', async () 
   assert.deepEqual(await world.oauth.agents.list(person), [])
 })
 
-test('R27: disconnecting is felt at the next call and the next refresh', async () => {
+test('R27: disconnecting takes effect at the next call and the next refresh', async () => {
   const person = await world.addPerson()
   const tokens = await connect(world, person)
   const [agent] = await world.oauth.agents.list(person)
@@ -69,7 +69,7 @@ test('a user can neither see nor disconnect the agents of another user', async (
   assert.notEqual(await world.oauth.tokens.find(tokens.access_token), null)
 })
 
-test('a code that waits when the agent is cut off is worth nothing', async () => {
+test('a code that is unredeemed when the agent is disconnected is invalid', async () => {
   const person = await world.addPerson()
   const code = await getCode(world, person)
   const [agent] = await world.oauth.agents.list(person)

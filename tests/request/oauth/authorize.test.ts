@@ -230,7 +230,7 @@ test('a parameter given twice is refused', async () => {
   await refusedAtClient({ scope: ['mcp:read', 'brokerage:read'] }, 'invalid_request')
 })
 
-test('the consent page learns who asks, for what, and where the answer goes', async () => {
+test('the consent page gets the agent, the scopes and the redirect address', async () => {
   const jar = new Jar()
   const name = 'Bad\u202e\u0000 agent'
   const named = await registerClient(world, { client_name: name })

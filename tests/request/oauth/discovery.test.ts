@@ -204,7 +204,7 @@ test('no answer repeats an Origin or forwarding header', async () => {
     assert.ok(!`${reply.text}${JSON.stringify(reply.headers)}`.includes('evil.test'))
 })
 
-test('behind https the cookies are bound to it, whatever the last hop speaks', async () => {
+test('behind https the cookies are Secure, whatever protocol the proxy uses to the service', async () => {
   const client = await register(at(), { redirect_uris: [loopback] })
   const params = toParams({
     client_id: client.body.client_id,

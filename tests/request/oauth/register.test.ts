@@ -35,7 +35,7 @@ test('every client is public: no secret is made up, whether it names the method 
   }
 })
 
-test('schemes of applications and https are let in', async () => {
+test('schemes of applications and https are accepted', async () => {
   for (const uri of [
     'cursor://anysphere.cursor-retrieval/oauth/callback',
     'com.example.app:/callback',

@@ -108,7 +108,7 @@ test('a machine of several names: who begins at localhost ends there too', async
   assert.match(String(page.headers.location), /^\/sign-in\?/)
 })
 
-test('a foreign Host gets neither a consent page nor a word of itself', async () => {
+test('a foreign Host gets no consent page, and its name is not repeated', async () => {
   const headers = { host: 'evil.test', origin: 'https://evil.test' }
   for (const reply of [
     await send(`${service.baseUrl}/consent/x`, { headers }),

@@ -226,14 +226,14 @@ test('thirty days after the consent the person is asked again, however often it 
   await late.close()
 })
 
-test('R27: revoking an access token is felt at its next use, and ends the connection', async () => {
+test('R27: revoking an access token takes effect at its next use, and ends the connection', async () => {
   const tokens = await connect(world, person)
   assert.equal((await revoke(world, tokens.clientId, tokens.access_token)).status, 200)
   assert.equal(await find(tokens.access_token), null)
   refused(await refresh(world, tokens), 'invalid_grant')
 })
 
-test('R27: revoking a refresh token kills its access tokens', async () => {
+test('R27: revoking a refresh token revokes its access tokens', async () => {
   const tokens = await connect(world, person)
   assert.equal((await revoke(world, tokens.clientId, tokens.refresh_token)).status, 200)
   assert.equal(await find(tokens.access_token), null)
@@ -274,7 +274,7 @@ test('every request is reported with endpoint, status and duration, and nothing 
     assert.deepEqual(Object.keys(event).sort(), ['door', 'durationMs', 'endpoint', 'status'])
 })
 
-test('deleting the person kills what they allowed', async () => {
+test('deleting a user revokes everything that they allowed', async () => {
   const gone = await world.addPerson()
   const tokens = await connect(world, gone)
   await world.store.users.delete(gone)

@@ -90,7 +90,7 @@ test('303: a disconnected agent is refused at its next call, the page says so, a
   assert.deepEqual(names((await jar.get('/agents')).text), ['Kept'])
 })
 
-test('another person’s agent is not found: neither seen nor cut off, and the answer is the same', async () => {
+test('another person’s agent is not found: neither shown nor disconnected, and the answer is the same', async () => {
   const owner = await world.enter(await world.addPerson())
   const stranger = await world.enter(await world.addPerson())
   const agent = await connectAgent(world.service, owner, { name: 'Private' })
@@ -110,7 +110,7 @@ test('another person’s agent is not found: neither seen nor cut off, and the a
   assert.equal(await call(agent.access_token), 200)
 })
 
-test('303: nothing is cut off twice, and odd grants do no harm', async () => {
+test('303: a second disconnect changes nothing, and malformed grant ids are harmless', async () => {
   const jar = await world.enter(await world.addPerson())
   await connectAgent(world.service, jar)
   const { hidden } = await jar.get('/agents')

@@ -191,7 +191,7 @@ test('503: a webhook whose key cannot be read in time is not taken and not lost;
   )
 })
 
-test('the ids of made-up keys cost Akahu few questions, and a genuine new key is found among them', async () => {
+test('invented key ids cause few requests to Akahu, and a genuine new key is found among them', async () => {
   const { akahu } = service.sandbox
   const asked = () => akahu.requests.filter(({ path }) => path.startsWith('/v1/keys/')).length
   const before = asked()

@@ -98,7 +98,7 @@ test('R3: a preflight of a browser is answered like any other method', async () 
   assert.equal(answer.headers['access-control-allow-origin'], undefined)
 })
 
-test('a large uninvited body does not swallow the answer', async () => {
+test('a large unexpected body does not prevent the answer', async () => {
   const body = 'x'.repeat(3_000_000)
   assertNotFound(await send({ method: 'POST', target: '/v1/accounts', body }), 'POST large')
 })

@@ -72,7 +72,7 @@ function logged(requestId: string) {
     .filter((line) => line.requestId === requestId)
 }
 
-test('R22: a client that leaves takes its provider call along, and is logged as 499', async () => {
+test('R22: when a client disconnects its provider call is aborted, and the log says 499', async () => {
   slowly({ kind: 'hang' })
   const before = aborted()
   const socket = await arrive(freshPath(), 'leaver-1')
@@ -136,7 +136,7 @@ test('R22: when both have left, the provider call ends within a tenth of a secon
   assert.equal((await service.get(path, user)).status, 200, 'a newcomer joins no dead computation')
 })
 
-test('R22: leavers are no failures of the provider', async () => {
+test('R22: disconnected clients are no failures of the provider', async () => {
   slowly({ kind: 'hang' }, 4)
   for (let count = 0; count < 4; count += 1) {
     const before = aborted()

@@ -166,7 +166,7 @@ test('R31: during a rotation events are signed with both secrets, and after it w
   assert.notEqual(findForgery({ headers, body: Buffer.from(body) }, secret, at), null)
 })
 
-test('a secret that ends at once ends for what is under way too: its outcome is not kept, and the event comes again', async (t) => {
+test('a secret that ends at once also ends for attempts in flight: their outcome is not stored, and the event is sent again', async (t) => {
   const stage = await openStage(t)
   const receiver = await stage.receive()
   const { id } = await stage.addEndpoint(receiver.url)

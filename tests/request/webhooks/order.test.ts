@@ -55,7 +55,7 @@ test('a connection whose event fails does not hold back another', async (t) => {
   assert.ok(!receiver.received.some(({ id }) => id === behind))
 })
 
-test('an exhausted delivery lets the next of its connection go', async (t) => {
+test('after an exhausted delivery the next of its connection is sent', async (t) => {
   const stage = await openStage(t, { schedule: [0] })
   const receiver = await stage.receive(withStatus(500))
   const { id } = await stage.addEndpoint(receiver.url)

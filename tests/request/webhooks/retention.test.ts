@@ -84,7 +84,7 @@ test('R33: a payload is destroyed when its retention ends and nothing of it is p
   assert.deepEqual(await stage.deliveries(id), [])
 })
 
-test('R33: with a retention of 0 hours a payload goes once it is delivered, and not before', async (t) => {
+test('R33: with a retention of 0 hours a payload is destroyed once it is delivered, and not before', async (t) => {
   const stage = await openStage(t)
   const receiver = await stage.receive(withStatus(500))
   const { id } = await stage.addEndpoint(receiver.url)

@@ -89,7 +89,7 @@ test('a test event goes out and is counted, and a stop lets what is in flight en
   assert.equal(receiver.received.length, 2)
 })
 
-test('without leave no process sends to a private address, though the endpoint was made when there was', async (t) => {
+test('without the setting no process sends to a private address, even when the endpoint was created with it', async (t) => {
   const folder = await makeFolder(t)
   const receiver = await startReceiver(t, withStatus(200))
   const open = await start(t, folder)
