@@ -38,6 +38,18 @@ test('a request is counted by door, operation, status and cache, and its time by
   )
 })
 
+test('counters that alerts watch are 0 before their first count, so that their increase is seen', async () => {
+  const text = await measure((metrics) => metrics.backgroundRan('sync-claim', 'done'))
+  const series = [
+    'provider_alerts_total{provider="snaptrade"}',
+    'provider_webhooks_total{provider="akahu",outcome="unverified"}',
+    'webhook_warnings_total{kind="disabled_gone"}',
+    'webhook_warnings_total{kind="disabled_failing"}',
+    'background_failures_total{task="sync-claim"}',
+  ]
+  for (const name of series) assert.equal(sample(text, `tributary_${name}`), 0)
+})
+
 test('exchanges, alerts, oddities, breakers, webhooks of providers, refusals and background failures are counted', async () => {
   const text = await measure((metrics) => {
     const exchange = { provider: 'akahu', route: 'GET /accounts', durationMs: 80 } as const

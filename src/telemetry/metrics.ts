@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Bucket } from '#contract/operations.ts'
-import type { Provider } from '#contract/resources.ts'
+import { Provider } from '#contract/resources.ts'
 import type { UpstreamReport } from '#providers/port.ts'
 import type { SyncReport } from '#syncs/syncs.ts'
 import { type CountedRequest, makeRequestTally } from './request-tally.ts'
@@ -40,6 +40,8 @@ export interface Metrics extends UpstreamReport {
 const exchangeBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
 /** Limit of distinct names that come from code but not from a closed type; further ones are counted as `other`. */
 const maxNames = 100
+/** What an alert watches (deploy/alerts.yaml). */
+const refusedWebhooks = ['unsigned', 'forged', 'too_old', 'unreadable', 'unverified']
 
 /** Makes the metrics of one process, with their own registry. */
 export function makeMetrics(): Metrics {
@@ -48,6 +50,7 @@ export function makeMetrics(): Metrics {
   loop.enable()
   addProcessGauges(registry, loop)
   const counters = makeCounters(registry)
+  beginAtZero(counters)
   const exchangeSeconds = makeExchangeHistogram(registry)
   const requests = makeRequestTally()
   const route = boundNames()
@@ -74,6 +77,7 @@ export function makeMetrics(): Metrics {
     backgroundRan(task, outcome) {
       const labels = { task: taskName(task) }
       counters.runs.inc({ ...labels, outcome })
+      counters.failures.inc(labels, 0)
       // The machine's time, because the scraper compares it with its own clock.
       if (outcome === 'done') counters.lastSuccess.setToCurrentTime(labels)
     },
@@ -146,6 +150,14 @@ function makeCounters(registry: Registry) {
       labelNames: ['connection'],
       registers: [registry],
     }),
+  }
+}
+
+/** An alert on the increase of a counter would miss its first count if there were no value before it. */
+function beginAtZero({ alerts, providerWebhooks }: ReturnType<typeof makeCounters>): void {
+  for (const provider of Provider.options) {
+    alerts.inc({ provider }, 0)
+    for (const outcome of refusedWebhooks) providerWebhooks.inc({ provider, outcome }, 0)
   }
 }
 

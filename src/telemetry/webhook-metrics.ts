@@ -17,9 +17,13 @@ const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 /** A chunk waits for the chunks before it, and a paused endpoint for its next attempt: up to days. */
 const lagBuckets = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 86_400]
 
+/** They are 0 from the start: an alert on their increase would miss a first count that has no value before it. */
+const warningKinds = ['failing_1d', 'failing_3d', 'failing_5d', 'disabled_gone', 'disabled_failing']
+
 /** Adds them to `registry`. */
 export function makeWebhookMetrics(registry: Registry): WebhookMetrics {
   const counters = makeCounters(registry)
+  for (const kind of warningKinds) counters.warnings.inc({ kind }, 0)
   const histogram = (name: string, help: string, buckets: number[]) =>
     new Histogram({ name: `tributary_${name}`, help, buckets, registers: [registry] })
   const seconds = histogram(
