@@ -197,5 +197,10 @@ test('waits of a clock that was set back are found among what waits, not among a
   assertSearches([lease ?? ''], ['webhook_endpoints_of_lease'])
   // One row for each lane that waits.
   assert.match(first ?? '', /USING INDEX deliveries_(due|first)\b/)
-  assertSearches(endpoints, ['webhook_endpoints_due_healthy', 'webhook_endpoints_due_ailing'])
+  assertSearches(endpoints, [
+    'webhook_endpoints_due_healthy',
+    'webhook_endpoints_served_healthy',
+    'webhook_endpoints_due_ailing',
+    'webhook_endpoints_served_ailing',
+  ])
 })

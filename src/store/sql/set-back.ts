@@ -70,16 +70,25 @@ async function findWaiting(db: Db, limits: WaitLimits): Promise<readonly Endpoin
     .where(isTooLong(limits))
     .limit(maxEndpoints)
     .execute()
-  const healthy = await findAhead(db, limits, 'healthy')
-  const ailing = await findAhead(db, limits, 'ailing')
-  return [...new Set([...deliveries, ...healthy, ...ailing].map(({ id }) => id))]
+  const found = [...deliveries]
+  for (const health of ['healthy', 'ailing'] as const)
+    for (const served of [false, true])
+      found.push(...(await findAhead(db, limits, { health, served })))
+  return [...new Set(found.map(({ id }) => id))]
 }
 
-function findAhead(db: Db, { now, longestMs }: WaitLimits, health: keyof typeof healths) {
+interface Kind {
+  readonly health: keyof typeof healths
+  /** Among those that take turns, see `takeDue` in `claims.ts`. */
+  readonly served: boolean
+}
+
+function findAhead(db: Db, { now, longestMs }: WaitLimits, { health, served }: Kind) {
   return db
     .selectFrom('webhook_endpoints')
     .select('id')
     .where(healths[health])
+    .where('served_at', served ? 'is not' : 'is', null)
     .where(isAfter('next_due_at', now + longestMs))
     .where('lease', 'is', null)
     .limit(maxEndpoints)
@@ -91,13 +100,12 @@ function shortenOne({ engine, write }: Parts, id: EndpointId, limits: WaitLimits
   return write(async (tx, _touched, woke) => {
     const row = await holdEndpoints(engine, tx).where('id', '=', id).executeTakeFirst()
     if (row === undefined) return
-    if ((row.notBefore ?? now) > now + longestMs) {
-      await tx
-        .updateTable('webhook_endpoints')
-        .set({ not_before: null })
-        .where('id', '=', id)
-        .execute()
-    }
+    const isTooLate = (row.notBefore ?? now) > now + longestMs
+    await tx
+      .updateTable('webhook_endpoints')
+      .set({ served_at: null, ...(isTooLate ? { not_before: null } : {}) })
+      .where('id', '=', id)
+      .execute()
     await tx
       .updateTable('deliveries')
       .set({ due_at: moment(now) })
