@@ -7,6 +7,7 @@ import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
 import { listSecretTexts } from '#settings/secret-texts.ts'
 import { version } from '#src/version.ts'
 import { makeRedactor } from '#telemetry/redact.ts'
+import { makeMissedSweep } from '#webhooks/missed.ts'
 import { makePost, maxAnswerBytes, postTimeoutMs } from '#webhooks/post.ts'
 import { makeRetention } from '#webhooks/retention.ts'
 import { makeDeliveryWaitCheck } from '#webhooks/waits.ts'
@@ -50,6 +51,7 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
   })
   const jobs = [
     makeRetention({ events: store.events, clock, retentionHours, report }),
+    makeMissedSweep(store.deliveries),
     makeDeliveryWaitCheck({
       deliveries: store.deliveries,
       clock,

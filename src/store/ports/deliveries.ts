@@ -166,5 +166,10 @@ export interface DeliveryStore {
    * A delivery that was never attempted is due at its creation, so `leaseMs` limits it too. Not inside a transaction.
    */
   shortenWaits(limits: WaitLimits): Promise<number>
+  /**
+   * Completes what was left when an endpoint with very many pending deliveries was disabled: they are missed and not sent, but
+   * count as pending in the backlog and keep their payloads. At most `limit` rows; returns 0 when nothing is left.
+   */
+  missLeft(options: { readonly limit: number }): Promise<number>
   readBacklog(now: number): Promise<DeliveryBacklog>
 }

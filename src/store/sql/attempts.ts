@@ -16,13 +16,13 @@ import {
   healthColumns,
   holdEndpoints,
   isPending,
-  missPending,
   secretColumns,
   toEndpointState,
 } from './endpoint-rows.ts'
 import type { Engine } from './engine.ts'
 import { readKeys } from './event-keys.ts'
 import { type EventKey, sealResponse } from './event-seal.ts'
+import { missPending, statusOf } from './missed.ts'
 import { type Db, moment, momentOrNull } from './tables.ts'
 
 interface Parts {
@@ -53,7 +53,8 @@ export async function recordAttempts(
     const delivery = deliveries.get(result.deliveryId)
     if (delivery?.endpointId !== endpoint.id || !isOpen(delivery.status))
       throw new Error('an attempt was recorded of a delivery that this lease does not cover')
-    const status = endpoint.health === 'disabled' ? 'missed' : delivery.status
+    const missedTo = held.get(result.lease)?.missedTo ?? null
+    const status = endpoint.health === 'disabled' ? 'missed' : statusOf(delivery, missedTo)
     const step = toStep(result, { ...delivery, status }, keys.get(delivery.eventId))
     steps.push(step)
     deliveries.set(delivery.id, { ...delivery, ...step.outcome, attempts: step.number })
@@ -87,6 +88,7 @@ interface Delivery {
   readonly endpointId: string
   readonly attempts: number
   readonly status: DeliveryStatus
+  readonly position: number
   /** The delivery that becomes due when this one has ended. */
   readonly nextId: DeliveryId | null
 }
@@ -103,6 +105,7 @@ async function readDeliveries(
       'endpoint_id as endpointId',
       'attempts',
       'status',
+      'position',
       sql<DeliveryId | null>`(
         select next.id from deliveries as next
         where next.endpoint_id = deliveries.endpoint_id and next.lane = deliveries.lane

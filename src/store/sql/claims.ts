@@ -10,6 +10,7 @@ import { recordAttempts } from './attempts.ts'
 import {
   endpointColumns,
   holdEndpoints,
+  isBeyondMissed,
   isFirst,
   refreshDue,
   secretColumns,
@@ -166,6 +167,7 @@ function selectFirst(db: Db, id: EndpointId) {
     ])
     .where('endpoint_id', '=', id)
     .where(isFirst)
+    .where(isBeyondMissed(id))
     .orderBy('position')
 }
 

@@ -1,4 +1,5 @@
 /** Lists of deliveries with their attempts, and the backlog. Leases are in `claims.ts`, replays in `replay.ts`. */
+import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type { AttemptRow, DeliveryRow, DeliveryStore } from '../ports/deliveries.ts'
 import type { Sealer } from '../seal.ts'
@@ -8,6 +9,7 @@ import { isPending } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { readKeys } from './event-keys.ts'
 import { type EventKey, openResponse } from './event-seal.ts'
+import { missLeft, statusOf } from './missed.ts'
 import { makeReplays } from './replay.ts'
 import { shortenDeliveryWaits } from './set-back.ts'
 import { type Db, isDue } from './tables.ts'
@@ -31,6 +33,9 @@ const columns = [
   'is_replay as isReplay',
   'created_at as createdAt',
   'due_at as dueAt',
+  sql<number | null>`(
+    select missed_to from webhook_endpoints where webhook_endpoints.id = deliveries.endpoint_id
+  )`.as('missedTo'),
 ] as const
 
 /** The delivery repository of `engine`. */
@@ -57,6 +62,7 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
       return (await withAttempts(parts, rows))[0] ?? null
     },
     shortenWaits: (limits) => shortenDeliveryWaits(parts, limits),
+    missLeft: ({ limit }) => parts.write((tx) => missLeft(parts.engine, tx, limit)),
     async readBacklog(now) {
       const counted = await db
         .selectFrom('deliveries')
@@ -75,7 +81,9 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
   }
 }
 
-type Found = Omit<DeliveryRow, 'attempts'>
+interface Found extends Omit<DeliveryRow, 'attempts'> {
+  readonly missedTo: number | null
+}
 
 async function withAttempts(
   { engine, sealer }: Parts,
@@ -89,8 +97,10 @@ async function withAttempts(
   ]
   const keys = await readKeys({ engine, sealer }, events)
   const byDelivery = Map.groupBy(rows, ({ id }) => id)
-  return deliveries.map((delivery) => ({
+  return deliveries.map(({ missedTo, ...delivery }) => ({
     ...delivery,
+    status: statusOf(delivery, missedTo),
+    dueAt: statusOf(delivery, missedTo) === 'pending' ? delivery.dueAt : null,
     attempts: (byDelivery.get(delivery.id) ?? []).map((row) =>
       toAttempt(row, keys.get(delivery.eventId)),
     ),

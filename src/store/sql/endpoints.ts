@@ -7,7 +7,6 @@ import {
   fromEvents,
   healthColumns,
   holdEndpoints,
-  missPending,
   openSecrets,
   refreshDue,
   sealSecrets,
@@ -15,6 +14,7 @@ import {
   toEndpoint,
 } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
+import { missPending } from './missed.ts'
 import { type Db, moment } from './tables.ts'
 import { demandUser } from './users.ts'
 

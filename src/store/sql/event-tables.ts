@@ -87,6 +87,8 @@ interface DeliveryTables {
     served_at: MomentOrNull
     /** Position of its newest delivery. */
     last_position: number
+    /** Deliveries up to this position are not pending, whatever their rows say; null: all rows are as they should be. */
+    missed_to: ColumnType<number | null, number | null | undefined, number | null>
   }
   readonly events: {
     id: EventId

@@ -60,7 +60,7 @@ export async function insertDeliveries(
 /** Which of the lanes have a pending delivery. */
 async function findBusy(
   tx: Db,
-  { id }: HeldEndpoint,
+  { id, missedTo }: HeldEndpoint,
   lanes: readonly string[],
 ): Promise<Set<string>> {
   const rows = await inBatches(lanes, (batch) =>
@@ -71,6 +71,7 @@ async function findBusy(
       .where('endpoint_id', '=', id)
       .where('lane', 'in', batch)
       .where(isPending)
+      .where('position', '>', missedTo ?? 0)
       .execute(),
   )
   return new Set(rows.map(({ lane }) => lane))

@@ -20,6 +20,7 @@ import { testKeys } from './keys-contract.ts'
 import { testLearntStatus } from './learnt-status-contract.ts'
 import { testLedgers } from './ledgers-contract.ts'
 import { testLogins } from './logins-contract.ts'
+import { testMissed } from './missed-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
 import type { Place, StoreOf } from './place.ts'
@@ -57,6 +58,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   endpoints: testEndpoints,
   events: testEvents,
   attempts: testAttempts,
+  missed: testMissed,
   deliveries: testDeliveries,
   waits: testWaits,
   work: testWork,
