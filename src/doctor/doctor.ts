@@ -96,7 +96,7 @@ function listChecks(deps: DoctorDeps): readonly Look[] {
     look(
       'disk',
       checkDisk(machine, installation),
-      `See that the file system of ${installation.storeDir} answers: one on the network that is away hangs like this`,
+      `See that the file system of ${installation.storeDir} answers: an unavailable network file system hangs like this`,
     ),
     look('event-loop', checkEventLoop(machine), eventLoopRemedy),
     look('urls', checkOrigins(deps.origins), originsRemedy),
@@ -121,7 +121,7 @@ async function run(deps: DoctorDeps, look: Look): Promise<readonly Finding[]> {
       return [fault(name, `no answer within ${timeoutMs / 1000} s`, whenLate)]
     }
     if (error instanceof StoreUnavailableError) {
-      return [fault(name, 'it stands in the store, which does not answer', 'Mend the store first')]
+      return [fault(name, 'it needs the store, which does not answer', 'Repair the store first')]
     }
     onFailure(name, error)
     return [fault(name, 'it could not be examined', 'The log of the server says why')]

@@ -48,7 +48,7 @@ function describe({ id, email, health, failingSince, disabledReason }: TroubledE
     return warning(
       name,
       `${whose} has failed every attempt${since}: only its oldest delivery is attempted`,
-      `Look at its answers with \`tributary webhooks deliveries ${id}\`, and tell ${email}`,
+      `Look at its answers with \`tributary webhooks deliveries ${id}\`, and inform ${email}`,
     )
   }
   const reason = disabledReason === 'gone' ? 'it answered 410' : 'it failed for five days'

@@ -1,5 +1,5 @@
 /**
- * A request that ends with its signal, at any moment: undici heeds a signal only when the connection stands, so that a
+ * A request that ends with its signal at any time: undici obeys a signal only once the connection is open, so that a
  * slow look-up or handshake would outlast it.
  */
 import { request } from 'undici'
@@ -17,7 +17,7 @@ export async function requestUntil(
   const end = () => reject(signal.reason)
   signal.addEventListener('abort', end, { once: true })
   const answer = request(url, { ...options, signal })
-  // It fails later, and then nobody waits for it.
+  // Its later failure is not awaited: without this handler it would be an unhandled rejection.
   answer.catch(() => {})
   try {
     return await Promise.race([answer, ended])

@@ -1,7 +1,7 @@
 /**
- * Resolves the names that untrusted parties gave: by the hosts file, then by questions to the DNS servers of the machine,
- * each look-up with a limit of its own. Not by getaddrinfo: that holds one of the four threads which every file
- * operation and look-up of the process shares, cannot be cancelled, and lasts as long as the owner of the name likes
+ * Resolves host names from untrusted parties: by the hosts file, then by queries to the DNS servers of the machine, each
+ * look-up with its own time limit. It does not use getaddrinfo, which occupies one of the four threads that all file
+ * operations and look-ups of the process share, cannot be cancelled, and takes as long as the owner of the name decides
  * (docs/decisions/0017-look-ups.md).
  */
 import { type LookupAddress, lookup } from 'node:dns'
@@ -11,8 +11,8 @@ import { type HostsFile, openHostsFile } from './hosts-file.ts'
 
 export interface ResolveOptions {
   /**
-   * A name for which the DNS servers soon say that they have nothing is given to the system's resolver, one at a time:
-   * for an operator's own network, whose search lists and other sources only that knows.
+   * Names that the DNS servers answer as unknown are resolved by the system's resolver, one at a time: for an operator's
+   * own network, whose search lists and other sources only the system has.
    */
   readonly asksSystem?: boolean
   /** For tests: instead of the machine's DNS servers. */
@@ -24,9 +24,9 @@ export interface ResolveOptions {
   readonly limitMs?: number
 }
 
-/** Less than the time for the connection, so that its failure tells of the name. */
+/** Shorter than the time limit of the connection, so that the failure names the look-up. */
 const defaultLimitMs = 4000
-/** The second question waits twice as long as the first one. */
+/** The second query waits twice as long as the first one. */
 const tries = 2
 const shareOfFirst = 1 / 3
 /** A name may have hundreds; a connection tries them one after the other. */
@@ -34,7 +34,7 @@ const maxAddresses = 16
 
 type Found = readonly LookupAddress[]
 
-/** With the codes of getaddrinfo, which those who read errors know. */
+/** It has the codes of getaddrinfo, which readers of errors expect. */
 class NameError extends Error {
   readonly code: 'ENOTFOUND' | 'EAI_AGAIN'
   constructor(code: NameError['code'], hostname: string, cause?: unknown) {

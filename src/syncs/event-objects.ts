@@ -3,8 +3,9 @@
  * as integers of the minor unit. The canonical content of a row, whose fingerprint tells that it changed, is the values
  * of its event object in their fixed order, without the id, the account's name and the local day of a transaction: a
  * provider that moves a row to another id changes nothing, and neither a renamed account nor another zone of the user, in
- * which the same times are other days, makes rows pass for updated. It is written of every row of a run, the event object
- * only of the few that are news: so it is an array of values, which costs a quarter of the object, and its amount is text.
+ * which the same times are other days, makes rows count as updated. It is made for every row of a run, the event object
+ * only for the few new or updated ones: so it is an array of values, which costs a quarter of the object, and its amount
+ * is text.
  */
 import type { TradeEvent, TransactionEvent } from '#contract/events.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
@@ -14,17 +15,17 @@ import type { TransactionDetails } from '#providers/port.ts'
 import type { MonthNumber } from '#store/ports/ledgers.ts'
 import { monthOf } from './months.ts'
 
-/** Of the lists of fields below: another one must not make rows pass for updated. From 0 to 255. */
+/** The versions of the lists of fields below: another version makes no row count as updated. From 0 to 255. */
 export const contentVersions = { transactions: 2, trades: 1 } as const
 
 export interface EventObject {
-  /** As JSON; to be asked for where it is sent, since most rows of a run are known. */
+  /** As JSON; call it only for rows that are sent, because most rows of a run are known. */
   toText(): string
-  /** Canonical. */
+  /** The canonical content. */
   readonly content: string
-  /** Of the row's local day. */
+  /** The month of the row's local day. */
   readonly month: MonthNumber
-  /** Digits finer than the minor unit were rounded away (half to even). */
+  /** Digits finer than the minor unit were rounded (half to even). */
   readonly isRounded: boolean
 }
 

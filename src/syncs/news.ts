@@ -1,6 +1,6 @@
 /**
- * What a run finds: holds every row against the ledger of its account as it comes, and keeps the texts of those that are
- * new or updated until their events are made, within bounds of rows and bytes. Known rows leave nothing behind.
+ * What a run finds: compares every row with the ledger of its account, and keeps the texts of new and updated rows until
+ * their events are made, within bounds of rows and bytes. Nothing is kept of known rows.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountId } from '#kernel/ids.ts'
@@ -29,14 +29,14 @@ export interface News {
 export interface NewsCollector {
   /** @throws SyncError `too_large` beyond the bounds. */
   take(row: ReadRow): void
-  /** To be called once. `readFrom`: as of AccountLedger.close. */
+  /** Call it once. `readFrom`: see AccountLedger.close. */
   close(readFrom: MonthNumber): Promise<News>
 }
 
 export interface CollectorOptions {
-  /** Of the user's fingerprints. */
+  /** The key of the user's fingerprints. */
   readonly key: Uint8Array
-  /** Those that are read. */
+  /** The accounts that the run reads. */
   readonly accountIds: readonly AccountId[]
   readonly months: readonly LedgerMonth[]
   readonly contentVersion: number

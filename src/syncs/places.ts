@@ -1,20 +1,20 @@
 /**
- * Places for the runs of this process: at most so many at once. Callers who wait for a place come before due work, in the
- * order in which they asked.
+ * Places for the runs of this process, in a bounded number. Callers who wait for a place get one before due work does, in
+ * the order of their requests.
  */
 
-/** Held by one run, or by a caller who looks whether there is one to run. */
+/** Held by one run, or by a caller that checks whether a run is possible. */
 export interface Place {
-  /** Frees it, once. */
+  /** Releases it; further calls have no effect. */
   release(): void
 }
 
 export interface Places {
-  /** Null: none is free. */
+  /** Null: no place is free. */
   take(): Place | null
   /** Waits for one; null when the signal is aborted first, too many wait already, or places are closed. */
   wait(signal: AbortSignal): Promise<Place | null>
-  /** Whoever waits gets none, now and later. */
+  /** From now on no waiting caller gets a place. */
   close(): void
 }
 

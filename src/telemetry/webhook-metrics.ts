@@ -60,7 +60,7 @@ function makeCounters(registry: Registry) {
     ]),
     warnings: counter(
       'webhook_warnings_total',
-      'What owners of endpoints were told in the audit.',
+      'Warnings to owners of endpoints, which the audit has too.',
       ['kind'],
     ),
     shredded: counter('events_shredded_total', 'Payloads of events that were destroyed.', []),
