@@ -3,6 +3,7 @@
  * look-back and compares it with the ledger. It writes only what a refresh writes.
  */
 
+import type { AccountId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { CallContext } from '#providers/port.ts'
@@ -28,7 +29,6 @@ export type Finding =
 export interface RowsFinding {
   readonly kind: 'rows'
   readonly news: News
-  readonly accounts: SyncTarget['accounts']
   /** The user's key under which the fingerprints were made. */
   readonly key: Uint8Array
   /** When reading began. */
@@ -37,6 +37,8 @@ export interface RowsFinding {
   readonly ledgerFrom: number
   /** Earlier months are no longer needed. */
   readonly keepFrom: MonthNumber
+  /** Accounts whose ledger has earlier months. */
+  readonly outdated: readonly AccountId[]
 }
 
 /** @throws UpstreamError, ApiError, SyncError, LeaseLostError, LedgerFormatError, the signal's reason. */
@@ -80,10 +82,11 @@ async function findRows(
   const accountIds = accounts.map(({ id }) => id)
   const readAt = deps.clock.now()
   const from = lookBackFrom(readAt, sync)
+  const months = await deps.store.ledgers.read(accountIds)
   const collector = collectNews({
     key,
     accountIds,
-    months: await deps.store.ledgers.read(accountIds),
+    months,
     contentVersion:
       adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades,
   })
@@ -96,11 +99,13 @@ async function findRows(
   return {
     kind: 'rows',
     news: await collector.close(readFrom),
-    accounts,
     key,
     readAt,
     ledgerFrom: Math.max(sync.ledgerFrom ?? from, kept),
     keepFrom,
+    outdated: accountIds.filter((id) =>
+      months.some((one) => one.accountId === id && one.month < keepFrom),
+    ),
   }
 }
 

@@ -185,14 +185,11 @@ function nextDueAt(deps: SyncDeps, sync: ClaimedSync, finding: Finding): number 
 
 async function keepRows(
   tx: StoreRows,
-  { news, accounts, keepFrom }: RowsFinding,
+  { news, outdated, keepFrom }: RowsFinding,
   sealed: readonly SealedEvent[],
 ): Promise<void> {
   await tx.ledgers.write(news.months.filter(({ month }) => month >= keepFrom))
-  await tx.ledgers.dropBefore(
-    accounts.map(({ id }) => id),
-    keepFrom,
-  )
+  await tx.ledgers.dropBefore(outdated, keepFrom)
   await tx.events.accept(sealed)
 }
 

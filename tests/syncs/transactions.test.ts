@@ -61,6 +61,23 @@ test('a row that was removed and comes back is known', async (t) => {
   assert.deepEqual([back.new, back.updated], [[], []])
 })
 
+test('months that no look-back reaches any more leave the ledger with the next sync', async (t) => {
+  const { service, bank, ago } = await openFiskil(t)
+  bank.plant([ago('a', 1)])
+  await bank.sync()
+  const { ledgers } = service.app.store
+  const read = async () => {
+    const months = await ledgers.read([bank.account.id])
+    return months.map(({ month }) => month)
+  }
+  const [newest] = await ledgers.read([bank.account.id])
+  assert(newest !== undefined)
+  await ledgers.write([{ ...newest, month: newest.month - 8 }])
+  assert.equal((await read()).length, 2)
+  await bank.sync()
+  assert.deepEqual(await read(), [newest.month])
+})
+
 test('R32: a sync without new or updated rows sends an event without objects', async (t) => {
   const { bank } = await openFiskil(t)
   const { answer, events } = await bank.sync()

@@ -158,16 +158,17 @@ export function isBeyondMissed(id: EndpointId) {
 
 /**
  * Computes when the endpoint is due from its pending deliveries: with the first due one, but not before `not_before`, from
- * which tests are exempt. The caller has locked the row, and it is not leased, or `released` ends the lease. Returns the due
+ * which tests are exempt. The caller has locked the row, and it is not leased, or `also` ends the lease. Returns the due
  * time; null: nothing is pending.
+ * @param also columns that the same statement sets.
  */
 export async function refreshDue(
   tx: Db,
   id: EndpointId,
-  released?: { readonly lease: null; readonly not_before: Date },
+  also: { readonly lease?: null; readonly not_before?: Date; readonly last_position?: number } = {},
 ): Promise<number | null> {
   // The columns that this statement sets are read as they were.
-  const wait = released === undefined ? sql.ref('not_before') : sql`${released.not_before}`
+  const wait = also.not_before === undefined ? sql.ref('not_before') : sql`${also.not_before}`
   const waited = sql<Date | null>`case when due_at < ${wait} then ${wait} else due_at end`
   const test = firstDue(tx, id, true).select('due_at')
   const other = firstDue(tx, id, false).select(waited.as('due_at'))
@@ -176,7 +177,7 @@ export async function refreshDue(
   )`
   const row = await tx
     .updateTable('webhook_endpoints')
-    .set({ ...released, next_due_at: dueAt })
+    .set({ ...also, next_due_at: dueAt })
     .where('id', '=', id)
     .returning('next_due_at as dueAt')
     .executeTakeFirstOrThrow()

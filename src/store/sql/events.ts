@@ -6,7 +6,7 @@ import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import type { EventRows, EventStore, NewEvent, SealedBody, SealedEvent } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
 import { inBatches } from './batches.ts'
-import { type HeldEndpoint, holdEndpoints, refreshDue, toEndpoint } from './endpoint-rows.ts'
+import { type HeldEndpoint, holdEndpoints, toEndpoint } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { makeEventEnds } from './event-end.ts'
 import { addKeys, holdKeys, readWrappedKeys } from './event-keys.ts'
@@ -193,7 +193,5 @@ async function deliver(
       at: createdAt,
     })),
   )
-  // While it is leased the due column belongs to the holder, and the release recomputes it.
-  if (endpoint.lease === null && events.length > 0) await refreshDue(tx, endpoint.id)
   return events.length
 }

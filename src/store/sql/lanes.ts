@@ -4,7 +4,7 @@
  */
 import { type DeliveryId, type EventId, newId } from '#kernel/ids.ts'
 import { inBatches } from './batches.ts'
-import { type HeldEndpoint, isPending } from './endpoint-rows.ts'
+import { type HeldEndpoint, isPending, refreshDue } from './endpoint-rows.ts'
 import { type Db, moment } from './tables.ts'
 
 export interface NewDelivery {
@@ -16,7 +16,10 @@ export interface NewDelivery {
   readonly at: number
 }
 
-/** In order, after the endpoint's existing ones; `missed` where it is disabled. The caller has locked its row. */
+/**
+ * In order, after the endpoint's existing ones; `missed` where it is disabled. Then the endpoint is due, unless it is leased:
+ * the release computes that. The caller has locked its row.
+ */
 export async function insertDeliveries(
   tx: Db,
   endpoint: HeldEndpoint,
@@ -49,11 +52,15 @@ export async function insertDeliveries(
     await tx.insertInto('deliveries').values(batch).execute()
     return []
   })
-  await tx
-    .updateTable('webhook_endpoints')
-    .set({ last_position: endpoint.lastPosition + rows.length })
-    .where('id', '=', endpoint.id)
-    .execute()
+  const last_position = endpoint.lastPosition + rows.length
+  if (endpoint.lease === null) await refreshDue(tx, endpoint.id, { last_position })
+  else {
+    await tx
+      .updateTable('webhook_endpoints')
+      .set({ last_position })
+      .where('id', '=', endpoint.id)
+      .execute()
+  }
   return rows.map(({ id }) => id)
 }
 

@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
 import type { DeliveryStore } from '../ports/deliveries.ts'
-import { type HeldEndpoint, holdEndpoints, refreshDue, toEndpoint } from './endpoint-rows.ts'
+import { type HeldEndpoint, holdEndpoints, toEndpoint } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { insertDeliveries } from './lanes.ts'
 import { type Db, isBefore, moment } from './tables.ts'
@@ -96,11 +96,9 @@ async function sendAgain(
   events: readonly { readonly eventId: EventId; readonly isTest: boolean }[],
   at: number,
 ) {
-  const made = await insertDeliveries(
+  return insertDeliveries(
     tx,
     endpoint,
     events.map((event) => ({ ...event, lane: null, isReplay: true, at })),
   )
-  if (endpoint.lease === null) await refreshDue(tx, endpoint.id)
-  return made
 }

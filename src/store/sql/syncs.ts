@@ -68,10 +68,10 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
     },
     finish: (runId, end) =>
       write(async (tx, _touched, woke) => {
-        const kept = await giveBack(engine, tx, runId, end)
+        const kept = await giveBack(tx, runId, end)
         if (kept === null) return false
         await endRun(tx, runId, end)
-        if (kept.wasRequested) woke('sync')
+        if (kept.isSooner) woke('sync')
         return true
       }),
     ...makeRunReads(db),
@@ -235,56 +235,49 @@ async function claimOne(
 function held({ kind }: Engine, tx: Db) {
   const query = tx
     .selectFrom('syncs')
-    .select([
-      'run_id as runId',
-      'due_at as dueAt',
-      'was_due_at as wasDueAt',
-      'reason',
-      'requested_at as requestedAt',
-      'requested_reason as requestedReason',
-      'failures',
-      'rows_read_at as rowsReadAt',
-      'ledger_from as ledgerFrom',
-    ])
+    .select(['run_id as runId', 'due_at as dueAt', 'was_due_at as wasDueAt'])
   return kind === 'postgres' ? query.forUpdate('syncs') : query
 }
 
 /** Null: the lease is lost. */
 async function giveBack(
-  engine: Engine,
   tx: Db,
   runId: SyncRunId,
   { outcome, nextDueAt }: Parameters<SyncStore['finish']>[1],
-): Promise<{ readonly wasRequested: boolean } | null> {
-  const row = await held(engine, tx).where('run_id', '=', runId).where(isLiving).executeTakeFirst()
-  if (row === undefined) return null
-  const { requestedAt } = row
-  // A failed run is repeated for the same reason: for `schedule` it might not read rows.
-  const reason = outcome.kind === 'succeeded' ? 'schedule' : row.reason
-  await tx
+): Promise<{ readonly isSooner: boolean } | null> {
+  const row = await tx
     .updateTable('syncs')
-    .set({
+    .set((set) => ({
       run_id: null,
       was_due_at: null,
       requested_at: null,
       requested_reason: null,
-      due_at: moment(requestedAt === null ? nextDueAt : Math.min(requestedAt, nextDueAt)),
-      reason: reason === 'schedule' ? (row.requestedReason ?? reason) : reason,
-      ...knownAfter(row, outcome),
-    })
+      due_at: sql<Date>`case when requested_at < ${moment(nextDueAt)} then requested_at
+        else ${moment(nextDueAt)} end`,
+      reason: reasonAfter(outcome),
+      ...(outcome.kind === 'failed' ? { failures: set('failures', '+', 1) } : {}),
+      ...(outcome.kind === 'succeeded' ? knownAfter(outcome) : {}),
+    }))
     .where('run_id', '=', runId)
-    .execute()
-  return { wasRequested: requestedAt !== null }
+    .where(isLiving)
+    .returning('due_at as dueAt')
+    .executeTakeFirst()
+  return row === undefined ? null : { isSooner: row.dueAt < nextDueAt }
 }
 
-function knownAfter(before: { readonly failures: number }, outcome: SyncOutcome) {
-  if (outcome.kind === 'failed') return { failures: before.failures + 1 }
-  if (outcome.kind === 'abandoned') return {}
-  if (outcome.rowsReadAt === null) return { failures: 0 }
+/** What was requested meanwhile. A failed run is repeated for the same reason: for `schedule` it might not read rows. */
+function reasonAfter({ kind }: SyncOutcome): RawBuilder<SyncReason> {
+  const requested = sql<SyncReason>`coalesce(requested_reason, 'schedule')`
+  if (kind === 'succeeded') return requested
+  return sql<SyncReason>`case when reason = 'schedule' then ${requested} else reason end`
+}
+
+function knownAfter({ rowsReadAt, ledgerFrom }: SyncOutcome & { readonly kind: 'succeeded' }) {
+  if (rowsReadAt === null) return { failures: 0 }
   return {
     failures: 0,
-    rows_read_at: moment(outcome.rowsReadAt),
-    ledger_from: momentOrNull(outcome.ledgerFrom),
+    rows_read_at: moment(rowsReadAt),
+    ledger_from: momentOrNull(ledgerFrom),
   }
 }
 

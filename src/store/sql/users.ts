@@ -182,6 +182,7 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
           .returning('id')
           .executeTakeFirst()
         if (row === undefined) return false
+        living.get(tx)?.delete(id)
         await tx
           .updateTable('api_keys')
           .set({ revoked_at: moment(at) })
@@ -206,6 +207,7 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
           .where('id', '=', id)
           .executeTakeFirstOrThrow()
         if (numDeletedRows === 0n) return false
+        living.get(tx)?.delete(id)
         touched(id)
         return true
       }),
@@ -231,12 +233,18 @@ export async function lockUser(
   tx: Db,
   id: UserId,
 ): Promise<'living' | 'deleting' | null> {
+  if (living.get(tx)?.has(id)) return 'living'
   const query = tx.selectFrom('users').select('deleting_at as deletingAt').where('id', '=', id)
   // SQLite has a single writer: no lock is needed.
   const row = await (kind === 'postgres' ? query.forNoKeyUpdate() : query).executeTakeFirst()
   if (row === undefined) return null
-  return row.deletingAt === null ? 'living' : 'deleting'
+  if (row.deletingAt !== null) return 'deleting'
+  if (tx.isTransaction) living.getOrInsertComputed(tx, () => new Set()).add(id)
+  return 'living'
 }
+
+/** Users who were living when a transaction locked them: nobody else changes that before it ends. */
+const living = new WeakMap<Db, Set<UserId>>()
 
 /** As `lockUser`, for writes that are not allowed once the user is being deleted. @throws OwnerGoneError */
 export async function demandUser(engine: Engine, tx: Db, id: UserId): Promise<void> {

@@ -20,6 +20,16 @@ import {
 } from './rows.ts'
 
 export function testDeletion(store: StoreOf): void {
+  test('a transaction that begins the deletion of its user gives nothing more to them', async () => {
+    const user = await addUser(store())
+    await store().transact(async (tx) => {
+      await tx.ledgers.begin(user.id)
+      await tx.users.disarm(user.id, now)
+      await assert.rejects(tx.ledgers.begin(user.id), OwnerGoneError)
+      assert.equal(await tx.ledgers.readKey(user.id), null)
+    })
+  })
+
   test('a user who is being deleted is found only by the deletion', async () => {
     const { user } = await addLink(store())
     const { hash } = await addKey(store(), user.id)
