@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
+import { errorCatalogue } from '#contract/errors.ts'
 import { settings } from '#src/settings/settings.ts'
 import { codeFiles, exists, files, findLines, isTest, readText } from './tree.ts'
 
@@ -100,6 +101,21 @@ test('docs/storage.md names the keys of Valkey/Redis that src/store/kv writes, a
   const page = [...readText('docs/storage.md').matchAll(/^\| `tributary:(\w+)(?::<hash>)?` \|/gm)]
   assert.deepEqual(page.map(([, name]) => name).sort(), [...concerns].sort())
   assert.ok(concerns.size >= 5)
+})
+
+test('every code of an error, and of a failed sync, is in the documents', () => {
+  const pages = ['contract', 'admin-api', 'operations'].map((name) => readText(`docs/${name}.md`))
+  const codes = Object.values(errorCatalogue).flatMap((error) =>
+    'code' in error && typeof error.code === 'string' ? [error.code] : [],
+  )
+  const ofSyncs = /const codes = \{([\s\S]*?)\n\}/.exec(readText('src/syncs/failure.ts'))?.[1] ?? ''
+  const failures = [...ofSyncs.matchAll(/^ {2}(\w+):/gm)].map(([, code = '']) => code)
+  assert.ok(codes.length > 20)
+  assert.ok(failures.length > 10)
+  const lost = [...codes, ...failures].filter((code) =>
+    pages.every((page) => !page.includes(`\`${code}\``)),
+  )
+  assert.deepEqual(lost, [])
 })
 
 test('decision records are numbered without gaps or duplicates', () => {
