@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
 import { type ConnectionId, type EndpointId, newId, type UserId } from '#kernel/ids.ts'
 import { makeSealer } from '#store/seal.ts'
-import { sealSecrets } from '#store/sql/endpoint-rows.ts'
+import { sealSecrets, sealUrl } from '#store/sql/endpoint-rows.ts'
 import type { Engine } from '#store/sql/engine.ts'
 import { mintSecret } from '#webhooks/sign.ts'
 import { insertRows, type PlainRow, storeKey, toHex, toTime } from '../ground.ts'
@@ -139,11 +139,12 @@ function toEndpoint({ id, endpoint }: Person, now: string, url?: string): readon
     current: mintSecret(),
     previous: null,
   })
+  const { sealed_url } = sealUrl(sealer, endpoint, url ?? `http://127.0.0.1:9/${endpoint}`)
   return [
     {
       id: endpoint,
       user_id: id,
-      url: url ?? `http://127.0.0.1:9/${endpoint}`,
+      sealed_url: toHex(sealed_url),
       events: 'transactions.synced,trades.synced',
       skip_empty: false,
       health: 'healthy',

@@ -26,6 +26,7 @@ import { makeOAuthStore } from './sql/oauth.ts'
 import { openPostgres } from './sql/postgres-engine.ts'
 import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
+import { forgetPlainUrls, sealUrls } from './sql/seal-urls.ts'
 import { makeSessionStore } from './sql/sessions.ts'
 import { spreadSyncs } from './sql/spread-syncs.ts'
 import { openSqlite } from './sql/sqlite-engine.ts'
@@ -95,14 +96,17 @@ async function prepareSchema(
   keys: Keys,
   { log, clock }: { readonly log: StoreLog; readonly clock: Clock },
 ): Promise<void> {
+  let hadPlainUrls = false
   const applied = await engine.db.transaction().execute(async (tx) => {
     await engine.lockSchema(tx)
     const names = await migrate(tx, 'migrations')
     await engine.prepareKeys(tx, (db) => migrate(db, 'key-migrations'))
     await checkIdentity({ ...engine, db: tx }, mode, keys)
+    hadPlainUrls = await sealUrls({ ...engine, db: tx }, keys.sealer)
     await spreadSyncs(tx, clock.now())
     return names
   })
+  if (hadPlainUrls) await forgetPlainUrls(engine)
   if (applied.length > 0)
     log({ level: 'info', message: 'the schema was brought up to date', migrations: applied })
 }

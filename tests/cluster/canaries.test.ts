@@ -28,7 +28,10 @@ async function dumpRedis(redis: RedisServer): Promise<Buffer> {
   return readFile(join(String(folder), 'dump.rdb'))
 }
 
-test('the content of events and their signing secrets are in no dump of PostgreSQL or Redis and in no log', async (t) => {
+/** In the URL of an endpoint. */
+const tokens = { path: 'canary-8d1e07f2-of-a-path', query: 'canary-41c09be6-of-a-query' }
+
+test('the content of events, their signing secrets and the URLs of endpoints are in no dump of PostgreSQL or Redis and in no log', async (t) => {
   const ground = await makePostgresGround()
   t.after(() => ground.remove())
   const place = await ground.makePlace()
@@ -41,7 +44,7 @@ test('the content of events and their signing secrets are in no dump of PostgreS
   const receiver = await startReceiver(t, (response, { body }) => response.end(body))
   const user = await fleet.createUser()
   const { body: made } = await fleet.one.admin('POST', `/users/${user.id}/webhooks`, {
-    url: receiver.url,
+    url: `${receiver.url}/${tokens.path}?key=${tokens.query}`,
   })
   for (const credentials of fleet.sandbox.person('healthy'))
     await fleet.one.admin('POST', `/users/${user.id}/connections`, credentials)
@@ -76,5 +79,6 @@ test('the content of events and their signing secrets are in no dump of PostgreS
     assert.ok(Buffer.from(bytes).includes(made.id), name)
   assert.ok((places[3]?.bytes.length ?? 0) > 1000, 'Redis holds answers')
   const secrets = [made.secret, rotated.secret].flatMap(formsOfSecret)
+  secrets.push(...Object.values(tokens))
   assert.deepEqual(findCanaries(places, [...plantedData, ...secrets]), [])
 })

@@ -17,6 +17,7 @@ export type DisabledReason = 'owner' | 'gone' | 'failing'
 export interface EndpointRow {
   readonly id: EndpointId
   readonly userId: UserId
+  /** Sealed at rest. Empty: it cannot be decrypted, and nothing can be sent. */
   readonly url: string
   /** At least one. */
   readonly events: readonly EventType[]

@@ -14,7 +14,7 @@ import { type Db, momentOrNull } from './tables.ts'
 export const endpointColumns = [
   'id',
   'user_id as userId',
-  'url',
+  'sealed_url as sealedUrl',
   'events',
   'skip_empty as skipEmpty',
   'health',
@@ -31,15 +31,23 @@ export const secretColumns = [
   'previous_until as previousUntil',
 ] as const
 
-/** As it is read with `endpointColumns`. */
-export function toEndpoint(
-  row: Omit<EndpointRow, 'events'> & { readonly events: string },
-): EndpointRow {
-  const listed = row.events.split(',')
-  return { ...row, events: eventTypes.filter((type) => listed.includes(type)) }
+type ReadRow = Omit<EndpointRow, 'url' | 'events'> & {
+  readonly sealedUrl: Uint8Array
+  readonly events: string
 }
 
-/** As `toEndpoint` reads it. */
+/** As it is read with `endpointColumns`. */
+export function toEndpoint(sealer: Sealer, { sealedUrl, events, ...row }: ReadRow): EndpointRow {
+  const url = openOrNull(() => openUrl(sealer, row.id, sealedUrl)) ?? ''
+  return { ...row, url, events: toEvents(events) }
+}
+
+export function toEvents(text: string): readonly EventType[] {
+  const listed = text.split(',')
+  return eventTypes.filter((type) => listed.includes(type))
+}
+
+/** As `toEvents` reads it. */
 export function fromEvents(events: readonly EventType[]): string {
   return events.join(',')
 }
@@ -82,23 +90,32 @@ export function openSecrets(sealer: Sealer, id: EndpointId, row: SealedSecrets):
   }
 }
 
-type ReadEndpoint = Parameters<typeof toEndpoint>[0] & SealedSecrets
+/** A URL often holds a token of its receiver. The column of it is under the same key as the secrets. */
+export function sealUrl(sealer: Sealer, id: EndpointId, url: string) {
+  return { sealed_url: sealer.seal(purpose, rowName(id, 'url'), Buffer.from(url, 'utf8')) }
+}
+
+/** @throws SealError when it cannot be decrypted. */
+export function openUrl(sealer: Sealer, id: EndpointId, sealed: Uint8Array): string {
+  return Buffer.from(sealer.open(purpose, rowName(id, 'url'), sealed)).toString('utf8')
+}
+
+type ReadEndpoint = ReadRow & SealedSecrets
 
 /** As it is read with `endpointColumns` and `secretColumns`, maybe among others. */
 export function toEndpointState(sealer: Sealer, row: ReadEndpoint): EndpointState {
-  const { id, userId, url, events, skipEmpty, health, failures, failingSince, warnedDays } = row
-  const { disabledReason, createdAt } = row
-  const read = { id, userId, url, events, skipEmpty, health, failures, failingSince, warnedDays }
-  return {
-    endpoint: toEndpoint({ ...read, disabledReason, createdAt }),
-    secrets: openOrNull(sealer, row),
-  }
+  const { id, userId, sealedUrl, events, skipEmpty, health, failures, failingSince } = row
+  const { warnedDays, disabledReason, createdAt } = row
+  const read = { id, userId, sealedUrl, events, skipEmpty, health, failures, failingSince }
+  const endpoint = toEndpoint(sealer, { ...read, warnedDays, disabledReason, createdAt })
+  const secrets = endpoint.url === '' ? null : openOrNull(() => openSecrets(sealer, id, row))
+  return { endpoint, secrets }
 }
 
-/** One secret that cannot be decrypted must not affect the other endpoints of a transaction. */
-function openOrNull(sealer: Sealer, row: ReadEndpoint): EndpointSecrets | null {
+/** One secret that cannot be decrypted must not affect the other endpoints of a transaction or a list. */
+function openOrNull<Secret>(open: () => Secret): Secret | null {
   try {
-    return openSecrets(sealer, row.id, row)
+    return open()
   } catch (error) {
     if (error instanceof SealError) return null
     throw error

@@ -10,6 +10,7 @@ import {
   openSecrets,
   refreshDue,
   sealSecrets,
+  sealUrl,
   secretColumns,
   toEndpoint,
 } from './endpoint-rows.ts'
@@ -39,7 +40,7 @@ export function makeEndpointStore({ engine, write, sealer }: Parts): EndpointSto
           .where('user_id', '=', endpoint.userId)
           .executeTakeFirstOrThrow()
         if (Number(counted.count) >= limit) return 'too_many'
-        return toEndpoint(await insert(tx, sealer, endpoint))
+        return toEndpoint(sealer, await insert(tx, sealer, endpoint))
       }),
     async list(userId) {
       const rows = await select()
@@ -47,11 +48,11 @@ export function makeEndpointStore({ engine, write, sealer }: Parts): EndpointSto
         .orderBy('created_at')
         .orderBy('id')
         .execute()
-      return rows.map(toEndpoint)
+      return rows.map((row) => toEndpoint(sealer, row))
     },
     async find(id) {
       const row = await select().where('id', '=', id).executeTakeFirst()
-      return row === undefined ? null : toEndpoint(row)
+      return row === undefined ? null : toEndpoint(sealer, row)
     },
     async readSecrets(id) {
       const row = await db
@@ -103,11 +104,16 @@ function makeChanges({
           .where('id', '=', id)
           .executeTakeFirst()
         if (row === undefined) return
+        // The row names one key for all that is sealed in it.
+        const { url } = toEndpoint(sealer, row)
         const previous =
           previousUntil === null ? null : keepCurrent(sealer, id, { row, until: previousUntil })
         await tx
           .updateTable('webhook_endpoints')
-          .set(sealSecrets(sealer, id, { current: secret, previous }))
+          .set({
+            ...sealSecrets(sealer, id, { current: secret, previous }),
+            ...(url === '' ? {} : sealUrl(sealer, id, url)),
+          })
           .where('id', '=', id)
           .execute()
         // Otherwise the holder of the lease would continue to sign with the previous secret.
@@ -147,7 +153,6 @@ function insert(tx: Db, sealer: Sealer, endpoint: NewEndpoint) {
     .values({
       id,
       user_id: endpoint.userId,
-      url: endpoint.url,
       events: fromEvents(endpoint.events),
       skip_empty: endpoint.skipEmpty,
       health: 'healthy',
@@ -155,6 +160,7 @@ function insert(tx: Db, sealer: Sealer, endpoint: NewEndpoint) {
       warned_days: 0,
       created_at: moment(endpoint.createdAt),
       last_position: 0,
+      ...sealUrl(sealer, id, endpoint.url),
       ...sealSecrets(sealer, id, { current: endpoint.secret, previous: null }),
     })
     .returning(endpointColumns)

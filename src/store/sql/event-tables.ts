@@ -63,7 +63,7 @@ interface DeliveryTables {
   readonly webhook_endpoints: {
     id: EndpointId
     user_id: UserId
-    url: string
+    sealed_url: Uint8Array
     /** Event types, comma-separated. */
     events: string
     skip_empty: boolean

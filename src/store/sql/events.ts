@@ -6,7 +6,7 @@ import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import type { EventRows, EventStore, NewEvent, SealedBody, SealedEvent } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
 import { inBatches } from './batches.ts'
-import { type HeldEndpoint, holdEndpoints, toEndpoint } from './endpoint-rows.ts'
+import { type HeldEndpoint, holdEndpoints, toEvents } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { makeEventEnds } from './event-end.ts'
 import { addKeys, holdKeys, readWrappedKeys } from './event-keys.ts'
@@ -174,7 +174,7 @@ function holdTakers(
 
 function takes(endpoint: HeldEndpoint, event: SealedEvent): boolean {
   if (event.isEmpty && endpoint.skipEmpty) return false
-  return toEndpoint(endpoint).events.includes(event.type)
+  return toEvents(endpoint.events).includes(event.type)
 }
 
 async function deliver(

@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
 import type { DeliveryStore } from '../ports/deliveries.ts'
-import { type HeldEndpoint, holdEndpoints, toEndpoint } from './endpoint-rows.ts'
+import { type HeldEndpoint, holdEndpoints, toEvents } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { insertDeliveries } from './lanes.ts'
 import { type Db, isBefore, moment } from './tables.ts'
@@ -78,7 +78,7 @@ function listTaken(
     .where(isFrom('created_at', from))
     .where(isBefore('created_at', to))
     .where('connection_id', 'is not', null)
-    .where('type', 'in', toEndpoint(endpoint).events)
+    .where('type', 'in', toEvents(endpoint.events))
     .orderBy('created_at')
     .orderBy('chunk')
     .orderBy('id')

@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Sealer } from '../seal.ts'
-import { openSecrets, sealSecrets, secretColumns } from './endpoint-rows.ts'
+import { openSecrets, openUrl, sealSecrets, sealUrl, secretColumns } from './endpoint-rows.ts'
 import type { Engine } from './engine.ts'
 import { unwrapKey, wrapKey } from './event-seal.ts'
 import { openLedgerKey, sealLedgerKey } from './ledgers.ts'
@@ -155,18 +155,21 @@ const endpoints: SealedTable = {
   async list({ db }, sealer, { key, after, limit }) {
     const query = db
       .selectFrom('webhook_endpoints')
-      .select(['id', ...secretColumns])
+      .select(['id', 'sealed_url as sealedUrl', ...secretColumns])
       .where('secret_key', '=', key)
       .orderBy('id')
       .limit(limit)
     const rows = await (after === null ? query : query.where(behind(after))).execute()
-    return rows.map(({ id, ...sealed }) => ({
+    return rows.map(({ id, sealedUrl, ...sealed }) => ({
       id,
       name: id,
       async reseal() {
         await db
           .updateTable('webhook_endpoints')
-          .set(sealSecrets(sealer, id, openSecrets(sealer, id, sealed)))
+          .set({
+            ...sealSecrets(sealer, id, openSecrets(sealer, id, sealed)),
+            ...sealUrl(sealer, id, openUrl(sealer, id, sealedUrl)),
+          })
           .where('id', '=', id)
           // Every change of the secrets is a change of this one.
           .where('secret', '=', sealed.secret)

@@ -32,9 +32,11 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
       const read = async (store: Store) => ({
         key: await store.ledgers.readKey(user.id),
         secrets: await store.endpoints.readSecrets(endpoint.id),
+        url: (await store.endpoints.find(endpoint.id))?.url,
         body: await store.events.open(event.id),
       })
       const before = await read(old)
+      assert.equal(before.url, endpoint.url)
       await old.close()
       await rotate(place, [keyB, keyA])
       const rotated = await place.open({ encryptionKeys: [keyB] })
@@ -92,12 +94,13 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'R35: no payload, answer, signing secret or key of a ledger is at rest in plain text',
+    'R35: no payload, answer, signing secret, URL of an endpoint or key of a ledger is at rest in plain text',
     inPlace(async (place) => {
       const store = await place.open()
       const { user, connection } = await addLink(store)
       const secret = 'whsec_canary4b1f0e7cOfAnEndpoint'
-      const { id } = await addEndpoint(store, user.id, { secret, url: 'https://visible.test/' })
+      const url = 'https://receiver-of-a-canary.test/in-5d1e07f2?token=canary-77aa01c2-of-a-query'
+      const { id } = await addEndpoint(store, user.id, { secret, url })
       // Random bytes stay as they are when they are compressed.
       const [body, response] = [randomBytes(4096), Buffer.from('canary-c93a-of-an-answer')]
       await accept(store, [newEvent(user.id, connection.id, { body })])
@@ -112,19 +115,70 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
         body.subarray(100, 124),
         response,
         Buffer.from(secret),
+        ...url
+          .split(/[/?]+/)
+          .slice(1)
+          .map((part) => Buffer.from(part)),
         Buffer.from(key ?? []),
       ]
       const open = await place.readAll()
       await store.close()
       for (const bytes of [open, await place.readAll()]) {
-        assert.ok(bytes.includes('https://visible.test/'))
+        assert.ok(bytes.includes(id))
         for (const text of hidden) {
-          assert.ok(text.byteLength > 20)
+          assert.ok(text.byteLength > 10)
           assert.ok(!bytes.includes(text))
           for (const coding of ['hex', 'base64', 'base64url'] as const)
             assert.ok(!bytes.includes(text.toString(coding).replaceAll('=', '').slice(0, 20)))
         }
       }
+    }),
+  )
+
+  test(
+    'URLs of endpoints that an older version stored in plain text are sealed at the next start',
+    inPlace(async (place) => {
+      const store = await place.open()
+      const { user } = await addLink(store)
+      const url = 'https://older.example.test/canary-0b7d6c11-of-the-path'
+      const { id } = await addEndpoint(store, user.id, { url: 'https://other.example.test/' })
+      const gone = await addEndpoint(store, user.id)
+      await store.endpoints.delete(gone.id)
+      await store.close()
+      await place.tamper('alter table webhook_endpoints add column url text')
+      await place.tamper(`update webhook_endpoints set url = '${url}'`)
+      await place.tamper('update webhook_endpoints set sealed_url = null')
+      const again = await place.open()
+      assert.deepEqual(
+        (await again.endpoints.list(user.id)).map((row) => [row.id, row.url]),
+        [[id, url]],
+      )
+      assert.ok(!(await place.readAll()).includes('canary-0b7d6c11'))
+      await again.close()
+      await (await place.open()).close()
+    }),
+  )
+
+  test(
+    'an endpoint whose URL does not open is listed without it, gets nothing, and can be removed',
+    inPlace(async (place) => {
+      const store = await place.open()
+      const { user, connection } = await addLink(store)
+      const [one, other] = [await addEndpoint(store, user.id), await addEndpoint(store, user.id)]
+      await store.close()
+      await place.tamper(`update webhook_endpoints set sealed_url = (
+        select sealed_url from webhook_endpoints as other where other.id = '${other.id}'
+      ) where id = '${one.id}'`)
+      const again = await place.open()
+      const listed = await again.endpoints.list(user.id)
+      assert.equal(listed.find(({ id }) => id === one.id)?.url, '')
+      assert.equal(listed.find(({ id }) => id === other.id)?.url, other.url)
+      await accept(again, [newEvent(user.id, connection.id)])
+      assert.equal((await claimEndpoint(again, one.id))?.secrets, null)
+      await again.endpoints.rotate(one.id, 'whsec_new', null)
+      assert.equal((await again.endpoints.find(one.id))?.url, '')
+      await again.endpoints.delete(one.id)
+      await again.close()
     }),
   )
 

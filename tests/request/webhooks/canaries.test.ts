@@ -65,7 +65,10 @@ test('the search finds a value in plain text, as hex, and as base64 wherever it 
   }
 })
 
-test('the content of events and their signing secrets are stored nowhere in plain text, even if receivers repeat them', async (t) => {
+/** In the URLs of endpoints. */
+const tokens = { path: 'canary-8d1e07f2-of-a-path', query: 'canary-41c09be6-of-a-query' }
+
+test('the content of events, their signing secrets and the URLs of endpoints are stored nowhere in plain text, even if receivers repeat them', async (t) => {
   const service = await startService({ env: { ROLE: 'all' } })
   t.after(() => service.close())
   plantCanaries(service.sandbox)
@@ -75,7 +78,8 @@ test('the content of events and their signing secrets are stored nowhere in plai
   const sick = await startReceiver(t, repeat(500))
   const made = await Promise.all(
     [glad, sick].map(async ({ url }) => {
-      const body = await ask('POST', `/admin/users/${user.id}/webhooks`, { url })
+      const endpoint = { url: `${url}/${tokens.path}?key=${tokens.query}` }
+      const body = await ask('POST', `/admin/users/${user.id}/webhooks`, endpoint)
       return JSON.parse(body) as { id: string; secret: string }
     }),
   )
@@ -120,6 +124,10 @@ test('the content of events and their signing secrets are stored nowhere in plai
   for (const file of ['tributary.db', 'tributary.db-wal', 'event-keys.db'])
     assert.ok(names.includes(file), names.join())
   assert.deepEqual(findCanaries(places, [...plantedData, ...secrets, ...signatures]), [])
+  // Operators see where events are sent, nobody else does.
+  const hidden = places.filter(({ name }) => name !== `/admin/users/${user.id}/webhooks`)
+  assert.equal(hidden.length, places.length - 1)
+  assert.deepEqual(findCanaries(hidden, Object.values(tokens)), [])
   // The search finds what is there, and operators see the answer of a receiver, without what signs.
   const deliveries = { name: 'deliveries', bytes: Buffer.from(await listDeliveries()) }
   assert.ok(findCanaries([deliveries], plantedData).length > 0)
