@@ -59,6 +59,8 @@ const blanks = (count: number) => ' '.repeat(Math.max(0, count))
 function toCell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return toPrintable(text)
+  if (typeof value === 'string') return toPrintable(value)
+  // As a flag takes them: `--events a,b`.
+  const isList = Array.isArray(value) && value.every((one) => typeof one !== 'object')
+  return toPrintable(isList ? value.join(',') : JSON.stringify(value))
 }

@@ -85,6 +85,7 @@ test('tables for people show what was sent, how often, and each answer in words'
   assert.match(tested.out, /^last attempt +the endpoint answered 500, \d+ ms$/m)
   const list = await tributary('webhooks', 'list', 'emma@b.example')
   assert.match(list.out, /^id +url +events +skipEmpty +health/)
+  assert.match(list.out, / {2}transactions\.synced,trades\.synced {2}/)
   assert.match(list.out, /degraded/)
   const deliveries = await tributary('webhooks', 'deliveries', id)
   assert.match(deliveries.out, /^id +eventId +createdAt +status +attempts +last attempt\n/)
@@ -94,6 +95,9 @@ test('tables for people show what was sent, how often, and each answer in words'
   const wrong = await tributary('webhooks', 'create', 'emma@b.example', '--url', 'nonsense')
   assert.equal(wrong.code, 1)
   assert.match(wrong.err, /--url: is not a URL/)
+  const events = ['--url', receiver.url, '--events', 'a,b']
+  const strange = await tributary('webhooks', 'create', 'emma@b.example', ...events)
+  assert.equal(strange.err.match(/--events: must be one of/g)?.length, 1)
 })
 
 test('a sync is run, and its numbers are the answer', async (t) => {

@@ -27,7 +27,9 @@ export function parseInput<Input>(schema: z.ZodType<Input>, raw: unknown): Input
   const given = raw ?? {}
   const result = schema.safeParse(given)
   if (result.success) return result.data
-  throw apiError('invalid_params', { details: result.error.issues.flatMap(toLines).slice(0, 20) })
+  // Several items of one list may have the same problem.
+  const lines = new Set(result.error.issues.flatMap(toLines))
+  throw apiError('invalid_params', { details: [...lines].slice(0, 20) })
 
   function toLines(issue: z.core.$ZodIssue): string[] {
     if (issue.code === 'unrecognized_keys') {
