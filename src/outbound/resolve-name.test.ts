@@ -140,6 +140,13 @@ test('a name that does not exist, has no address or is invalid is distinguished 
   await assert.rejects(ask({ servers }, 'sick.example.test'), { code: 'EAI_AGAIN' })
 })
 
+test('localhost is this machine, and no server is asked for it', async (t) => {
+  const { servers, asked } = await startDns(t, { localhost: ['198.18.0.1'] })
+  for (const name of ['localhost', 'LOCALHOST.', 'a.localhost'])
+    assert.deepEqual(await ask({ servers }, name), ['127.0.0.1', '::1'])
+  assert.deepEqual(asked, [])
+})
+
 test('of very many addresses the first sixteen are kept, and only those of the wanted family', async (t) => {
   const many = Array.from({ length: 30 }, (_, at) => `198.18.0.${at}`)
   const { servers } = await startDns(t, { 'many.example.test': many })

@@ -79,10 +79,14 @@ interface Search {
   isOver: boolean
 }
 
+/** No DNS server is asked for it (RFC 6761 §6.3), and not every hosts file has it. */
+const loopback: Found = ['127.0.0.1', '::1'].map(toFound)
+
 async function findAddresses(search: Search): Promise<Found> {
   const { hostname, askSystem } = search
   const listed = await search.hosts(hostname)
   if (listed.length > 0) return listed.map(toFound)
+  if (/(?:^|\.)localhost\.?$/i.test(hostname)) return loopback
   if (search.isOver) throw new NameError('EAI_AGAIN', hostname)
   // IPv4 first: a machine without IPv6 reaches it without a failed attempt.
   const answers = await Promise.allSettled([
