@@ -11,7 +11,7 @@ import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { type EndpointDeps, findOwnDelivery, findOwnEndpoint } from './endpoint-deps.ts'
 import { ReplayInput } from './endpoint-input.ts'
 
-/** The largest number of events in one call. */
+/** Pending at one endpoint, those of the call included. */
 export const maxReplayed = 10_000
 
 /**
@@ -52,16 +52,16 @@ export function makeReplayRange({ store, clock }: EndpointDeps): ReplayRange {
       const row = await findOwnEndpoint(tx, by, id)
       refuseDisabled(row)
       const at = clock.now()
-      const range = { from, to, at, limit: maxReplayed + 1 }
-      const { replayed, shredded } = await tx.deliveries.replayRange(id, range)
+      const range = { from, to, at, limit: maxReplayed }
+      const { replayed, shredded, isTooMany } = await tx.deliveries.replayRange(id, range)
       if (shredded > 0) {
         const what = shredded === 1 ? '1 event of this time' : `${shredded} events of this time`
         const message = `The payloads of ${what} were destroyed when their retention ended (EVENT_RETENTION_HOURS); nothing was sent`
         throw apiError('payload_shredded', { message })
       }
-      if (replayed > maxReplayed) {
+      if (isTooMany) {
         const details = [
-          `from: the time holds more than ${maxReplayed} events; choose a shorter one`,
+          `from: more than ${maxReplayed} replays would be pending; choose a shorter time, or wait until earlier replays are sent`,
         ]
         throw apiError('invalid_params', { details })
       }

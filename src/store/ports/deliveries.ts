@@ -149,8 +149,8 @@ export interface DeliveryStore {
   replay(id: DeliveryId, at: number): Promise<DeliveryId | null>
   /**
    * Replays every event of a connection that was accepted from `from` until before `to` and that the endpoint takes,
-   * whatever its former deliveries, in order, at most `limit`. `shredded`: the number of events without a payload; then
-   * nothing is sent.
+   * whatever its former deliveries, in order; all or nothing. `shredded`: the number of events without a payload;
+   * `isTooMany`: with the replays that are pending there they are more than `limit`. Then nothing is sent.
    */
   replayRange(
     endpointId: EndpointId,
@@ -160,7 +160,11 @@ export interface DeliveryStore {
       readonly at: number
       readonly limit: number
     },
-  ): Promise<{ readonly replayed: number; readonly shredded: number }>
+  ): Promise<{
+    readonly replayed: number
+    readonly shredded: number
+    readonly isTooMany: boolean
+  }>
   /**
    * Applies the limits to due times, leases and the waits of `release`; returns the number of endpoints that were changed.
    * A delivery that was never attempted is due at its creation, so `leaseMs` limits it too. Not inside a transaction.

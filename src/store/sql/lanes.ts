@@ -7,6 +7,9 @@ import { inBatches } from './batches.ts'
 import { type HeldEndpoint, isPending, refreshDue } from './endpoint-rows.ts'
 import { type Db, moment } from './tables.ts'
 
+/** Rows of one statement, which on SQLite blocks the process. A replay may have thousands. */
+const rowsAtOnce = 100
+
 export interface NewDelivery {
   readonly eventId: EventId
   /** Null: a lane of its own. */
@@ -48,10 +51,14 @@ export async function insertDeliveries(
       created_at: moment(at),
     }
   })
-  await inBatches(rows, async (batch) => {
-    await tx.insertInto('deliveries').values(batch).execute()
-    return []
-  })
+  await inBatches(
+    rows,
+    async (batch) => {
+      await tx.insertInto('deliveries').values(batch).execute()
+      return []
+    },
+    rowsAtOnce,
+  )
   const last_position = endpoint.lastPosition + rows.length
   if (endpoint.lease === null) await refreshDue(tx, endpoint.id, { last_position })
   else {

@@ -3,9 +3,15 @@
  * that is being shredded is either seen as shredded, or kept by its new pending delivery.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { EventId } from '#kernel/ids.ts'
+import type { EndpointId, EventId } from '#kernel/ids.ts'
 import type { DeliveryStore } from '../ports/deliveries.ts'
-import { type HeldEndpoint, holdEndpoints, toEvents } from './endpoint-rows.ts'
+import {
+  type HeldEndpoint,
+  holdEndpoints,
+  isBeyondMissed,
+  isFirst,
+  toEvents,
+} from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { insertDeliveries } from './lanes.ts'
 import { type Db, isBefore, moment } from './tables.ts'
@@ -43,16 +49,33 @@ export function makeReplays({
     replayRange: (endpointId, range) =>
       write(async (tx, _touched, woke) => {
         const endpoint = await hold(engine, tx, endpointId)
-        if (endpoint === undefined) return { replayed: 0, shredded: 0 }
+        const nothing = { replayed: 0, shredded: 0, isTooMany: false }
+        if (endpoint === undefined) return nothing
         const events = await listTaken(engine, tx, endpoint, range)
         const shredded = events.filter((event) => event.shredding).length
-        if (shredded > 0 || events.length === 0) return { replayed: 0, shredded }
+        if (shredded > 0 || events.length === 0) return { ...nothing, shredded }
+        const pending = await countPendingReplays(tx, endpointId, range.limit)
+        if (pending + events.length > range.limit) return { ...nothing, isTooMany: true }
         const again = events.map(({ id }) => ({ eventId: id, isTest: false }))
         await sendAgain(tx, endpoint, again, range.at)
         woke('delivery')
-        return { replayed: again.length, shredded: 0 }
+        return { ...nothing, replayed: again.length }
       }),
   }
+}
+
+/** Counts no further than to `limit`. */
+async function countPendingReplays(tx: Db, id: EndpointId, limit: number): Promise<number> {
+  const rows = await tx
+    .selectFrom('deliveries')
+    .select('id')
+    .where('endpoint_id', '=', id)
+    .where(isFirst)
+    .where(isBeyondMissed(id))
+    .where('is_replay', '=', true)
+    .limit(limit)
+    .execute()
+  return rows.length
 }
 
 function hold(engine: Engine, tx: Db, id: HeldEndpoint['id']) {
@@ -82,7 +105,7 @@ function listTaken(
     .orderBy('created_at')
     .orderBy('chunk')
     .orderBy('id')
-    .limit(limit)
+    .limit(limit + 1)
   return (skipEmpty ? query.where('is_empty', '=', false) : query).execute()
 }
 

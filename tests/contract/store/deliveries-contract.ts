@@ -313,18 +313,26 @@ export function testDeliveries(store: StoreOf): void {
     const range = { from: now + 1, to: now + 3, at, limit: 100 }
     const replay = (over: Partial<typeof range> = {}) =>
       deliveries().replayRange(id, { ...range, ...over })
-    assert.deepEqual(await replay(), { replayed: 2, shredded: 0 })
+    assert.deepEqual(await replay(), { replayed: 2, shredded: 0, isTooMany: false })
     assert.deepEqual(await deliverAll(store(), id, at), [first, second])
-    assert.deepEqual(await replay({ to: now + 4 }), { replayed: 3, shredded: 0 })
+    assert.deepEqual(await replay({ to: now + 4 }), { replayed: 3, shredded: 0, isTooMany: false })
     assert.deepEqual(await deliverAll(store(), id, at), [first, second, third])
-    assert.deepEqual(await replay({ limit: 1 }), { replayed: 1, shredded: 0 })
-    assert.deepEqual(await deliverAll(store(), id, at), [first])
-    await store().events.shred({ acceptedBefore: now + 2, now, limit: 500 })
-    assert.deepEqual(await replay(), { replayed: 0, shredded: 1 })
+    assert.deepEqual(await replay({ limit: 1 }), { replayed: 0, shredded: 0, isTooMany: true })
     assert.deepEqual(await deliverAll(store(), id, at), [])
-    assert.deepEqual(await replay({ from: now + 2 }), { replayed: 1, shredded: 0 })
+    // What is pending counts too.
+    assert.deepEqual(await replay({ limit: 3 }), { replayed: 2, shredded: 0, isTooMany: false })
+    assert.deepEqual(await replay({ limit: 3 }), { replayed: 0, shredded: 0, isTooMany: true })
+    assert.deepEqual(await deliverAll(store(), id, at), [first, second])
+    await store().events.shred({ acceptedBefore: now + 2, now, limit: 500 })
+    assert.deepEqual(await replay(), { replayed: 0, shredded: 1, isTooMany: false })
+    assert.deepEqual(await deliverAll(store(), id, at), [])
+    assert.deepEqual(await replay({ from: now + 2 }), {
+      replayed: 1,
+      shredded: 0,
+      isTooMany: false,
+    })
     const nobody = await deliveries().replayRange(newId<EndpointId>(), range)
-    assert.deepEqual(nobody, { replayed: 0, shredded: 0 })
+    assert.deepEqual(nobody, { replayed: 0, shredded: 0, isTooMany: false })
   })
 
   test('the backlog shows what is pending and since when something unleased is due', async () => {
