@@ -13,11 +13,10 @@ export async function inBatches<Item, Result>(
   rows = batchRows,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
-  let isFirst = true
   for (const batch of toBatches(items, rows)) {
-    if (!isFirst) await nextTurn()
-    isFirst = false
     for (const result of await work(batch)) results.push(result)
+    // Before the items of the next batch are taken, since they may be made then.
+    if (batch.length === rows) await nextTurn()
   }
   return results
 }

@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
-import { gunzip, gunzipSync, gzip } from 'node:zlib'
+import { gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type { NewEvent } from '../ports/events.ts'
 import { SealError, type Sealer } from '../seal.ts'
@@ -12,6 +12,7 @@ import { SealError, type Sealer } from '../seal.ts'
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
+/** Another thread takes longer to be asked than a body of so many bytes takes to be compressed or decompressed. */
 const maxAtOnceBytes = 8192
 const keyBytes = 32
 const nonceBytes = 12
@@ -46,7 +47,8 @@ export async function sealPayload(
   event: Named,
   body: Uint8Array,
 ): Promise<Uint8Array> {
-  return encrypt(key, payloadName(event), await compress(body))
+  const compressed = body.byteLength <= maxAtOnceBytes ? gzipSync(body) : await compress(body)
+  return encrypt(key, payloadName(event), compressed)
 }
 
 /** The body. `size`: its bytes according to the receipt, the bound of the decompression. @throws SealError */
@@ -57,7 +59,6 @@ export async function openPayload(
 ): Promise<Uint8Array> {
   const compressed = decrypt(key, payloadName(event), payload)
   const bound = { maxOutputLength: Math.max(1, event.size) }
-  // Another thread takes longer to be asked than a small body takes to be decompressed.
   return event.size <= maxAtOnceBytes
     ? gunzipSync(compressed, bound)
     : decompress(compressed, bound)
