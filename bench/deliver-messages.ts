@@ -1,4 +1,4 @@
-/** Events as the webhooks of a sync with so many new transactions send them. */
+/** Events of syncs with a given number of new transactions, as they are sent. */
 import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import type { NewEvent } from '#store/ports/events.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
@@ -25,7 +25,7 @@ const row = JSON.stringify({
   extended_description: null,
 })
 
-/** One event of a connection with so many rows, at most 100. */
+/** One event of a connection with `rows` rows, at most 100. */
 export function makeEvent(
   userId: UserId,
   connectionId: ConnectionId,

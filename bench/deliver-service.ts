@@ -41,7 +41,7 @@ const post: Post = async (message, stop) => {
   return posted
 }
 
-/** Runs the worker until it has made so many attempts. */
+/** Runs the worker until it has made the given number of attempts. */
 async function deliver(count: number, whileRunning: () => Promise<void>): Promise<Span> {
   const done = Promise.withResolvers<void>()
   let left = count

@@ -212,7 +212,7 @@ const months = 5
 /** Syncs that add to the newest month after it was first written. */
 const rewrites = 3
 
-/** Bytes on the disk per row of the ledger, for accounts with so many rows a month. */
+/** Bytes on the disk per row of the ledger, by number of rows of an account in a month. */
 async function measureBytes(place: Place, accounts: number, rowsOfMonth: number): Promise<number> {
   const now = Date.now()
   const people = await withEngine(place, (engine) =>

@@ -28,7 +28,7 @@ export interface ListenTerminal {
   readonly out: (text: string) => void
   /** Resolves when the command is asked to end. */
   readonly untilStopped: () => Promise<void>
-  /** Resolves when nobody reads the output any more. */
+  /** Resolves when the output is no longer read. */
   readonly untilUnread: () => Promise<void>
 }
 

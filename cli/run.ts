@@ -28,7 +28,7 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** Resolves when a command in the foreground is asked to end. */
   readonly untilStopped: () => Promise<void>
-  /** Resolves when nobody reads standard output any more. */
+  /** Resolves when standard output is no longer read. */
   readonly untilUnread: () => Promise<void>
 }
 

@@ -128,7 +128,7 @@ export const magicUsers = [
 
 export type MagicName = (typeof magicUsers)[number]['name']
 
-/** Null for a name that nobody has. */
+/** Null for an unknown name. */
 function findMagicUser(name: string): (MagicUser & { readonly name: MagicName }) | null {
   return magicUsers.find((one) => one.name === name) ?? null
 }

@@ -72,7 +72,7 @@ export interface AkahuPerson extends RowFaults {
   accounts: AkahuAccount[]
   /** The app's enrichment permission: without it rows have no merchant and no category. */
   enriched: boolean
-  /** After every so many pages comes an empty one that still has a cursor (1 or more); null: never. */
+  /** After this number of pages (1 or more) an empty one with a cursor follows; null: never. */
   emptyPageEvery: number | null
 }
 

@@ -22,7 +22,7 @@ import { makeAppSyncs } from './syncs.ts'
 
 /** After this long, requests in flight are aborted (docs/operations.md, On many machines). */
 const drainMs = 25_000
-/** Syncs under way have so long to end; then they are aborted, and are due again at once. */
+/** Syncs in progress have this long to end; then they are aborted, and are due again at once. */
 const syncGraceMs = 15_000
 /** Minimum for the admin listener when the public one has used up the whole time. */
 const adminDrainMs = 1000

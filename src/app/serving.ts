@@ -21,7 +21,7 @@ type ServingParts = AppOptions &
 export interface Serving {
   /** Binds the public listener; returns its port. */
   listen(): Promise<number>
-  /** Requests in flight have so long to finish, then they are aborted. */
+  /** Requests in flight have `deadlineMs` to finish, then they are aborted. */
   drain(deadlineMs: number): Promise<void>
   /** To be called after `drain`, before the store is closed. */
   close(): Promise<void>

@@ -19,7 +19,7 @@ export interface ConnectionsReport {
    */
   deletion(event: {
     readonly provider: Provider
-    /** Null: a consent that was given up before its connection had a row. */
+    /** Null: a consent that was abandoned before its connection had a row. */
     readonly connectionId: ConnectionId | null
     readonly outcome: 'done' | 'pending' | 'abandoned'
     /** Why it is not finished; empty when it is. */

@@ -1,7 +1,7 @@
 /**
  * Ends one consent at its provider, as a step of deleting it here. A consent that no longer exists, or credentials
  * that are no longer valid, count as ended. When the provider cannot be called the reason is returned, and the
- * connection has to wait. Without the login's secret the provider can never be called: the consent is given up, and
+ * connection has to wait. Without the login's secret the provider can never be called: the consent is abandoned, and
  * the deletion continues.
  */
 import { type ConnectionId, type LoginId, newId } from '#kernel/ids.ts'

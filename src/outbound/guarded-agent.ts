@@ -68,7 +68,7 @@ export function makeGuardedAgent(options: GuardOptions = {}): Agent {
         if (socket instanceof Socket) boundBytes(socket, maxAnswerBytes)
       })
     },
-    // One request at a time on a connection, and a smaller parser: nobody here needs more.
+    // One request at a time on a connection, and a smaller parser: its users need no more.
     allowH2: false,
     connections: options.connections ?? 4,
     pipelining: 1,

@@ -17,7 +17,7 @@ const noHosts = async () => []
 /** What the server knows of a name; `silent`: it never answers. */
 type Answer = 'silent' | 'unknown' | 'failure' | readonly string[]
 
-/** A DNS server on loopback, with `127.0.0.1` in place of names that it was told nothing of. */
+/** A DNS server on loopback, which answers `127.0.0.1` for all other names. */
 async function startDns(t: TestContext, answers: Readonly<Record<string, Answer>> = {}) {
   const socket = createSocket('udp4')
   const asked: string[] = []

@@ -56,11 +56,11 @@ export function makeCreateEndpoint({ store, clock, allowPrivate }: EndpointDeps)
 }
 
 /**
- * The lock on the ledger's key is taken before endpoints are counted: whoever removes the last endpoint at this moment
- * ends the ledger before or after, never in between.
+ * Locks the ledger's key before endpoints are counted, so that a concurrent removal of the last endpoint ends the ledger
+ * before or after this, never in between.
  */
 async function beginLedger({ ledgers }: StoreRows, userId: UserId): Promise<void> {
   await ledgers.begin(userId)
-  // It was there, and ended while the lock was waited for.
+  // The ledger existed, and was ended while this call waited for the lock.
   if ((await ledgers.readKey(userId)) === null) await ledgers.begin(userId)
 }

@@ -1,7 +1,6 @@
 /**
- * Finds where a text shows known secrets, however it wrote them: escaped for JSON, HTML or URLs, in base64 or
- * hexadecimal, one inside the other, broken into lines. Only letters and digits are compared, so it does not matter
- * what stands between them. Pure; a text is decoded a bounded number of times.
+ * Finds where a text contains known secrets in any form: escaped for JSON, HTML or URLs, in base64 or hexadecimal, nested
+ * in each other, broken into lines. Only letters and digits are compared, so characters between them do not matter. Pure; a text is decoded a bounded number of times.
  */
 
 /** From the first character to behind the last one. */
@@ -59,7 +58,7 @@ function listLetters(text: string): readonly number[] {
   return [...text.matchAll(/[a-z0-9]/gi)].map(({ index }) => index)
 }
 
-/** `%2B`, `\u002b`, `\u{2b}`, `\x2b`, `\/`, `\n`, `&#43;`, `&#x2b;`, `&amp;`, `<br>`: what stands for one character or none. */
+/** `%2B`, `\u002b`, `\u{2b}`, `\x2b`, `\/`, `\n`, `&#43;`, `&#x2b;`, `&amp;`, `<br>`: texts that stand for one character or none. */
 const escapes =
   /%([0-9a-f]{2})|\\+(?:u([0-9a-f]{4})|u\{0*([0-9a-f]{1,6})\}|x([0-9a-f]{2})|[nrtbfv]|([/<>&]))|&(?:#x0*([0-9a-f]{1,6})|#0*(\d{1,7}));?|&([a-z]{2,8});|<\/?[a-z]{1,6}\s*\/?>/gi
 

@@ -33,7 +33,7 @@ function makeGround(answer: Answer = async () => toBody(pem), timeoutMs?: number
   const { confirm } = keys
   return {
     confirm,
-    /** For a webhook that names nobody. */
+    /** For a webhook that names no login. */
     find: (id: number) => keys.find(id, async () => false),
     /** For one that names a login of ours. */
     findOwn: (id: number) => keys.find(id, async () => true),

@@ -28,8 +28,8 @@ export interface AkahuWebhookOptions {
 }
 
 /**
- * Webhooks have neither a time nor an id, so a repetition is recognised by its body. A login that is mended and one that
- * breaks are reported by the same body: only one that follows within seconds is surely a repetition.
+ * Webhooks have neither a time nor an id, so a repetition is recognised by its body. A login that breaks and one that
+ * works again are reported by the same body: only a webhook that follows within seconds is certainly a repetition.
  */
 const keyLifeMs = 10_000
 

@@ -243,7 +243,7 @@ export async function lockUser(
   return 'living'
 }
 
-/** Users who were living when a transaction locked them: nobody else changes that before it ends. */
+/** Users who were not being deleted when a transaction locked them; no other transaction changes that before it ends. */
 const living = new WeakMap<Db, Set<UserId>>()
 
 /** As `lockUser`, for writes that are not allowed once the user is being deleted. @throws OwnerGoneError */
