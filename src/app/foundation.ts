@@ -95,7 +95,8 @@ function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
     timeoutMs: options.config.upstreamTimeoutMs,
     clock: options.clock,
     report: reports.upstream,
-    budget: (name, limits) => makeBudget({ windows: kv.budgets, name, ...limits }),
+    budget: (name, limits) =>
+      makeBudget({ windows: kv.budgets, clock: options.clock, name, ...limits }),
   })
 }
 

@@ -13,11 +13,15 @@ export interface LinkField {
   readonly isSecret?: true
 }
 
-/** A provider's limit on the whole application, all users together (`budget.ts`). */
+/** How many calls we make to a provider that limits them (`budget.ts`). */
 export interface BudgetLimits {
-  readonly perMinute: number
+  /** Calls in one window: of the whole application, or of each person's credentials where the adapter names them. */
+  readonly calls: number
+  readonly windowMs: number
   /** Calls that background work must leave for users. */
   readonly reserve: number
+  /** The provider's windows begin at full hours or minutes of the clock; otherwise with the first call. */
+  readonly isByClock?: true
 }
 
 export interface ProviderFacts {
@@ -29,7 +33,7 @@ export interface ProviderFacts {
    * False when a person may have several logins at one institution.
    */
   readonly oneConsentPerInstitution: boolean
-  /** Null: it limits each person separately, or has no known limit. */
+  /** Null: it has no known limit, or none that we can reach. */
   readonly budget: BudgetLimits | null
   /** Hours that lie between two reads of a connection's rows by schedule; null: every scheduled sync reads them. */
   readonly scheduledReadHours: number | null

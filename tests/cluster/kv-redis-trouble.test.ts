@@ -101,7 +101,14 @@ test('a process that never saw Redis takes a quarter of what a provider allows',
 
 test('of a share of the budget background work leaves as large a share to users', async (t) => {
   const { kv } = await setStage(t, false)
-  const ask = makeBudget({ windows: kv.budgets, name: 'b', perMinute: 200, reserve: 48 })
+  const ask = makeBudget({
+    windows: kv.budgets,
+    clock: systemClock,
+    name: 'b',
+    calls: 200,
+    windowMs: minute,
+    reserve: 48,
+  })
   const spend = async (priority: 'background' | 'user') => {
     const { signal } = new AbortController()
     let allowed = 0

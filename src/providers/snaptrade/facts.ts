@@ -6,7 +6,7 @@ export const snaptradeFacts = {
   defaultCurrency: 'USD',
   oneConsentPerInstitution: false,
   // Of its 250 calls a minute we use 200 (docs/providers/snaptrade.md, Errors and limits).
-  budget: { perMinute: 200, reserve: 50 },
+  budget: { calls: 200, windowMs: 60_000, reserve: 50 },
   // Its fair-use policy: activities once in 24 hours for an account (docs/providers/snaptrade.md, Errors and limits).
   scheduledReadHours: 24,
   linkFields: {

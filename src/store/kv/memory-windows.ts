@@ -69,8 +69,8 @@ export const windowBounds: Readonly<Record<string, number>> = {
   // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login (connections/listen-to.ts).
   webhook: 50_000,
   listen: 20_000,
-  // Requests that a provider allows us (providers/budget.ts).
-  budget: 100,
+  // Requests that a provider allows us, in all or for each person's credentials (providers/budget.ts).
+  budget: 20_000,
 }
 /** For keys with none of these purposes. */
 const otherBound = 1000

@@ -112,7 +112,14 @@ test('R6: a /64 is one address on REST and for agents, and a /56 has ten times i
 
 test('105,000 bad tokens, from one address and from as many, leave every used-up window used up', async () => {
   const { windows } = service.app.kv
-  const budget = makeBudget({ windows, name: 'snaptrade', perMinute: 200, reserve: 50 })
+  const budget = makeBudget({
+    windows,
+    clock: service.clock,
+    name: 'snaptrade',
+    calls: 200,
+    windowMs: 60_000,
+    reserve: 50,
+  })
   const call = { priority: 'background', signal: new AbortController().signal } as const
   while ((await budget(call)).allowed);
   while ((await service.get(path, user)).status !== 429);
