@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { isKeyShaped } from '#auth/keys.ts'
-import { akahu, fiskil, snaptrade } from '#tests/request/admin/credentials.ts'
+import { akahu, fiskil, snaptrade, up } from '#tests/request/admin/credentials.ts'
 import { adminToken, makeWorld, type WorldOptions } from '#tests/request/admin/world.ts'
 import { startService } from '#tests/support/service.ts'
 
@@ -123,7 +123,7 @@ test('audit list shows who did what, for all users or for one', async (t) => {
 })
 
 test('a secret given as - is read from standard input, its line end left out', async (t) => {
-  const { world, environment } = await start(t, { providers: ['akahu', 'snaptrade'] })
+  const { world, environment } = await start(t, { providers: ['akahu', 'snaptrade', 'up'] })
   const id = await world.addUser('a@b.example')
   const bank = await runCommand(
     ['connections', 'link', id, '--provider', 'akahu', '--user-token', '-', '--json'],
@@ -139,6 +139,11 @@ test('a secret given as - is read from standard input, its line end left out', a
     { environment, input: `${snaptrade.userSecret}\r\n` },
   )
   assert.equal(broker.code, 0, broker.err)
+  const token = await runCommand(
+    ['connections', 'link', id, '--provider', 'up', '--token', '-', '--json'],
+    { environment, input: `${up.token}\n` },
+  )
+  assert.equal(token.code, 0, token.err)
   const empty = await runCommand(
     ['connections', 'link', id, '--provider', 'akahu', '--user-token', '-'],
     { environment },
@@ -322,7 +327,7 @@ test('exit 1: problems that the server reports of fields are reported of flags, 
       [...link, 'akahu', '--end-user-id', 'x'],
       ['--user-token: is required', '--end-user-id: does not go with the other options'],
     ],
-    [[...link, 'plaid'], ['--provider: must be one of fiskil, akahu, snaptrade']],
+    [[...link, 'plaid'], ['--provider: must be one of fiskil, akahu, snaptrade, up']],
     [
       ['plans', 'set', id, '--plan', 'x', '--status', 'active', '--legacy-until', 'soon'],
       [

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { EmptyInput, parseInput } from '#contract/input.ts'
 import type { Clock } from '#kernel/time.ts'
 import { FailureBody, LatencyBody, NewRowBody, RowChangeBody, WhereBody } from './control-bodies.ts'
+import { senderOf } from './emulator.ts'
 import type { FaultControls } from './fault-controls.ts'
 import {
   type AdoptedDeps,
@@ -190,7 +191,7 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       const emulator = sandbox[provider]
       emulator.latencyMs = 0
       emulator.clearFaults()
-      emulator.webhooks.reset()
+      senderOf(emulator)?.reset()
       emulator.faultControls.reset()
     }
     const people = sandboxProviders.flatMap((provider) =>

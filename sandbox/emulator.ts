@@ -1,5 +1,5 @@
 /**
- * The base server of the three provider emulators: loopback HTTP that records requests, answers
+ * The base server of the provider emulators: loopback HTTP that records requests, answers
  * JSON, and can be made slow or faulty. It knows no provider; their rules are in their own folders.
  */
 import {
@@ -68,6 +68,11 @@ export interface Emulator {
 /** An emulator that also sends webhooks. */
 export interface SendingEmulator extends Emulator {
   readonly webhooks: WebhookSender
+}
+
+/** Null for an emulator that sends none. */
+export function senderOf(emulator: Emulator | SendingEmulator): WebhookSender | null {
+  return 'webhooks' in emulator ? emulator.webhooks : null
 }
 
 /** Closes the sender with the emulator. */

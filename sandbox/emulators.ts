@@ -1,12 +1,13 @@
 /**
- * The emulator of every provider of the contract: how to start it, the settings that point an adapter at it, and the
- * credentials of its people. The compiler requires one entry per provider.
+ * The emulator of every provider of the contract: how to start it, the settings that point an adapter at it, who lives
+ * there, and the credentials of its people. The compiler requires one entry per provider.
  */
 import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/port.ts'
 import { type AkahuEmulator, demoApp, startAkahuEmulator, toUserToken } from './akahu/emulator.ts'
+import { akahuShows } from './akahu/shows.ts'
 import {
   type FiskilEmulator,
   fiskilDemoCredentials,
@@ -14,12 +15,17 @@ import {
   startFiskilEmulator,
   toEndUserId,
 } from './fiskil/index.ts'
+import { fiskilShows } from './fiskil/shows.ts'
+import type { Shows } from './shows.ts'
 import {
   demoCredentials,
   type SnapTradeEmulator,
   startSnapTradeEmulator,
   toCredentials,
 } from './snaptrade/index.ts'
+import { snaptradeShows } from './snaptrade/shows.ts'
+import { startUpEmulator, toToken, type UpEmulator } from './up/index.ts'
+import { upShows } from './up/shows.ts'
 
 export interface EmulatorStart {
   readonly clock: Clock
@@ -33,6 +39,7 @@ export interface Emulators {
   readonly fiskil: FiskilEmulator
   readonly akahu: AkahuEmulator
   readonly snaptrade: SnapTradeEmulator
+  readonly up: UpEmulator
 }
 
 /** A listening emulator, and the settings that point an adapter at it. */
@@ -44,6 +51,8 @@ interface Started<Name extends Provider> {
 type Entries = {
   readonly [Name in Provider]: {
     start(options: EmulatorStart): Promise<Started<Name>>
+    /** What is to be seen of each magic user. */
+    readonly shows: Shows
     /** What links the person of this name. */
     link(person: string): Credentials
   }
@@ -51,6 +60,7 @@ type Entries = {
 
 export const emulators: Entries = {
   fiskil: {
+    shows: fiskilShows,
     async start(options) {
       const emulator = await startFiskilEmulator(options)
       const access = {
@@ -64,6 +74,7 @@ export const emulators: Entries = {
     link: (person) => ({ provider: 'fiskil', endUserId: toEndUserId(person) }),
   },
   akahu: {
+    shows: akahuShows,
     async start(options) {
       const emulator = await startAkahuEmulator(options)
       return { emulator, access: { baseUrl: emulator.baseUrl, ...demoApp } }
@@ -71,6 +82,7 @@ export const emulators: Entries = {
     link: (person) => ({ provider: 'akahu', userToken: toUserToken(person) }),
   },
   snaptrade: {
+    shows: snaptradeShows,
     async start(options) {
       const emulator = await startSnapTradeEmulator(options)
       return { emulator, access: { baseUrl: emulator.url, ...demoCredentials } }
@@ -79,5 +91,13 @@ export const emulators: Entries = {
       const { userId, userSecret } = toCredentials(person)
       return { provider: 'snaptrade', snaptradeUserId: userId, userSecret }
     },
+  },
+  up: {
+    shows: upShows,
+    async start(options) {
+      const emulator = await startUpEmulator(options)
+      return { emulator, access: { baseUrl: emulator.baseUrl } }
+    },
+    link: (person) => ({ provider: 'up', token: toToken(person) }),
   },
 }

@@ -1,5 +1,5 @@
 /**
- * What the sandbox commands can do to a person or a provider, in terms that fit all three emulators; each folder defines
+ * What the sandbox commands can do to a person or a provider, in terms that fit all emulators; each folder defines
  * the meaning for its provider. Names and amounts are already validated; an impossible command is a FaultControlError.
  */
 import type { Decimal } from '#kernel/decimal.ts'
@@ -64,20 +64,26 @@ export interface FaultControls {
   upstreamUserId(name: string): string
   addRow(name: string, row: NewRow): TouchedRow
   changeRow(name: string, change: RowChange): TouchedRow
-  /** Null where people have no login to break (Fiskil: consents alone). */
+  /** Null where people have no login to break (Fiskil: consents alone; Up: tokens alone). */
   readonly login: { breakIt(name: string): void; mend(name: string): void } | null
   readonly consent: {
     expire(name: string): void
     revoke(name: string): void
     renew(name: string): void
   }
-  readonly webhooks: WebhookControls
+  /** Null where the emulator sends none. */
+  readonly webhooks: WebhookControls | null
   /** A refusal in the provider's own form. */
   refusal(status: number, retryAfterSeconds: number | null): EmulatorReply
   /** Whether a commanded failure applies to this request: sign-in and the pages of a browser are excluded. */
   isApiCall(request: EmulatorRequest): boolean
   /** Resets all people to their initial state; those who were linked or registered since are not changed. */
   reset(): void
+}
+
+/** Those of an emulator that sends webhooks. */
+export interface SendingFaultControls extends FaultControls {
+  readonly webhooks: WebhookControls
 }
 
 /** The one that was asked for by name or id, without regard to case; null asks for the first. */

@@ -42,7 +42,7 @@ export function readProvider(text: string): SandboxProvider {
   throw apiError('invalid_params', { details })
 }
 
-/** Fiskil has consents, but no logins: an error when it was named, skipped otherwise. */
+/** Some have consents or tokens, but no logins: an error when such a one was named, skipped otherwise. */
 export function canServe(
   sandbox: Sandbox,
   provider: SandboxProvider,

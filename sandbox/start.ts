@@ -1,10 +1,11 @@
 /**
- * The whole sandbox: the three emulators on loopback, with the access that points the real adapters at them and the
+ * The whole sandbox: every provider's emulator on loopback, with the access that points the real adapters at them and the
  * people whose consents can be linked. The demo uses the same adapters as production.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/port.ts'
+import { senderOf } from './emulator.ts'
 import { type Emulators, emulators } from './emulators.ts'
 import {
   credentialsOf,
@@ -61,7 +62,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     person: credentialsOf,
     sendWebhooksTo(baseUrl) {
       for (const { name, emulator } of running) {
-        emulator.webhooks.target = baseUrl && `${baseUrl}/providers/${name}/webhook`
+        const sender = senderOf(emulator)
+        if (sender !== null) sender.target = baseUrl && `${baseUrl}/providers/${name}/webhook`
       }
     },
     close,

@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { apiError } from '#contract/errors.ts'
 import { EmptyInput, parseInput } from '#contract/input.ts'
 import { WebhookBody } from './control-bodies.ts'
+import { senderOf } from './emulator.ts'
 import { type AdoptedDeps, noteCommand } from './linked-connections.ts'
 import { findProviders, readProvider, runFaultControl } from './locate.ts'
 import { type SandboxProvider, sandboxProviders } from './magic-users.ts'
@@ -25,7 +26,7 @@ export async function awaitWebhooks(
   sandbox: Sandbox,
   providers: readonly SandboxProvider[] = sandboxProviders,
 ): Promise<void> {
-  const all = Promise.all(providers.map((provider) => sandbox[provider].webhooks.settled()))
+  const all = Promise.all(providers.map((provider) => senderOf(sandbox[provider])?.settled()))
   await Promise.race([all, sleep(maxWaitMs, undefined, { ref: false })])
 }
 
@@ -38,10 +39,13 @@ export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDep
       const { person } = request.params
       const { event: kind, ...body } = parseInput(WebhookBody, request.body)
       const provider = findSender(sandbox, { person, kind, wanted: body.provider })
-      const { faultControls, webhooks } = sandbox[provider]
-      if (webhooks.target === null) throw refuse('webhooks: this sandbox has no address to send to')
+      const { webhooks } = sandbox[provider].faultControls
+      const target = senderOf(sandbox[provider])?.target ?? null
+      if (webhooks === null || target === null) {
+        throw refuse('webhooks: this sandbox has no address to send to')
+      }
       const sent = runFaultControl(() =>
-        faultControls.webhooks.fire(
+        webhooks.fire(
           person,
           { kind, account: body.account ?? null },
           {
@@ -68,7 +72,7 @@ export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDep
     async (request) => {
       parseInput(EmptyInput, request.body)
       const provider = readProvider(request.params.provider)
-      const { rotateKey } = sandbox[provider].faultControls.webhooks
+      const rotateKey = sandbox[provider].faultControls.webhooks?.rotateKey ?? null
       if (rotateKey === null) throw refuse(`provider: the key of ${provider} does not rotate`)
       rotateKey()
       await noteCommand(deps, { action: 'sandbox.rotate-key', subject: provider, people: [] })
@@ -85,8 +89,11 @@ interface Order {
 
 /** The names of events differ between providers, so they identify the provider. */
 function findSender(sandbox: Sandbox, { person, kind, wanted }: Order): SandboxProvider {
-  const places = findProviders(sandbox, person, wanted)
-  const kindsOf = (provider: SandboxProvider) => sandbox[provider].faultControls.webhooks.kinds
+  const kindsOf = (provider: SandboxProvider) =>
+    sandbox[provider].faultControls.webhooks?.kinds ?? []
+  const all = findProviders(sandbox, person, wanted)
+  const places = all.filter((provider) => kindsOf(provider).length > 0)
+  if (places.length === 0) throw refuse(`event: ${all.join(', ')} sends no webhooks`)
   const found = places.find((provider) => kindsOf(provider).includes(kind))
   if (found !== undefined) return found
   throw apiError('invalid_params', {

@@ -242,6 +242,17 @@ test('sandbox mode is the default exactly when neither a provider nor DATABASE_U
   assert.equal(read(database).mode, 'live')
   assert.equal(read({ ...database, SANDBOX: 'true' }).mode, 'sandbox')
   assert.equal(read(live).mode, 'live')
+  // Up is always on, which does not say that it is wanted.
+  assert.equal(read({ UP_BASE_URL: 'http://127.0.0.1:4040/api/v1' }).mode, 'sandbox')
+})
+
+test('Up needs no credentials of ours: it is on in live mode, and a warning says where its address has no effect', () => {
+  assert.equal(read(live).providers.up?.baseUrl, 'https://api.up.com.au/api/v1')
+  const elsewhere = { UP_BASE_URL: 'http://127.0.0.1:4040/api/v1' }
+  assert.equal(read({ ...live, ...elsewhere }).providers.up?.baseUrl, elsewhere.UP_BASE_URL)
+  assert.match(read(elsewhere).warnings.join(), /UP_BASE_URL is set, but SANDBOX is true/)
+  assert.doesNotMatch(read({ ...live, ...elsewhere }).warnings.join(), /UP_BASE_URL/)
+  assert.match(read(live).warnings.join(), /only up can be linked, with people’s own tokens/)
 })
 
 test('live mode is careful: no plan, invitations only, no private webhook targets, data in DATA_DIR itself', () => {

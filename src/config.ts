@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { factsOf, needsOwnCredentials, providerNames } from '#providers/all-facts.ts'
 import { findContradictions, findWarnings } from '#settings/config-check.ts'
 import type { Config, Environment, Origins } from '#settings/config-types.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
@@ -61,7 +61,10 @@ export function readConfig(
   const values = readValues(environment, problems)
   const given = (name: SettingName) => readText(environment, name) !== ''
   const providers = readProviders(values, given, problems)
-  const isConfigured = Object.values(providers).some((provider) => provider !== null)
+  // A provider without credentials of ours is always on, which says nothing about whether it is wanted.
+  const isConfigured = providerNames.some(
+    (name) => needsOwnCredentials(name) && providers[name] !== null,
+  )
   const sandbox = values.SANDBOX ?? (!isConfigured && !given('DATABASE_URL'))
   const config = compose(values, { sandbox, providers, workingDirectory })
   problems.push(...findContradictions(config, given))

@@ -3,7 +3,7 @@
  * and webhook endpoints. Logins have no secret, since nothing is asked of a provider.
  */
 import { randomBytes } from 'node:crypto'
-import type { Provider } from '#contract/resources.ts'
+import { Provider } from '#contract/resources.ts'
 import { type ConnectionId, type EndpointId, newId, type UserId } from '#kernel/ids.ts'
 import { makeSealer } from '#store/seal.ts'
 import { sealSecrets, sealUrl } from '#store/sql/endpoint-rows.ts'
@@ -32,7 +32,7 @@ export interface FillOptions extends FleetSize {
 }
 
 const connectionsOfPerson = 5
-const providers: readonly Provider[] = ['fiskil', 'akahu', 'snaptrade']
+const providers = Provider.options
 
 /** Adds people to what is there; one endpoint each, until there are as many as asked for. */
 export async function fillFleet(engine: Engine, options: FillOptions): Promise<readonly Person[]> {

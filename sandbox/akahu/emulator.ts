@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#kernel/time.ts'
 import { type SendingEmulator, startEmulator, withWebhooks } from '../emulator.ts'
-import type { FaultControls } from '../fault-controls.ts'
+import type { SendingFaultControls } from '../fault-controls.ts'
 import type { AkahuApp } from './auth.ts'
 import { type AkahuPeople, demoApp, makeDemoPeople } from './demo.ts'
 import { makeFaultControls } from './fault-controls.ts'
@@ -32,7 +32,7 @@ export interface AkahuEmulator extends SendingEmulator {
   /** The code that a person's consent would send to the redirect URI; valid once, for a minute. */
   issueCode(name: string, redirectUri: string): string
   /** The sandbox commands of this provider. */
-  readonly faultControls: FaultControls
+  readonly faultControls: SendingFaultControls
 }
 
 /** Starts the emulator; the caller closes it. */

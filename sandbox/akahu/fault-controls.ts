@@ -6,10 +6,10 @@ import type { Clock } from '#kernel/time.ts'
 import {
   chooseAccount,
   FaultControlError,
-  type FaultControls,
   findPerson,
   type NewRow,
   type RowChange,
+  type SendingFaultControls,
   type TouchedRow,
 } from '../fault-controls.ts'
 import { type AkahuPeople, makeDemoPeople } from './demo.ts'
@@ -33,7 +33,7 @@ interface Bench {
 
 export function makeFaultControls(
   options: Pick<Bench, 'people' | 'clock' | 'seed' | 'webhooks'>,
-): FaultControls {
+): SendingFaultControls {
   const bench: Bench = { ...options, withdrawn: new Map(), added: 0 }
   const { people, clock, seed, webhooks } = options
   const setStatus = (name: string, status: AkahuAccount['status']) => {

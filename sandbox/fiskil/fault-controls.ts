@@ -7,10 +7,10 @@ import type { EmulatorRequest } from '../emulator.ts'
 import {
   chooseAccount,
   FaultControlError,
-  type FaultControls,
   findPerson,
   type NewRow,
   type RowChange,
+  type SendingFaultControls,
   type TouchedRow,
 } from '../fault-controls.ts'
 import { dataError } from './answers.ts'
@@ -35,7 +35,7 @@ interface Bench {
 
 const yearMs = 365 * 86_400_000
 
-export function makeFaultControls(options: Omit<Bench, 'added'>): FaultControls {
+export function makeFaultControls(options: Omit<Bench, 'added'>): SendingFaultControls {
   const bench: Bench = { ...options, added: 0 }
   const { people, clock, seed, webhooks } = options
   const consents = (name: string) => findPerson(people, name).consents

@@ -11,7 +11,7 @@ import {
   startEmulator,
   withWebhooks,
 } from '../emulator.ts'
-import type { FaultControls } from '../fault-controls.ts'
+import type { SendingFaultControls } from '../fault-controls.ts'
 import { applyRowFaults } from '../row-faults.ts'
 import { dataError, serviceError } from './answers.ts'
 import {
@@ -52,7 +52,7 @@ export interface FiskilEmulator extends SendingEmulator {
   /** Every token given out so far is refused from now on. */
   forgetTokens(): void
   /** The sandbox commands of this provider. */
-  readonly faultControls: FaultControls
+  readonly faultControls: SendingFaultControls
 }
 
 export interface FiskilEmulatorOptions {

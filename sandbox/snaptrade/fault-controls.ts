@@ -6,10 +6,10 @@ import type { Clock } from '#kernel/time.ts'
 import {
   chooseAccount,
   FaultControlError,
-  type FaultControls,
   findPerson,
   type NewRow,
   type RowChange,
+  type SendingFaultControls,
   type TouchedRow,
 } from '../fault-controls.ts'
 import { refuse } from './auth.ts'
@@ -38,7 +38,7 @@ interface Bench {
 
 export function makeFaultControls(
   options: Pick<Bench, 'people' | 'clock' | 'seed' | 'webhooks'>,
-): FaultControls {
+): SendingFaultControls {
   const bench: Bench = { ...options, withdrawn: new Map(), added: 0 }
   const { people, clock, seed, webhooks } = options
   const setDisabled = (name: string, disabled: boolean) => {

@@ -11,7 +11,7 @@ import {
   startEmulator,
   withWebhooks,
 } from '../emulator.ts'
-import type { FaultControls } from '../fault-controls.ts'
+import type { SendingFaultControls } from '../fault-controls.ts'
 import { applyRowFaults } from '../row-faults.ts'
 import { type AppCredentials, makeRateWindow, refuse, refuseApp } from './auth.ts'
 import { makeFaultControls } from './fault-controls.ts'
@@ -36,7 +36,7 @@ export interface SnapTradeEmulator extends SendingEmulator {
   readonly people: People
   readonly credentials: AppCredentials
   /** The sandbox commands of this provider. */
-  readonly faultControls: FaultControls
+  readonly faultControls: SendingFaultControls
 }
 
 export interface SnapTradeEmulatorOptions {

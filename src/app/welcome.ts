@@ -87,7 +87,7 @@ function describeDemo(origins: Origins, demo: Demo): string[] {
   const [first] = demo.users
   return [
     '',
-    'Sandbox: three emulated providers with made-up people. One demo key per plan:',
+    'Sandbox: emulated providers with made-up people. One demo key per plan:',
     '',
     ...demo.users.map((user) => `  ${user.plan.padEnd(13)}${user.key}`),
     '',

@@ -165,6 +165,12 @@ export const errorCatalogue = {
     message: 'A user with this e-mail address exists already',
     when: 'The e-mail address is in use.',
   },
+  login_mismatch: {
+    status: 409,
+    code: 'login_mismatch',
+    message: 'These credentials belong to another person at the provider than the existing login',
+    when: 'A reconnect came back with somebody else’s consent.',
+  },
   too_many_keys: {
     status: 409,
     code: 'too_many_keys',

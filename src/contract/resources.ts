@@ -42,9 +42,9 @@ const currency = z
 const timestamp = (description: string) =>
   z.iso.datetime({ offset: true }).meta({ description, example: '2026-11-20T03:15:00.000Z' })
 
-export const Provider = z.enum(['fiskil', 'akahu', 'snaptrade']).meta({
+export const Provider = z.enum(['fiskil', 'akahu', 'snaptrade', 'up']).meta({
   id: 'Provider',
-  description: 'Who supplies the data: AU banking, NZ banking, brokerage.',
+  description: 'Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank).',
 })
 export type Provider = z.infer<typeof Provider>
 

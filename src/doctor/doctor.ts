@@ -75,7 +75,7 @@ function listChecks(deps: DoctorDeps): readonly Look[] {
   const providers = Object.values(deps.adapters).map((adapter) =>
     look(
       `provider:${adapter.provider}`,
-      checkProvider(adapter, deps.clock),
+      checkProvider(adapter, deps),
       remedyForProvider(adapter.provider),
     ),
   )

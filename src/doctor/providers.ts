@@ -5,9 +5,10 @@
 import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
-import { factsOf, ownCredentialsOf } from '#providers/all-facts.ts'
+import { factsOf, needsOwnCredentials, ownCredentialsOf } from '#providers/all-facts.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { Adapter, ProbeReply } from '#providers/port.ts'
+import type { Store } from '#store/ports/store.ts'
 import { compareClocks } from './clocks.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
@@ -16,17 +17,30 @@ export function remedyForProvider(provider: Provider): string {
   return `Check the provider’s status page, then ${baseUrlOf(provider)} and this machine’s outbound connection (DNS, firewall)`
 }
 
-export function checkProvider(adapter: Adapter, clock: Clock): Check {
+interface Parts {
+  readonly clock: Clock
+  readonly store: Pick<Store, 'inspector'>
+}
+
+/** A provider that is always on, because it needs no credentials of ours, is only asked once somebody is linked there. */
+export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check {
   const { provider } = adapter
   const name = `provider:${provider}`
+  const isOpen = !needsOwnCredentials(provider)
   return async (signal) => {
+    if (isOpen && !(await store.inspector.listProviders()).includes(provider)) {
+      return [ok(name, 'nobody is linked; people link their own tokens, nothing is to be set')]
+    }
     if (adapter.probe === undefined) return [ok(name, 'configured; this provider has no check')]
     const asked = clock.now()
     const reply = await adapter.probe({ signal, priority: 'user' }).catch(toReply)
     const span = { asked, answered: clock.now() }
     return [
       reply.failure === null
-        ? ok(name, 'answers and accepts our credentials')
+        ? ok(
+            name,
+            isOpen ? 'answers; tokens are people’s own' : 'answers and accepts our credentials',
+          )
         : describe(provider, reply.failure),
       ...compareClocks(`clock:${provider}`, provider, reply.theirTimeMs, span),
     ]

@@ -8,12 +8,14 @@ import { makeFiskil } from './fiskil/index.ts'
 import type { Adapter, Adapters, UpstreamReport } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
 import { makeSnapTrade } from './snaptrade/index.ts'
+import { makeUp } from './up/index.ts'
 
 /** One line per provider; the compiler requires each. */
 const makers = {
   fiskil: makeFiskil,
   akahu: makeAkahu,
   snaptrade: makeSnapTrade,
+  up: makeUp,
 } as const satisfies Readonly<Record<Provider, (options: never) => Adapter>>
 
 /** What every adapter receives. */
@@ -21,7 +23,7 @@ interface Shared {
   readonly timeoutMs: number
   readonly clock: Clock
   readonly report: UpstreamReport
-  /** Consulted before every call to a provider that limits the whole application. */
+  /** Consulted before every call to a provider that limits them. */
   readonly throttle: Budget
 }
 
@@ -34,7 +36,7 @@ export type ProviderAccess = {
 
 export interface AdapterOptions extends Omit<Shared, 'throttle'> {
   readonly access: ProviderAccess
-  /** Makes the call counter of a provider that limits the whole application. */
+  /** Makes the call counter of a provider that limits them. */
   readonly budget: (provider: Provider, limits: BudgetLimits) => Budget
 }
 

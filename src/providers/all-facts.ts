@@ -7,11 +7,13 @@ import { akahuFacts } from './akahu/facts.ts'
 import { fiskilFacts } from './fiskil/facts.ts'
 import type { ProviderFacts } from './provider-facts.ts'
 import { snaptradeFacts } from './snaptrade/facts.ts'
+import { upFacts } from './up/facts.ts'
 
 const facts = {
   fiskil: fiskilFacts,
   akahu: akahuFacts,
   snaptrade: snaptradeFacts,
+  up: upFacts,
 } as const satisfies Readonly<Record<Provider, ProviderFacts>>
 
 /** The facts with their literal names, from which types are derived. */
@@ -22,7 +24,13 @@ export const providerNames: readonly Provider[] = Provider.options
 
 export const factsOf = (provider: Provider): ProviderFacts => facts[provider]
 
-/** The variables with this installation's own credentials at a provider, for messages to operators. */
+/** True where this installation needs credentials of its own; elsewhere those of people are sufficient. */
+export function needsOwnCredentials(provider: Provider): boolean {
+  return Object.keys(factsOf(provider).settings.required).length > 0
+}
+
+/** The variables with this installation's own access to a provider, for messages to operators. */
 export function ownCredentialsOf(provider: Provider): string {
-  return Object.values(factsOf(provider).settings.required).join(' and ')
+  const { baseUrl, required } = factsOf(provider).settings
+  return needsOwnCredentials(provider) ? Object.values(required).join(' and ') : baseUrl
 }

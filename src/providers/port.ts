@@ -215,7 +215,7 @@ interface AdapterBase {
   ): Promise<void>
   /**
    * The login's connections whose consent the provider reports as active (reading R20b). Absent where rows prove
-   * that; the other providers keep serving old rows after a consent is lost.
+   * that (Fiskil, Up); others keep serving old rows after a consent is lost.
    */
   listAlive?(login: Login, call: CallContext): Promise<readonly UpstreamId[]>
   /**

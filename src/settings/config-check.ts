@@ -3,7 +3,7 @@
  * attention (warnings). Neither ever shows a secret.
  */
 import type { Provider } from '#contract/resources.ts'
-import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { factsOf, needsOwnCredentials, providerNames } from '#providers/all-facts.ts'
 import type { Config, Environment } from './config-types.ts'
 import { isLoopbackHost, isSameListener } from './listener.ts'
 import { type SettingName, settings } from './settings.ts'
@@ -93,14 +93,17 @@ function isLoopbackUrl(url: string): boolean {
 
 function findIdleSettings(config: Draft, given: Given): string[] {
   const warnings: string[] = []
-  const configured = Object.entries(config.providers).flatMap(([name, provider]) =>
-    provider === null ? [] : [name],
+  const open = providerNames.filter((name) => !needsOwnCredentials(name))
+  const configured = providerNames.filter(
+    (name) => config.providers[name] !== null && !open.includes(name),
   )
   if (config.mode === 'sandbox' && configured.length > 0) {
     warnings.push(`SANDBOX is true: the credentials of ${configured.join(', ')} are not used.`)
   }
   if (config.mode === 'live' && configured.length === 0) {
-    warnings.push('No provider is configured: nothing can be linked and no live data is served.')
+    warnings.push(
+      `No provider is configured: only ${open.join(', ')} can be linked, with people’s own tokens.`,
+    )
   }
   if (given('DATABASE_URL') && !given('REDIS_URL')) {
     warnings.push(
@@ -111,6 +114,9 @@ function findIdleSettings(config: Draft, given: Given): string[] {
     const url = factsOf(name).settings.baseUrl as SettingName
     if (given(url) && config.providers[name] === null) {
       warnings.push(`${url} is set, but the credentials of ${name} are not: it has no effect.`)
+    }
+    if (given(url) && config.mode === 'sandbox' && open.includes(name)) {
+      warnings.push(`${url} is set, but SANDBOX is true: it has no effect. Set SANDBOX=false.`)
     }
   }
   return warnings

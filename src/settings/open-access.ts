@@ -13,7 +13,7 @@ type Access = { readonly [Name in Provider]: Opened<ProviderSettings<Name>> | nu
 export function openAccess(config: Config): ProviderAccess {
   const access = providerNames.map((name) => {
     const own = config.providers[name]
-    const opened = Object.entries(own ?? {}).map(([field, value]) => [
+    const opened = Object.entries<unknown>(own ?? {}).map(([field, value]) => [
       field,
       value instanceof Secret ? value.reveal() : value,
     ])

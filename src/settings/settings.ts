@@ -148,6 +148,10 @@ export const chapters = {
     ),
     SNAPTRADE_CLIENT_ID: read.text(null, { meaning: 'SnapTrade: client id.' }),
     SNAPTRADE_CONSUMER_KEY: read.secret('SnapTrade: consumer key; signs every request.'),
+    UP_BASE_URL: read.webUrl(
+      'https://api.up.com.au/api/v1',
+      'Up (AU), including its `/api/v1`. Up needs no credentials of this installation: people link their own tokens.',
+    ),
     UPSTREAM_TIMEOUT_MS: read.integer(
       20_000,
       anyTimeout,

@@ -55,6 +55,8 @@ const planted: Record<string, (log: Log) => void> = {
   'an API key inside a word': (log) => log.info({ path: `/x/trib_live_${canary}/y` }),
   'an Akahu user token': (log) => log.info({ who: `user_token_${canary}` }),
   'an Akahu app token': (log) => log.info({ who: `app_token_${canary}` }),
+  'an Up token': (log) => log.info({ who: `up:yeah:${canary}` }),
+  'an Up token in a message': (log) => log.info(`token Up:Yeah:${canary} refused`),
   'a webhook secret': (log) => log.info({ shown: `whsec_${canary}+/=` }),
   'a bearer token in a message': (log) => log.info(`sent Bearer ${canary}`),
   'a JWT': (log) => log.info(`got eyJhbGciOiJIUzI1NiJ9.${canary}.${canary}`),

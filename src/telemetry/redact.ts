@@ -18,7 +18,7 @@ const word = `(?<![\\w-])${name}`
 
 /** A match means only that the replacements below must run. */
 const trace =
-  /trib_|token|secret|authoriz|cookie|signature|passw|passphrase|[a-z_-]key|akahu-id|verifier|bearer|basic|dpop|whsec_|eyJ|[?@]/i
+  /trib_|token|secret|authoriz|cookie|signature|passw|passphrase|[a-z_-]key|akahu-id|verifier|bearer|basic|dpop|whsec_|up:|eyJ|[?@]/i
 
 const replacements: readonly (readonly [RegExp, string])[] = [
   // "password":"…" of the line itself; arrays, objects and numbers too.
@@ -46,10 +46,11 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`(${word}\\s*[:=]\\s*)[^\\s"'\\\\&;,[\\]{}]+`, 'gi'), `$1${mask}`],
   [new RegExp(`(${word}\\s*[:=]\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${mask}`],
   [/\b(Bearer|Basic|DPoP)(\s+)[\w.~+/=-]+/gi, `$1$2${mask}`],
-  // By format: our keys (the first six characters of their secret are public), Akahu's tokens, webhook secrets, JWTs.
+  // By format: our keys (the first six characters of their secret are public), Akahu's and Up's tokens, webhook secrets, JWTs.
   [/(trib_[a-z]+_)[\w-]{7,}/g, `$1${mask}`],
   [/((?:user|app)_token_)\w+/g, `$1${mask}`],
   [/(whsec_)[\w+/=-]+/g, `$1${mask}`],
+  [/\b(up:)[^\s"'\\]+/gi, `$1${mask}`],
   [/eyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g, mask],
   // URLs: user-info, and whole queries, since SnapTrade's contain its secrets.
   [/(\w:\/\/)[^\s/"'@\\]+@/g, `$1${mask}@`],

@@ -8,6 +8,7 @@ import { makeGround } from './akahu/harness.ts'
 import { loginOf, openSetting } from './fiskil/harness.ts'
 import { ask, startHarness } from './snaptrade/harness.ts'
 import { makeJudge } from './snaptrade/schema.ts'
+import { makeGround as makeUpGround, startOfTests } from './up/harness.ts'
 
 interface Side extends AsyncDisposable {
   readonly emulator: Emulator
@@ -16,6 +17,7 @@ interface Side extends AsyncDisposable {
   readonly now: number
 }
 
+/** `wrong`: with credentials of ours that are refused. */
 type Open = (options?: { readonly wrong?: true; readonly timeoutMs?: number }) => Promise<Side>
 
 const sides: Readonly<Record<string, Open>> = {
@@ -31,6 +33,10 @@ const sides: Readonly<Record<string, Open>> = {
     const side = await startHarness({ timeoutMs, ...(wrong ? { consumerKey: 'no-such' } : {}) })
     return Object.assign(side, { alerts: side.recorded.alerts, now: side.clock.ms })
   },
+  async up({ timeoutMs = 5000 } = {}) {
+    const side = await makeUpGround({ timeoutMs })
+    return Object.assign(side, { emulator: side.up, now: startOfTests })
+  },
 }
 
 const call = (signal = new AbortController().signal): CallContext => ({ signal, priority: 'user' })
@@ -40,13 +46,9 @@ function probe(side: Side, signal?: AbortSignal): Promise<ProbeReply> {
   return side.adapter.probe(call(signal))
 }
 
-for (const [name, open] of Object.entries(sides)) {
-  test(`the probe of ${name} reports that it answers, accepts our credentials, and its time`, async () => {
-    await using side = await open()
-    assert.deepEqual(await probe(side), { theirTimeMs: side.now, failure: null })
-    assert.deepEqual(side.alerts, [])
-  })
-
+/** Up knows no credentials of ours that it could refuse. */
+const strict = Object.entries(sides).filter(([name]) => name !== 'up')
+for (const [name, open] of strict) {
   test(`R20a: when ${name} refuses our credentials, the reply has its time, an alert is raised, and no secret is shown`, async () => {
     await using side = await open({ wrong: true })
     const { theirTimeMs, failure } = await probe(side)
@@ -54,6 +56,14 @@ for (const [name, open] of Object.entries(sides)) {
     assert.equal(theirTimeMs, side.now)
     assert.equal(side.alerts.length, 1)
     assert.doesNotMatch(JSON.stringify([failure, side.alerts]), /no-such/)
+  })
+}
+
+for (const [name, open] of Object.entries(sides)) {
+  test(`the probe of ${name} reports that it answers, accepts our credentials, and its time`, async () => {
+    await using side = await open()
+    assert.deepEqual(await probe(side), { theirTimeMs: side.now, failure: null })
+    assert.deepEqual(side.alerts, [])
   })
 
   test(`the failures of ${name} have kinds of their own`, async () => {
@@ -109,4 +119,19 @@ test('the emulator describes the client id as the vendor documents it', async ()
   await using harness = await startHarness()
   const body = await (await ask(harness.emulator, '/snapTrade/partners')).json()
   assert.deepEqual(makeJudge().problems('get', '/snapTrade/partners', body), [])
+})
+
+test('a probe of Up is asked without a token, and what is not refused as Up refuses is not Up', async () => {
+  await using ground = await makeUpGround()
+  const probe = async () => (await ground.adapter.probe?.(call()))?.failure?.kind ?? null
+  assert.equal(await probe(), null)
+  assert.equal(ground.up.requests[0]?.headers.authorization, undefined)
+  for (const reply of [
+    { status: 200, body: {} },
+    { status: 401, body: '<html>' },
+  ]) {
+    ground.up.clearFaults()
+    ground.up.addFault({ does: { kind: 'reply', reply } })
+    assert.equal(await probe(), 'malformed')
+  }
 })

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#kernel/time.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { makePostgresGround } from './postgres-place.ts'
 import { makeRedisServer, type RedisServer } from './redis-server.ts'
@@ -109,20 +110,14 @@ async function makeDatabase(closers: (() => Promise<unknown>)[]): Promise<string
   return (await ground.makePlace()).databaseUrl
 }
 
+/** The variables that point a process at the emulators. */
 function providersOf({ access }: Sandbox): Record<string, string> {
-  const { fiskil, akahu, snaptrade } = access
-  if (fiskil === null || akahu === null || snaptrade === null) throw new Error('no provider')
-  return {
-    FISKIL_BASE_URL: fiskil.baseUrl,
-    FISKIL_CLIENT_ID: fiskil.clientId,
-    FISKIL_CLIENT_SECRET: fiskil.clientSecret,
-    AKAHU_BASE_URL: akahu.baseUrl,
-    AKAHU_APP_TOKEN: akahu.appToken,
-    AKAHU_APP_SECRET: akahu.appSecret,
-    SNAPTRADE_BASE_URL: snaptrade.baseUrl,
-    SNAPTRADE_CLIENT_ID: snaptrade.clientId,
-    SNAPTRADE_CONSUMER_KEY: snaptrade.consumerKey,
-  }
+  const lines = providerNames.flatMap((provider) => {
+    const own = new Map<string, unknown>(Object.entries(access[provider] ?? {}))
+    const { baseUrl, required } = factsOf(provider).settings
+    return Object.entries({ baseUrl, ...required }).map(([field, name]) => [name, own.get(field)])
+  })
+  return Object.fromEntries(lines)
 }
 
 let users = 0

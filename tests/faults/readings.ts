@@ -34,11 +34,11 @@ export interface Setting {
 /** Longer than any breaker, cache and window lives. */
 const aWhileMs = 3_800_000
 
-/** A user who has linked the healthy person at all three providers. */
+/** A user who has linked the healthy person at every provider. */
 export async function makeSetting(service: Service): Promise<Setting> {
   const user = await service.createUser()
   await service.link(user, 'healthy')
-  const { fiskil, akahu, snaptrade } = service.sandbox
+  const { fiskil, akahu, snaptrade, up } = service.sandbox
   const accounts = await service.accounts(user)
   const of = (name: string) => {
     const account = accounts.find((row) => row.name === name)
@@ -50,8 +50,10 @@ export async function makeSetting(service: Service): Promise<Setting> {
   const parts = [
     { emulator: fiskil, account: of('Everyday'), kind: 'transactions' },
     { emulator: akahu, account: of('Rainy Day'), kind: 'transactions' },
+    { emulator: up, account: of('🌧 Rainy Day'), kind: 'transactions' },
     { emulator: fiskil, account: of('Everyday'), kind: 'balances' },
     { emulator: akahu, account: of('Rainy Day'), kind: 'balances' },
+    { emulator: up, account: of('🌧 Rainy Day'), kind: 'balances' },
     { emulator: snaptrade, account: broker, kind: 'holdings' },
     { emulator: snaptrade, account: broker, kind: 'trades' },
   ] as const
@@ -64,7 +66,7 @@ export async function makeSetting(service: Service): Promise<Setting> {
         emulator.addFault({ when, does, ...(times === undefined ? {} : { times }) })
     },
     mend() {
-      for (const emulator of [fiskil, akahu, snaptrade]) emulator.clearFaults()
+      for (const emulator of [fiskil, akahu, snaptrade, up]) emulator.clearFaults()
       service.clock.advance(aWhileMs)
     },
     statuses: async () =>
@@ -80,6 +82,8 @@ const upstreamPaths: Readonly<Record<`${string} ${Kind}`, RegExp>> = {
   'fiskil balances': /\/banking\/balances$/,
   'akahu transactions': /\/transactions$/,
   'akahu balances': /\/accounts$/,
+  'up transactions': /\/accounts\/[^/]+\/transactions$/,
+  'up balances': /\/accounts$/,
   'snaptrade holdings': /\/positions\/all$/,
   'snaptrade trades': /\/activities$/,
 }

@@ -28,7 +28,7 @@ before(async () => {
   service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '3000' } })
   user = await service.createUser()
   const rows = await service.link(user, 'history')
-  const { fiskil, akahu, snaptrade } = service.sandbox
+  const { fiskil, akahu, snaptrade, up } = service.sandbox
   const pathOf = (provider: Provider) => {
     const connection = rows.find((row) => row.provider === provider)
     const noun = provider === 'snaptrade' ? 'trades' : 'transactions'
@@ -53,6 +53,15 @@ before(async () => {
       isLater: ({ query }) => query.has('cursor'),
       list: 'items',
       lead: 'cursor',
+    },
+    {
+      name: 'up',
+      emulator: up,
+      path: pathOf('up'),
+      isPage: page(/\/transactions$/),
+      isLater: ({ query }) => query.has('page[after]'),
+      list: 'data',
+      lead: 'links',
     },
     {
       name: 'snaptrade',

@@ -4,11 +4,13 @@
  */
 
 import fc from 'fast-check'
+import type { Provider } from '#contract/resources.ts'
 import type { Misbehaviour } from '#sandbox/emulator.ts'
+import { sandboxProviders } from '#sandbox/magic-users.ts'
 import type { World } from './world.ts'
 
 export interface DrawnFault {
-  readonly provider: 'fiskil' | 'akahu' | 'snaptrade'
+  readonly provider: Provider
   readonly does: Misbehaviour
   /** How many calls it meets. */
   readonly times: number
@@ -44,7 +46,7 @@ const does: fc.Arbitrary<Misbehaviour> = fc.constantFrom<Misbehaviour>(
 
 export const drawnFaults: fc.Arbitrary<readonly DrawnFault[]> = fc.array(
   fc.record({
-    provider: fc.constantFrom('fiskil' as const, 'akahu' as const, 'snaptrade' as const),
+    provider: fc.constantFrom(...sandboxProviders),
     does,
     times: fc.integer({ min: 1, max: 20 }),
   }),
@@ -61,7 +63,7 @@ export async function withFaults(
   try {
     await during()
   } finally {
-    for (const provider of ['fiskil', 'akahu', 'snaptrade'] as const) {
+    for (const provider of sandboxProviders) {
       world.sandbox[provider].clearFaults()
     }
     await world.advance(121_000)

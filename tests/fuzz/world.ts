@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { request as send } from 'undici'
 import type { Credentials } from '#providers/port.ts'
+import { sandboxProviders } from '#sandbox/magic-users.ts'
 import type { Sandbox } from '#sandbox/start.ts'
 import type { OpenApiDocument } from './described.ts'
 
@@ -77,11 +78,9 @@ export async function makeWorld(running: Running): Promise<World> {
     resolve: (text) =>
       text.replace(/<([a-z.0-9]{1,40})>/g, (whole, name) => find(users, name) ?? whole),
     takeCalls() {
-      const { fiskil, akahu, snaptrade } = running.sandbox
-      const [broker = 0, ...banks] = [snaptrade, fiskil, akahu].map(
-        ({ requests }) => requests.splice(0).length,
-      )
-      return { snaptrade: broker, all: banks.reduce((sum, count) => sum + count, broker) }
+      const snaptrade = running.sandbox.snaptrade.requests.splice(0).length
+      const others = sandboxProviders.map((name) => running.sandbox[name].requests.splice(0).length)
+      return { snaptrade, all: others.reduce((sum, count) => sum + count, snaptrade) }
     },
   }
   world.takeCalls()

@@ -11,7 +11,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runCommand, startCommand } from './command.ts'
 
-const anyPorts = ['--fiskil-port', '0', '--akahu-port', '0', '--snaptrade-port', '0']
+const anyPorts = ['fiskil', 'akahu', 'snaptrade', 'up'].flatMap((name) => [`--${name}-port`, '0'])
 const server = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /** Everything a process has printed once `isEnough` says so; fails when it ends before. */
@@ -75,7 +75,7 @@ test('a live Tributary that is given the printed lines links and serves the peop
   const { data } = await run('connections', 'list', user.id)
   assert.deepEqual(
     new Set(data.map((row: { provider: string }) => row.provider)),
-    new Set(['fiskil', 'akahu', 'snaptrade']),
+    new Set(['fiskil', 'akahu', 'snaptrade', 'up']),
   )
 })
 

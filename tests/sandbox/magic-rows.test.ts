@@ -158,6 +158,12 @@ const numbers = {
     'No number': null,
     'Account xxxx1222': 'xxxx1222',
   },
+  up: {
+    ...Object.fromEntries(Array.from({ length: 18 }, (_, index) => [`Saver ${index + 4}`, null])),
+    'Holiday 2027': null,
+    'BSB xxxx': null,
+    xxxx6789: null,
+  },
 } as const
 
 test('numbers: of every account number the last four characters are shown, or nothing', async () => {

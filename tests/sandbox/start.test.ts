@@ -41,7 +41,12 @@ test('rows are made when first read, so that the start is cheap', async () => {
     const isMade = (person: object, key: string) =>
       Object.getOwnPropertyDescriptor(person, key)?.get === undefined
     for (const { name } of magicUsers) {
-      const at = { fiskil: 'consents', akahu: 'accounts', snaptrade: 'connections' } as const
+      const at = {
+        fiskil: 'consents',
+        akahu: 'accounts',
+        snaptrade: 'connections',
+        up: 'accounts',
+      } as const
       for (const provider of sandboxProviders) {
         const person = sandbox[provider].people[name]
         if (person !== undefined) assert.equal(isMade(person, at[provider]), false, name)

@@ -89,8 +89,12 @@ test('a trade that is added at a broker is read by a sync that the webhook reque
   )
 })
 
+/** The providers that send webhooks. */
+const senders = () =>
+  sandboxProviders.filter((name) => service.sandbox[name].faultControls.webhooks !== null)
+
 test('a consent that is withdrawn at the provider is revoked here without a read', async () => {
-  for (const provider of sandboxProviders) {
+  for (const provider of senders()) {
     const linked = await linkMagic(service, 'decimals', provider)
     await idle()
     service.sandbox[provider].faultControls.consent.revoke('decimals')
@@ -142,8 +146,8 @@ test('an account that is opened at the broker is listed once its webhook came', 
 
 test('every kind of webhook can be sent by command, and is taken', async () => {
   for (const provider of sandboxProviders) await linkMagic(service, 'healthy', provider)
-  for (const provider of sandboxProviders) {
-    for (const event of service.sandbox[provider].faultControls.webhooks.kinds) {
+  for (const provider of senders()) {
+    for (const event of service.sandbox[provider].faultControls.webhooks?.kinds ?? []) {
       // What ends the telling, or the token, comes last.
       if (event === 'WEBHOOK_CANCELLED' || event === 'TOKEN_DELETE') continue
       const told = await post('/sandbox/people/healthy/webhooks', { event })

@@ -32,7 +32,7 @@ export const toldData = [
 ] as const
 
 /** From now on every row, balance and account of the healthy person has them. */
-export function plantCanaries({ fiskil, akahu, snaptrade }: Sandbox): void {
+export function plantCanaries({ fiskil, akahu, snaptrade, up }: Sandbox): void {
   for (const account of fiskil.people.healthy.consents.flatMap(({ accounts }) => accounts)) {
     account.body.account_number = '910348821777'
     if (account.balance !== null) account.balance.current_balance = '77123456789.31'
@@ -50,6 +50,12 @@ export function plantCanaries({ fiskil, akahu, snaptrade }: Sandbox): void {
     if (account.balance !== null) account.balance.current = '77123456789.31'
     for (const row of account.rows)
       Object.assign(row, { description: 'KANARIEN-DESCRIPTION', amount: '-88123456789.42' })
+  }
+  for (const account of up.people.healthy?.accounts ?? []) {
+    account.opening = '77123456789.31'
+    for (const row of account.rows) {
+      Object.assign(row, { rawText: 'KANARIEN-DESCRIPTION', amount: '-88123456789.42' })
+    }
   }
   for (const account of snaptrade.people.healthy.connections.flatMap(({ accounts }) => accounts)) {
     account.number = 'U6542138443'

@@ -10,7 +10,7 @@ import { request } from 'undici'
 import { type App, openApp } from '#app/app.ts'
 import { mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
-import type { ErrorEnvelope } from '#contract/resources.ts'
+import type { ErrorEnvelope, Provider } from '#contract/resources.ts'
 import type { KeyId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
@@ -88,11 +88,7 @@ export interface Service {
   /** A user with a key; Professional and active by default. */
   createUser(plan?: Partial<PlanRow> & { readonly timezone?: string | null }): Promise<ServiceUser>
   /** Links a person's consents at every provider, or at one. */
-  link(
-    user: ServiceUser,
-    person: MagicName,
-    provider?: 'fiskil' | 'akahu' | 'snaptrade',
-  ): Promise<readonly ConnectionRow[]>
+  link(user: ServiceUser, person: MagicName, provider?: Provider): Promise<readonly ConnectionRow[]>
   accounts(user: ServiceUser): Promise<readonly AccountRow[]>
   /** A GET with the user's key (or a raw Authorization value, or none); the answer is checked against OpenAPI. */
   get(

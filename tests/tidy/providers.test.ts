@@ -18,10 +18,15 @@ const registries: Readonly<Record<string, string>> = {
   'sandbox/emulators.ts': 'one entry each',
   'src/settings/settings.ts': 'the variables of operators, in the order of the documentation',
   'src/telemetry/redact.ts': 'a header that must never be printed, wherever it comes from',
+  'src/store/kv/link-state.ts': 'not a provider: a link that is up',
   'sandbox/demo.ts': 'the account that the first page of the demo shows',
 }
 
-const name = new RegExp(`(?:${providerNames.join('|')})`, 'i')
+/** A name that is also an English word counts as a literal, in a path, and in the name of a variable. */
+const words: readonly string[] = ['up']
+const toPattern = (provider: string) =>
+  words.includes(provider) ? `['"\`/]${provider}['"\`/]|\\b${provider}_[a-z]` : provider
+const name = new RegExp(`(?:${providerNames.map(toPattern).join('|')})`, 'i')
 const isProduct = (path: string) => /^(?:src|cli|sandbox)\//.test(path) && !isTest(path)
 const isOwn = (path: string) =>
   providerNames.some((provider) =>

@@ -70,6 +70,8 @@ export interface StoreInspector {
   /** Rows sealed under a key other than the first; counted up to `limit` per table. */
   countAged(limit: number): Promise<number>
   countConnections(): Promise<Readonly<Record<StoredStatus, number>>>
+  /** The providers at which somebody is linked, in no particular order. */
+  listProviders(): Promise<readonly Provider[]>
   /** Connections that are not `active`, by age; at most `limit`. */
   listTroubled(limit: number): Promise<readonly TroubledConnection[]>
   /** Paused endpoints and those that were not disabled by their owner, by age; at most `limit`. */

@@ -3,6 +3,7 @@
  * an operator's request; it changes nothing, although it checks that the store accepts a write.
  */
 import { sql } from 'kysely'
+import type { Provider } from '#contract/resources.ts'
 import type { StoredStatus } from '../ports/connections.ts'
 import type { StoreCondition, StoreInspector, TroubledConnection } from '../ports/inspector.ts'
 import type { Sealer } from '../seal.ts'
@@ -30,6 +31,7 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
       return count
     },
     countConnections: () => countConnections(db),
+    listProviders: () => listProviders(db),
     listTroubled: (limit) => listTroubled(db, limit),
     ...inspectRiver(engine),
   }
@@ -80,6 +82,11 @@ async function countConnections(db: Db): Promise<Readonly<Record<StoredStatus, n
   // PostgreSQL counts in int8, which `pg` returns as text.
   for (const { status, count } of rows) counts[status] = Number(count)
   return counts
+}
+
+async function listProviders(db: Db): Promise<readonly Provider[]> {
+  const rows = await db.selectFrom('logins').select('provider').distinct().execute()
+  return rows.map(({ provider }) => provider)
 }
 
 function listTroubled(db: Db, limit: number): Promise<readonly TroubledConnection[]> {

@@ -72,6 +72,15 @@ export function testInspector(makePlace: () => Promise<Place>): void {
   )
 
   test(
+    'the providers at which somebody is linked are listed once each',
+    inStore(async (store) => {
+      assert.deepEqual(await store.inspector.listProviders(), [])
+      for (let round = 0; round < 2; round += 1) await addLink(store)
+      assert.deepEqual(await store.inspector.listProviders(), ['akahu'])
+    }),
+  )
+
+  test(
     'rows that a rotation could not seal again are counted, and none where every row is under the first key',
     inPlace(async (place) => {
       const first = await place.open({ encryptionKeys: [keyA] })

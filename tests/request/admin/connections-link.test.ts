@@ -1,4 +1,4 @@
-/** Linking: consents that exist at a provider become connections, against the emulators of all three. */
+/** Linking: consents that exist at a provider become connections, against the emulators of all of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeConnections } from '#connections/connections.ts'
@@ -297,7 +297,7 @@ test('400: the fields of the provider are required, those of another are unknown
   const id = await world.addUser('a@b.example')
   const cases: [object | undefined, RegExp][] = [
     [undefined, /provider: is required/],
-    [{ provider: 'plaid' }, /provider: must be one of fiskil, akahu, snaptrade/],
+    [{ provider: 'plaid' }, /provider: must be one of fiskil, akahu, snaptrade, up/],
     [{ provider: 'fiskil' }, /endUserId: is required/],
     [{ ...fiskil, userToken: 'x' }, /userToken: is an unknown field/],
     [{ provider: 'snaptrade', snaptradeUserId: 'x' }, /userSecret: is required/],

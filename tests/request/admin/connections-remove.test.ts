@@ -4,12 +4,25 @@ import { test } from 'node:test'
 import { makeDeletionSweep } from '#connections/connections.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
-import { akahu, errorOf, fiskil, link, listed, need, only, snaptrade } from './credentials.ts'
+import { akahu, errorOf, fiskil, link, listed, need, only, snaptrade, up } from './credentials.ts'
 import { makeWorld, type World } from './world.ts'
 
 const remove = async (world: World, id: string) =>
   (await world.ask('DELETE', `/admin/connections/${id}`)).status
 const down = { does: { kind: 'reply', reply: { status: 500 } } } as const
+
+test('204: a token of Up is only forgotten here: nothing is sent, and it still works there', async (t) => {
+  const world = await makeWorld(t, { providers: ['up'] })
+  const emulator = need(world, 'up')
+  const id = await world.addUser('a@b.example')
+  const [connection] = await link(world, id, up)
+  emulator.requests.length = 0
+  const { status } = await world.ask('DELETE', `/admin/connections/${connection?.id}`)
+  assert.equal(status, 204)
+  assert.deepEqual(emulator.requests, [])
+  assert.equal(emulator.people.healthy?.token, up.token)
+  assert.deepEqual(listed(await world.ask('GET', `/admin/users/${id}/connections`)), [])
+})
 
 test('204: a removed Fiskil connection is ended at the provider and deleted here; the other one is kept', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })

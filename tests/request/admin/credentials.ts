@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Connection } from '#contract/resources.ts'
 import { demoUserTokens } from '#sandbox/akahu/emulator.ts'
 import { demoPeople } from '#sandbox/snaptrade/index.ts'
+import { toToken } from '#sandbox/up/index.ts'
 import type { Answer, Emulators, World } from './world.ts'
 
 export const fiskil = { provider: 'fiskil', endUserId: 'eu_sandbox_healthy' }
@@ -12,6 +13,8 @@ export const snaptrade = {
   snaptradeUserId: demoPeople.healthy.userId,
   userSecret: demoPeople.healthy.userSecret,
 }
+
+export const up = { provider: 'up', token: toToken('healthy') }
 
 const Linked = z.strictObject({ connections: z.array(Connection) })
 const Listed = z.strictObject({ data: z.array(Connection) })

@@ -78,6 +78,7 @@ test('200: every dependency of a healthy service is checked and ok', async () =>
       'clock:akahu ok',
       'provider:snaptrade ok',
       'clock:snaptrade ok',
+      'provider:up ok',
       'connections ok',
       'deletions ok',
       'syncs ok',
@@ -89,6 +90,7 @@ test('200: every dependency of a healthy service is checked and ok', async () =>
       'webhooks:fiskil ok',
       'webhooks:akahu ok',
       'webhooks:snaptrade ok',
+      'webhooks:up ok',
       'disk ok',
       'url:BASE_URL ok',
       'url:MCP_URL ok',
@@ -214,4 +216,19 @@ test('more than fifty that are not active are counted, not listed', async () => 
   const named = diagnosis.checks.filter(({ name }) => /^connection:/.test(name))
   assert.equal(named.length, 50)
   assert.match(find(diagnosis, 'connections:more').message, /^3 more/)
+})
+
+test('a provider that is on without configuration is only asked once somebody is linked there', async () => {
+  const { up } = service.sandbox
+  const before = up.requests.length
+  const idle = find(await examine(), 'provider:up')
+  assert.deepEqual([idle.status, up.requests.length], ['ok', before])
+  assert.match(idle.message, /^nobody is linked; people link their own tokens/)
+  await service.link(await service.createUser(), 'healthy', 'up')
+  const answers = find(await examine(), 'provider:up')
+  assert.deepEqual([answers.status, answers.message], ['ok', 'answers; tokens are people’s own'])
+  up.addFault({ does: { kind: 'reply', reply: { status: 502 } } })
+  const broken = find(await examine(), 'provider:up')
+  assert.equal(broken.status, 'error')
+  up.clearFaults()
 })

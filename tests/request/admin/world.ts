@@ -17,18 +17,14 @@ import {
   type ConnectionsReport,
   makeConnections,
 } from '#connections/connections.ts'
+import type { Provider } from '#contract/resources.ts'
 import { makeDoctor, realMachine } from '#doctor/doctor.ts'
 import { type AdminDoorDeps, makeAdminDoor, type RunSync } from '#doors/admin/door.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
 import type { Adapters } from '#providers/port.ts'
-import { type AkahuEmulator, demoApp, startAkahuEmulator } from '#sandbox/akahu/emulator.ts'
-import {
-  type FiskilEmulator,
-  fiskilDemoCredentials,
-  startFiskilEmulator,
-} from '#sandbox/fiskil/index.ts'
-import { type SnapTradeEmulator, startSnapTradeEmulator } from '#sandbox/snaptrade/index.ts'
+import { emulators, type Emulators as SandboxEmulators } from '#sandbox/emulators.ts'
+import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -57,11 +53,8 @@ export interface StillClock {
   advance(ms: number): void
 }
 
-export interface Emulators {
-  readonly fiskil: FiskilEmulator | null
-  readonly akahu: AkahuEmulator | null
-  readonly snaptrade: SnapTradeEmulator | null
-}
+/** Those that the test asked for; the others are null. */
+export type Emulators = { readonly [Name in Provider]: SandboxEmulators[Name] | null }
 
 type Deletion = Parameters<ConnectionsReport['deletion']>[0]
 
@@ -130,8 +123,8 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   const clock = makeStillClock()
   const place = makeSqlitePlace()
   const store = await place.open()
-  const emulators = await startEmulators(options.providers ?? [], clock)
-  const adapters = connect(emulators, clock, options.wrongOwnSecrets === true)
+  const { running, access } = await startEmulators(options.providers ?? [], clock)
+  const adapters = connect(options.wrongOwnSecrets === true ? spoil(access) : access, clock)
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
   const deletions: Deletion[] = []
   const unheard: string[] = []
@@ -199,14 +192,14 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   t.after(async () => {
     await door.close()
     for (const adapter of Object.values(adapters)) await adapter.close()
-    for (const emulator of Object.values(emulators)) await emulator?.close()
+    for (const emulator of Object.values(running)) await emulator?.close()
     await kv.close()
     await store.close()
     await place.remove()
   })
 
   return {
-    ...emulators,
+    ...running,
     clock,
     store,
     connections,
@@ -278,21 +271,37 @@ function makeStillClock(): StillClock {
   }
 }
 
-async function startEmulators(
-  wanted: readonly (keyof Emulators)[],
-  clock: StillClock,
-): Promise<Emulators> {
+interface Started {
+  readonly running: Emulators
+  readonly access: ProviderAccess
+}
+
+async function startEmulators(wanted: readonly Provider[], clock: StillClock): Promise<Started> {
+  const options = { clock, seed: 'tributary', port: 0 }
+  const all = await Promise.all(
+    sandboxProviders.map(async (name) => {
+      const started = wanted.includes(name) ? await emulators[name].start(options) : null
+      return { name, emulator: started?.emulator ?? null, access: started?.access ?? null }
+    }),
+  )
+  const running = Object.fromEntries(all.map(({ name, emulator }) => [name, emulator]))
+  const access = Object.fromEntries(all.map((one) => [one.name, one.access]))
+  // Each is under the name of its provider.
   return {
-    fiskil: wanted.includes('fiskil') ? await startFiskilEmulator({ clock }) : null,
-    akahu: wanted.includes('akahu') ? await startAkahuEmulator({ clock }) : null,
-    snaptrade: wanted.includes('snaptrade') ? await startSnapTradeEmulator({ clock }) : null,
+    running: running as unknown as Emulators,
+    access: withoutWebhooks(access as unknown as ProviderAccess),
   }
 }
 
+/** Nothing receives webhooks here. */
+function withoutWebhooks(access: ProviderAccess): ProviderAccess {
+  return { ...access, fiskil: access.fiskil && { ...access.fiskil, webhookSecret: null } }
+}
+
 /** The real adapters, pointed at the emulators. */
-function connect(emulators: Emulators, clock: StillClock, withWrongSecrets: boolean) {
+function connect(access: ProviderAccess, clock: StillClock) {
   return makeAdapters({
-    access: withWrongSecrets ? spoil(toAccess(emulators)) : toAccess(emulators),
+    access,
     timeoutMs: 5000,
     clock,
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
@@ -300,17 +309,9 @@ function connect(emulators: Emulators, clock: StillClock, withWrongSecrets: bool
   })
 }
 
-function toAccess({ fiskil, akahu, snaptrade }: Emulators): ProviderAccess {
+function spoil({ fiskil, akahu, snaptrade, ...others }: ProviderAccess): ProviderAccess {
   return {
-    fiskil:
-      fiskil === null ? null : { baseUrl: fiskil.url, version: 'v3', ...fiskilDemoCredentials },
-    akahu: akahu === null ? null : { baseUrl: akahu.baseUrl, ...demoApp },
-    snaptrade: snaptrade === null ? null : { baseUrl: snaptrade.url, ...snaptrade.credentials },
-  }
-}
-
-function spoil({ fiskil, akahu, snaptrade }: ProviderAccess): ProviderAccess {
-  return {
+    ...others,
     fiskil: fiskil && { ...fiskil, clientSecret: 'wrong' },
     akahu: akahu && { ...akahu, appToken: 'app_token_wrong' },
     snaptrade: snaptrade && { ...snaptrade, consumerKey: 'wrong' },

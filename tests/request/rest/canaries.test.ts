@@ -8,7 +8,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { demoUserTokens } from '#sandbox/akahu/emulator.ts'
+import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { demoPeople } from '#sandbox/snaptrade/people.ts'
+import { toToken } from '#sandbox/up/index.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
@@ -42,11 +44,18 @@ const secrets = () => [
   user.key,
   demoUserTokens.healthy,
   demoPeople.healthy.userSecret,
+  toToken('healthy'),
   service.adminToken,
 ]
 
 function plant(): void {
-  const { fiskil, akahu, snaptrade } = service.sandbox
+  const { fiskil, akahu, snaptrade, up } = service.sandbox
+  for (const account of up.people.healthy?.accounts ?? []) {
+    account.displayName = 'Joint BSB 082-902, 910348821777'
+    for (const row of account.rows) {
+      Object.assign(row, { rawText: 'KANARIEN-DESCRIPTION', amount: '-88123456789.42' })
+    }
+  }
   for (const consent of fiskil.people.healthy.consents) {
     for (const account of consent.accounts) {
       account.body.account_number = '910348821777'
@@ -131,7 +140,6 @@ test('reading everything leaves no row, amount, number, token or key behind', as
 })
 
 test('unreadable answers leave no canary behind either, whatever the parser’s message contains', async () => {
-  const { fiskil, akahu, snaptrade } = service.sandbox
   const bodies = [
     '{"transactions":[{"description":"KANARIEN-DESCRIPTION" oops}]}',
     '{"transactions":[{"description":"KANARIEN-DESCRIPTION"',
@@ -143,7 +151,7 @@ test('unreadable answers leave no canary behind either, whatever the parser’s 
   ]
   for (const [index, body] of bodies.entries()) {
     service.clock.advance(3_700_000)
-    for (const emulator of [fiskil, akahu, snaptrade]) {
+    for (const emulator of sandboxProviders.map((name) => service.sandbox[name])) {
       emulator.clearFaults()
       emulator.addFault({
         when: (request) => request.method === 'GET',
@@ -162,8 +170,7 @@ test('unreadable answers leave no canary behind either, whatever the parser’s 
 test('neither do refusals of a provider that quotes what it was asked with', async () => {
   for (const status of [400, 403, 500]) {
     service.clock.advance(3_700_000)
-    const { fiskil, akahu, snaptrade } = service.sandbox
-    for (const emulator of [fiskil, akahu, snaptrade]) {
+    for (const emulator of sandboxProviders.map((name) => service.sandbox[name])) {
       emulator.clearFaults()
       emulator.addFault({
         when: (request) => request.method === 'GET',
@@ -180,10 +187,13 @@ test('neither do refusals of a provider that quotes what it was asked with', asy
 
 /** A refusal in the provider's own form that repeats the person's secret. */
 function quoting(emulator: unknown): Record<string, unknown> {
-  const { akahu, snaptrade } = service.sandbox
+  const { akahu, snaptrade, up } = service.sandbox
   const { userSecret } = demoPeople.healthy
   if (emulator === akahu) {
     return { success: false, message: `no right for ${demoUserTokens.healthy}` }
+  }
+  if (emulator === up) {
+    return { errors: [{ status: '400', title: 'No', detail: `no right: ${toToken('healthy')}` }] }
   }
   if (emulator === snaptrade) {
     return { code: '1000', detail: `bad userSecret=${userSecret}`, status_code: userSecret }

@@ -1,0 +1,40 @@
+/** The fields of an Up transaction that only events contain (docs/providers/up.md, Transactions in events). Pure. */
+import { parseInstant } from '#kernel/time.ts'
+import type { TransactionDetails } from '../port.ts'
+import { malformed } from './failures.ts'
+import { readField, type WireRow } from './lists.ts'
+import { readAmount, readText, timeOf } from './map.ts'
+
+/** @throws UpstreamError `malformed` where a field cannot be read (reading R23). */
+export function toDetails(row: WireRow): TransactionDetails {
+  const note = readField(readField(row.attributes, 'note'), 'text')
+  return {
+    ...frame(row),
+    currency: readAmount(row, 'amount').currency,
+    class: (readText(row, 'transactionType') ?? 'other').toLowerCase().replaceAll(' ', '_'),
+    extendedDescription: readText(row, 'message') ?? (typeof note === 'string' ? note : null),
+  }
+}
+
+/** The same of a row's cashback. */
+export function toCashbackDetails(row: WireRow): TransactionDetails {
+  return {
+    ...frame(row),
+    currency: readAmount(row, 'cashback', 'amount').currency,
+    class: 'cashback',
+    extendedDescription: null,
+  }
+}
+
+function frame(row: WireRow) {
+  const settledAt = readField(row.attributes, 'settledAt')
+  if (typeof settledAt !== 'string' || parseInstant(settledAt) === null) {
+    throw malformed('a settled transaction has no time of settlement')
+  }
+  return {
+    transactionDate: timeOf(row).text,
+    postDate: settledAt,
+    reference: null,
+    formerId: null,
+  }
+}

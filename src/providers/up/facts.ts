@@ -1,0 +1,23 @@
+/** What other rooms may know about Up. */
+import type { ProviderFacts } from '../provider-facts.ts'
+
+export const upFacts = {
+  category: 'banking',
+  defaultCurrency: 'AUD',
+  // One token reaches one customer, who is one connection.
+  oneConsentPerInstitution: false,
+  // 1,000 calls an hour for a token; background work leaves 100 of them (docs/providers/up.md, Errors and limits).
+  budget: { calls: 1000, windowMs: 3_600_000, reserve: 100, isByClock: true },
+  scheduledReadHours: null,
+  linkFields: {
+    token: { flag: 'token', value: 'X', help: 'the personal access token', isSecret: true },
+  },
+  settings: {
+    baseUrl: 'UP_BASE_URL',
+    required: {},
+    optional: {},
+    fallbackFields: {},
+    preset: {},
+  },
+  sandboxPort: 4040,
+} as const satisfies ProviderFacts

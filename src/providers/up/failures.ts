@@ -1,0 +1,97 @@
+/**
+ * Converts Up's answers other than 2xx to upstream failures (table of errors in `quirks.md`; reading R20). Pure. It
+ * lets no secret through: details are Up's own message, cleaned and truncated, or our words where Up has none.
+ */
+import { readRetryAfter } from '#kernel/retry-after.ts'
+import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import { hideSecrets } from '../hide-secrets.ts'
+import { readServerTime } from '../server-time.ts'
+import type { UpstreamResponse } from '../upstream.ts'
+
+/** Up does not tell an expired, a revoked and a replaced token apart, so the message names all three. */
+export const tokenRefused =
+  'Up refuses this token: it has expired, was revoked, or a newer one has replaced it; make a new one in the Up app (Data sharing, Personal Access Token) and link it again'
+
+const maxDetailLength = 300
+/** Longer error bodies are web pages of an intermediary, not Up's message. */
+const maxErrorBytes = 65_536
+const hourMs = 3_600_000
+
+/** What the failure of an answer depends on besides the answer. */
+export interface FailureContext {
+  readonly nowMs: number
+  /** Removed from the detail. */
+  readonly secrets: readonly string[]
+  /** True when the path names one account, so that a 404 is about it. */
+  readonly isOnAccount: boolean
+}
+
+export function toFailure(response: UpstreamResponse, context: FailureContext): UpstreamFailure {
+  const { status } = response
+  const detail = readDetail(response, context.secrets)
+  if (status === 429) {
+    const wait = readRetryAfter(response.headers, context.nowMs) ?? untilFullHour(response, context)
+    return { kind: 'throttled', retryAfterSeconds: wait, detail }
+  }
+  if (status >= 500) return { kind: 'unavailable', status, detail }
+  // A status below 400 is a redirect, which is never followed and which this API does not send.
+  if (status < 400) return { kind: 'malformed', detail: `an unexpected status ${status}` }
+  if (status === 410) return { kind: 'misconfigured', status, detail }
+  if (status === 401) {
+    return {
+      kind: 'consent_lost',
+      becomes: 'invalidated',
+      wholeLogin: true,
+      detail: tokenRefused,
+    }
+  }
+  if (status === 404 && context.isOnAccount) return { kind: 'account_gone', detail }
+  return { kind: 'rejected', status, detail }
+}
+
+/** Up counts calls by the hour and sends no `Retry-After`: seconds to the next full hour of its own clock. */
+function untilFullHour(response: UpstreamResponse, { nowMs }: FailureContext): number {
+  const theirs = readServerTime(response.headers) ?? nowMs
+  return Math.ceil((hourMs - (theirs % hourMs)) / 1000)
+}
+
+/** A body, or one of its rows, that cannot be read (reading R23). */
+export function malformed(detail: string, cause?: unknown): UpstreamError {
+  return new UpstreamError('up', { kind: 'malformed', detail }, cause)
+}
+
+/** Makes a message safe to show: no secrets, no control characters, at most 300 characters. */
+export function cleanDetail(text: string, secrets: readonly string[]): string {
+  return hideSecrets(text, secrets)
+    .replace(/\bup:[^\s"']+/gi, '[secret]')
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+    .trim()
+    .slice(0, maxDetailLength)
+    .toWellFormed()
+}
+
+function readDetail(response: UpstreamResponse, secrets: readonly string[]): string {
+  const said = readMessage(response.body)
+  const clean = said === null ? '' : cleanDetail(said, secrets)
+  return clean === '' ? `the provider answered ${response.status}` : clean
+}
+
+/** Title and detail of the first error of `{errors: [{status, title, detail, source?}]}`; null when there is none. */
+export function readMessage(body: Uint8Array): string | null {
+  if (body.length === 0 || body.length > maxErrorBytes) return null
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+    const errors: unknown = readField(parsed, 'errors')
+    const first: unknown = Array.isArray(errors) ? errors[0] : undefined
+    const words = [readField(first, 'title'), readField(first, 'detail')]
+    const said = words.filter((word) => typeof word === 'string' && word !== '')
+    return said.length === 0 ? null : said.join(': ')
+  } catch {
+    // An error page that is not JSON has no message for us; the status is sufficient.
+    return null
+  }
+}
+
+function readField(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+}
