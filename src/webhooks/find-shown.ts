@@ -1,6 +1,7 @@
 /**
  * Finds where a text contains known secrets in any form: escaped for JSON, HTML or URLs, in base64 or hexadecimal, nested
- * in each other, broken into lines. Only letters and digits are compared, so characters between them do not matter. Pure; a text is decoded a bounded number of times.
+ * in each other, broken into lines. Only letters and digits are compared, so characters between them do not matter.
+ * Pure; a text is decoded a bounded number of times.
  */
 
 /** From the first character to behind the last one. */
