@@ -149,7 +149,8 @@ type Delivery = AttemptResult['deliveryId']
 function deliver(deliveries: DeliveryStore, lease: string, deliveryId: Delivery, at: number) {
   const attempt = { at, status: 200, failure: null, durationMs: 1, response: null }
   const verdict = { kind: 'succeeded' } as const
-  return deliveries.record([{ lease, deliveryId, attempt, verdict, health: () => healthy }])
+  const result = { lease, deliveryId, attempt, verdict, holdUntil: null, health: () => healthy }
+  return deliveries.record([result])
 }
 
 /** In a turn of its own: everything on SQLite happens in one, and shows as a stall. */

@@ -115,7 +115,7 @@ async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise
   }
   const { verdict, failure, sign, holdUntil } = judgement
   const endpointId = claim.endpoint.id
-  const result = { lease: claim.lease, deliveryId: delivery.id, attempt, verdict, sign }
+  const result = { lease: claim.lease, deliveryId: delivery.id, attempt, verdict, sign, holdUntil }
   const kept = await deps.keepAttempt({ endpointId, ...result })
   if (kept === null) return null
   const { endpoint, secrets, warnings } = kept

@@ -62,6 +62,11 @@ export interface AttemptResult {
   readonly attempt: NewAttempt
   readonly verdict: DeliveryVerdict
   /**
+   * Of the endpoint only tests are due before this instant, also after the lease was lost; it ends when the endpoint becomes
+   * healthy. Null: no wait was demanded.
+   */
+  readonly holdUntil: number | null
+  /**
    * Called within the transaction with the endpoint's current state (its owner may have disabled or enabled it
    * meanwhile), possibly more than once.
    */

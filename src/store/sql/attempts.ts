@@ -16,6 +16,7 @@ import {
   healthColumns,
   holdEndpoints,
   isPending,
+  laterOf,
   secretColumns,
   toEndpointState,
 } from './endpoint-rows.ts'
@@ -67,7 +68,9 @@ export async function recordAttempts(
   await advance(tx, steps)
   for (const [lease, { endpoint }] of states) {
     const former = before.get(lease)
-    if (former !== undefined) await saveHealth(tx, former, endpoint)
+    const wait = longestWait(mine.filter((result) => result.lease === lease))
+    const notBefore = wait === null ? null : laterOf(held.get(lease)?.notBefore ?? null, wait)
+    if (former !== undefined) await saveHealth(tx, former, endpoint, notBefore)
   }
   return after
 }
@@ -220,16 +223,26 @@ function dueTimeOf(rows: readonly { readonly id: DeliveryId; readonly at: number
   return sql<Date | null>`case id ${sql.join(cases, sql` `)} else due_at end`
 }
 
-/** Mostly a success of a healthy endpoint: nothing changes. */
+function longestWait(results: readonly AttemptResult[]): number | null {
+  const waits = results.flatMap(({ holdUntil }) => holdUntil ?? [])
+  return waits.length === 0 ? null : Math.max(...waits)
+}
+
+/**
+ * Mostly a success of a healthy endpoint: nothing changes.
+ * @param notBefore a demanded wait; null: none was demanded.
+ */
 async function saveHealth(
   tx: Db,
   before: EndpointState['endpoint'],
   after: EndpointState['endpoint'],
+  notBefore: Date | null,
 ): Promise<void> {
-  if (!isSameHealth(before, after))
+  const wait = notBefore === null ? pauseAfter(before, after) : { not_before: notBefore }
+  if (!isSameHealth(before, after) || notBefore !== null)
     await tx
       .updateTable('webhook_endpoints')
-      .set({ ...healthColumns(after), ...pauseAfter(before, after) })
+      .set({ ...healthColumns(after), ...wait })
       .where('id', '=', after.id)
       .execute()
   if (after.health === 'disabled') await missPending(tx, after.id)

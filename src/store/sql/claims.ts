@@ -12,6 +12,7 @@ import {
   holdEndpoints,
   isBeyondMissed,
   isFirst,
+  laterOf,
   refreshDue,
   secretColumns,
   toEndpointState,
@@ -145,11 +146,6 @@ function isWaiting(id: EndpointId, now: number) {
   return sql<boolean>`exists (
     select 1 from webhook_endpoints where id = ${id} and ${isAfter('not_before', now)}
   )`
-}
-
-/** A wait stays until it is over or the endpoint becomes healthy, although tests were sent meanwhile. */
-function laterOf(before: number | null, now: number): Date {
-  return moment(Math.max(before ?? now, now))
 }
 
 /** The first pending delivery of each lane, in the order of creation; this includes the oldest pending delivery. */

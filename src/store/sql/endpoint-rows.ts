@@ -9,7 +9,7 @@ import type { EndpointState } from '../ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
 import { SealError, type Sealer } from '../seal.ts'
 import type { Engine } from './engine.ts'
-import { type Db, momentOrNull } from './tables.ts'
+import { type Db, moment, momentOrNull } from './tables.ts'
 
 export const endpointColumns = [
   'id',
@@ -171,6 +171,11 @@ export function isBeyondMissed(id: EndpointId) {
   return sql<boolean>`(+position > coalesce((
     select missed_to from webhook_endpoints where webhook_endpoints.id = ${id}
   ), 0))`
+}
+
+/** A wait stays until it is over or the endpoint becomes healthy, although tests were sent meanwhile. */
+export function laterOf(before: number | null, now: number): Date {
+  return moment(Math.max(before ?? now, now))
 }
 
 /**

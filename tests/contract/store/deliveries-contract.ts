@@ -196,6 +196,23 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), endpoint.id, now + hour), ids)
   })
 
+  test('a wait that was demanded holds although the process ended before it released the endpoint', async () => {
+    const { user, login, endpoint, ids } = await stage(1)
+    const other = await store().connections.save(newConnection(user.id, login.id))
+    const [waiting] = await acceptChunks(store(), user.id, other.id, 1)
+    const { lease, leaseUntil } = await demandClaim(endpoint.id)
+    const { id } = await demandDue(endpoint.id)
+    const verdict = { kind: 'retry', dueAt: now + hour } as const
+    await recordAs(store(), lease, id, { verdict, holdUntil: now + hour, health: degraded })
+    const next = await claimEndpoint(store(), endpoint.id, leaseUntil)
+    assert.ok(next)
+    await recordAs(store(), next.lease, id, { verdict, holdUntil: now + 1, health: degraded })
+    assert.deepEqual(await dueEvents(store(), endpoint.id, now + hour - 1), [])
+    await deliveries().release(next.lease, { now: leaseUntil, notBefore: 0 })
+    assert.equal(await claimEndpoint(store(), endpoint.id, now + hour - 1), null)
+    assert.deepEqual(await deliverAll(store(), endpoint.id, now + hour), [...ids, waiting])
+  })
+
   test('an endpoint that is healthy again waits no longer', async () => {
     const { user, endpoint, ids } = await stage(1)
     const { lease } = await demandClaim(endpoint.id)

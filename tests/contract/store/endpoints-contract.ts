@@ -128,7 +128,14 @@ export function testEndpoints(store: StoreOf): void {
       seen.push(current)
       return disabled
     }
-    const result = { lease: claimed.lease, deliveryId: due.id, attempt, verdict, health }
+    const result = {
+      lease: claimed.lease,
+      deliveryId: due.id,
+      attempt,
+      verdict,
+      holdUntil: null,
+      health,
+    }
     const [after] = await store().deliveries.record([result])
     assert.equal(after?.endpoint.health, 'disabled')
     assert.deepEqual(

@@ -157,6 +157,7 @@ export async function recordAs(
 
 interface ResultParts {
   readonly verdict?: DeliveryVerdict
+  readonly holdUntil?: number
   readonly health?: HealthChange
   readonly attempt?: Partial<NewAttempt>
 }
@@ -172,6 +173,7 @@ export function resultAs(
     deliveryId,
     attempt: attemptOf(over.attempt),
     verdict: over.verdict ?? { kind: 'succeeded' },
+    holdUntil: over.holdUntil ?? null,
     health: () => over.health ?? healthy,
   }
 }
