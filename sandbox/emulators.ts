@@ -5,7 +5,7 @@
 import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
-import type { Credentials } from '#providers/port.ts'
+import type { Credentials } from '#providers/credentials.ts'
 import { type AkahuEmulator, demoApp, startAkahuEmulator, toUserToken } from './akahu/emulator.ts'
 import { akahuShows } from './akahu/shows.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
-import type { Credentials } from '#providers/port.ts'
+import type { Credentials } from '#providers/credentials.ts'
 import { emulators } from './emulators.ts'
 import { later } from './shows.ts'
 
@@ -86,7 +86,10 @@ function toLinkFlags(credentials: Credentials): string {
   const flags = Object.entries(factsOf(provider).linkFields)
   return [
     `--provider ${provider}`,
-    ...flags.map(([field, { flag }]) => `--${flag} ${given.get(field)}`),
+    ...flags.flatMap(([field, { flag }]) => {
+      const value = given.get(field)
+      return value === undefined ? [] : [`--${flag} ${value}`]
+    }),
   ].join(' ')
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
-import type { Credentials } from '#providers/port.ts'
+import type { Credentials } from '#providers/credentials.ts'
 import { senderOf } from './emulator.ts'
 import { type Emulators, emulators } from './emulators.ts'
 import {

@@ -4,11 +4,12 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { factsOf, needsOwnCredentials, providerNames } from '#providers/all-facts.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { findContradictions, findWarnings } from '#settings/config-check.ts'
 import type { Config, Environment, Origins } from '#settings/config-types.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
 import { toListener } from '#settings/listener.ts'
+import { hasOwnCredentials } from '#settings/own-credentials.ts'
 import { type SettingName, settings, type Values } from '#settings/settings.ts'
 
 /** Every problem of the environment; `message` has one line per problem. */
@@ -61,10 +62,8 @@ export function readConfig(
   const values = readValues(environment, problems)
   const given = (name: SettingName) => readText(environment, name) !== ''
   const providers = readProviders(values, given, problems)
-  // A provider without credentials of ours is always on, which says nothing about whether it is wanted.
-  const isConfigured = providerNames.some(
-    (name) => needsOwnCredentials(name) && providers[name] !== null,
-  )
+  // A provider that is open to people's own keys is always on, which says nothing about whether it is wanted.
+  const isConfigured = providerNames.some((name) => hasOwnCredentials(providers, name))
   const sandbox = values.SANDBOX ?? (!isConfigured && !given('DATABASE_URL'))
   const config = compose(values, { sandbox, providers, workingDirectory })
   problems.push(...findContradictions(config, given))
@@ -145,6 +144,7 @@ function readProviders(values: Values, given: Given, problems: string[]): Config
   const isGiven = (name: string) => given(name as SettingName)
   const providers: Record<string, unknown> = {}
   for (const provider of providerNames) {
+    const { isOpen } = factsOf(provider)
     const { baseUrl, required, optional, preset, fallbackFields } = factsOf(provider).settings
     const needed = Object.values(required)
     const set = [...needed, ...Object.values(optional)].filter(isGiven)
@@ -156,7 +156,8 @@ function readProviders(values: Values, given: Given, problems: string[]): Config
     const own = Object.fromEntries(names.map(([field, name]) => [field, read(name)]))
     for (const [field, other] of Object.entries(fallbackFields)) own[field] ??= own[other]
     // A required variable that was refused counts as unset.
-    providers[provider] = needed.some((name) => read(name) === null) ? null : own
+    const isComplete = needed.every((name) => read(name) !== null)
+    providers[provider] = isComplete || isOpen ? own : null
   }
   // The type is made from the same facts.
   return providers as Config['providers']

@@ -82,7 +82,7 @@ async function revoke(
   const connection = { ...ids, status: 'revoked' } as const
   try {
     await askProvider(login.provider, options, (call) =>
-      adapter.revoke(toLogin(login), connection, { last }, call),
+      adapter.revoke(toLogin(login), connection, { last, isAsked: false }, call),
     )
     return { kind: 'ended' }
   } catch (error) {

@@ -10,10 +10,11 @@ import { parseInput } from '#contract/input.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { newId } from '#kernel/ids.ts'
+import type { Credentials, Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toApiError } from '#providers/guard.ts'
-import type { Adapter, Credentials, DiscoveredConnection } from '#providers/port.ts'
-import { OwnerGoneError } from '#store/failure.ts'
+import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
+import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { type AskOptions, askProvider, getAdapter } from './ask-provider.ts'
@@ -33,7 +34,7 @@ export type LinkConnections = (
 /**
  * Makes the action. It returns a connection for each consent of the provider, newest first.
  * @throws ApiError `user_not_found`, `provider_not_configured`; `invalid_params` for invalid input, and when the provider
- * has no consent; every upstream failure by the mapping of `guard.ts`.
+ * has no consent; `login_taken` for a personal key of somebody who is linked here; every upstream failure by the mapping of `guard.ts`.
  */
 export function makeLinkConnections(deps: ActionDeps): LinkConnections {
   return async (by, userId, input) => {
@@ -71,7 +72,7 @@ interface Claim {
   readonly by: By
   readonly userId: UserId
   readonly provider: Provider
-  readonly identity: { readonly upstreamUserId: string; readonly secret: string | null }
+  readonly identity: Identity
 }
 
 /**
@@ -87,7 +88,8 @@ async function adopt(
     return await deps.store.transact(async (tx) => {
       // This locks the user's row: a concurrent deletion of the user or the login waits for the end of the
       // transaction.
-      const login = await tx.logins.save({ userId, provider, ...identity })
+      const { isPersonal: isExclusive, ...owner } = identity
+      const login = await tx.logins.save({ userId, provider, ...owner, isExclusive })
       const ids = await saveAll({ ...deps, store: tx }, login, discovered)
       await tx.audit({
         at: deps.clock.now(),
@@ -99,6 +101,7 @@ async function adopt(
       return { login, ids }
     })
   } catch (error) {
+    if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })
     if (!(error instanceof OwnerGoneError)) throw error
     if ((await deps.store.users.find(userId)) !== null) throw error
     // The user was deleted during the provider call. That deletion found no rows of these consents, so they are ended
@@ -109,8 +112,8 @@ async function adopt(
 }
 
 /** A login without a row: its id is valid only for calls to the provider. */
-function unsaved(identity: Claim['identity']) {
-  return { id: newId<LoginId>(), version: 0, ...identity }
+function unsaved({ upstreamUserId, secret }: Identity) {
+  return { id: newId<LoginId>(), version: 0, upstreamUserId, secret }
 }
 
 async function saveAll(
@@ -135,7 +138,7 @@ async function meet(
   deps: ActionDeps,
   credentials: Credentials,
 ): Promise<{
-  readonly identity: Claim['identity']
+  readonly identity: Identity
   readonly discovered: readonly DiscoveredConnection[]
 }> {
   const { provider } = credentials

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
-import type { Credentials } from '#providers/port.ts'
+import type { Credentials } from '#providers/credentials.ts'
 
 /** Ids and tokens of the providers: visible ASCII, as allowed in headers and queries. */
 const credential = z
@@ -13,7 +13,10 @@ const credential = z
   .regex(/^[\x21-\x7e]{1,1024}$/, 'must have 1 to 1024 visible ASCII characters, no blanks')
 
 function makeCredentials(provider: Provider) {
-  const fields = Object.keys(factsOf(provider).linkFields).map((field) => [field, credential])
+  const fields = Object.entries(factsOf(provider).linkFields).map(([field, { isOptional }]) => [
+    field,
+    isOptional === true ? credential.optional() : credential,
+  ])
   return z.strictObject({ provider: z.literal(provider), ...Object.fromEntries(fields) })
 }
 

@@ -171,6 +171,13 @@ export const errorCatalogue = {
     message: 'These credentials belong to another person at the provider than the existing login',
     when: 'A reconnect came back with somebody else’s consent.',
   },
+  login_taken: {
+    status: 409,
+    code: 'login_taken',
+    message:
+      'Another user has linked these credentials; a personal key belongs to one person, so unlink it there first',
+    when: 'A personal key or token is linked that another user has linked.',
+  },
   too_many_keys: {
     status: 409,
     code: 'too_many_keys',

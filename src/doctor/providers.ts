@@ -5,7 +5,7 @@
 import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
-import { factsOf, needsOwnCredentials, ownCredentialsOf } from '#providers/all-facts.ts'
+import { factsOf, ownCredentialsOf } from '#providers/all-facts.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { Adapter, ProbeReply } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -26,7 +26,7 @@ interface Parts {
 export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check {
   const { provider } = adapter
   const name = `provider:${provider}`
-  const isOpen = !needsOwnCredentials(provider)
+  const isOpen = !adapter.access.hasOwnCredentials
   return async (signal) => {
     if (isOpen && !(await store.inspector.listProviders()).includes(provider)) {
       return [ok(name, 'nobody is linked; people link their own tokens, nothing is to be set')]

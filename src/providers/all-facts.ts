@@ -24,13 +24,9 @@ export const providerNames: readonly Provider[] = Provider.options
 
 export const factsOf = (provider: Provider): ProviderFacts => facts[provider]
 
-/** True where this installation needs credentials of its own; elsewhere those of people are sufficient. */
-export function needsOwnCredentials(provider: Provider): boolean {
-  return Object.keys(factsOf(provider).settings.required).length > 0
-}
-
 /** The variables with this installation's own access to a provider, for messages to operators. */
 export function ownCredentialsOf(provider: Provider): string {
   const { baseUrl, required } = factsOf(provider).settings
-  return needsOwnCredentials(provider) ? Object.values(required).join(' and ') : baseUrl
+  const names = Object.values(required)
+  return names.length > 0 ? names.join(' and ') : baseUrl
 }

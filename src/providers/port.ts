@@ -16,7 +16,7 @@ import type {
 import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Micros, Zone } from '#kernel/time.ts'
-import type { KnownFacts } from './all-facts.ts'
+import type { Access, Credentials, Identity, RevokeOptions } from './credentials.ts'
 import type { UpstreamFailure } from './failure.ts'
 
 /** The settings of one call: what aborts it, and its priority. */
@@ -80,14 +80,6 @@ export interface DiscoveredAccount {
   readonly currency: string | null
   /** Fields that the provider omitted: stored values stay, a new account uses the values here. */
   readonly assumed?: readonly ('name' | 'type')[]
-}
-
-/** What an operator provides to adopt a consent that exists at the provider. */
-export type Credentials = { [Name in Provider]: CredentialsAt<Name> }[Provider]
-
-/** The credentials for one provider, with the fields that its facts name. */
-type CredentialsAt<Name extends Provider> = { readonly provider: Name } & {
-  readonly [Field in keyof KnownFacts[Name]['linkFields']]: string
 }
 
 /** A provider's reply to a health probe. */
@@ -186,21 +178,19 @@ interface AdapterBase {
    * own successful reads are used.
    */
   readonly freshness: 'reported' | 'reads'
+  readonly access: Access
   /** The owner of these credentials, and which part of them is secret. Rejects credentials that do not work. */
-  identify(
-    credentials: Credentials,
-    call: CallContext,
-  ): Promise<{ readonly upstreamUserId: string; readonly secret: string | null }>
+  identify(credentials: Credentials, call: CallContext): Promise<Identity>
   /**
    * Every connection of this login with its accounts, one per institution and login there. A stored connection that
    * is missing from the result no longer exists at the provider.
    */
   discover(login: Login, call: CallContext): Promise<readonly DiscoveredConnection[]>
-  /** Ends the consent at the provider; may be repeated. `last`: no other stored connection uses this login. */
+  /** Ends the consent at the provider; may be repeated. */
   revoke(
     login: Login,
     connection: ConnectionRef,
-    options: { readonly last: boolean },
+    options: RevokeOptions,
     call: CallContext,
   ): Promise<void>
   /**

@@ -11,6 +11,8 @@ export interface LinkField {
   readonly value: string
   readonly help: string
   readonly isSecret?: true
+  /** May be left out; the adapter says which combinations of fields make sense. */
+  readonly isOptional?: true
 }
 
 /** How many calls we make to a provider that limits them (`budget.ts`). */
@@ -37,13 +39,21 @@ export interface ProviderFacts {
   readonly budget: BudgetLimits | null
   /** Hours that lie between two reads of a connection's rows by schedule; null: every scheduled sync reads them. */
   readonly scheduledReadHours: number | null
+  /**
+   * True where people may link with keys of their own: the adapter then works without credentials of this installation,
+   * and its options may lack them.
+   */
+  readonly isOpen: boolean
   /** What an operator provides to adopt a consent. */
   readonly linkFields: Readonly<Record<string, LinkField>>
   /** The variables for this installation's own access, keyed by the adapter's option names. */
   readonly settings: {
     /** Always has a value. */
     readonly baseUrl: string
-    /** All must be set, or the provider is not configured. */
+    /**
+     * This installation's own credentials: all must be set, or none. Without them the provider is not configured, unless
+     * it is open to people's own keys.
+     */
     readonly required: Readonly<Record<string, string>>
     /** Have no effect without the required ones. */
     readonly optional: Readonly<Record<string, string>>

@@ -3,9 +3,10 @@
  * attention (warnings). Neither ever shows a secret.
  */
 import type { Provider } from '#contract/resources.ts'
-import { factsOf, needsOwnCredentials, providerNames } from '#providers/all-facts.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Config, Environment } from './config-types.ts'
 import { isLoopbackHost, isSameListener } from './listener.ts'
+import { hasOwnCredentials } from './own-credentials.ts'
 import { type SettingName, settings } from './settings.ts'
 
 type Given = (name: SettingName) => boolean
@@ -93,10 +94,8 @@ function isLoopbackUrl(url: string): boolean {
 
 function findIdleSettings(config: Draft, given: Given): string[] {
   const warnings: string[] = []
-  const open = providerNames.filter((name) => !needsOwnCredentials(name))
-  const configured = providerNames.filter(
-    (name) => config.providers[name] !== null && !open.includes(name),
-  )
+  const open = providerNames.filter((name) => factsOf(name).isOpen)
+  const configured = providerNames.filter((name) => hasOwnCredentials(config.providers, name))
   if (config.mode === 'sandbox' && configured.length > 0) {
     warnings.push(`SANDBOX is true: the credentials of ${configured.join(', ')} are not used.`)
   }

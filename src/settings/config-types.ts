@@ -22,14 +22,20 @@ type ValueOf<Name> = Name extends SettingName ? Values[Name] : never
 type ValuesOf<Names> = { readonly [Field in keyof Names]: ValueOf<Names[Field]> }
 
 /** The settings of one provider, under the variable names that its facts define. */
-export type ProviderSettings<Name extends Provider> = SettingsOf<KnownFacts[Name]['settings']>
+export type ProviderSettings<Name extends Provider> = SettingsOf<KnownFacts[Name]>
 
-type SettingsOf<Facts extends KnownFacts[Provider]['settings']> = {
-  readonly baseUrl: ValueOf<Facts['baseUrl']>
-} & {
-  readonly [Field in keyof Facts['required']]: NonNullable<ValueOf<Facts['required'][Field]>>
-} & ValuesOf<Facts['optional']> &
-  ValuesOf<Facts['preset']>
+type SettingsOf<Facts extends KnownFacts[Provider]> = {
+  readonly baseUrl: ValueOf<Facts['settings']['baseUrl']>
+} & OwnCredentials<Facts['settings']['required'], Facts['isOpen']> &
+  ValuesOf<Facts['settings']['optional']> &
+  ValuesOf<Facts['settings']['preset']>
+
+/** Null where they are not set: possible at providers that are open to people's own keys. */
+type OwnCredentials<Names, IsOpen extends boolean> = {
+  readonly [Field in keyof Names]: IsOpen extends true
+    ? ValueOf<Names[Field]>
+    : NonNullable<ValueOf<Names[Field]>>
+}
 
 export interface Config {
   readonly mode: 'live' | 'sandbox'

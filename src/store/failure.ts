@@ -32,6 +32,11 @@ export class OwnerGoneError extends Error {
   override readonly name = 'OwnerGoneError'
 }
 
+/** Another user has a login that only one user may have. Nothing was stored. */
+export class LoginTakenError extends Error {
+  override readonly name = 'LoginTakenError'
+}
+
 /**
  * The store is unreachable, full or read-only, or refuses our credentials. The same call may succeed later without
  * a restart. The message is for operators and contains no password.

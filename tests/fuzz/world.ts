@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { request as send } from 'undici'
-import type { Credentials } from '#providers/port.ts'
+import type { Credentials } from '#providers/credentials.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
 import type { Sandbox } from '#sandbox/start.ts'
 import type { OpenApiDocument } from './described.ts'

@@ -4,15 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
+import type { Credentials } from '../credentials.ts'
 import { consentGone, UpstreamError, type UpstreamFailure } from '../failure.ts'
-import type {
-  BalanceQuery,
-  CallContext,
-  ConnectionRef,
-  ConsentState,
-  Credentials,
-  Login,
-} from '../port.ts'
+import type { BalanceQuery, CallContext, ConnectionRef, ConsentState, Login } from '../port.ts'
 import { fetchAccounts, fetchUserId, loginOf, type WireAccount } from './accounts.ts'
 import type { AkahuClient } from './client.ts'
 import { isInactive, newestRefresh } from './map.ts'
@@ -36,7 +30,8 @@ export async function identify(client: AkahuClient, credentials: Credentials, ca
     throw new UpstreamError('akahu', { kind: 'rejected', status: 401, detail })
   }
   try {
-    return { upstreamUserId: await fetchUserId(client, userToken, call), secret: userToken }
+    const upstreamUserId = await fetchUserId(client, userToken, call)
+    return { upstreamUserId, secret: userToken, isPersonal: false }
   } catch (error) {
     if (isLost(error) || isRejected(error, 403)) await checkApp(client, call)
     throw error

@@ -7,6 +7,7 @@ export const akahuFacts = {
   oneConsentPerInstitution: false,
   budget: null,
   scheduledReadHours: null,
+  isOpen: false,
   linkFields: {
     userToken: { flag: 'user-token', value: 'X', help: 'the user token', isSecret: true },
   },

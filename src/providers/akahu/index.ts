@@ -58,6 +58,13 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
     provider: 'akahu',
     category: 'banking',
     freshness: 'reported',
+    access: {
+      hasOwnCredentials: true,
+      mode: 'full app',
+      off: [],
+      nextStep:
+        'Run `tributary connections link U --provider akahu --user-token -` with the user token of a person who has authorised this app.',
+    },
     identify: (credentials, call) => identify(client, credentials, call),
     discover,
     async revoke(login, connection, { last }, call) {

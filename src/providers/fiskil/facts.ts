@@ -8,6 +8,7 @@ export const fiskilFacts = {
   oneConsentPerInstitution: true,
   budget: null,
   scheduledReadHours: null,
+  isOpen: false,
   linkFields: { endUserId: { flag: 'end-user-id', value: 'X', help: 'the end user' } },
   settings: {
     baseUrl: 'FISKIL_BASE_URL',

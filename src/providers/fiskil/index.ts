@@ -49,6 +49,13 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     provider: 'fiskil',
     category: 'banking',
     freshness: 'reads',
+    access: {
+      hasOwnCredentials: true,
+      mode: 'team',
+      off: [],
+      nextStep:
+        'Run `tributary connections link U --provider fiskil --end-user-id X` with an end user who has given consent.',
+    },
 
     async identify(credentials, call) {
       if (credentials.provider !== 'fiskil') {
@@ -61,7 +68,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
         if (!isUnknownAddress(error)) throw error
       }
       // The end user id is not secret: it gives no access without our client credentials.
-      return { upstreamUserId: credentials.endUserId, secret: null }
+      return { upstreamUserId: credentials.endUserId, secret: null, isPersonal: false }
     },
 
     discover: (login, call) => discoverConnections(deps, login, call),

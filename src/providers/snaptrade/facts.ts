@@ -9,6 +9,7 @@ export const snaptradeFacts = {
   budget: { calls: 200, windowMs: 60_000, reserve: 50 },
   // Its fair-use policy: activities once in 24 hours for an account (docs/providers/snaptrade.md, Errors and limits).
   scheduledReadHours: 24,
+  isOpen: false,
   linkFields: {
     snaptradeUserId: { flag: 'snaptrade-user-id', value: 'X', help: 'the user id' },
     userSecret: { flag: 'user-secret', value: 'Y', help: 'the user secret', isSecret: true },

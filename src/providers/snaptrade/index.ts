@@ -3,7 +3,8 @@
  * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, quirks of the provider in `quirks.md`.
  */
 
-import type { BrokerageAdapter, CallContext, ConnectionRef, Credentials, Login } from '../port.ts'
+import type { Credentials } from '../credentials.ts'
+import type { BrokerageAdapter, CallContext, ConnectionRef, Login } from '../port.ts'
 import { makeClient, type SnapTradeClient, type SnapTradeOptions, type User } from './client.ts'
 import {
   confirmEmpty,
@@ -38,6 +39,13 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
     provider: 'snaptrade',
     category: 'brokerage',
     freshness: 'reported',
+    access: {
+      hasOwnCredentials: true,
+      mode: 'commercial key',
+      off: [],
+      nextStep:
+        'Run `tributary connections link U --provider snaptrade --snaptrade-user-id X --user-secret -` with a user that is registered under this key.',
+    },
     identify: (credentials, call) => identify(client, credentials, call),
     discover: async (login, call) => discoverConnections(client, toUser(login), call),
     revoke: async (login, connection, _options, call) =>
@@ -94,7 +102,7 @@ async function identify(client: SnapTradeClient, credentials: Credentials, call:
   }
   const request = { route: '/authorizations' }
   await client.fetchParsed(WireAuthorizations, request, { userId, userSecret }, call)
-  return { upstreamUserId: userId, secret: userSecret }
+  return { upstreamUserId: userId, secret: userSecret, isPersonal: false }
 }
 
 /**

@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { z } from 'zod'
+import type { Credentials } from '../credentials.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
-import type { CallContext, Credentials, Login } from '../port.ts'
+import type { CallContext, Login } from '../port.ts'
 import { pingRequest, type UpClient } from './client.ts'
 import { malformed } from './failures.ts'
 import { readBody } from './lists.ts'
@@ -29,7 +30,8 @@ export async function identify(client: UpClient, credentials: Credentials, call:
   assert(credentials.provider === 'up', 'the credentials are for Up')
   const { token } = credentials
   refuseMisshapen(token)
-  return { upstreamUserId: await ping(client, token, call), secret: token }
+  const upstreamUserId = await ping(client, token, call)
+  return { upstreamUserId, secret: token, isPersonal: true }
 }
 
 /** Resolves when an empty answer can be trusted: a token that works, so there is nothing indeed. */

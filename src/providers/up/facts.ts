@@ -9,6 +9,7 @@ export const upFacts = {
   // 1,000 calls an hour for a token; background work leaves 100 of them (docs/providers/up.md, Errors and limits).
   budget: { calls: 1000, windowMs: 3_600_000, reserve: 100, isByClock: true },
   scheduledReadHours: null,
+  isOpen: true,
   linkFields: {
     token: { flag: 'token', value: 'X', help: 'the personal access token', isSecret: true },
   },

@@ -61,6 +61,13 @@ export function makeUp(options: UpOptions): BankingAdapter {
     provider: 'up',
     category: 'banking',
     freshness: 'reads',
+    access: {
+      hasOwnCredentials: false,
+      mode: 'tokens of people',
+      off: ['webhooks'],
+      nextStep:
+        'Create a personal access token in the Up app (Data sharing), then run `tributary connections link U --provider up --token -`.',
+    },
     identify: (credentials, call) => identify(client, credentials, call),
     async discover(login, call) {
       return [toConnection(login.upstreamUserId, await readAll(login, accountList, call), note)]

@@ -16,17 +16,22 @@ export interface LoginRow {
 /** A login whose secret is not opened. */
 export type LoginRef = Omit<LoginRow, 'secret'>
 
+export interface NewLogin {
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly upstreamUserId: string
+  readonly secret: string | null
+  /** Only one user may have this login; absent: several may. */
+  readonly isExclusive?: boolean
+}
+
 export interface LoginStore {
   /**
    * Creates a login or replaces its secret, keyed by (user, provider, upstream user). Both count as a reconnection:
-   * its version and the user's epoch grow in the same transaction (reading R10). @throws OwnerGoneError
+   * its version and the user's epoch grow in the same transaction (reading R10).
+   * @throws OwnerGoneError; LoginTakenError for an `isExclusive` login that another user has as well.
    */
-  save(login: {
-    readonly userId: UserId
-    readonly provider: Provider
-    readonly upstreamUserId: string
-    readonly secret: string | null
-  }): Promise<LoginRow>
+  save(login: NewLogin): Promise<LoginRow>
   /** @throws SealError when its secret does not open: the row was damaged or moved. */
   get(id: LoginId): Promise<LoginRow | null>
   /** @throws SealError when one of the secrets does not open. */

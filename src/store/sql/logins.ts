@@ -4,9 +4,11 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
+import { LoginTakenError } from '../failure.ts'
 import type { LoginRow, LoginStore } from '../ports/logins.ts'
 import type { Sealer } from '../seal.ts'
 import type { Engine, Write } from './engine.ts'
+import type { Db } from './tables.ts'
 import { bumpEpoch, demandUser, lockUser } from './users.ts'
 
 const columns = [
@@ -44,6 +46,7 @@ function makeSave({ engine, write, sealer }: Parts): LoginStore['save'] {
   return (login) =>
     write(async (tx, touched) => {
       await demandUser(engine, tx, login.userId)
+      if (login.isExclusive === true) await refuseTaken(engine, tx, login)
       await bumpEpoch(tx, login.userId)
       touched(login.userId)
       const row = await tx
@@ -66,6 +69,21 @@ function makeSave({ engine, write, sealer }: Parts): LoginStore['save'] {
         .executeTakeFirstOrThrow()
       return opened(sealer, row)
     })
+}
+
+/** The lock makes two users who link the same login at the same time take turns. @throws LoginTakenError */
+async function refuseTaken(engine: Engine, tx: Db, login: LoginName): Promise<void> {
+  const { userId, provider, upstreamUserId } = login
+  await engine.lock(tx, `login ${provider} ${upstreamUserId}`)
+  const other = await tx
+    .selectFrom('logins')
+    .select('id')
+    .where('provider', '=', provider)
+    .where('upstream_user_id', '=', upstreamUserId)
+    .where('user_id', '!=', userId)
+    .limit(1)
+    .executeTakeFirst()
+  if (other !== undefined) throw new LoginTakenError('another user has this login')
 }
 
 type Reads = 'get' | 'list' | 'listIds' | 'find' | 'listByUpstream'

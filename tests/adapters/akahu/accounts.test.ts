@@ -189,7 +189,8 @@ test('revoking one login leaves the others of the token, and can be repeated', a
   await using ground = await makeGround()
   const { connection } = connectionOf(ground.akahu.people.healthy.accounts)
   const login = loginFor('healthy')
-  for (const _ of [1, 2]) await ground.adapter.revoke(login, connection, { last: false }, call)
+  for (const _ of [1, 2])
+    await ground.adapter.revoke(login, connection, { last: false, isAsked: false }, call)
   const left = await ground.adapter.discover(login, call)
   assert.deepEqual(
     left.map((one) => one.institutionName),
@@ -202,9 +203,10 @@ test('revoking the last login ends the whole token, and can be repeated', async 
   await using ground = await makeGround()
   const { connection } = connectionOf(ground.akahu.people.healthy.accounts)
   const login = loginFor('healthy')
-  for (const _ of [1, 2]) await ground.adapter.revoke(login, connection, { last: true }, call)
+  for (const _ of [1, 2])
+    await ground.adapter.revoke(login, connection, { last: true, isAsked: false }, call)
   assert.equal(ground.akahu.people.healthy.userToken, null)
-  await ground.adapter.revoke(login, connection, { last: false }, call)
+  await ground.adapter.revoke(login, connection, { last: false, isAsked: false }, call)
   assert.equal((await failureOf(ground.adapter.discover(login, call))).kind, 'consent_lost')
 })
 
@@ -217,7 +219,9 @@ test('an active consent is never reported as revoked', async () => {
     does: { kind: 'reply', reply: { status: 404, body: { success: false, message: 'What?' } } },
   })
   for (const last of [false, true]) {
-    const failure = await failureOf(ground.adapter.revoke(login, connection, { last }, call))
+    const failure = await failureOf(
+      ground.adapter.revoke(login, connection, { last, isAsked: false }, call),
+    )
     assert.deepEqual(failure, { kind: 'rejected', status: 404, detail: 'What?' })
   }
   ground.akahu.clearFaults()
@@ -226,7 +230,9 @@ test('an active consent is never reported as revoked', async () => {
     does: { kind: 'reply', reply: { status: 500 } },
   })
   for (const last of [false, true]) {
-    const failure = await failureOf(ground.adapter.revoke(login, connection, { last }, call))
+    const failure = await failureOf(
+      ground.adapter.revoke(login, connection, { last, isAsked: false }, call),
+    )
     assert.equal(failure.kind, 'unavailable')
   }
 })
@@ -245,7 +251,7 @@ test('R20b: an empty answer is trusted while the login is ACTIVE, otherwise the 
     becomes: 'invalidated',
     detail,
   })
-  await ground.adapter.revoke(login, connection, { last: false }, call)
+  await ground.adapter.revoke(login, connection, { last: false, isAsked: false }, call)
   assert.deepEqual(await failureOf(confirm()), { kind: 'consent_lost', becomes: 'revoked', detail })
   ground.akahu.people.healthy.userToken = null
   const gone = await failureOf(confirm())

@@ -67,7 +67,7 @@ test('with the last connection of a token what it asked for ends, also when that
       upstreamId: upstreamId('auth_1'),
       status: 'active',
     } as const
-    await ground.adapter.revoke(login, ref, { last: true }, call)
+    await ground.adapter.revoke(login, ref, { last: true, isAsked: false }, call)
     assert.equal(ground.akahu.people.healthy.userToken, null)
     const ended = ground.akahu.requests.filter(
       ({ method, path }) => method === 'DELETE' && path.startsWith('/v1/webhooks/'),

@@ -251,7 +251,7 @@ test('revoking ends the consent at the provider and may be repeated', async () =
   await using setting = await openSetting()
   const { login, connection } = link(setting, 'history')
   const revoke = (target = connection) =>
-    setting.adapter.revoke(login, target, { last: true }, makeCall())
+    setting.adapter.revoke(login, target, { last: true, isAsked: false }, makeCall())
   await revoke()
   assert.equal(setting.emulator.people.history.consents[0]?.active, false)
   assert.equal(setting.emulator.people.history.deleted, false)
@@ -268,6 +268,11 @@ test('a revocation that failed is reported', async () => {
     when: (request) => request.method === 'DELETE',
     does: { kind: 'reply', reply: { status: 500 } },
   })
-  const revoking = setting.adapter.revoke(login, connection, { last: false }, makeCall())
+  const revoking = setting.adapter.revoke(
+    login,
+    connection,
+    { last: false, isAsked: false },
+    makeCall(),
+  )
   assert.equal((await failureOf(revoking)).kind, 'unavailable')
 })

@@ -113,7 +113,7 @@ test('revoking deletes the connection, keeps the user, and may be repeated', asy
   const login = loginOf(person)
   const { connection, ref } = aim(person)
   for (const last of [false, true, true]) {
-    await adapter.revoke(login, ref, { last }, call())
+    await adapter.revoke(login, ref, { last, isAsked: false }, call())
     assert.ok(!person.connections.includes(connection))
   }
   assert.equal(person.connections.length, 1)
@@ -126,7 +126,7 @@ test('a revocation that is answered 202 or 204 is done too', async () => {
   const { login, ref } = aim(harness.emulator.people.healthy)
   for (const status of [202, 204]) {
     harness.emulator.addFault({ times: 1, does: { kind: 'reply', reply: { status } } })
-    await harness.adapter.revoke(login, ref, { last: true }, call())
+    await harness.adapter.revoke(login, ref, { last: true, isAsked: false }, call())
   }
   assert.deepEqual(
     harness.emulator.requests.map(({ method }) => method),
@@ -153,7 +153,9 @@ test('a failed revocation is not taken for a done one', async () => {
   const { adapter, emulator } = harness
   const { login, ref, connection } = aim(emulator.people.healthy)
   emulator.addFault({ does: { kind: 'reply', reply: { status: 500, body: {} } } })
-  const failure = await failureOf(adapter.revoke(login, ref, { last: true }, call()))
+  const failure = await failureOf(
+    adapter.revoke(login, ref, { last: true, isAsked: false }, call()),
+  )
   assert.equal(failure.kind, 'unavailable')
   assert.ok(emulator.people.healthy.connections.includes(connection))
 })

@@ -208,7 +208,7 @@ test('no secret and no address leaves the adapter in an error, an alert or a rou
       () => adapter.trades.read(query, null, call()),
       () => adapter.discover(login, call()),
       () => adapter.confirmEmpty(login, ref, call()),
-      () => adapter.revoke(login, ref, { last: true }, call()),
+      () => adapter.revoke(login, ref, { last: true, isAsked: false }, call()),
     ]
     for (const run of runs) {
       const error: unknown = await run().catch((caught: unknown) => caught)

@@ -268,7 +268,7 @@ test('revoking forgets on our side alone: nothing is sent, and it can be repeate
   const { connection } = connectionOf(personOf(ground, 'healthy'))
   const login = loginFor(ground, 'healthy')
   for (const last of [false, true, true]) {
-    await ground.adapter.revoke(login, connection, { last }, call)
+    await ground.adapter.revoke(login, connection, { last, isAsked: false }, call)
   }
   assert.equal(ground.up.requests.length, 0)
   assert.equal(personOf(ground, 'healthy').token, toToken('healthy'))

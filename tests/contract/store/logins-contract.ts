@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LoginId, newId } from '#kernel/ids.ts'
-import { OwnerGoneError } from '#store/failure.ts'
+import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreOf } from './place.ts'
 import { addKey, addLink, addLogin, addUser, epochOf, newConnection } from './rows.ts'
@@ -48,6 +48,31 @@ export function testLogins(store: StoreOf): void {
     assert.equal((await store().logins.list(two.id)).length, 1)
     const ids = (await store().logins.list(one.id)).map((login) => login.id)
     assert.deepEqual(await store().logins.listIds(one.id), ids)
+  })
+
+  test('an exclusive login belongs to the first user who saves it, who may save it again; others are refused and nothing is stored', async () => {
+    const [one, two] = [await addUser(store()), await addUser(store())]
+    const key = { provider: 'up', upstreamUserId: 'customer-1', isExclusive: true } as const
+    const made = await store().logins.save({ ...key, userId: one.id, secret: 'first' })
+    await assert.rejects(
+      store().logins.save({ ...key, userId: two.id, secret: 'second' }),
+      LoginTakenError,
+    )
+    assert.deepEqual(await store().logins.list(two.id), [])
+    const again = await store().logins.save({ ...key, userId: one.id, secret: 'newer' })
+    assert.deepEqual([again.id, again.secret], [made.id, 'newer'])
+    const other = { ...key, provider: 'akahu', userId: two.id, secret: 'x' } as const
+    assert.equal((await store().logins.save(other)).userId, two.id)
+  })
+
+  test('of users who save one exclusive login at the same time, exactly one gets it', async () => {
+    const users = await Promise.all(Array.from({ length: 8 }, () => addUser(store())))
+    const key = { provider: 'up', upstreamUserId: 'customer-race', isExclusive: true } as const
+    const saves = users.map(({ id }) => store().logins.save({ ...key, userId: id, secret: 's' }))
+    const results = await Promise.allSettled(saves)
+    const refusals = results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    assert.equal(refusals.length, 7)
+    for (const refusal of refusals) assert.ok(refusal instanceof LoginTakenError, String(refusal))
   })
 
   test('a login is deleted when no connection uses it any more, and not before', async () => {

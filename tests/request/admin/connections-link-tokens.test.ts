@@ -42,6 +42,20 @@ test('201: a token of Up becomes one connection with its accounts; a newer token
   assert.deepEqual([login?.secret, further], ['up:yeah:newer', []])
 })
 
+test('409: a token of somebody who is linked already is not linked to a second user, until the first removes it', async (t) => {
+  const world = await makeWorld(t, { providers: ['up'] })
+  const first = await world.addUser('a@b.example')
+  const second = await world.addUser('c@d.example')
+  const [connection] = await link(world, first, up)
+  const refused = await world.ask('POST', `/admin/users/${second}/connections`, up)
+  assert.deepEqual([refused.status, errorOf(refused).code], [409, 'login_taken'])
+  assert.match(errorOf(refused).message, /Another user has linked these credentials/)
+  assert.deepEqual(await world.store.logins.list(second as UserId), [])
+  assert.deepEqual(await world.store.connections.list(second as UserId), [])
+  await world.ask('DELETE', `/admin/connections/${connection?.id}`)
+  assert.equal((await link(world, second, up)).length, 1)
+})
+
 test('400: what is no token of Up is told apart, and nothing is stored', async (t) => {
   const world = await makeWorld(t, { providers: ['up'] })
   const id = await world.addUser('a@b.example')

@@ -1,0 +1,57 @@
+/**
+ * Credentials in the port to a provider: what links a person, whose they are, and how this installation reaches the
+ * provider.
+ */
+import type { Provider } from '#contract/resources.ts'
+import type { KnownFacts } from './all-facts.ts'
+
+/** What an operator provides to adopt a consent that exists at the provider. */
+export type Credentials = { [Name in Provider]: CredentialsAt<Name> }[Provider]
+
+/** The credentials for one provider, with the fields that its facts name. */
+type CredentialsAt<Name extends Provider> = { readonly provider: Name } & {
+  readonly [Field in keyof LinkFieldsOf<Name> as IsOptional<LinkFieldsOf<Name>[Field]> extends true
+    ? never
+    : Field]: string
+} & {
+  readonly [Field in keyof LinkFieldsOf<Name> as IsOptional<LinkFieldsOf<Name>[Field]> extends true
+    ? Field
+    : never]?: string | undefined
+}
+
+type LinkFieldsOf<Name extends Provider> = KnownFacts[Name]['linkFields']
+type IsOptional<Field> = Field extends { readonly isOptional: true } ? true : false
+
+/** Whose credentials these are. */
+export interface Identity {
+  readonly upstreamUserId: string
+  /** Stored sealed, and given back as the login's secret; its form is the adapter's own. */
+  readonly secret: string | null
+  /**
+   * True for a key that a person obtained for themselves: it is linked to one user of this installation only, and the
+   * consents behind it are not ended at the provider unless that was asked for.
+   */
+  readonly isPersonal: boolean
+}
+
+export interface RevokeOptions {
+  /** No other stored connection uses this login. */
+  readonly last: boolean
+  /**
+   * It was asked for that the consent ends at the provider too. Where the key is the person's own, other programs may use
+   * the same consent, so without this nothing is ended there.
+   */
+  readonly isAsked: boolean
+}
+
+/** How this installation reaches a provider, in words for operators. */
+export interface Access {
+  /** False when nothing but people's own keys is used: then nothing is to be checked while nobody is linked. */
+  readonly hasOwnCredentials: boolean
+  /** Whose credentials are used, e.g. `personal app`, `full app`, `tokens of people`. */
+  readonly mode: string
+  /** What this mode cannot do, e.g. `webhooks`; empty: everything is possible. */
+  readonly off: readonly string[]
+  /** What a person does to link the first login, one sentence. */
+  readonly nextStep: string
+}
