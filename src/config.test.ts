@@ -255,9 +255,8 @@ test('Up needs no credentials of ours: it is on in live mode, and a warning says
   assert.match(read(live).warnings.join(), /only up can be linked, with people’s own tokens/)
 })
 
-test('live mode is careful: no plan, invitations only, no private webhook targets, data in DATA_DIR itself', () => {
+test('live mode is careful: invitations only, no private webhook targets, data in DATA_DIR itself', () => {
   const config = read(fiskil)
-  assert.equal(config.plans.defaultPlan, 'none')
   assert.equal(config.signUp, 'invite')
   assert.equal(config.events.allowPrivate, false)
   assert.equal(config.storeDir, config.dataDir)

@@ -194,7 +194,7 @@ function compose(
     encryptionKeys: values.ENCRYPTION_KEY,
     adminToken: values.ADMIN_TOKEN,
     plans: {
-      defaultPlan: values.DEFAULT_PLAN ?? (sandbox ? 'professional' : 'none'),
+      defaultPlan: values.DEFAULT_PLAN,
       brokerageDuringTrial: values.BROKERAGE_DURING_TRIAL,
     },
     signUp: values.SIGN_UP ?? (sandbox ? 'open' : 'invite'),

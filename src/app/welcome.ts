@@ -68,7 +68,7 @@ function describeNext({ config, adminUrl, adminTokenFile, command }: Welcome): s
   }
   const before =
     command.knowsSettings && config.adminListener.port !== 0 ? '' : environment.join('')
-  return `${before}${command.words} users create --email you@example.com --plan professional`
+  return `${before}${command.words} users create --email you@example.com`
 }
 
 function isInFile({ environmentFile }: Config, name: string): boolean {

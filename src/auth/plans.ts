@@ -6,7 +6,7 @@ import type { PlanName, PlanRow, PlanStatus } from '#store/ports/users.ts'
 import type { Scope } from './scopes.ts'
 
 export interface PlanSettings {
-  /** The plan of a user who has none set (`DEFAULT_PLAN`). */
+  /** The plan of a user for whom none was ever set (`DEFAULT_PLAN`). */
   readonly defaultPlan: PlanName
   /** Reading R26: a trialing Professional keeps brokerage access. */
   readonly brokerageDuringTrial: boolean

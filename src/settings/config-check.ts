@@ -42,6 +42,7 @@ export function findWarnings(config: Draft, given: Given, environment: Environme
     ...findPlainHttp(config),
     ...findIdleSettings(config, given),
     ...findExposure(config),
+    ...findOpenPlan(config, given),
     ...findSlips(environment),
     ...findLonelyRole(config, given),
   ]
@@ -137,6 +138,14 @@ function findExposure(config: Draft): string[] {
     )
   }
   return warnings
+}
+
+/** Access for everybody is a decision of the operator, not a default. */
+function findOpenPlan({ mode, signUp, plans }: Draft, given: Given): string[] {
+  if (mode === 'sandbox' || signUp !== 'open' || given('DEFAULT_PLAN')) return []
+  return [
+    `SIGN_UP is open and DEFAULT_PLAN is not set: whoever signs up has the plan ${plans.defaultPlan}. Set DEFAULT_PLAN to none, or to the plan that is meant.`,
+  ]
 }
 
 function isPublic({ listener, baseUrl }: Draft): boolean {

@@ -101,9 +101,9 @@ export const chapters = {
         'Emulated providers and made-up people, with a separate store (`DATA_DIR/sandbox`). A store created in one mode cannot be opened in the other.',
       defaultText: '`true` when neither a provider nor `DATABASE_URL` is configured',
     }),
-    DEFAULT_PLAN: read.choice(['none', 'developer', 'professional'], null, {
-      meaning: 'Plan of a user who has none set.',
-      defaultText: '`none`; `professional` in sandbox mode',
+    DEFAULT_PLAN: read.choice(['none', 'developer', 'professional'], 'professional', {
+      meaning:
+        'Plan of a user for whom none was ever set; a plan that was set to `none` stays `none`. Operators who sell access set `none`.',
     }),
     SIGN_UP: read.choice(['open', 'invite'], null, {
       meaning:

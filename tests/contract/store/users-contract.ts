@@ -37,9 +37,23 @@ export function testUsers(store: StoreOf): void {
     assert.deepEqual(await store().users.find(made.id), made)
   })
 
-  test('a plan that was never set stays null', async () => {
-    const user = await addUser(store(), { plan: null })
-    assert.equal((await store().users.find(user.id))?.plan, null)
+  test('a plan that was never set is told apart from one that was set to none', async () => {
+    const unset = await addUser(store(), { plan: null })
+    const none = await addUser(store(), { plan: 'none' })
+    const changed = await addUser(store(), { plan: null })
+    await store().users.setPlan(changed.id, { ...changed, plan: 'none' })
+    const plans = [unset, none, changed].map(async ({ id }) => {
+      const found = await store().users.find(id)
+      const access = await store().users.findAccess(id)
+      const key = await addKey(store(), id)
+      const caller = await store().keys.findCaller(key.hash)
+      return [found?.plan, access?.plan, caller?.plan]
+    })
+    assert.deepEqual(await Promise.all(plans), [
+      [null, null, null],
+      ['none', 'none', 'none'],
+      ['none', 'none', 'none'],
+    ])
   })
 
   test('an address has one account, whatever its case and the blanks around it', async () => {

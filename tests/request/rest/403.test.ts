@@ -64,6 +64,26 @@ for (const [plan, access] of table) {
   })
 }
 
+test('in live mode DEFAULT_PLAN is professional for whom none was ever set, and a plan set to none stays none', async () => {
+  const live = await startService({ env: { SANDBOX: 'false' } })
+  const ask = async (user: ServiceUser) => (await live.get('/v1/holdings', user)).status
+  try {
+    const unset = await live.createUser({ plan: null })
+    assert.equal(await ask(unset), 400)
+    assert.equal(await ask(await live.createUser({ plan: 'none' })), 403)
+    const none = {
+      plan: 'none',
+      status: 'active',
+      legacyUntil: null,
+      grandfathered: false,
+    } as const
+    await live.app.store.users.setPlan(unset.id, none)
+    assert.equal(await ask(unset), 403)
+  } finally {
+    await live.close()
+  }
+})
+
 test('R26: with BROKERAGE_DURING_TRIAL a trialing Professional keeps brokerage access', async () => {
   const lenient = await startService({ env: { BROKERAGE_DURING_TRIAL: 'true' } })
   try {

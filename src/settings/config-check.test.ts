@@ -1,0 +1,26 @@
+/** Defaults that hold in every mode, and what an operator is warned of. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from '#src/config.ts'
+
+const read = (environment: Record<string, string> = {}) => readConfig(environment, '/srv/tributary')
+
+const fiskil = { FISKIL_CLIENT_ID: 'team_1', FISKIL_CLIENT_SECRET: 'fiskil-secret' }
+const live = { SANDBOX: 'false' }
+
+test('DEFAULT_PLAN is professional in both modes, and what is set applies in both', () => {
+  for (const mode of [{}, live, fiskil]) {
+    assert.equal(read(mode).plans.defaultPlan, 'professional')
+    assert.equal(read({ ...mode, DEFAULT_PLAN: 'none' }).plans.defaultPlan, 'none')
+  }
+})
+
+test('a live installation where everybody may sign up is warned until DEFAULT_PLAN is set', () => {
+  const open = { ...fiskil, SIGN_UP: 'open' }
+  assert.match(read(open).warnings.join(), /SIGN_UP is open and DEFAULT_PLAN is not set/)
+  for (const plan of ['none', 'professional']) {
+    assert.doesNotMatch(read({ ...open, DEFAULT_PLAN: plan }).warnings.join(), /DEFAULT_PLAN/)
+  }
+  assert.doesNotMatch(read(fiskil).warnings.join(), /DEFAULT_PLAN/)
+  assert.doesNotMatch(read({ SIGN_UP: 'open' }).warnings.join(), /DEFAULT_PLAN/)
+})
