@@ -27,8 +27,8 @@ export type Invocation =
       readonly path: string
       /** Null: the call has no body. */
       readonly body: Body | null
-      /** The field whose value is read from standard input; null: none. */
-      readonly secretField: string | null
+      /** The flags whose values are read from standard input, in the order of the command line, with their fields. */
+      readonly secrets: readonly { readonly flag: string; readonly field: string }[]
     }
 
 type Value = string | number | true | readonly string[]
@@ -112,33 +112,32 @@ function isVerb(verb: string, words: readonly string[]): boolean {
 }
 
 function parseCommand(command: Command, args: readonly string[], json: boolean): Invocation {
-  const { values, positionals } = readFlags(command, args)
+  const { values, positionals, order } = readFlags(command, args)
   const missing = command.flags.find(
     (flag) => flag.isRequired === true && values[flag.name] === undefined,
   )
   if (missing !== undefined) throw wrong(command, `--${missing.name} is missing`)
   const { path, fields } = placeArguments(command, positionals)
-  let secretField: string | null = null
   for (const flag of command.flags) {
     const value = values[flag.name]
     if (value === undefined) continue
-    const field = toCamelCase(flag.name)
-    fields[field] = toValue(flag, value)
-    if (flag.isSecret !== true || value !== '-') continue
-    if (secretField !== null) throw wrong(command, 'only one value can be read from standard input')
-    secretField = field
+    fields[toCamelCase(flag.name)] = toValue(flag, value)
   }
+  const secrets = command.flags
+    .filter(({ name, isSecret }) => isSecret === true && values[name] === '-')
+    .sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
+    .map(({ name }) => ({ flag: name, field: toCamelCase(name) }))
   const isJson = json || values.json === true
   if (command.method === 'GET') {
     const query = new URLSearchParams(
       Object.entries(fields).map(([name, value]) => [name, String(value)]),
     ).toString()
     const asked = query === '' ? path : `${path}?${query}`
-    return { kind: 'call', command, json: isJson, path: asked, body: null, secretField: null }
+    return { kind: 'call', command, json: isJson, path: asked, body: null, secrets: [] }
   }
   const hasBody = command.flags.length > 0 || command.placeFields !== undefined
   const body = hasBody ? fields : null
-  return { kind: 'call', command, json: isJson, path, body, secretField }
+  return { kind: 'call', command, json: isJson, path, body, secrets }
 }
 
 function parseSandboxStart(args: readonly string[], json: boolean): Invocation {
@@ -231,7 +230,8 @@ function readFlags(command: Words, args: readonly string[], more: readonly strin
     })
     refuseTwice(command, parsed.tokens)
     const values = parsed.values as Record<string, string | true | undefined>
-    return { values, positionals: parsed.positionals }
+    const order = parsed.tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+    return { values, positionals: parsed.positionals, order }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     // The parser's first sentence names the flag; the rest explains its syntax at length.

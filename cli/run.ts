@@ -9,6 +9,7 @@ import { isBroken, renderDiagnosis } from './diagnosis.ts'
 import { type Invocation, parseInvocation, toFlagWords, UsageError } from './invocation.ts'
 import { examineMcp, type McpDoctorStart } from './mcp-doctor.ts'
 import { toPrintable } from './printable.ts'
+import { readSecrets, type SecretInput } from './read-secrets.ts'
 import { render } from './render.ts'
 import {
   type Call,
@@ -23,7 +24,7 @@ import {
 export interface Terminal {
   readonly environment: Environment
   readonly workingDirectory: string
-  readonly input: AsyncIterable<Uint8Array | string>
+  readonly input: SecretInput
   readonly out: (text: string) => void
   readonly err: (text: string) => void
   /** Resolves when a command in the foreground is asked to end. */
@@ -75,12 +76,12 @@ async function callAndShow(
   invocation: Extract<Invocation, { kind: 'call' }>,
   terminal: Terminal,
 ): Promise<0 | 1> {
-  const { command, json, path, secretField } = invocation
+  const { command, json, path, secrets } = invocation
   const server = await findServer(terminal.environment, terminal.workingDirectory)
   const body =
-    secretField === null
+    secrets.length === 0
       ? invocation.body
-      : { ...invocation.body, [secretField]: await readSecret(terminal.input) }
+      : { ...invocation.body, ...(await readFields(terminal, secrets)) }
   const call = { method: command.method, path, body }
   const answer = await (command.readsAllPages === true
     ? readPages(server, call)
@@ -91,6 +92,15 @@ async function callAndShow(
   // A call without an answer (204) still prints a document, because scripts parse the output.
   terminal.out(json ? `${JSON.stringify(answer ?? {})}\n` : render(command.show, answer))
   return command.show.kind === 'diagnosis' && isBroken(answer) ? 1 : 0
+}
+
+async function readFields(
+  { input, err }: Terminal,
+  secrets: Extract<Invocation, { kind: 'call' }>['secrets'],
+): Promise<Readonly<Record<string, string>>> {
+  const names = secrets.map(({ flag }) => `--${flag}`)
+  const values = await readSecrets(input, names, err)
+  return Object.fromEntries(secrets.map(({ field }, index) => [field, values[index] ?? '']))
 }
 
 /** A page has a thousand rows: no real list is longer than this. */
@@ -112,7 +122,9 @@ async function readPages(server: Server, call: Call): Promise<unknown> {
 }
 
 async function examineAndShow(asked: McpDoctorStart, terminal: Terminal): Promise<0 | 1> {
-  const start = asked.key === '-' ? { ...asked, key: await readSecret(terminal.input) } : asked
+  const [key = asked.key] =
+    asked.key === '-' ? await readSecrets(terminal.input, ['--key'], terminal.err) : []
+  const start = { ...asked, key }
   const diagnosis = await examineMcp(start)
   terminal.out(start.json ? `${JSON.stringify(diagnosis)}\n` : renderDiagnosis(diagnosis))
   return isBroken(diagnosis) ? 1 : 0
@@ -145,18 +157,4 @@ function toSentence({ error }: ErrorEnvelope): string {
     ...(error.details ?? []).map((one) => `  ${one}`),
   ]
   return `${lines.map(toPrintable).join('\n')}\n`
-}
-
-const maxSecretBytes = 16_384
-
-/** The first line of standard input. */
-async function readSecret(input: Terminal['input']): Promise<string> {
-  let text = ''
-  for await (const chunk of input) {
-    text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8')
-    if (text.includes('\n') || text.length > maxSecretBytes) break
-  }
-  const secret = text.split(/\r?\n/)[0] ?? ''
-  if (secret !== '') return secret
-  throw new Refusal({ error: { message: 'Standard input is empty; send the secret to it' } })
 }

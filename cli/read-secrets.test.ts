@@ -1,0 +1,87 @@
+/** Secrets from standard input and from a terminal: what is read, what is shown, and how it ends. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeLineReader, readSecrets, type SecretInput } from './read-secrets.ts'
+import { Refusal } from './server.ts'
+
+async function* sendAll(chunks: readonly (string | Uint8Array)[]) {
+  yield* chunks
+}
+
+const makePipe = (...chunks: (string | Uint8Array)[]): SecretInput => sendAll(chunks)
+
+function makeTerminal(...keys: string[]) {
+  const raw: boolean[] = []
+  let shown = ''
+  const input: SecretInput = Object.assign(sendAll(keys), {
+    isTTY: true,
+    setRawMode: (isRaw: boolean) => raw.push(isRaw),
+  })
+  const show = (text: string) => {
+    shown += text
+  }
+  return { input, show, raw, shown: () => shown }
+}
+
+const nothing = () => {}
+const saying = (words: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof Refusal)
+  assert.match(error.message, words)
+  return true
+}
+
+test('a pipe gives one line for each secret, however it is cut, and needs no last line end', async () => {
+  const split = Buffer.from('zwei-ü\n')
+  const pipe = makePipe('on', 'e\r\n', split.subarray(0, 6), split.subarray(6), 'three')
+  const names = ['--a', '--b', '--c']
+  assert.deepEqual(await readSecrets(pipe, names, nothing), ['one', 'zwei-ü', 'three'])
+})
+
+test('a pipe that ends early or has an empty line is refused, and the refusal shows no secret', async () => {
+  await assert.rejects(
+    readSecrets(makePipe(), ['--a'], nothing),
+    saying(/^Standard input is empty/),
+  )
+  for (const text of ['sekrit\n', 'sekrit\n\nmore\n']) {
+    const words = /^Standard input ends after 1 of 2 secrets; send one line each for --a, --b$/
+    await assert.rejects(readSecrets(makePipe(text), ['--a', '--b'], nothing), saying(words))
+  }
+})
+
+test('a line without end is refused before it fills the memory', async () => {
+  const endless = makePipe('x'.repeat(10_000), 'x'.repeat(10_000), 'x'.repeat(10_000))
+  await assert.rejects(readSecrets(endless, ['--a'], nothing), saying(/more than 16384 characters/))
+  const terminal = makeTerminal('x'.repeat(20_000))
+  const reading = readSecrets(terminal.input, ['--a'], terminal.show)
+  await assert.rejects(reading, saying(/more than 16384 characters/))
+})
+
+test('a terminal is asked for each secret and shows none of it; a paste of two lines answers both', async () => {
+  const terminal = makeTerminal('up:yeah:1\rsecond\r')
+  const secrets = await readSecrets(terminal.input, ['--token', '--other'], terminal.show)
+  assert.deepEqual(secrets, ['up:yeah:1', 'second'])
+  assert.equal(terminal.shown(), '--token: \n--other: \n')
+  assert.deepEqual(terminal.raw, [true, false, true, false])
+})
+
+test('what is not secret is shown as it is typed; erasing and arrow keys work as in a shell', async () => {
+  const terminal = makeTerminal('emmx', '\x7f', 'a\x1b[D\x1b[3~', '\x01', '\r')
+  const reader = makeLineReader(terminal.input, terminal.show)
+  assert.equal(await reader.ask({ text: 'E-mail: ', isSecret: false }), 'emma')
+  assert.equal(terminal.shown(), 'E-mail: emmx\b \ba\n')
+  const again = makeTerminal('wrong\x15', 'right\r')
+  const other = makeLineReader(again.input, again.show)
+  assert.equal(await other.ask({ text: '', isSecret: true }), 'right')
+})
+
+test('Ctrl-C stops, Ctrl-D is the end, and the terminal is as it was after both', async () => {
+  const stopped = makeTerminal('sek\x03')
+  const reading = readSecrets(stopped.input, ['--a'], stopped.show)
+  await assert.rejects(reading, saying(/^Stopped; nothing was changed$/))
+  const ended = makeTerminal('\x04')
+  assert.equal(
+    await makeLineReader(ended.input, ended.show).ask({ text: '', isSecret: true }),
+    null,
+  )
+  for (const { raw } of [stopped, ended]) assert.equal(raw.at(-1), false)
+})

@@ -1,0 +1,170 @@
+/**
+ * Reads what must not stand on a command line: secrets from standard input, one line each, or from a terminal, which
+ * then shows nothing of them.
+ */
+import { Refusal } from './server.ts'
+
+/** Standard input: a pipe, or a terminal that can be set not to show what is typed. */
+export interface SecretInput extends AsyncIterable<Uint8Array | string> {
+  readonly isTTY?: boolean
+  setRawMode?(isRaw: boolean): unknown
+}
+
+export interface Question {
+  readonly text: string
+  /** Nothing of the answer is shown. */
+  readonly isSecret: boolean
+}
+
+/** Reads one line after the other; what was sent beyond a line is kept for the next one. */
+export interface LineReader {
+  /** True for a terminal: `ask` then shows the question and waits for a person. */
+  readonly isTerminal: boolean
+  /**
+   * The next line; its line end is left out. Null at the end of the input (on a terminal Ctrl-D).
+   * @throws Refusal for Ctrl-C, and for a line that is too long.
+   */
+  ask(question: Question): Promise<string | null>
+  /** Closes the input, so that nothing waits for it. */
+  close(): Promise<void>
+}
+
+const maxLineLength = 16_384
+
+/** @param show writes to the terminal, usually on standard error. */
+export function makeLineReader(input: SecretInput, show: (text: string) => void): LineReader {
+  const source = readTexts(input)
+  const rest = { text: '' }
+  const isTerminal = input.isTTY === true && input.setRawMode !== undefined
+  return {
+    isTerminal,
+    async ask(question) {
+      if (!isTerminal) return readLine(source, rest)
+      show(question.text)
+      input.setRawMode?.(true)
+      try {
+        return await readKeys(source, rest, question.isSecret ? () => {} : show)
+      } finally {
+        input.setRawMode?.(false)
+        show('\n')
+      }
+    },
+    async close() {
+      await source.return(undefined)
+    },
+  }
+}
+
+/**
+ * The secrets in this order: lines of standard input, or answers on a terminal.
+ * @param names what each is called, e.g. `--user-token`.
+ * @throws Refusal when one is missing.
+ */
+export async function readSecrets(
+  input: SecretInput,
+  names: readonly string[],
+  show: (text: string) => void,
+): Promise<readonly string[]> {
+  const reader = makeLineReader(input, show)
+  const secrets: string[] = []
+  try {
+    for (const name of names) {
+      const secret = await reader.ask({ text: `${name}: `, isSecret: true })
+      if (secret === null || secret === '') throw missing(names, secrets.length)
+      secrets.push(secret)
+    }
+    return secrets
+  } finally {
+    await reader.close()
+  }
+}
+
+function missing(names: readonly string[], found: number): Refusal {
+  if (names.length === 1) {
+    return new Refusal({ error: { message: 'Standard input is empty; send the secret to it' } })
+  }
+  const message = `Standard input ends after ${found} of ${names.length} secrets; send one line each for ${names.join(', ')}`
+  return new Refusal({ error: { message } })
+}
+
+type Texts = AsyncGenerator<string, void, undefined>
+
+async function* readTexts(input: SecretInput): Texts {
+  // A character may be divided between two chunks.
+  const decoder = new TextDecoder()
+  for await (const chunk of input) {
+    yield typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+  }
+}
+
+interface Rest {
+  text: string
+}
+
+async function readLine(source: Texts, rest: Rest): Promise<string | null> {
+  while (!rest.text.includes('\n')) {
+    refuseLong(rest.text.length)
+    const { value, done } = await source.next()
+    if (done === true) {
+      const last = rest.text
+      rest.text = ''
+      return last === '' ? null : last
+    }
+    rest.text += value
+  }
+  const [line = '', ...others] = rest.text.split('\n')
+  rest.text = others.join('\n')
+  refuseLong(line.length)
+  return line.replace(/\r$/, '')
+}
+
+const interrupt = '\x03'
+const endOfInput = '\x04'
+const eraseLine = '\x15'
+
+/** The terminal passes on every key: it neither shows it nor acts on it. */
+async function readKeys(
+  source: Texts,
+  rest: Rest,
+  show: (text: string) => void,
+): Promise<string | null> {
+  const line: string[] = []
+  for (;;) {
+    const keys = [...rest.text.replaceAll(/\x1b\[[\d;]*[A-Za-z~]/g, '')]
+    for (const [index, key] of keys.entries()) {
+      if (key === interrupt) throw stopped()
+      if (key === endOfInput && line.length === 0) return null
+      if (key === '\r' || key === '\n') {
+        rest.text = keys.slice(index + 1).join('')
+        return line.join('')
+      }
+      applyKey(line, key, show)
+      refuseLong(line.length)
+    }
+    const { value, done } = await source.next()
+    if (done === true) return line.length === 0 ? null : line.join('')
+    rest.text = value
+  }
+}
+
+/** Changes the line. */
+function applyKey(line: string[], key: string, show: (text: string) => void): void {
+  if (key === '\x7f' || key === '\b') {
+    if (line.pop() !== undefined) show('\b \b')
+  } else if (key === eraseLine) {
+    show('\b \b'.repeat(line.splice(0).length))
+  } else if (!/\p{Cc}/u.test(key)) {
+    show(key)
+    line.push(key)
+  }
+}
+
+function stopped(): Refusal {
+  return new Refusal({ error: { message: 'Stopped; nothing was changed' } })
+}
+
+function refuseLong(length: number): void {
+  if (length <= maxLineLength) return
+  const message = `A line of standard input has more than ${maxLineLength} characters`
+  throw new Refusal({ error: { message } })
+}
