@@ -9,14 +9,15 @@ import { consentGone, UpstreamError } from '../failure.ts'
 import type { CallContext, Login } from '../port.ts'
 import { pingRequest, type UpClient } from './client.ts'
 import { malformed } from './failures.ts'
-import { readBody } from './lists.ts'
+import { isStorableId, readBody } from './lists.ts'
 
-/** Every token starts like this; what follows is Up's own. */
-const prefix = 'up:'
+/** `up:yeah:` and more; the middle is a word of Up's own. */
+const tokenPattern = /^up:[^:]+:./
 /** The characters that a header allows; a token with any other could not be sent. */
-const tokenPattern = /^[\x21-\x7e]{1,512}$/
+const sendable = /^[\x21-\x7e]*$/
+const maxTokenLength = 512
 
-const Ping = z.object({ meta: z.object({ id: z.string().min(1) }) })
+const Ping = z.object({ meta: z.object({ id: z.string().refine(isStorableId) }) })
 
 /** Throws `consent_lost` for a login without a token. */
 export function tokenOf(login: Login): string {
@@ -53,10 +54,18 @@ async function ping(client: UpClient, token: string, call: CallContext): Promise
 
 /** Tells apart, without a call, what cannot be a token of Up. */
 function refuseMisshapen(token: string): void {
-  const detail = !tokenPattern.test(token)
-    ? 'the token has blanks, line ends or other characters that no token has; copy it again'
-    : !token.startsWith(prefix) || token.length === prefix.length
-      ? 'a personal access token of Up starts with "up:yeah:"; copy the whole of it'
-      : null
+  const detail = describeMisshapen(token)
   if (detail !== null) throw new UpstreamError('up', { kind: 'rejected', status: 401, detail })
+}
+
+function describeMisshapen(token: string): string | null {
+  if (token === '') return 'there is no token; copy it from the Up app'
+  if (!sendable.test(token)) {
+    return 'the token has blanks, line ends or other characters that no token has; copy it again'
+  }
+  if (!tokenPattern.test(token)) {
+    return 'a personal access token of Up starts with "up:yeah:", and more follows; copy the whole of it'
+  }
+  if (token.length <= maxTokenLength) return null
+  return 'the token is longer than any of Up; copy it alone'
 }

@@ -7,13 +7,19 @@ import { readAmount, readText, timeOf } from './map.ts'
 
 /** @throws UpstreamError `malformed` where a field cannot be read (reading R23). */
 export function toDetails(row: WireRow): TransactionDetails {
-  const note = readField(readField(row.attributes, 'note'), 'text')
+  const type = readText(row, 'transactionType')?.trim() ?? 'other'
   return {
     ...frame(row),
     currency: readAmount(row, 'amount').currency,
-    class: (readText(row, 'transactionType') ?? 'other').toLowerCase().replaceAll(' ', '_'),
-    extendedDescription: readText(row, 'message') ?? (typeof note === 'string' ? note : null),
+    class: type.toLowerCase().replace(/\s+/g, '_'),
+    extendedDescription: readText(row, 'message') ?? readNote(row),
   }
+}
+
+/** What the customer wrote beside the row; null when there is nothing. */
+function readNote({ attributes }: WireRow): string | null {
+  const text = readField(readField(attributes, 'note'), 'text')
+  return typeof text === 'string' && text.trim() !== '' ? text : null
 }
 
 /** The same of a row's cashback. */

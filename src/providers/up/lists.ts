@@ -100,6 +100,11 @@ export function isRecord(value: unknown): value is WireRow {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Up's ids are UUIDs. Others are accepted as far as every store and every path can hold them. */
+export function isStorableId(id: unknown): id is string {
+  return typeof id === 'string' && /^[\x21-\x7e]{1,200}$/.test(id)
+}
+
 /** A field of a value that may be anything; undefined when there is none. */
 export function readField(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined

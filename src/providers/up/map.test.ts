@@ -50,8 +50,11 @@ test('a row is dated by its making, in the zone of the user, and keeps Up’s ow
 })
 
 test('what is held is summed for each account, and only what is held', () => {
-  const held = (value: string, units: number, of: string) =>
-    makeRow({ status: 'HELD', amount: money(value, units) }, of)
+  let count = 0
+  const held = (value: string, units: number, of: string) => {
+    count += 1
+    return { ...makeRow({ status: 'HELD', amount: money(value, units) }, of), id: `held-${count}` }
+  }
   const holds = sumHolds([
     held('-1.10', -110, 'a'),
     held('-2.20', -220, 'a'),
@@ -61,8 +64,8 @@ test('what is held is summed for each account, and only what is held', () => {
   assert.deepEqual(
     [...holds],
     [
-      ['a', '-3.30'],
-      ['b', '5.00'],
+      ['a', { amount: '-3.30', currency: 'AUD' }],
+      ['b', { amount: '5.00', currency: 'AUD' }],
     ],
   )
 })

@@ -10,7 +10,7 @@ import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import { toCategoryKey } from './categories.ts'
 import { malformed } from './failures.ts'
-import { readField, readRelated, type WireRow } from './lists.ts'
+import { isStorableId, readField, readRelated, type WireRow } from './lists.ts'
 import { type Money, readMoney } from './money.ts'
 
 /** Reports a value that is not in the known lists, without its row. */
@@ -44,6 +44,8 @@ function toAccount(account: WireRow, note: Note): DiscoveredAccount {
   const { attributes } = account
   const name = readField(attributes, 'displayName')
   if (typeof name !== 'string') throw malformed('an account has no name')
+  // Not every store takes control characters (PostgreSQL refuses U+0000).
+  const shown = name.toWellFormed().replace(/\p{Cc}+/gu, ' ')
   const type = accountTypes.get(readField(attributes, 'accountType'))
   if (type === undefined) note('unknown account type')
   const money = readMoney(readField(attributes, 'balance'))
@@ -51,30 +53,38 @@ function toAccount(account: WireRow, note: Note): DiscoveredAccount {
   return {
     upstreamId: upstreamId(accountIdOf(account)),
     previousUpstreamId: null,
-    name: hideNumbers(name, []),
+    name: hideNumbers(shown, []),
     type: type ?? 'other',
     accountNumber: null,
     currency: money?.currency ?? null,
   }
 }
 
-export function accountIdOf(account: WireRow): string {
-  const { id } = account
-  if (typeof id !== 'string' || id === '') throw malformed('an account has no id')
+/** @throws UpstreamError `malformed` */
+export function accountIdOf({ id }: WireRow): string {
+  if (!isStorableId(id)) throw malformed('an account has no usable id')
   return id
 }
 
 /** What is held on each account, by its id: negative where money will go out. */
-export type Holds = ReadonlyMap<string, Decimal>
+export type Holds = ReadonlyMap<string, Money>
 
-/** Sums the rows that have not settled. @throws UpstreamError `malformed` for a row that cannot be read. */
+/**
+ * Sums the rows that have not settled. A row that two pages have counts once.
+ * @throws UpstreamError `malformed` for a row that cannot be read, and for two currencies on one account.
+ */
 export function sumHolds(rows: readonly WireRow[]): Holds {
-  const holds = new Map<string, Decimal>()
+  const holds = new Map<string, Money>()
+  const counted = new Set<string>()
   for (const row of rows) {
-    if (readField(row.attributes, 'status') !== 'HELD') continue
+    const id = idOf(row)
+    if (statusOf(row) !== 'HELD' || counted.has(id)) continue
+    counted.add(id)
     const account = accountOf(row)
-    const { amount } = readAmount(row, 'amount')
-    holds.set(account, add(holds.get(account) ?? zero, amount))
+    const { amount, currency } = readAmount(row, 'amount')
+    const sum = holds.get(account) ?? { amount: zero, currency }
+    if (sum.currency !== currency) throw malformed('the holds of an account have two currencies')
+    holds.set(account, { amount: add(sum.amount, amount), currency })
   }
   return holds
 }
@@ -95,8 +105,14 @@ export function toBalance(
     return { accountId: ref.id, currentBalance: null, availableBalance: null, currency: null }
   }
   const { amount, currency } = money
-  const currentBalance = holds === null ? null : subtract(amount, holds.get(ref.upstreamId) ?? zero)
+  const currentBalance = holds === null ? null : withoutHolds(money, holds.get(ref.upstreamId))
   return { accountId: ref.id, currentBalance, availableBalance: amount, currency }
+}
+
+/** Null when balance and holds are of different currencies. */
+function withoutHolds(balance: Money, held: Money | undefined): Decimal | null {
+  if (held === undefined) return balance.amount
+  return held.currency === balance.currency ? subtract(balance.amount, held.amount) : null
 }
 
 /** The account of a row. @throws UpstreamError `malformed` */
@@ -111,6 +127,13 @@ export function idOf(row: WireRow): string {
   const { id } = row
   if (typeof id !== 'string' || id === '') throw malformed('a transaction has no id')
   return id
+}
+
+/** `HELD`, `SETTLED`, or a word that is not in Up's file. @throws UpstreamError `malformed` without one (reading R23). */
+export function statusOf(row: WireRow): string {
+  const status = readField(row.attributes, 'status')
+  if (typeof status !== 'string' || status === '') throw malformed('a transaction has no status')
+  return status
 }
 
 /** @throws UpstreamError `malformed` */
@@ -131,6 +154,18 @@ export function readAmount(row: WireRow, ...path: readonly string[]): Money {
   return money
 }
 
+/**
+ * The same for an amount that is shown on an account: REST rows have no currency of their own, so an amount of another
+ * one would be read as the account's (Up's file: `amount` is in Australian dollars).
+ */
+function readShownAmount(row: WireRow, account: AccountRef, ...path: readonly string[]): Decimal {
+  const { amount, currency } = readAmount(row, ...path)
+  if (currency !== account.currency) {
+    throw malformed('an amount of a transaction is not in the currency of its account')
+  }
+  return amount
+}
+
 /** True when a part of the payment was returned at once, which Up tells in an attribute and not in a row. */
 export function hasCashback(row: WireRow): boolean {
   const cashback = readField(row.attributes, 'cashback')
@@ -147,7 +182,7 @@ interface Shown {
 
 /** Maps a row. @throws UpstreamError `malformed` when a field cannot be read (reading R23). */
 export function toTransaction(row: WireRow, { account, zone }: Shown, note: Note): Transaction {
-  const { amount } = readAmount(row, 'amount')
+  const amount = readShownAmount(row, account, 'amount')
   const short = readField(row.attributes, 'description')
   if (typeof short !== 'string') throw malformed('a transaction has no description')
   const raw = readText(row, 'rawText')
@@ -160,7 +195,7 @@ export function toTransaction(row: WireRow, { account, zone }: Shown, note: Note
     amount,
     direction: isNegative(amount) ? 'debit' : 'credit',
     category: isTransfer ? toTransfer(amount) : toCategory(row, note),
-    merchantName: isPurchase && !isTransfer && short !== '' ? short : null,
+    merchantName: isPurchase && !isTransfer && short.trim() !== '' ? short : null,
   }
 }
 
@@ -169,7 +204,7 @@ export function toTransaction(row: WireRow, { account, zone }: Shown, note: Note
  * @throws UpstreamError `malformed`
  */
 export function toCashback(row: WireRow, shown: Shown): Transaction {
-  const { amount } = readAmount(row, 'cashback', 'amount')
+  const amount = readShownAmount(row, shown.account, 'cashback', 'amount')
   const description = readField(readField(row.attributes, 'cashback'), 'description')
   if (typeof description !== 'string') throw malformed('a cashback has no description')
   return {

@@ -18,12 +18,13 @@ import type { UpClient } from './client.ts'
 import { tokenOf } from './consent.ts'
 import { toCashbackDetails, toDetails } from './details.ts'
 import { malformed } from './failures.ts'
-import { pageSize, readField, readListPage, toTarget, type WireRow } from './lists.ts'
+import { pageSize, readListPage, toTarget, type WireRow } from './lists.ts'
 import {
   accountOf,
   hasCashback,
   idOf,
   type Note,
+  statusOf,
   timeOf,
   toCashback,
   toCashbackId,
@@ -97,7 +98,7 @@ function toBound(ms: number): string {
 /** A row that is served, or the cashback of one. */
 interface Entry {
   readonly row: WireRow
-  /** Null: not wanted. */
+  /** Null: it has not settled, or its account was not requested (a closed saver's, too). */
   readonly account: AccountRef | null
   readonly isCashback: boolean
 }
@@ -111,7 +112,7 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
     query.accounts.map((account) => [account.upstreamId, account]),
   )
   const entries = page.rows.flatMap((row): readonly Entry[] => {
-    const account = findAccount(row, accounts)
+    const account = isSettled(row, note) ? (accounts.get(accountOf(row)) ?? null) : null
     const entry = { row, account, isCashback: false }
     return account !== null && hasCashback(row) ? [entry, { ...entry, isCashback: true }] : [entry]
   })
@@ -154,8 +155,8 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
   }
 }
 
-/** Null for rows that have not settled, and for those of accounts that were not requested: a closed saver's, too. */
-function findAccount(row: WireRow, accounts: ReadonlyMap<string, AccountRef>): AccountRef | null {
-  const account = accounts.get(accountOf(row)) ?? null
-  return readField(row.attributes, 'status') === 'SETTLED' ? account : null
+function isSettled(row: WireRow, note: Note): boolean {
+  const status = statusOf(row)
+  if (status !== 'SETTLED' && status !== 'HELD') note('unknown transaction status')
+  return status === 'SETTLED'
 }

@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Balance } from '#contract/resources.ts'
-import { add, compare, type Decimal, zero } from '#kernel/decimal.ts'
+import { add, compare, type Decimal } from '#kernel/decimal.ts'
+import { type MagicName, magicUsers } from '#sandbox/magic-users.ts'
 import { toToken } from '#sandbox/up/index.ts'
 import {
-  always,
   balanceQuery,
   call,
   connectionOf,
@@ -16,7 +16,7 @@ import {
   loginFor,
   makeGround,
   personOf,
-  plantedQuery,
+  scopedQuery,
   walk,
   withRows,
 } from './harness.ts'
@@ -45,14 +45,17 @@ test('a token that expired, was revoked or was replaced is refused with all thre
 test('what cannot be a token of Up is told apart without a call', async () => {
   await using ground = await makeGround()
   const wrong: [token: string, why: RegExp][] = [
-    ['', /blanks, line ends/],
+    ['', /there is no token/],
     ['up:yeah: abc', /blanks, line ends/],
     ['up:yeah:abc\n', /blanks, line ends/],
     ['up:yeah:ü', /blanks, line ends/],
-    [`up:${'x'.repeat(600)}`, /blanks, line ends/],
+    [`up:yeah:${'x'.repeat(600)}`, /longer than any of Up/],
     ['yeah:abc', /starts with "up:yeah:"/],
     ['user_token_abc', /starts with "up:yeah:"/],
     ['up:', /starts with "up:yeah:"/],
+    ['up:yeah:', /and more follows/],
+    ['up:abc', /starts with "up:yeah:"/],
+    ['up::abc', /starts with "up:yeah:"/],
   ]
   for (const [token, why] of wrong) {
     const failure = await failureOf(ground.adapter.identify(adopt(token), call))
@@ -218,6 +221,68 @@ test('a balance whose text and integer disagree is null, without harm to the oth
   assert.deepEqual(ground.oddities, ['unreadable balance'])
 })
 
+test('a hold that two pages have counts once', async () => {
+  await using ground = await makeGround()
+  withRows(ground, [
+    { id: 'one', amount: '-8.00', settlesAt: null },
+    { id: 'two', amount: '-8.00', settlesAt: null },
+  ]).opening = '100.00'
+  ground.up.addFault({
+    when: ({ path, query }) => path.endsWith('/transactions') && !query.has('page[after]'),
+    does: {
+      kind: 'edit',
+      edit: (reply) => {
+        const body = JSON.parse(JSON.stringify(reply.body))
+        const cursor = Buffer.from('["2030-01-01T00:00:00Z","x"]').toString('base64')
+        body.links.next = `https://x.test/?page[after]=${encodeURIComponent(cursor)}`
+        return { ...reply, body }
+      },
+    },
+  })
+  const reading = await ground.adapter.balances?.(balanceQuery(ground, 'mfa'), call)
+  assert.equal(ground.exchanges.length, 3)
+  assert.equal(reading?.balances[0]?.availableBalance, '84.00')
+  assert.equal(reading?.balances[0]?.currentBalance, '100.00')
+})
+
+test('holds of another currency than the balance leave the current balance null', async () => {
+  await using ground = await makeGround()
+  const amount = { currencyCode: 'USD', value: '-8.00', valueInBaseUnits: -800 }
+  withRows(ground, [{ id: 'one', settlesAt: null, overrides: { amount } }])
+  const read = async () =>
+    (await ground.adapter.balances?.(balanceQuery(ground, 'mfa'), call))?.balances[0]
+  assert.equal((await read())?.currentBalance, null)
+  assert.match((await read())?.availableBalance ?? '', /^\d/)
+  withRows(ground, [
+    { id: 'one', settlesAt: null, overrides: { amount } },
+    { id: 'two', settlesAt: null },
+  ])
+  assert.equal((await read())?.currentBalance, null)
+})
+
+test('an account without a usable id is malformed, and a name is stored without control characters', async () => {
+  await using ground = await makeGround()
+  const account = firstAccount(ground, 'mfa')
+  account.displayName = 'A\u0000B\ud800'
+  const [connection] = await ground.adapter.discover(loginFor(ground, 'mfa'), call)
+  assert.equal(connection?.accounts?.[0]?.name, 'A B\ufffd')
+  for (const id of ['', 'a b', 'a\u0000b', '\ud800', 'ü', 'x'.repeat(201)]) {
+    account.id = id
+    const failure = await failureOf(ground.adapter.discover(loginFor(ground, 'mfa'), call))
+    assert.deepEqual(failure, { kind: 'malformed', detail: 'an account has no usable id' })
+  }
+})
+
+test('a customer without a usable id is malformed', async () => {
+  await using ground = await makeGround()
+  for (const id of ['', 7, null, 'a\u0000b', 'x'.repeat(201)]) {
+    ground.up.clearFaults()
+    ground.up.addFault({ does: { kind: 'reply', reply: { status: 200, body: { meta: { id } } } } })
+    const failure = await failureOf(ground.adapter.identify(adopt(toToken('mfa')), call))
+    assert.equal(failure.kind, 'malformed', JSON.stringify(id))
+  }
+})
+
 test('accounts that are not listed any more have no balance', async () => {
   await using ground = await makeGround()
   const query = balanceQuery(ground, 'mfa')
@@ -227,30 +292,42 @@ test('accounts that are not listed any more have no balance', async () => {
   assert.deepEqual(ground.exchanges, ['200 GET /accounts'])
 })
 
-test('the rows of an account, cashbacks included, sum to its current balance', async () => {
+test('cashbacks are rows of their own, each beside its payment', async () => {
   await using ground = await makeGround()
-  const account = firstAccount(ground, 'healthy')
-  const person = personOf(ground, 'healthy')
-  const { connection, refs } = connectionOf(person, [account])
-  const login = loginFor(ground, 'healthy')
-  const { rows } = await walk(ground.adapter, {
-    ...plantedQuery(ground),
-    login,
-    connection,
-    accounts: refs,
-    window: always,
-  })
+  const { rows } = await walk(ground.adapter, scopedQuery(ground, 'healthy'))
   const cashbacks = rows.filter(({ id }) => id.endsWith(':cashback'))
   assert.ok(cashbacks.length > 10)
   for (const { id, amount, direction, merchantName } of cashbacks) {
     assert.deepEqual([amount, direction, merchantName], ['2.50', 'credit', null])
     assert.ok(rows.some((row) => `${row.id}:cashback` === id))
   }
-  const sum = rows.reduce((total, { amount }) => add(total, amount as Decimal), zero)
-  const accounts = refs.map((one) => ({ account: one, connection }))
-  const reading = await ground.adapter.balances?.({ login, accounts }, call)
-  const shown = reading?.balances[0]?.currentBalance as Decimal
-  assert.equal(compare(shown, add(account.opening as Decimal, sum)), 0)
+})
+
+/** Rows of these people cannot be read. */
+const unreadable: readonly MagicName[] = ['expired', 'throttled', 'outage', 'malformed']
+
+test('the rows of every account of every person, cashbacks included, sum to its current balance', async () => {
+  await using ground = await makeGround({ requestsPerHour: 100_000 })
+  const names = magicUsers.flatMap(({ name, at }) => (at.up === null ? [] : [name]))
+  let holds = 0
+  for (const name of names.filter((one) => !unreadable.includes(one))) {
+    const { accounts } = personOf(ground, name)
+    personOf(ground, name).rowsLatencyMs = 0
+    const { connection, refs } = connectionOf(personOf(ground, name))
+    const login = loginFor(ground, name)
+    const asked = refs.map((account) => ({ account, connection }))
+    const reading = await ground.adapter.balances?.({ login, accounts: asked }, call)
+    for (const account of refs) {
+      const query = scopedQuery(ground, name, { login, connection, accounts: [account] })
+      const { rows } = await walk(ground.adapter, query)
+      const opening = accounts.find(({ id }) => id === account.upstreamId)?.opening as Decimal
+      const sum = rows.reduce((total, { amount }) => add(total, amount as Decimal), opening)
+      const balance = reading?.balances.find(({ accountId }) => accountId === account.id)
+      assert.equal(compare(balance?.currentBalance as Decimal, sum), 0, `${name} ${account.name}`)
+      if (balance?.currentBalance !== balance?.availableBalance) holds += 1
+    }
+  }
+  assert.ok(holds > 2, 'some have holds')
 })
 
 test('an empty answer is believed while the token works', async () => {

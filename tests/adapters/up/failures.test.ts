@@ -127,6 +127,9 @@ test('R23: a row that cannot be read fails the read, and names no value of it', 
   const wrong: Record<string, unknown>[] = [
     { createdAt: 'yesterday' },
     { createdAt: undefined },
+    { status: undefined },
+    { status: '' },
+    { status: 7 },
     { description: undefined },
     { rawText: 7 },
     { cashback: { description: 'x', amount: { currencyCode: 'AUD', value: '1' } } },
@@ -137,6 +140,21 @@ test('R23: a row that cannot be read fails the read, and names no value of it', 
     const failure = await failureOf(walk(ground.adapter, plantedQuery(ground)))
     assert.equal(failure.kind, 'malformed', JSON.stringify(overrides))
     assert.doesNotMatch(failure.detail, /yesterday|1\.00|7/)
+  }
+  const usd = (value: string, valueInBaseUnits: number) => ({
+    currencyCode: 'USD',
+    value,
+    valueInBaseUnits,
+  })
+  const foreign = [
+    { amount: usd('-1.00', -100) },
+    { cashback: { description: 'x', amount: usd('1.00', 100) } },
+  ]
+  for (const overrides of foreign) {
+    withRows(ground, [{ id: 'one', overrides }])
+    const failure = await failureOf(walk(ground.adapter, plantedQuery(ground)))
+    assert.ok(failure.kind === 'malformed')
+    assert.match(failure.detail, /not in the currency of its account/)
   }
   withRows(ground, [{ id: 'one', overrides: { settledAt: null } }])
   const { pages } = await walk(ground.adapter, plantedQuery(ground))

@@ -51,9 +51,25 @@ test('R23: a sync reads every made-up row in full, with the details of its event
 
 test('the note stands in for a message that is missing', async () => {
   await using ground = await makeGround()
-  withRows(ground, [{ id: 'one', note: 'Split in two' }])
+  withRows(ground, [
+    { id: '1', note: 'Split in two' },
+    { id: '2', note: '  ', message: ' ' },
+  ])
   const { pages } = await walk(ground.adapter, plantedQuery(ground))
   assert.equal(pages[0]?.details(0).extendedDescription, 'Split in two')
+  assert.equal(pages[0]?.details(1).extendedDescription, null)
+})
+
+test('a class is the type of the row in one word, whatever blanks it has', async () => {
+  await using ground = await makeGround()
+  withRows(ground, [
+    { id: '1', transactionType: 'BPAY Payment' },
+    { id: '2', transactionType: ' Direct\tDebit  Return ' },
+    { id: '3', transactionType: ' ' },
+  ])
+  const { pages } = await walk(ground.adapter, plantedQuery(ground))
+  const classes = [0, 1, 2].map((index) => pages[0]?.details(index).class)
+  assert.deepEqual(classes, ['bpay_payment', 'direct_debit_return', 'other'])
 })
 
 test('R24: no digit of an amount is lost, and text and integer must be the same amount', async () => {
@@ -119,6 +135,7 @@ test('what a purchase, a person and a transfer are called, and which category th
     { id: '5', description: 'Cover', transferAccount: other, amount: '5.00', category: 'booze' },
     { id: '6', description: 'Shares', rawText: 'CHESS', category: 'investments' },
     { id: '7', description: 'New', rawText: 'NEW', category: 'space-travel' },
+    { id: '8', description: ' ', rawText: 'BLANK' },
   ])
   const { rows } = await walk(ground.adapter, plantedQuery(ground))
   assert.deepEqual(
@@ -131,6 +148,7 @@ test('what a purchase, a person and a transfer are called, and which category th
       ['5', 'Cover', null, 'TRANSFER_IN'],
       ['6', 'CHESS', 'Shares', null],
       ['7', 'NEW', 'New', null],
+      ['8', 'BLANK', null, null],
     ],
   )
   assert.deepEqual(ground.oddities, ['unknown category'])

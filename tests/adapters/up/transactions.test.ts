@@ -253,6 +253,17 @@ test('a row that is not settled is dropped even when Up sends it', async () => {
   assert.equal(pages[0]?.ownRows, 1)
 })
 
+test('R23: a row of a status that Up’s file does not have is dropped and reported', async () => {
+  await using ground = await makeGround()
+  withRows(ground, [{ id: 'one' }, { id: 'two', overrides: { status: 'PENDING' } }])
+  const { rows } = await walk(ground.adapter, plantedQuery(ground))
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    ['one'],
+  )
+  assert.deepEqual(ground.oddities, ['unknown transaction status'])
+})
+
 test('an id of any shape stays inside the path', async () => {
   await using ground = await makeGround()
   firstAccount(ground, 'mfa').id = '../util/ping?x#ü'
