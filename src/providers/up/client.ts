@@ -51,7 +51,10 @@ export function makeClient(options: UpOptions): UpClient {
     const verdict = await throttle(call, nameToken(token))
     if (verdict.allowed) return
     const { retryAfterSeconds } = verdict
-    const detail = 'our own budget of Up requests for this token is used up'
+    const whose =
+      call.priority === 'user' ? 'this token’s' : 'background work’s share of this token’s'
+    const minutes = Math.ceil(retryAfterSeconds / 60)
+    const detail = `${whose} requests of this hour are used up; the next hour begins in ${minutes} min`
     throw new UpstreamError('up', { kind: 'throttled', retryAfterSeconds, detail })
   }
 

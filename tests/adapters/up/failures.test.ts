@@ -206,9 +206,13 @@ test('background work leaves 100 of the hour’s 1,000 calls to people, and each
   const refused = await failureOf(ground.adapter.discover(login, background))
   assert.ok(refused.kind === 'throttled')
   assert.equal(refused.retryAfterSeconds, 45 * 60)
+  const rest = 'requests of this hour are used up; the next hour begins in 45 min'
+  assert.equal(refused.detail, `background work’s share of this token’s ${rest}`)
   await ground.adapter.discover(loginFor(ground, 'healthy'), background)
   for (let count = 0; count < 100; count += 1) await ground.adapter.discover(login, call)
-  assert.equal((await failureOf(ground.adapter.discover(login, call))).kind, 'throttled')
+  const spent = await failureOf(ground.adapter.discover(login, call))
+  assert.equal(spent.kind, 'throttled')
+  assert.equal(spent.detail, `this token’s ${rest}`)
   assert.equal(ground.exchanges.length, 1_001)
   // At the full hour there are 1,000 again.
   ground.clock.ms += 45 * 60_000
