@@ -91,6 +91,10 @@ export const sandboxCommands: readonly Command[] = [
   state('consent expire', 'the consent has run out'),
   state('consent revoke', 'the person withdraws the consent'),
   state('consent renew', 'the person gives the consent again'),
+  state('permission withdraw', 'the person’s own app may not read transactions'),
+  state('permission grant', 'the person’s own app may read transactions again'),
+  state('address bar', 'the person’s own app does not allow this address'),
+  state('address admit', 'the person’s own app allows this address again'),
   {
     ...change(
       'latency',

@@ -4,7 +4,7 @@
  */
 import { systemClock } from '#kernel/time.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
-import { listPeople, type SandboxProvider } from '#sandbox/magic-users.ts'
+import { listOwnKeys, listPeople, type SandboxProvider } from '#sandbox/magic-users.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { portFlag } from './sandbox-commands.ts'
 import { Refusal } from './server.ts'
@@ -38,10 +38,8 @@ export async function runSandbox(start: SandboxStart, foreground: Foreground): P
   })
   sandbox.sendWebhooksTo(start.webhooksTo)
   const environment = toEnvironment(sandbox)
-  const people = listPeople()
-  foreground.out(
-    json ? `${JSON.stringify({ environment, people })}\n` : describe(environment, people),
-  )
+  const printed = { environment, people: listPeople(), ownKeys: listOwnKeys() }
+  foreground.out(json ? `${JSON.stringify(printed)}\n` : describe(printed))
   await stopped
   await sandbox.close()
 }
@@ -57,17 +55,22 @@ function toEnvironment({ access }: Sandbox): Readonly<Record<string, string>> {
   return Object.fromEntries(lines.filter(([, value]) => value !== undefined))
 }
 
+interface Printed {
+  readonly environment: Readonly<Record<string, string>>
+  readonly people: ReturnType<typeof listPeople>
+  readonly ownKeys: ReturnType<typeof listOwnKeys>
+}
+
 /** Output that a shell can read: everything that is not a variable is a comment. */
-function describe(
-  environment: Readonly<Record<string, string>>,
-  people: ReturnType<typeof listPeople>,
-): string {
+function describe({ environment, people, ownKeys }: Printed): string {
   const width = Math.max(...people.map(({ person }) => person.length))
   return [
     '# The sandbox runs until Ctrl-C. These lines point a Tributary (or any client) at it:',
     ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     '# Its people, for: tributary connections link U …',
     ...people.map(({ person, flags }) => `#   ${person.padEnd(width)}  ${flags}`),
+    '# The same people with keys of their own:',
+    ...ownKeys.map(({ person, flags }) => `#   ${person.padEnd(width)}  ${flags}`),
     '',
   ].join('\n')
 }

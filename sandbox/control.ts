@@ -149,6 +149,10 @@ function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
   addVerb('consent/expire', ({ consent }, person) => consent.expire(person))
   addVerb('consent/revoke', ({ consent }, person) => consent.revoke(person))
   addVerb('consent/renew', ({ consent }, person) => consent.renew(person))
+  addVerb('permission/withdraw', ({ ownApp }, person) => ownApp?.withdrawPermission(person))
+  addVerb('permission/grant', ({ ownApp }, person) => ownApp?.grantPermission(person))
+  addVerb('address/bar', ({ ownApp }, person) => ownApp?.bar(person))
+  addVerb('address/admit', ({ ownApp }, person) => ownApp?.admit(person))
 }
 
 function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {

@@ -6,7 +6,13 @@ import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/credentials.ts'
-import { type AkahuEmulator, demoApp, startAkahuEmulator, toUserToken } from './akahu/emulator.ts'
+import {
+  type AkahuEmulator,
+  demoApp,
+  startAkahuEmulator,
+  toPersonalTokens,
+  toUserToken,
+} from './akahu/emulator.ts'
 import { akahuShows } from './akahu/shows.ts'
 import {
   type FiskilEmulator,
@@ -55,6 +61,8 @@ type Entries = {
     readonly shows: Shows
     /** What links the person of this name. */
     link(person: string): Credentials
+    /** The same person by a key of their own; absent: nobody has one. */
+    linkPersonally?(person: string): Credentials
   }
 }
 
@@ -80,6 +88,7 @@ export const emulators: Entries = {
       return { emulator, access: { baseUrl: emulator.baseUrl, ...demoApp } }
     },
     link: (person) => ({ provider: 'akahu', userToken: toUserToken(person) }),
+    linkPersonally: (person) => ({ provider: 'akahu', ...toPersonalTokens(person) }),
   },
   snaptrade: {
     shows: snaptradeShows,

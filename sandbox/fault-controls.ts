@@ -59,6 +59,16 @@ export interface WebhookControls {
   readonly rotateKey: (() => void) | null
 }
 
+/** What people do to apps of their own at a provider. */
+export interface OwnAppControls {
+  /** The permission to read transactions. */
+  withdrawPermission(name: string): void
+  grantPermission(name: string): void
+  /** Requests come from an address that the app does not allow, until `admit`. */
+  bar(name: string): void
+  admit(name: string): void
+}
+
 export interface FaultControls {
   /** Who a person is at the provider, as our logins name them. */
   upstreamUserId(name: string): string
@@ -71,6 +81,8 @@ export interface FaultControls {
     revoke(name: string): void
     renew(name: string): void
   }
+  /** Absent where people have no apps of their own. */
+  readonly ownApp?: OwnAppControls
   /** Null where the emulator sends none. */
   readonly webhooks: WebhookControls | null
   /** A refusal in the provider's own form. */

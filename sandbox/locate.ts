@@ -42,17 +42,21 @@ export function readProvider(text: string): SandboxProvider {
   throw apiError('invalid_params', { details })
 }
 
-/** Some have consents or tokens, but no logins: an error when such a one was named, skipped otherwise. */
+/** Some have no logins to break, or no apps of people: an error when such a one was named, skipped otherwise. */
 export function canServe(
   sandbox: Sandbox,
   provider: SandboxProvider,
   path: string,
   wanted: SandboxProvider | undefined,
 ): boolean {
-  if (path !== 'login/break' || sandbox[provider].faultControls.login !== null) return true
+  const { login, ownApp } = sandbox[provider].faultControls
+  const isAboutApp = /^(?:permission|address)\//.test(path)
+  if (isAboutApp ? ownApp !== undefined : path !== 'login/break' || login !== null) return true
   if (wanted === undefined) return false
   const details = [
-    `provider: at ${provider} there is no login to break, only a consent; use \`sandbox consent\``,
+    isAboutApp
+      ? `provider: at ${provider} people have no apps of their own`
+      : `provider: at ${provider} there is no login to break, only a consent; use \`sandbox consent\``,
   ]
   throw apiError('invalid_params', { details })
 }

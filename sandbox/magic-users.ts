@@ -93,6 +93,21 @@ function toLinkFlags(credentials: Credentials): string {
   ].join(' ')
 }
 
+/** Two people of one household. */
+const household: readonly MagicName[] = ['healthy', 'history']
+
+/** What to type to link people with keys of their own, where a provider gives people such keys. */
+export function listOwnKeys() {
+  return sandboxProviders.flatMap((provider) => {
+    const { linkPersonally } = emulators[provider]
+    if (linkPersonally === undefined) return []
+    return household.map((person) => {
+      const link = linkPersonally(person)
+      return { person, provider, link, flags: toLinkFlags(link) }
+    })
+  })
+}
+
 /** One row for each person at each provider, with what to type. */
 export function listPeople() {
   return magicUsers.flatMap(({ name, shows, at, after }) =>

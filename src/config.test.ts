@@ -90,13 +90,13 @@ test('every problem is reported in one go, one line each, in the order of the do
     RATE_LIMIT_CHEAP: '-1',
     LOG_LEVEL: 'loud',
     DATABASE_URL: 'postgres://db/tributary',
-    AKAHU_APP_TOKEN: 'app_token_x',
+    AKAHU_APP_SECRET: 's',
   })
   assert.deepEqual(problems, [
     'PORT: got "abc", should be a whole number from 0 to 65535',
     'RATE_LIMIT_CHEAP: got "-1", should be a whole number from 0 to 1000000000',
     'LOG_LEVEL: got "loud", should be one of fatal, error, warn, info, debug, trace, silent',
-    'AKAHU_APP_SECRET: not set, should be set together with AKAHU_APP_TOKEN',
+    'AKAHU_APP_TOKEN: not set, should be set together with AKAHU_APP_SECRET',
     'BASE_URL: not set, should be the public origin, since HOST is not a loopback address',
     'ENCRYPTION_KEY: not set, should be set together with DATABASE_URL (openssl rand -base64 32), the same on every process',
   ])
@@ -252,7 +252,7 @@ test('Up needs no credentials of ours: it is on in live mode, and a warning says
   assert.equal(read({ ...live, ...elsewhere }).providers.up?.baseUrl, elsewhere.UP_BASE_URL)
   assert.match(read(elsewhere).warnings.join(), /UP_BASE_URL is set, but SANDBOX is true/)
   assert.doesNotMatch(read({ ...live, ...elsewhere }).warnings.join(), /UP_BASE_URL/)
-  assert.match(read(live).warnings.join(), /only up can be linked, with people’s own tokens/)
+  assert.match(read(live).warnings.join(), /only .*\bup can be linked, with people’s own tokens/)
 })
 
 test('live mode is careful: invitations only, no private webhook targets, data in DATA_DIR itself', () => {
@@ -271,7 +271,7 @@ test('a sandbox that others can reach sends no event to private addresses', () =
 test('a provider is configured when all its variables are set; half of them is a problem that names the rest', () => {
   assert.deepEqual(read(fiskil).providers.fiskil?.teamId, 'team_1')
   assert.equal(read(fiskil).providers.fiskil?.version, 'v3')
-  assert.equal(read(fiskil).providers.akahu, null)
+  assert.equal(read(fiskil).providers.snaptrade, null)
   assert.equal(read(fiskil).providers.fiskil?.webhookSecret, null)
   const trade = read({ SNAPTRADE_CLIENT_ID: 'c', SNAPTRADE_CONSUMER_KEY: 'k' }).providers.snaptrade
   assert.equal(trade?.baseUrl, 'https://api.snaptrade.com')
@@ -280,6 +280,23 @@ test('a provider is configured when all its variables are set; half of them is a
   assert.equal(akahu?.oauthUrl, 'https://oauth.akahu.nz')
   assert.deepEqual(problemsOf({ FISKIL_WEBHOOK_SECRET: 'c2lnbmluZyBzZWNyZXQgb2YgYSB0ZXN0' }), [
     'FISKIL_CLIENT_ID, FISKIL_CLIENT_SECRET: not set, should be set together with FISKIL_WEBHOOK_SECRET',
+  ])
+})
+
+test('Akahu: an app token alone is a personal app, a secret makes it a full app, and neither leaves it to people', () => {
+  const tokensOf = (environment: Environment) => {
+    const { appToken, appSecret } = read(environment).providers.akahu ?? {}
+    return [appToken?.reveal(), appSecret?.reveal()]
+  }
+  const personal = { AKAHU_APP_TOKEN: 'app_token_1' }
+  assert.deepEqual(tokensOf(personal), ['app_token_1', undefined])
+  assert.deepEqual(tokensOf({ ...personal, AKAHU_APP_SECRET: 's' }), ['app_token_1', 's'])
+  assert.deepEqual(tokensOf(live), [undefined, undefined])
+  // A personal app says that Akahu is wanted, so the sandbox does not start.
+  assert.deepEqual([read(personal).mode, read({}).mode], ['live', 'sandbox'])
+  assert.doesNotMatch(read(personal).warnings.join(), /No provider/)
+  assert.deepEqual(problemsOf({ AKAHU_APP_SECRET: 'a secret alone'.replaceAll(' ', '-') }), [
+    'AKAHU_APP_TOKEN: not set, should be set together with AKAHU_APP_SECRET',
   ])
 })
 

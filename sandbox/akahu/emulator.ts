@@ -14,6 +14,7 @@ import { makeWebhooks } from './webhooks.ts'
 
 export { demoApp, demoUserTokens } from './demo.ts'
 export { toUserToken } from './factories.ts'
+export { toPersonalTokens } from './personal-app.ts'
 
 export interface AkahuEmulatorOptions {
   /** The same seed and clock give the same rows. */

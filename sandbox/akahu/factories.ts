@@ -10,6 +10,7 @@ import {
   type AkahuPerson,
   bringUpToDate,
 } from './people.ts'
+import { makePersonalApp } from './personal-app.ts'
 import { centsText, centsToken, digest, type GrowthOptions } from './rows.ts'
 
 function institution(name: string, type: AkahuInstitution['connection_type']): AkahuInstitution {
@@ -62,6 +63,7 @@ export function person(
       access_granted_at: '2026-01-12T02:30:00.000Z',
     },
     userToken: toUserToken(name),
+    personal: makePersonalApp(name),
     accounts: [],
     enriched: true,
     emptyPageEvery: null,

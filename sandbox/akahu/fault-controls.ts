@@ -15,6 +15,7 @@ import {
 import { type AkahuPeople, makeDemoPeople } from './demo.ts'
 import { toUserToken } from './factories.ts'
 import { type AkahuAccount, type AkahuPerson, bringUpToDate } from './people.ts'
+import { makeOwnAppControls, toPersonalTokens } from './personal-app.ts'
 import { digest } from './rows.ts'
 import { makeWebhookControls } from './webhook-controls.ts'
 import { type AkahuWebhooks, tellAccount } from './webhooks.ts'
@@ -54,7 +55,9 @@ export function makeFaultControls(
     },
     consent: {
       expire(name) {
-        findPerson(people, name).userToken = null
+        const person = findPerson(people, name)
+        person.userToken = null
+        person.personal.userToken = null
       },
       revoke(name) {
         const person = findPerson(people, name)
@@ -68,6 +71,7 @@ export function makeFaultControls(
       renew(name) {
         const person = findPerson(people, name)
         person.userToken = toUserToken(name)
+        person.personal.userToken = toPersonalTokens(name).userToken
         const restored = bench.withdrawn.get(name) ?? []
         person.accounts = [...person.accounts, ...restored]
         bench.withdrawn.delete(name)
@@ -75,6 +79,7 @@ export function makeFaultControls(
         setStatus(name, 'ACTIVE')
       },
     },
+    ownApp: makeOwnAppControls(people),
     webhooks: makeWebhookControls(people, webhooks),
     refusal(status, retryAfterSeconds) {
       const reply = refusal(status, `Told to answer ${status}`)

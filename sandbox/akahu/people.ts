@@ -4,6 +4,7 @@
  */
 import { type Clock, getZone } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
+import type { PersonalApp } from './personal-app.ts'
 
 export interface AkahuInstitution {
   readonly _id: string
@@ -67,8 +68,10 @@ export interface AccountGrowth {
 
 export interface AkahuPerson extends RowFaults {
   readonly user: { _id: string; email?: string; preferred_name?: string; access_granted_at: string }
-  /** Null once the whole token was revoked: every user endpoint answers 401. */
+  /** For the full app. Null once the whole token was revoked: every user endpoint answers 401. */
   userToken: string | null
+  /** The app that the person made for themselves; it shows the same accounts. */
+  readonly personal: PersonalApp
   accounts: AkahuAccount[]
   /** The app's enrichment permission: without it rows have no merchant and no category. */
   enriched: boolean

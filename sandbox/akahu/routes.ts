@@ -9,6 +9,7 @@ import { type AkahuApp, authenticateApp, authenticateUser } from './auth.ts'
 import type { AkahuPeople } from './demo.ts'
 import { institutions } from './factories.ts'
 import { type AkahuAccount, type AkahuPerson, bringUpToDate, loginOf } from './people.ts'
+import { type PersonalApp, refuseByApp } from './personal-app.ts'
 import type { TokenExchange } from './tokens.ts'
 import { toPendingWire, toWire, transactionsPage } from './transactions.ts'
 import { type AkahuWebhooks, tellAccount } from './webhooks.ts'
@@ -42,18 +43,23 @@ export async function answer(request: EmulatorRequest, site: Site): Promise<Emul
   if (known === undefined) return notFound()
   const caller = authenticateUser(request, site.app, site.people)
   if ('refused' in caller) return caller.refused
+  const { person, app } = caller
+  const refused = app === null ? null : refuseByApp(app, request, site.clock.now())
+  if (refused !== null) return refused
   if (parts.includes('transactions')) {
-    const failure = await applyRowFaults(caller.person)
+    const failure = await applyRowFaults(person)
     if (failure !== null) return failure
   }
-  bringUpToDate(caller.person.accounts, site.clock)
-  return known({ request, site, person: caller.person, path: parts.slice(1) })
+  bringUpToDate(person.accounts, site.clock)
+  return known({ request, site, person, app, path: parts.slice(1) })
 }
 
 interface UserCall {
   readonly request: EmulatorRequest
   readonly site: Site
   readonly person: AkahuPerson
+  /** Null: the full app. */
+  readonly app: PersonalApp | null
   /** What follows the first part of the path. */
   readonly path: readonly string[]
 }
@@ -179,8 +185,12 @@ function deleteAuthorisation({ site, person, path }: UserCall): EmulatorReply {
   return { status: 200, body: { success: true } }
 }
 
-function deleteToken({ site, person, path }: UserCall): EmulatorReply {
+function deleteToken({ site, person, app, path }: UserCall): EmulatorReply {
   if (path.length > 0) return notFound()
+  if (app !== null) {
+    app.userToken = null
+    return { status: 200, body: { success: true } }
+  }
   const fields = { item_id: person.userToken }
   person.userToken = null
   site.webhooks.send(person, { type: 'TOKEN', code: 'DELETE', fields })

@@ -46,7 +46,10 @@ export function makeLinkConnections(deps: ActionDeps): LinkConnections {
       if (discovered.length === 0) {
         throw apiError('invalid_params', {
           message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
-          details: ['The person gives consent at the provider first; then link again.'],
+          details: [
+            identity.ifNothing ??
+              'The person gives consent at the provider first; then link again.',
+          ],
         })
       }
       const { ids, login } = await adopt(
@@ -88,8 +91,9 @@ async function adopt(
     return await deps.store.transact(async (tx) => {
       // This locks the user's row: a concurrent deletion of the user or the login waits for the end of the
       // transaction.
-      const { isPersonal: isExclusive, ...owner } = identity
-      const login = await tx.logins.save({ userId, provider, ...owner, isExclusive })
+      const { upstreamUserId, secret, isPersonal: isExclusive } = identity
+      const owner = { userId, provider, upstreamUserId }
+      const login = await tx.logins.save({ ...owner, secret, isExclusive })
       const ids = await saveAll({ ...deps, store: tx }, login, discovered)
       await tx.audit({
         at: deps.clock.now(),
@@ -165,8 +169,10 @@ async function askWhoseFault(
   refusal: UpstreamError,
 ): Promise<UpstreamError> {
   const { provider, probe } = adapter
-  const isRefused = ['rejected', 'consent_lost'].includes(refusal.failure.kind)
-  if (!isRefused || probe === undefined) return refusal
+  const { kind } = refusal.failure
+  const isPersonal = kind === 'rejected' && refusal.failure.isPersonal === true
+  const isRefused = kind === 'rejected' || kind === 'consent_lost'
+  if (!isRefused || isPersonal || probe === undefined) return refusal
   try {
     const { failure } = await askProvider(provider, options, (call) => probe.call(adapter, call))
     if (failure?.kind !== 'misconfigured') return refusal

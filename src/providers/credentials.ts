@@ -9,7 +9,7 @@ import type { KnownFacts } from './all-facts.ts'
 export type Credentials = { [Name in Provider]: CredentialsAt<Name> }[Provider]
 
 /** The credentials for one provider, with the fields that its facts name. */
-type CredentialsAt<Name extends Provider> = { readonly provider: Name } & {
+export type CredentialsAt<Name extends Provider> = { readonly provider: Name } & {
   readonly [Field in keyof LinkFieldsOf<Name> as IsOptional<LinkFieldsOf<Name>[Field]> extends true
     ? never
     : Field]: string
@@ -32,6 +32,8 @@ export interface Identity {
    * consents behind it are not ended at the provider unless that was asked for.
    */
   readonly isPersonal: boolean
+  /** What the person does when nothing is found with these credentials; absent: they give consent at the provider. */
+  readonly ifNothing?: string
 }
 
 export interface RevokeOptions {

@@ -5,8 +5,16 @@
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 
 export type UpstreamFailure =
-  /** A 4xx caused by the caller's request; `detail` is the provider's own message. */
-  | { readonly kind: 'rejected'; readonly status: number; readonly detail: string }
+  /**
+   * A 4xx caused by the caller's request; `detail` is the provider's own message. `isPersonal`: it is about a key that a
+   * person brought, so that this installation's own credentials have nothing to do with it.
+   */
+  | {
+      readonly kind: 'rejected'
+      readonly status: number
+      readonly detail: string
+      readonly isPersonal?: true
+    }
   /** A 404 on an account that may have moved to another id, so the list of accounts must be read again (Akahu). */
   | { readonly kind: 'account_gone'; readonly detail: string }
   /** 5xx, timeout, refused or reset connection. `status` null when no answer came. */

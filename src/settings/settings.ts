@@ -140,8 +140,12 @@ export const chapters = {
       'https://oauth.akahu.nz',
       'Akahu: authorisation page. No effect yet: this version opens no consent page.',
     ),
-    AKAHU_APP_TOKEN: read.secret('Akahu: app id token (`app_token_…`).'),
-    AKAHU_APP_SECRET: read.secret('Akahu: app secret.'),
+    AKAHU_APP_TOKEN: read.secret(
+      'Akahu: app id token (`app_token_…`): without `AKAHU_APP_SECRET` of a personal app. Without it people link with the token of their own app.',
+    ),
+    AKAHU_APP_SECRET: read.secret(
+      'Akahu: app secret of a full app; personal apps have none. Without it `/providers/akahu/webhook` is 404 and Akahu is polled.',
+    ),
     SNAPTRADE_BASE_URL: read.webUrl(
       'https://api.snaptrade.com',
       'SnapTrade (brokerage); its paths have no prefix.',

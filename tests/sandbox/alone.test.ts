@@ -39,7 +39,7 @@ async function startAlone(t: TestContext, ...words: string[]) {
 
 test('a live Tributary that is given the printed lines links and serves the people there', async (t) => {
   const { out } = await startAlone(t, '--json')
-  const { environment, people } = JSON.parse(out)
+  const { environment, people, ownKeys } = JSON.parse(out)
   const folder = mkdtempSync(join(tmpdir(), 'tributary-alone-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { ...environment, PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder }
@@ -77,6 +77,11 @@ test('a live Tributary that is given the printed lines links and serves the peop
     new Set(data.map((row: { provider: string }) => row.provider)),
     new Set(['fiskil', 'akahu', 'snaptrade', 'up']),
   )
+  assert.ok(ownKeys.length > 1)
+  for (const { flags } of ownKeys) {
+    const { connections } = await run('connections', 'link', user.id, ...flags.split(' '))
+    assert.ok(connections.length > 0, flags)
+  }
 })
 
 test('without --json it prints lines that a shell can read, and it ends with 0 on a signal', async (t) => {

@@ -179,7 +179,7 @@ test('latency: every answer of that provider takes so much longer, until it is t
 test('fail: so many calls of that provider are refused, with its own way of naming a wait', async () => {
   for (const provider of sandboxProviders) {
     const linked = await linkMagic(service, 'healthy', provider)
-    const other = await linkMagic(service, 'healthy', provider)
+    const other = await linkMagic(service, 'history', provider)
     const reported = await sandbox.json(
       'fail',
       provider,

@@ -7,6 +7,7 @@ import { parseExactJson } from '#kernel/json.ts'
 import type { CallContext } from '../port.ts'
 import type { AkahuClient } from './client.ts'
 import { malformed } from './failures.ts'
+import type { UserTokens } from './tokens.ts'
 
 const text = z.string()
 const id = z.string().min(1)
@@ -43,24 +44,24 @@ const AccountsBody = z.object({
 })
 const MeBody = z.object({ success: z.literal(true), item: z.object({ _id: id }) })
 
-/** Every account of the token, in Akahu's order. */
+/** Every account that the tokens show, in Akahu's order. */
 export async function fetchAccounts(
   client: AkahuClient,
-  userToken: string,
+  tokens: UserTokens,
   call: CallContext,
 ): Promise<readonly WireAccount[]> {
   const request = { method: 'GET', route: '/accounts', target: '/accounts' } as const
-  return readBody(AccountsBody, await client.asUser(userToken, request, call)).items
+  return readBody(AccountsBody, await client.asUser(tokens, request, call)).items
 }
 
-/** The Akahu user that a token belongs to. */
+/** The Akahu user that the tokens belong to. */
 export async function fetchUserId(
   client: AkahuClient,
-  userToken: string,
+  tokens: UserTokens,
   call: CallContext,
 ): Promise<string> {
   const request = { method: 'GET', route: '/me', target: '/me' } as const
-  return readBody(MeBody, await client.asUser(userToken, request, call)).item._id
+  return readBody(MeBody, await client.asUser(tokens, request, call, 'identify')).item._id
 }
 
 /** The login of an account; older data call it `_credentials`. Null when the account names none. */

@@ -2,18 +2,22 @@
  * Akahu's HTTP: which credentials each endpoint needs, and what a refusal means. It returns bodies as bytes;
  * `accounts.ts` and `reader.ts` parse them. Tokens never appear in a route, a detail or a log.
  */
+import assert from 'node:assert/strict'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
 import { readServerTime } from '../server-time.ts'
 import { makeUpstream, type UpstreamResponse } from '../upstream.ts'
 import { type Audience, toFailure } from './failures.ts'
+import type { UserTokens } from './tokens.ts'
 
 export interface AkahuOptions {
   /** Includes the version, e.g. `https://api.akahu.io/v1`. */
   readonly baseUrl: string
-  readonly appToken: string
-  readonly appSecret: string
+  /** Null: people link with apps of their own only. */
+  readonly appToken: string | null
+  /** Null: a personal app, which has none. */
+  readonly appSecret: string | null
   /** Bounds one provider call as a whole. */
   readonly timeoutMs: number
   readonly clock: Clock
@@ -31,55 +35,65 @@ export interface AkahuRequest {
 }
 
 export interface AkahuClient {
+  /** The app token of this installation. */
+  readonly appToken: string | null
   /**
-   * Sends a request with a user's token. `account`: the path names one account, so a 404 may mean that it was moved.
+   * Whether a person's tokens are of a personal app: their own, or this installation's that has no secret. Null: the
+   * app is this installation's, and it is not configured.
+   */
+  isPersonal(tokens: UserTokens): boolean | null
+  /**
+   * Sends a request for a person. `account`: the path names one account, so a 404 may mean that it was moved. Throws
+   * `misconfigured` without a call when there is no app token.
    */
   asUser(
-    userToken: string,
+    tokens: UserTokens,
     request: AkahuRequest,
     call: CallContext,
     audience?: Exclude<Audience, 'app'>,
   ): Promise<Uint8Array>
-  /** Sends a request with the app's own credentials; only the operator can fix a refusal of them. */
+  /** Sends a request with a full app's own credentials; only the operator can fix a refusal of them. */
   asApp(request: AkahuRequest, call: CallContext): Promise<Uint8Array>
-  /** Checks that Akahu is reachable and accepts the app's credentials. */
+  /**
+   * Checks that Akahu is reachable, and that it accepts the credentials of a full app. A personal app has nothing that
+   * could be checked without a person.
+   */
   probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
 }
 
 /** The list of institutions needs the app's credentials but no user token. */
-const probeRequest: AkahuRequest = {
-  method: 'GET',
-  route: '/connections',
-  target: '/connections',
-}
+const asAppRequest = { method: 'GET', route: '/connections', target: '/connections' } as const
+/** Sent without any credentials: that it is refused shows that Akahu is reachable. */
+const bareRequest = { method: 'GET', route: '/me', target: '/me' } as const
 
 /** On whose behalf a request is made. */
 interface Standing {
   readonly headers: Readonly<Record<string, string>>
   readonly audience: Audience
+  /** By a personal app: the person manages it. */
+  readonly isPersonal: boolean
   /** Parts that are removed from an answer's text before it is logged. */
   readonly secrets: readonly string[]
 }
 
+const nobody: Standing = { headers: {}, audience: 'user', isPersonal: false, secrets: [] }
+
+/** The caller cannot fix it, so it is not a lost consent. */
+const noApp: UpstreamFailure = {
+  kind: 'misconfigured',
+  status: 401,
+  detail: 'AKAHU_APP_TOKEN is not set, and this login has no app token of its own',
+}
+
 /** Opens the pool. Every method throws UpstreamError, or the signal's own reason. */
 export function makeClient(options: AkahuOptions): AkahuClient {
-  const { appToken, appSecret, clock, report } = options
-  const upstream = makeUpstream({
-    provider: 'akahu',
-    baseUrl: options.baseUrl,
-    timeoutMs: options.timeoutMs,
-    report,
-  })
-  const basic = Buffer.from(`${appToken}:${appSecret}`).toString('base64')
+  const { baseUrl, timeoutMs, appToken, appSecret, clock, report } = options
+  const upstream = makeUpstream({ provider: 'akahu', baseUrl, timeoutMs, report })
 
-  async function send(
-    request: AkahuRequest,
-    { headers, audience, secrets }: Standing,
-    call: CallContext,
-  ): Promise<Uint8Array> {
-    const response = await upstream.send({ ...request, headers }, call)
-    const failure = judge(response, request, audience, secrets)
+  async function send(request: AkahuRequest, standing: Standing, call: CallContext) {
+    const response = await upstream.send({ ...request, headers: standing.headers }, call)
+    const failure = judge(response, request, standing)
     if (failure === null) return response.body
     throw new UpstreamError('akahu', failure)
   }
@@ -87,33 +101,82 @@ export function makeClient(options: AkahuOptions): AkahuClient {
   function judge(
     response: UpstreamResponse,
     { route }: AkahuRequest,
-    audience: Audience,
-    secrets: readonly string[],
+    standing: Standing,
   ): UpstreamFailure | null {
     if (response.status >= 200 && response.status < 300) return null
-    const failure = toFailure(response, audience, { nowMs: clock.now(), secrets })
+    return reported(route, toFailure(response, { ...standing, nowMs: clock.now() }))
+  }
+
+  /** The failure itself; one that only the operator can fix is an alert too. */
+  function reported(route: string, failure: UpstreamFailure): UpstreamFailure {
     if (failure.kind === 'misconfigured') {
       report.alert({ provider: 'akahu', detail: `${route}: ${failure.detail}` })
     }
     return failure
   }
 
-  const asAppHeaders = { authorization: `Basic ${basic}` }
-  const appSecrets = [basic, appToken, appSecret]
+  const isPersonal = (tokens: UserTokens) => isOfPersonalApp(tokens, options)
 
   return {
-    asUser(userToken, request, call, audience = 'user') {
-      const headers = { authorization: `Bearer ${userToken}`, 'x-akahu-id': appToken }
-      const secrets = [userToken, appToken, appSecret]
-      return send(request, { headers, audience, secrets }, call)
+    appToken,
+    isPersonal,
+    async asUser(tokens, request, call, audience = 'user') {
+      const { userToken } = tokens
+      const app = tokens.appToken ?? appToken
+      if (app === null) throw new UpstreamError('akahu', reported(request.route, noApp))
+      const standing = {
+        headers: { authorization: `Bearer ${userToken}`, 'x-akahu-id': app },
+        audience,
+        isPersonal: isPersonal(tokens) === true,
+        secrets: [userToken, app, appSecret ?? ''],
+      }
+      return send(request, standing, call)
     },
-    asApp: (request, call) =>
-      send(request, { headers: asAppHeaders, audience: 'app', secrets: appSecrets }, call),
+    asApp: (request, call) => send(request, toAppStanding(options), call),
     async probe(call) {
-      const response = await upstream.send({ ...probeRequest, headers: asAppHeaders }, call)
-      const failure = judge(response, probeRequest, 'app', appSecrets)
-      return { theirTimeMs: readServerTime(response.headers), failure }
+      const isFull = appSecret !== null
+      const request = isFull ? asAppRequest : bareRequest
+      const standing = isFull ? toAppStanding(options) : nobody
+      const response = await upstream.send({ ...request, headers: standing.headers }, call)
+      const failure = judge(response, request, standing)
+      return {
+        theirTimeMs: readServerTime(response.headers),
+        failure: isFull ? failure : toBareFailure(failure),
+      }
     },
     close: () => upstream.close(),
+  }
+}
+
+type Apps = Pick<AkahuOptions, 'appToken' | 'appSecret'>
+
+function isOfPersonalApp(tokens: UserTokens, { appToken, appSecret }: Apps): boolean | null {
+  if (tokens.appToken !== null) return true
+  return appToken === null ? null : appSecret === null
+}
+
+/** HTTP Basic, which a full app alone can use. */
+function toAppStanding({ appToken, appSecret }: Apps): Standing {
+  assert(appToken !== null && appSecret !== null, 'only a full app has credentials of its own')
+  const basic = Buffer.from(`${appToken}:${appSecret}`).toString('base64')
+  return {
+    headers: { authorization: `Basic ${basic}` },
+    audience: 'app',
+    isPersonal: false,
+    secrets: [basic, appToken, appSecret],
+  }
+}
+
+/** A request without credentials must be refused; then Akahu is reachable. */
+function toBareFailure(failure: UpstreamFailure | null): UpstreamFailure | null {
+  switch (failure?.kind) {
+    case undefined:
+      return { kind: 'malformed', detail: 'a request without any token is accepted' }
+    case 'rejected':
+    case 'consent_lost':
+    case 'account_gone':
+      return null
+    default:
+      return failure ?? null
   }
 }

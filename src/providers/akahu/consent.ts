@@ -4,38 +4,48 @@
  */
 import assert from 'node:assert/strict'
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
-import type { Credentials } from '../credentials.ts'
+import type { Credentials, Identity, RevokeOptions } from '../credentials.ts'
 import { consentGone, UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { BalanceQuery, CallContext, ConnectionRef, ConsentState, Login } from '../port.ts'
 import { fetchAccounts, fetchUserId, loginOf, type WireAccount } from './accounts.ts'
 import type { AkahuClient } from './client.ts'
+import { unlisten } from './listen.ts'
 import { isInactive, newestRefresh } from './map.ts'
+import { chooseTokens, tokensOf, toSecret, whereTokensAre } from './tokens.ts'
 
-/** The characters that a header allows; a token with any other could not be sent. */
-const tokenPattern = /^[\x21-\x7e]{1,512}$/
+const shareAccounts =
+  'Share accounts with the app at my.akahu.nz, Developers, Accounts; then link again.'
 
-/** The user token. Throws `consent_lost` for a login whose token was revoked at Akahu: it is deleted here then. */
-export function tokenOf(login: Login): string {
-  if (login.secret !== null) return login.secret
-  const failure = { kind: 'consent_lost', becomes: 'revoked', wholeLogin: true } as const
-  throw new UpstreamError('akahu', { ...failure, detail: consentGone })
-}
-
-/** The owner of a user token. Throws `consent_lost` or `rejected` for a token that does not work. */
-export async function identify(client: AkahuClient, credentials: Credentials, call: CallContext) {
+/**
+ * The owner of the tokens. Throws `consent_lost` or `rejected` for tokens that do not work, and `rejected` without a call
+ * for those that cannot be such tokens.
+ */
+export async function identify(
+  client: AkahuClient,
+  credentials: Credentials,
+  call: CallContext,
+): Promise<Identity> {
   assert(credentials.provider === 'akahu', 'the credentials are for Akahu')
-  const { userToken } = credentials
-  if (!tokenPattern.test(userToken)) {
-    const detail = 'the user token has characters that no token has'
-    throw new UpstreamError('akahu', { kind: 'rejected', status: 401, detail })
-  }
+  const tokens = chooseTokens(credentials, client.appToken)
+  const isPersonal = client.isPersonal(tokens) === true
   try {
-    const upstreamUserId = await fetchUserId(client, userToken, call)
-    return { upstreamUserId, secret: userToken, isPersonal: false }
+    const upstreamUserId = await fetchUserId(client, tokens, call)
+    const identity = { upstreamUserId, secret: toSecret(tokens), isPersonal }
+    return isPersonal ? { ...identity, ifNothing: shareAccounts } : identity
   } catch (error) {
-    if (isLost(error) || isRejected(error, 403)) await checkApp(client, call)
+    const failure = failureOf(error)
+    if (failure === null || !(isLost(error) || isRejected(error, 403))) throw error
+    if (isPersonal) throw refusedPair(failure, error)
+    await checkApp(client, call)
     throw error
   }
+}
+
+/** Without a secret nothing shows which of the two tokens is refused. */
+function refusedPair(failure: UpstreamFailure, cause: unknown): UpstreamError {
+  const status = failure.kind === 'rejected' ? failure.status : 401
+  const detail = `Akahu refuses this app token with this user token (${failure.detail}): copy both again, ${whereTokensAre}; a regenerated token ends the one before, and an IP allow-list there must contain this server’s address`
+  return new UpstreamError('akahu', { kind: 'rejected', status, isPersonal: true, detail }, cause)
 }
 
 /**
@@ -52,15 +62,40 @@ async function checkApp(client: AkahuClient, call: CallContext): Promise<void> {
   }
 }
 
-/** Revokes the whole token. A token that is refused or unknown was revoked before. */
-export async function revokeToken(
+/**
+ * Forgets a personal app without a call, unless the end at Akahu was asked for, since other programs may use the same app.
+ * Otherwise ends one login, or with the last one the webhooks and the token.
+ */
+export async function revoke(
   client: AkahuClient,
   login: Login,
-  call: CallContext,
+  connection: ConnectionRef,
+  { last, isAsked, call, onRefused }: RevokeCall,
 ): Promise<void> {
+  if (login.secret === null) return
+  const isPersonal = client.isPersonal(tokensOf(login))
+  if (isPersonal === null) {
+    // Whose app it was is not known, so the connection waits until the variables are set again.
+    const detail = 'AKAHU_APP_TOKEN is not set, so the consent cannot be ended'
+    throw new UpstreamError('akahu', { kind: 'rejected', status: 401, detail })
+  }
+  if (isPersonal && !isAsked) return
+  if (!last) return revokeLogin(client, login, connection, call)
+  if (!isPersonal) await unlisten(client, login, { call, onRefused })
+  return revokeToken(client, login, call)
+}
+
+interface RevokeCall extends RevokeOptions {
+  readonly call: CallContext
+  /** Called when Akahu refuses to end the webhooks. */
+  readonly onRefused: () => void
+}
+
+/** Revokes the whole token. A token that is refused or unknown was revoked before. */
+async function revokeToken(client: AkahuClient, login: Login, call: CallContext): Promise<void> {
   const request = { method: 'DELETE', route: '/token', target: '/token' } as const
   try {
-    await client.asUser(tokenOf(login), request, call)
+    await client.asUser(tokensOf(login), request, call)
   } catch (error) {
     if (isLost(error)) return
     if (isRejected(error, 404) && (await fetchUnlessLost(client, login, call)) === null) return
@@ -69,7 +104,7 @@ export async function revokeToken(
 }
 
 /** Revokes one login at one institution; the token's other connections stay active. */
-export async function revokeLogin(
+async function revokeLogin(
   client: AkahuClient,
   login: Login,
   connection: ConnectionRef,
@@ -78,7 +113,7 @@ export async function revokeLogin(
   const target = `/authorisations/${encodeURIComponent(connection.upstreamId)}`
   try {
     const request = { method: 'DELETE', route: '/authorisations/{id}', target } as const
-    await client.asUser(tokenOf(login), request, call)
+    await client.asUser(tokensOf(login), request, call)
   } catch (error) {
     if (isLost(error)) return
     if (!isRejected(error, 404)) throw error
@@ -98,7 +133,7 @@ export async function confirmEmpty(
   connection: ConnectionRef,
   call: CallContext,
 ): Promise<void> {
-  const own = accountsOf(connection, await fetchAccounts(client, tokenOf(login), call))
+  const own = accountsOf(connection, await fetchAccounts(client, tokensOf(login), call))
   if (own.length > 0 && !isInactive(own)) return
   const becomes = own.length === 0 ? 'revoked' : 'invalidated'
   throw new UpstreamError('akahu', { kind: 'consent_lost', becomes, detail: consentGone })
@@ -113,7 +148,7 @@ export async function listAlive(
   login: Login,
   call: CallContext,
 ): Promise<readonly UpstreamId[]> {
-  const accounts = await fetchAccounts(client, tokenOf(login), call)
+  const accounts = await fetchAccounts(client, tokensOf(login), call)
   const logins = Map.groupBy(accounts, loginOf)
   return [...logins].flatMap(([id, own]) =>
     id === null || isInactive(own) ? [] : [upstreamId(id)],
@@ -146,7 +181,7 @@ function accountsOf(connection: ConnectionRef, accounts: readonly WireAccount[])
 /** The accounts of the token, or null when the token is no longer valid. */
 async function fetchUnlessLost(client: AkahuClient, login: Login, call: CallContext) {
   try {
-    return await fetchAccounts(client, tokenOf(login), call)
+    return await fetchAccounts(client, tokensOf(login), call)
   } catch (error) {
     if (isLost(error)) return null
     throw error

@@ -15,7 +15,10 @@ function failureOf(
   body = '{"success":false,"message":"No."}',
   headers: Record<string, string> = {},
 ) {
-  return toFailure({ status, headers, body: Buffer.from(body) }, audience, context)
+  return toFailure(
+    { status, headers, body: Buffer.from(body) },
+    { ...context, audience, isPersonal: false },
+  )
 }
 
 const table: [status: number, audience: Audience, kind: string, reading: string][] = [

@@ -8,23 +8,39 @@ import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
-/** The kind of endpoint: the user's, one account of the user, or the app's own. */
-export type Audience = 'user' | 'account' | 'app'
+/**
+ * The kind of endpoint: the user's, the one that tells whose tokens these are, one account of the user, or the app's own.
+ */
+export type Audience = 'user' | 'identify' | 'account' | 'app'
 
 const maxDetailLength = 300
 /** Longer error bodies are web pages of an intermediary, not Akahu's message. */
 const maxErrorBytes = 65_536
 
-/** The failure for a status. `secrets` are removed from the detail. */
+/** What a person does about a refusal of their personal app, by status. */
+const advice: Readonly<Record<number, string>> = {
+  401: 'link again with both tokens from my.akahu.nz, Developers; a regenerated token ends the one before',
+  403: 'check the permissions, the accounts and the IP allow-list of the app at my.akahu.nz, Developers',
+}
+
+/** The failure for a status. `secrets` are removed from the detail; `isPersonal`: the app is the person's own. */
 export function toFailure(
   response: UpstreamResponse,
-  audience: Audience,
-  context: { readonly nowMs: number; readonly secrets: readonly string[] },
+  context: {
+    readonly audience: Audience
+    readonly isPersonal: boolean
+    readonly nowMs: number
+    readonly secrets: readonly string[]
+  },
 ): UpstreamFailure {
   const { status } = response
-  const detail = readDetail(response, context.secrets)
+  const { audience, nowMs } = context
+  const said = readDetail(response, context.secrets)
+  // While a person links, `consent.ts` has its own words.
+  const toDo = context.isPersonal && audience !== 'identify' ? advice[status] : undefined
+  const detail = toDo === undefined ? said : `${said} (${toDo})`
   if (status === 429) {
-    const wait = readRetryAfter(response.headers, context.nowMs)
+    const wait = readRetryAfter(response.headers, nowMs)
     return { kind: 'throttled', retryAfterSeconds: wait ?? retryLaterSeconds, detail }
   }
   if (status >= 500) return { kind: 'unavailable', status, detail }
@@ -32,7 +48,11 @@ export function toFailure(
   if (status < 400) return { kind: 'malformed', detail: `an unexpected status ${status}` }
   if (status === 410) return { kind: 'misconfigured', status, detail }
   if (audience === 'app' && (status === 401 || status === 403)) {
-    return { kind: 'misconfigured', status, detail }
+    return {
+      kind: 'misconfigured',
+      status,
+      detail: `${detail} (AKAHU_APP_TOKEN with AKAHU_APP_SECRET)`,
+    }
   }
   if (status === 401) {
     // One token covers all of the person's logins, so all of them lose their consent.

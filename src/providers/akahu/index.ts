@@ -1,8 +1,10 @@
 /**
  * The adapter of Akahu (banks in New Zealand). A connection is one authorisation: one login at one institution. All
- * connections of a person share one user token, which is the login's secret.
+ * connections of a person share one user token, which is the login's secret, with the token of the person's own app where
+ * they have one.
  */
 import type { Balance } from '#contract/resources.ts'
+import type { Access } from '../credentials.ts'
 import type {
   AccountRef,
   BalanceQuery,
@@ -10,22 +12,16 @@ import type {
   BankingAdapter,
   CallContext,
   Login,
+  WebhookReceiver,
 } from '../port.ts'
 import { fetchAccounts } from './accounts.ts'
-import { type AkahuOptions, makeClient } from './client.ts'
-import {
-  confirmEmpty,
-  identify,
-  listAlive,
-  revokeLogin,
-  revokeToken,
-  sightLogins,
-  tokenOf,
-} from './consent.ts'
-import { listen, unlisten } from './listen.ts'
+import { type AkahuClient, type AkahuOptions, makeClient } from './client.ts'
+import { confirmEmpty, identify, listAlive, revoke, sightLogins } from './consent.ts'
+import { listen } from './listen.ts'
 import { type Note, toBalance, toConnections } from './map.ts'
 import { makeTransactionReader } from './reader.ts'
 import { makeSigningKeys } from './signing-keys.ts'
+import { tokensOf } from './tokens.ts'
 import { makeAkahuWebhooks } from './webhook.ts'
 
 /** Makes the adapter; it owns a connection pool until `close`. */
@@ -34,7 +30,7 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
   const note: Note = (what) => options.report.oddity({ provider: 'akahu', what })
 
   async function discover(login: Login, call: CallContext) {
-    return toConnections(await fetchAccounts(client, tokenOf(login), call), note)
+    return toConnections(await fetchAccounts(client, tokensOf(login), call), note)
   }
 
   /** One list covers every account of the token. A moved account is found by its former id. */
@@ -43,7 +39,7 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
       query.accounts.map(({ account }) => [account.upstreamId, account]),
     )
     const found: Balance[] = []
-    const accounts = await fetchAccounts(client, tokenOf(query.login), call)
+    const accounts = await fetchAccounts(client, tokensOf(query.login), call)
     for (const account of accounts) {
       const id = wanted.has(account._id) ? account._id : (account._migrated ?? '')
       const ref = wanted.get(id)
@@ -58,29 +54,50 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
     provider: 'akahu',
     category: 'banking',
     freshness: 'reported',
-    access: {
-      hasOwnCredentials: true,
-      mode: 'full app',
-      off: [],
-      nextStep:
-        'Run `tributary connections link U --provider akahu --user-token -` with the user token of a person who has authorised this app.',
-    },
+    access: describeAccess(options),
     identify: (credentials, call) => identify(client, credentials, call),
     discover,
-    async revoke(login, connection, { last }, call) {
-      if (!last) return revokeLogin(client, login, connection, call)
-      await unlisten(client, login, { call, onRefused: () => note('webhooks could not be ended') })
-      return revokeToken(client, login, call)
-    },
+    revoke: (login, connection, asked, call) =>
+      revoke(client, login, connection, {
+        ...asked,
+        call,
+        onRefused: () => note('webhooks could not be ended'),
+      }),
     confirmEmpty: (login, connection, call) => confirmEmpty(client, login, connection, call),
     listAlive: (login, call) => listAlive(client, login, call),
     balances,
     transactions: makeTransactionReader(client, note),
     probe: (call) => client.probe(call),
-    webhooks: {
-      ...makeAkahuWebhooks({ keys: makeSigningKeys({ client, clock: options.clock }), odd: note }),
-      listen: (login, call) => listen(client, login, call),
-    },
+    ...(options.appSecret === null ? {} : { webhooks: makeReceiver(client, options, note) }),
     close: () => client.close(),
   }
+}
+
+/** A full app alone gets webhooks: the keys that verify them are read with its secret. */
+function makeReceiver(client: AkahuClient, { clock }: AkahuOptions, note: Note): WebhookReceiver {
+  return {
+    ...makeAkahuWebhooks({ keys: makeSigningKeys({ client, clock }), odd: note }),
+    listen: (login, call) => listen(client, login, call),
+  }
+}
+
+const link = 'Run `tributary connections link U --provider akahu --user-token -'
+const ownTokens = 'the two tokens that my.akahu.nz shows under Developers'
+
+function describeAccess({ appToken, appSecret }: AkahuOptions): Access {
+  if (appSecret !== null) {
+    return {
+      hasOwnCredentials: true,
+      mode: 'full app',
+      off: [],
+      nextStep: `${link}\` with the user token of a person who has authorised this app; people with personal apps add \`--app-token -\`.`,
+    }
+  }
+  const off = ['consent page', 'webhooks', 'list of institutions']
+  if (appToken === null) {
+    const nextStep = `${link} --app-token -\` with ${ownTokens}.`
+    return { hasOwnCredentials: false, mode: 'personal apps of people', off, nextStep }
+  }
+  const nextStep = `${link}\` with the user token beside AKAHU_APP_TOKEN at my.akahu.nz, Developers; other people add \`--app-token -\` with that of their own app.`
+  return { hasOwnCredentials: true, mode: 'personal app', off, nextStep }
 }

@@ -7,8 +7,8 @@ import { z } from 'zod'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, Login } from '../port.ts'
 import type { AkahuClient, AkahuRequest } from './client.ts'
-import { tokenOf } from './consent.ts'
 import { malformed } from './failures.ts'
+import { tokensOf } from './tokens.ts'
 
 const kinds = ['TOKEN', 'ACCOUNT', 'TRANSACTION'] as const
 
@@ -27,15 +27,16 @@ const WebhooksBody = z.object({
 })
 type Standing = z.infer<typeof WebhooksBody>['items']
 
-/** Requests every kind that is not yet requested with this login's id. May be repeated. */
+/** Requests every kind that is not yet requested with this login's id. May be repeated. Personal apps have no webhooks. */
 export async function listen(client: AkahuClient, login: Login, call: CallContext): Promise<void> {
+  if (client.isPersonal(tokensOf(login)) === true) return
   const standing = await list(client, login, call)
   const own = standing.filter(({ state }) => state === login.id).map(({ type }) => type)
   for (const kind of kinds) {
     if (own.includes(kind)) continue
     const json = { webhook_type: kind, state: login.id }
     const request: AkahuRequest = { method: 'POST', route: '/webhooks', target: '/webhooks', json }
-    await client.asUser(tokenOf(login), request, call)
+    await client.asUser(tokensOf(login), request, call)
   }
 }
 
@@ -53,7 +54,7 @@ export async function unlisten(
       if (state !== login.id) continue
       const target = `/webhooks/${_id}`
       const request: AkahuRequest = { method: 'DELETE', route: '/webhooks/{id}', target }
-      await client.asUser(tokenOf(login), request, call)
+      await client.asUser(tokensOf(login), request, call)
     }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
@@ -63,7 +64,7 @@ export async function unlisten(
 
 async function list(client: AkahuClient, login: Login, call: CallContext): Promise<Standing> {
   const request = { method: 'GET', route: '/webhooks', target: '/webhooks' } as const
-  const body = await client.asUser(tokenOf(login), request, call)
+  const body = await client.asUser(tokensOf(login), request, call)
   let parsed: unknown
   try {
     parsed = JSON.parse(Buffer.from(body).toString('utf8'))

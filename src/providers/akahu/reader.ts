@@ -18,11 +18,11 @@ import type {
   TransactionPage,
 } from '../port.ts'
 import type { AkahuClient } from './client.ts'
-import { tokenOf } from './consent.ts'
 import { makeDateReader } from './dates.ts'
 import { toDetails } from './details.ts'
 import { malformed } from './failures.ts'
 import { type Note, toTransaction, type WireRow } from './map.ts'
+import { tokensOf } from './tokens.ts'
 
 /** Akahu's fixed page size. */
 const pageSize = 100
@@ -58,7 +58,7 @@ export function makeTransactionReader(client: AkahuClient, note: Note): RowReade
   }
 
   async function read(query: RowsQuery, cursor: PageCursor | null, call: CallContext) {
-    const secret = tokenOf(query.login)
+    const tokens = tokensOf(query.login)
     const { start, end, next } = toPlace(query.window, cursor)
     const parameters = new URLSearchParams({
       start,
@@ -69,7 +69,7 @@ export function makeTransactionReader(client: AkahuClient, note: Note): RowReade
     if (!query.scoped) {
       const route = '/transactions'
       const request = { method: 'GET', route, target: `${route}?${parameters}` } as const
-      return open(query, cursor, await client.asUser(secret, request, call))
+      return open(query, cursor, await client.asUser(tokens, request, call))
     }
     assert(only !== undefined && query.accounts.length === 1, 'a scoped read names one account')
     const request = {
@@ -77,7 +77,7 @@ export function makeTransactionReader(client: AkahuClient, note: Note): RowReade
       route: '/accounts/{id}/transactions',
       target: `/accounts/${encodeURIComponent(only.upstreamId)}/transactions?${parameters}`,
     } as const
-    return open(query, cursor, await client.asUser(secret, request, call, 'account'))
+    return open(query, cursor, await client.asUser(tokens, request, call, 'account'))
   }
 
   return { pageSize, read, open }

@@ -17,6 +17,7 @@ test('identify returns the Akahu user of a token, with the token as the secret',
   assert.deepEqual(await ground.adapter.identify(adopt(demoUserTokens.healthy), call), {
     upstreamUserId: ground.akahu.people.healthy.user._id,
     secret: demoUserTokens.healthy,
+    isPersonal: false,
   })
   assert.deepEqual(ground.exchanges, ['200 GET /me'])
 })
@@ -38,7 +39,9 @@ test('R20a: while a token is adopted, app credentials that are refused are an al
   await using ground = await makeGround({ appToken: 'app_token_typo' })
   const failure = await failureOf(ground.adapter.identify(adopt(demoUserTokens.healthy), call))
   assert.equal(failure.kind, 'rejected')
-  assert.deepEqual(ground.alerts, ['/connections: Invalid app credentials'])
+  assert.deepEqual(ground.alerts, [
+    '/connections: Invalid app credentials (AKAHU_APP_TOKEN with AKAHU_APP_SECRET)',
+  ])
 })
 
 test('a refused token stands when the question about our app fails for another reason', async () => {

@@ -42,7 +42,7 @@ export interface Ground extends AsyncDisposable {
 
 /** An emulator of one's own and an adapter that is pointed at it. */
 export async function makeGround(
-  options: { timeoutMs?: number; appToken?: string; appSecret?: string } = {},
+  options: { timeoutMs?: number; appToken?: string | null; appSecret?: string | null } = {},
 ): Promise<Ground> {
   const clock = { now: () => now }
   const akahu = await startAkahuEmulator({ clock })
@@ -51,8 +51,8 @@ export async function makeGround(
   const oddities: string[] = []
   const adapter = makeAkahu({
     baseUrl: akahu.baseUrl,
-    appToken: options.appToken ?? demoApp.appToken,
-    appSecret: options.appSecret ?? demoApp.appSecret,
+    appToken: options.appToken === undefined ? demoApp.appToken : options.appToken,
+    appSecret: options.appSecret === undefined ? demoApp.appSecret : options.appSecret,
     timeoutMs: options.timeoutMs ?? 5_000,
     clock,
     report: {

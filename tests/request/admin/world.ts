@@ -23,6 +23,7 @@ import { type AdminDoorDeps, makeAdminDoor, type RunSync } from '#doors/admin/do
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
 import type { Adapters } from '#providers/port.ts'
+import { toPersonalTokens } from '#sandbox/akahu/emulator.ts'
 import { emulators, type Emulators as SandboxEmulators } from '#sandbox/emulators.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
@@ -116,6 +117,8 @@ export interface WorldOptions {
   readonly runSync?: RunSync
   /** This installation's own secrets at the providers are wrong. */
   readonly wrongOwnSecrets?: true
+  /** Instead of the full app of the emulator: none, or the personal one of `healthy`. */
+  readonly akahuApp?: 'none' | 'personal'
 }
 
 /** Builds it; the test's end takes it down. */
@@ -124,7 +127,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   const place = makeSqlitePlace()
   const store = await place.open()
   const { running, access } = await startEmulators(options.providers ?? [], clock)
-  const adapters = connect(options.wrongOwnSecrets === true ? spoil(access) : access, clock)
+  const adapters = connect(choose(access, options), clock)
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
   const deletions: Deletion[] = []
   const unheard: string[] = []
@@ -307,6 +310,13 @@ function connect(access: ProviderAccess, clock: StillClock) {
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
     budget: () => async () => ({ allowed: true }),
   })
+}
+
+function choose(access: ProviderAccess, { wrongOwnSecrets, akahuApp }: WorldOptions) {
+  if (wrongOwnSecrets === true) return spoil(access)
+  if (akahuApp === undefined || access.akahu === null) return access
+  const appToken = akahuApp === 'personal' ? toPersonalTokens('healthy').appToken : null
+  return { ...access, akahu: { ...access.akahu, appToken, appSecret: null } }
 }
 
 function spoil({ fiskil, akahu, snaptrade, ...others }: ProviderAccess): ProviderAccess {
