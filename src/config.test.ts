@@ -283,23 +283,6 @@ test('a provider is configured when all its variables are set; half of them is a
   ])
 })
 
-test('Akahu: an app token alone is a personal app, a secret makes it a full app, and neither leaves it to people', () => {
-  const tokensOf = (environment: Environment) => {
-    const { appToken, appSecret } = read(environment).providers.akahu ?? {}
-    return [appToken?.reveal(), appSecret?.reveal()]
-  }
-  const personal = { AKAHU_APP_TOKEN: 'app_token_1' }
-  assert.deepEqual(tokensOf(personal), ['app_token_1', undefined])
-  assert.deepEqual(tokensOf({ ...personal, AKAHU_APP_SECRET: 's' }), ['app_token_1', 's'])
-  assert.deepEqual(tokensOf(live), [undefined, undefined])
-  // A personal app says that Akahu is wanted, so the sandbox does not start.
-  assert.deepEqual([read(personal).mode, read({}).mode], ['live', 'sandbox'])
-  assert.doesNotMatch(read(personal).warnings.join(), /No provider/)
-  assert.deepEqual(problemsOf({ AKAHU_APP_SECRET: 'a secret alone'.replaceAll(' ', '-') }), [
-    'AKAHU_APP_TOKEN: not set, should be set together with AKAHU_APP_SECRET',
-  ])
-})
-
 test('the signing secret of Fiskil’s webhooks is Base64 of 16 bytes or more', () => {
   const secret = 'c2lnbmluZyBzZWNyZXQgb2YgYSB0ZXN0'
   const { webhookSecret } =

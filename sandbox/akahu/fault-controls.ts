@@ -8,6 +8,7 @@ import {
   FaultControlError,
   findPerson,
   type NewRow,
+  type OwnAppControls,
   type RowChange,
   type SendingFaultControls,
   type TouchedRow,
@@ -15,7 +16,7 @@ import {
 import { type AkahuPeople, makeDemoPeople } from './demo.ts'
 import { toUserToken } from './factories.ts'
 import { type AkahuAccount, type AkahuPerson, bringUpToDate } from './people.ts'
-import { makeOwnAppControls, toPersonalTokens } from './personal-app.ts'
+import { toPersonalTokens } from './personal-app.ts'
 import { digest } from './rows.ts'
 import { makeWebhookControls } from './webhook-controls.ts'
 import { type AkahuWebhooks, tellAccount } from './webhooks.ts'
@@ -90,6 +91,21 @@ export function makeFaultControls(
     reset() {
       bench.withdrawn.clear()
       Object.assign(people, makeDemoPeople(seed, clock))
+    },
+  }
+}
+
+/** The sandbox commands about personal apps; the full app is not changed. */
+function makeOwnAppControls(people: AkahuPeople): OwnAppControls {
+  const appOf = (name: string) => findPerson(people, name).personal
+  return {
+    withdrawPermission: (name) => void appOf(name).off.add('transactions'),
+    grantPermission: (name) => appOf(name).off.clear(),
+    bar(name) {
+      appOf(name).isBarred = true
+    },
+    admit(name) {
+      appOf(name).isBarred = false
     },
   }
 }

@@ -4,9 +4,6 @@
  * addresses that may use it.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
-import type { OwnAppControls } from '../fault-controls.ts'
-import { findPerson } from '../fault-controls.ts'
-import type { AkahuPerson } from './people.ts'
 import { refusal } from './wire.ts'
 
 export interface PersonalApp {
@@ -57,21 +54,4 @@ function refuseRefresh(app: PersonalApp, nowMs: number): EmulatorReply | null {
   }
   app.refreshedAt = nowMs
   return null
-}
-
-/** The sandbox commands about personal apps; the full app is not changed. */
-export function makeOwnAppControls(
-  people: Readonly<Record<string, AkahuPerson | undefined>>,
-): OwnAppControls {
-  const appOf = (name: string) => findPerson(people, name).personal
-  return {
-    withdrawPermission: (name) => void appOf(name).off.add('transactions'),
-    grantPermission: (name) => appOf(name).off.clear(),
-    bar(name) {
-      appOf(name).isBarred = true
-    },
-    admit(name) {
-      appOf(name).isBarred = false
-    },
-  }
 }
