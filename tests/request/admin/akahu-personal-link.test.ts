@@ -76,7 +76,11 @@ test('400: what does not work is one sentence with the next step, and nothing is
     [swapped, /the two tokens are swapped/],
     [{ ...own, userToken: 'up:yeah:1' }, /starts with "user_token_"/],
     [{ ...own, appToken: others.appToken }, /copy both again.*regenerated.*allow-list/, ['GET me']],
-    [{ ...own, userToken: 'user_token_old' }, /copy both again.*regenerated.*allow-list/, ['GET me']],
+    [
+      { ...own, userToken: 'user_token_old' },
+      /copy both again.*regenerated.*allow-list/,
+      ['GET me'],
+    ],
   ]
   for (const [body, why, calls = []] of refusals) {
     const before = pathsAt(world).length
