@@ -19,7 +19,7 @@ import { openKv } from '#store/kv/open.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Kv } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
-import { makeSealer } from '#store/seal.ts'
+import { makeSealer, type Sealer } from '#store/seal.ts'
 import { makeReports, type Reports } from '#telemetry/reports.ts'
 import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
 import type { AppOptions } from './options.ts'
@@ -35,6 +35,7 @@ export interface Foundation {
   readonly webhooks: Webhooks
   readonly signIns: SignIns
   readonly actions: UserActions
+  readonly sealer: Sealer
 }
 
 /** The caller closes what this opens. */
@@ -42,6 +43,7 @@ export async function openFoundation(options: AppOptions): Promise<Foundation> {
   const { config, clock } = options
   const reports = makeReports(options.log, options.metrics)
   const encryptionKeys = options.secrets.encryptionKeys.reveal()
+  const sealer = makeSealer(encryptionKeys)
   const store = await openStore({
     databaseUrl: config.databaseUrl?.reveal() ?? null,
     dataDir: config.storeDir,
@@ -57,7 +59,7 @@ export async function openFoundation(options: AppOptions): Promise<Foundation> {
     clock,
     cacheMaxBytes: config.cache.maxBytes,
     cacheMaxEntryBytes: config.cache.maxEntryBytes,
-    cacheKey: makeSealer(encryptionKeys).derive('kv'),
+    cacheKey: sealer.derive('kv'),
     generation: config.redisUrl === null ? '' : digestContract(),
     mark: store.mark,
     log: options.log,
@@ -80,13 +82,14 @@ export async function openFoundation(options: AppOptions): Promise<Foundation> {
     windows: kv.windows,
     passwords: makePasswords(),
     signInLimit: config.limits.signin,
-    secrets: makeSealer(encryptionKeys).deriveAll('sign-in'),
+    secrets: sealer.deriveAll('sign-in'),
     signUp: config.signUp,
   })
   const actions = makeUserActions({ store, clock, signIns })
   const unknownPage = await makeUnknownPage()
   const webhooks = makeWebhooks({ store, clock, allowPrivate: config.events.allowPrivate })
-  return { reports, store, kv, adapters, connections, webhooks, signIns, actions, unknownPage }
+  const rooms = { adapters, connections, webhooks, signIns, actions }
+  return { reports, store, kv, sealer, unknownPage, ...rooms }
 }
 
 function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {

@@ -51,6 +51,8 @@ export function hasKeyExpired(expiresAt: number | null, now: number): boolean {
   return expiresAt !== null && expiresAt <= now
 }
 
+export type KeyStatus = 'active' | 'expired' | 'revoked'
+
 /** What a key is worth at `now`; only an active one is accepted, and only active ones count towards the maximum. */
 export function toKeyStatus(
   {
@@ -58,7 +60,7 @@ export function toKeyStatus(
     expiresAt,
   }: { readonly revokedAt: number | null; readonly expiresAt: number | null },
   now: number,
-): 'active' | 'expired' | 'revoked' {
+): KeyStatus {
   if (revokedAt !== null) return 'revoked'
   return hasKeyExpired(expiresAt, now) ? 'expired' : 'active'
 }

@@ -160,6 +160,30 @@ test('without JavaScript the same forms work', async () => {
   await page.waitForURL(/\/callback\?.*code=/)
 })
 
+for (const javaScriptEnabled of [true, false]) {
+  test(`a key is made, shown once and used, with JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
+    const person = await world.addPerson()
+    await using visit = await browser.open({ viewport: wide, javaScriptEnabled })
+    const { page } = visit
+    const base = world.service.baseUrl
+    await page.goto(`${base}/keys`)
+    await signIn(page, person)
+    await page.waitForURL(`${base}/keys`)
+    await page.getByLabel('Name').fill('laptop')
+    await button(page, 'Create the key').click()
+    const key = await page.locator('output[name=secret]').innerText()
+    assert.equal(await button(page, 'Copy the key').count(), javaScriptEnabled ? 1 : 0)
+    const answer = await fetch(`${base}/v1/accounts`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    assert.equal(answer.status, 200)
+    await page.reload()
+    assert.equal(await page.locator('output[name=secret]').count(), 0)
+    assert.ok(!(await page.content()).includes(key))
+    assertQuiet(visit)
+  })
+}
+
 test('the first stop of the keyboard leads past the navigation, and every stop can be seen', async () => {
   await using visit = await browser.open({ viewport: narrow })
   const { page } = visit
@@ -263,6 +287,18 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await look('home')
       await page.goto(`${base}/welcome`)
       await look('welcome')
+      await page.goto(`${base}/keys`)
+      await look('no keys')
+      await page.getByLabel('Name').fill(name)
+      await button(page, 'Create the key').click()
+      await page.locator('output[name=secret]').waitFor()
+      await look('a new key')
+      await page.getByRole('button', { name: /^Revoke/ }).click()
+      await page.getByRole('heading', { name: 'Revoke this key?' }).waitFor()
+      await look('revoke')
+      await button(page, 'Revoke the key').click()
+      await page.getByText('The key is revoked').waitFor()
+      await look('a revoked key')
       await page.goto(`${base}/agents`)
       await look('agents')
       await button(page, /^Disconnect/).click()

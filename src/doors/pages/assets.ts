@@ -1,5 +1,5 @@
 /**
- * The files that pages need: Pico from its package, our own style sheet, the logo; each path contains the digest of its
+ * The files that pages need: Pico from its package, our own style sheet and script, the logo; each path contains the digest of its
  * bytes.
  */
 import { hash } from 'node:crypto'
@@ -18,24 +18,31 @@ export interface Assets {
   readonly pico: Asset
   readonly pages: Asset
   readonly icon: Asset
+  readonly script: Asset
 }
 
 /** Reads them from disk, once. */
 export async function readAssets(): Promise<Assets> {
   const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.min.css')
-  const [picoBytes, pagesBytes, iconBytes] = await Promise.all([
+  const [picoBytes, pagesBytes, iconBytes, scriptBytes] = await Promise.all([
     readFile(pico),
     readFile(new URL('./pages.css', import.meta.url)),
     readFile(new URL('./icon.svg', import.meta.url)),
+    readFile(new URL('./enhance.js', import.meta.url)),
   ])
   return {
     pico: toAsset('pico', 'css', picoBytes),
     pages: toAsset('pages', 'css', pagesBytes),
     icon: toAsset('icon', 'svg', iconBytes),
+    script: toAsset('enhance', 'js', scriptBytes),
   }
 }
 
-const types = { css: 'text/css; charset=utf-8', svg: 'image/svg+xml' } as const
+const types = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+} as const
 
 function toAsset(name: string, ending: keyof typeof types, bytes: Buffer): Asset {
   const digest = hash('sha256', bytes).slice(0, 16)

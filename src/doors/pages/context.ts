@@ -3,22 +3,27 @@
  * mounts no routes.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UserActions } from '#auth/actions.ts'
 import type { Agents, ConsentRequests } from '#auth/oauth/port.ts'
 import type { PlanSettings } from '#auth/plans.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
+import type { Sealer } from '#store/seal.ts'
 import type { AllowedHosts, PublicOrigins } from '../allowed-hosts.ts'
 import type { Assets } from './assets.ts'
 import { makeCookies } from './cookies.ts'
 import type { Html } from './html.ts'
 import { renderPage } from './layout.ts'
 import { renderNotice } from './notices.ts'
+import { makeShownOnce, type ShownOnce } from './shown-once.ts'
 import { makeVisits, type Visit, type Visits } from './visit.ts'
 
 export interface PagesDoorOptions {
-  readonly store: Pick<StoreReader, 'users' | 'connections'>
+  readonly store: Pick<StoreReader, 'users' | 'connections' | 'keys'>
+  readonly actions: Pick<UserActions, 'createKey' | 'revokeKey'>
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly signIns: SignIns
   readonly sessions: Sessions
   readonly consent: ConsentRequests
@@ -39,6 +44,7 @@ export interface PagesDoorOptions {
 export interface PagesContext extends PagesDoorOptions {
   readonly cookies: ReturnType<typeof makeCookies>
   readonly visits: Visits
+  readonly shownOnce: ShownOnce
   /** Sends a complete page. `formAction`: a further target that its form may lead to. */
   show(
     reply: FastifyReply,
@@ -67,6 +73,7 @@ export function makeContext(
     ...options,
     cookies,
     visits,
+    shownOnce: makeShownOnce({ ...options, cookies }),
     show(reply, visit, { title, body, formAction, home }) {
       return reply
         .header('content-security-policy', contentSecurityPolicy(formAction))
@@ -94,6 +101,7 @@ function contentSecurityPolicy(formAction: string | undefined): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
+    "script-src 'self'",
     // Pico's icons (a tick, a warning) are data URLs in its style sheet.
     "img-src 'self' data:",
     `form-action 'self'${isSource ? ` ${formAction}` : ''}`,

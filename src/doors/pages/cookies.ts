@@ -1,6 +1,7 @@
 /**
  * The cookies of the pages: the session's; a visitor's, from which the forms of a person who is not signed in derive
- * their token; and one that recognises a browser that signed in before. `__Host-` and Secure when the service uses
+ * their token; one that recognises a browser that signed in before; and one that holds, sealed, a secret that the next
+ * page shows once. `__Host-` and Secure when the service uses
  * https (docs/accounts.md, Pages).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -20,6 +21,10 @@ export interface Cookies {
   /** The unverified cookie of a known browser; it outlives sessions and sign-outs. */
   browser(request: FastifyRequest): string | null
   setBrowser(reply: FastifyReply, value: string): void
+  /** The unverified cookie of a secret that the next page shows. */
+  shownOnce(request: FastifyRequest): string | null
+  setShownOnce(reply: FastifyReply, value: string, maxAgeSeconds: number): void
+  clearShownOnce(reply: FastifyReply): void
 }
 
 export function makeCookies(options: { readonly secure: boolean }): Cookies {
@@ -27,6 +32,7 @@ export function makeCookies(options: { readonly secure: boolean }): Cookies {
   const sessionName = `${prefix}tributary`
   const visitorName = `${prefix}tributary-visitor`
   const browserName = `${prefix}tributary-browser`
+  const shownOnceName = `${prefix}tributary-once`
   const attributes = `Path=/; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`
 
   const set = (reply: FastifyReply, name: string, value: string, maxAge: number) =>
@@ -46,6 +52,9 @@ export function makeCookies(options: { readonly secure: boolean }): Cookies {
     givenVisitor: (request) => readToken(request, visitorName),
     browser: (request) => readCookie(request, browserName),
     setBrowser: (reply, value) => void set(reply, browserName, value, browserLifeMs / 1000),
+    shownOnce: (request) => readCookie(request, shownOnceName) || null,
+    setShownOnce: (reply, value, maxAge) => void set(reply, shownOnceName, value, maxAge),
+    clearShownOnce: (reply) => void set(reply, shownOnceName, '', 0),
   }
 }
 

@@ -14,6 +14,7 @@ export interface PageParts {
 
 /** The whole document. */
 export function renderPage({ title, visit, body, home = '/' }: PageParts, assets: Assets): string {
+  const isSignedIn = visit !== null && visit.user !== null
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -24,14 +25,16 @@ export function renderPage({ title, visit, body, home = '/' }: PageParts, assets
 <link rel="stylesheet" href="${assets.pico.path}">
 <link rel="stylesheet" href="${assets.pages.path}">
 <link rel="icon" href="${assets.icon.path}" type="image/svg+xml">
+${isSignedIn && html`<script src="${assets.script.path}" defer></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="container">
 <nav aria-label="Main">
 <ul><li><a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a></li></ul>
-<ul>${visit !== null && renderLinks(visit)}</ul>
+<ul>${visit !== null && renderAccountLinks(visit)}</ul>
 </nav>
+${isSignedIn && renderSections(title)}
 </header>
 <main id="main" class="container">
 ${body}
@@ -41,12 +44,24 @@ ${body}
 `.toString()
 }
 
-function renderLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html {
+/** The pages of a signed-in person, in the order of their use. */
+const sections = [
+  ['Overview', '/'],
+  ['Keys', '/keys'],
+  ['Agents', '/agents'],
+] as const
+
+function renderSections(title: string): Html {
+  return html`<nav class="sections" aria-label="Your account">
+<ul>${sections.map(([name, path]) => html`<li><a href="${path}"${name === title && html` aria-current="page"`}>${name}</a></li>`)}</ul>
+</nav>`
+}
+
+function renderAccountLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html {
   if (user === null) {
     return html`<li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li>`
   }
-  return html`<li><a href="/agents">Agents</a></li>
-<li><a href="/doc">Docs</a></li>
+  return html`<li><a href="/doc">Docs</a></li>
 <li><form method="post" action="/sign-out">${hidden('token', formToken)}
 <button type="submit" class="outline secondary">Sign out</button></form></li>`
 }
@@ -58,12 +73,14 @@ export function hidden(name: string, value: string): Html {
 export interface FieldParts {
   readonly name: string
   readonly label: string
-  readonly type: 'text' | 'email' | 'password'
+  readonly type: 'text' | 'email' | 'password' | 'date'
   readonly autocomplete: string
   readonly value?: string
   readonly hint?: string
   readonly problem?: string | undefined
   readonly autofocus?: boolean
+  /** An empty value is allowed. */
+  readonly isOptional?: boolean
 }
 
 /** A labelled field; its problem, or else its hint, is linked to it for assistive technology. */
@@ -74,7 +91,7 @@ export function field(parts: FieldParts): Html {
     problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
   return html`<div class="field">
 <label for="${name}">${parts.label}</label>
-<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}" required value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.autofocus === true && html` autofocus`}>
+<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.autofocus === true && html` autofocus`}>
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`

@@ -13,6 +13,7 @@ import { addConsentRoutes } from './consent/routes.ts'
 import { makeContext, type PagesContext, type PagesDoorOptions } from './context.ts'
 import { explain } from './failures.ts'
 import { addHomeRoutes } from './home/routes.ts'
+import { addKeyRoutes } from './keys/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
 
@@ -47,6 +48,7 @@ export async function pagesDoor(
     addSignInRoutes(scope, context)
     addConsentRoutes(scope, context)
     addAgentRoutes(scope, context)
+    addKeyRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {

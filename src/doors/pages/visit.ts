@@ -17,6 +17,16 @@ export interface Visit {
   readonly formToken: string
 }
 
+/** A visit of a person who is signed in. */
+export interface SignedIn extends Visit {
+  readonly session: Session
+  readonly user: UserRow
+}
+
+export function isSignedIn(visit: Visit): visit is SignedIn {
+  return visit.session !== null && visit.user !== null
+}
+
 export interface Visits {
   /** For a GET: sets the visitor's cookie when there is neither a session nor a visitor's cookie. */
   begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit>

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import Fastify from 'fastify'
 import { request } from 'undici'
+import { makeUserActions } from '#auth/actions.ts'
 import type { ConsentRequests, PendingConsent } from '#auth/oauth/port.ts'
 import { makeHashingQueue } from '#auth/sign-in/hashing-queue.ts'
 import { makePasswords, type Passwords } from '#auth/sign-in/password.ts'
@@ -13,6 +14,7 @@ import { makeSignIns } from '#auth/sign-in/sign-ins.ts'
 import type { PagesDoorOptions } from '#doors/pages/context.ts'
 import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
+import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { makeJar } from '#tests/support/jar.ts'
 
@@ -60,6 +62,8 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     consent: requestsWith(null),
     agents: { list: async () => [], disconnect: async () => false },
     plans: { defaultPlan: 'professional', brokerageDuringTrial: false },
+    actions: makeUserActions({ store, clock, signIns }),
+    sealer: makeSealer([new Uint8Array(32)]),
     clock,
     origins: () => bank,
     isLoopback: false,

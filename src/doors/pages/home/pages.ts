@@ -44,7 +44,7 @@ ${!mayRead && html`<p>Your plan does not include access for programs yet; the op
 <li><h3>Connect an agent</h3>
 <p>Add this address to Claude, ChatGPT, Cursor or any other MCP client; it will bring you back here to choose what it may read:</p>
 <p><code>${mcpUrl}</code></p></li>
-<li><h3>Keep an eye on it</h3>
-<p>You see your <a href="/agents">connected agents</a> at any time, and disconnect each.</p></li>
+<li><h3>Or make an API key</h3>
+<p>Your own programs read with <a href="/keys">a key</a>; <a href="/doc">the reference</a> lists what they can ask for.</p></li>
 </ol>`
 }

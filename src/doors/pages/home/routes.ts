@@ -14,7 +14,7 @@ export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): vo
       visit.user === null
         ? renderSignedOutHome({ signUpIsOpen: signIns.signUpIsOpen })
         : renderHome(await readHomeFacts(context, visit.user))
-    return context.show(reply, visit, { title: 'Start', body })
+    return context.show(reply, visit, { title: visit.user === null ? 'Start' : 'Overview', body })
   })
 
   scope.get('/welcome', async (request, reply) => {

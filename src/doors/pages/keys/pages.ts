@@ -1,0 +1,113 @@
+/** The list of API keys, the form for a new one, and the confirmation before one is revoked. Rendering only. */
+import { type KeyStatus, toKeyStatus } from '#auth/keys.ts'
+import type { KeyRow } from '#store/ports/keys.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { alertBox, field, hidden } from '../layout.ts'
+import { renderMoment } from '../moments.ts'
+
+/** The values of the form as typed, and what is wrong with them. */
+export interface KeyDraft {
+  readonly name: string
+  readonly expires: string
+  readonly problems: Readonly<Partial<Record<'name' | 'expires', string>>>
+  readonly message: string | null
+}
+
+export interface KeysParts {
+  readonly keys: readonly KeyRow[]
+  readonly now: number
+  /** IANA name of the person's zone. */
+  readonly zone: string
+  readonly formToken: string
+  readonly draft: KeyDraft
+  /** The password was given in the last ten minutes: only then the form is shown. */
+  readonly mayCreate: boolean
+  /** The plan has API access; without it every key is refused. */
+  readonly mayRead: boolean
+  /** A key that was created just now; shown this once. */
+  readonly created: { readonly name: string; readonly key: string; readonly url: string } | null
+  /** A key was revoked just now. */
+  readonly isRevoked: boolean
+}
+
+export function renderKeys(parts: KeysParts): Html {
+  const { keys, created } = parts
+  const active = keys.filter((key) => toKeyStatus(key, parts.now) === 'active')
+  const ended = keys.filter((key) => toKeyStatus(key, parts.now) !== 'active')
+  return html`<h1>API keys</h1>
+${created !== null && renderCreated(created)}
+${parts.isRevoked && html`<p class="done" role="status">The key is revoked. It is refused from now on.</p>`}
+<p>A program that sends one of these keys can read your accounts. No key can change or pay anything.</p>
+${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
+${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, parts)}
+${renderNew(parts)}
+${ended.length > 0 && html`<h2>Former keys</h2>${renderTable('Former keys', ended, parts)}`}`
+}
+
+function renderCreated({ name, key, url }: NonNullable<KeysParts['created']>): Html {
+  return html`<section class="card once" aria-labelledby="created">
+<h2 id="created">Your new key</h2>
+<p>The key of <span class="foreign">${foreignText(name)}</span> is shown this once. Keep it now: it cannot be shown again.</p>
+<p><output name="secret" data-copy="the key">${key}</output></p>
+<p>Try it:</p>
+<pre><code data-copy="the command">curl -s -H 'Authorization: Bearer ${key}' '${url}/v1/accounts'</code></pre>
+</section>`
+}
+
+function renderNew({ draft, formToken, mayCreate }: KeysParts): Html {
+  if (!mayCreate) {
+    return html`<h2>New key</h2>
+<p>To make a key, <a href="/sign-in?return=%2Fkeys">give your password once more</a>.</p>`
+  }
+  return html`<h2>New key</h2>
+${alertBox(draft.message)}
+<form method="post" action="/keys" novalidate class="narrow">
+${hidden('token', formToken)}
+${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'off', value: draft.name, hint: 'What the key is for, e.g. “budget on the laptop”', problem: draft.problems.name })}
+${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off', value: draft.expires, isOptional: true, hint: 'The key is refused after this day. Empty: it does not expire', problem: draft.problems.expires })}
+<button type="submit">Create the key</button>
+</form>`
+}
+
+const columns = ['Key', 'Created', 'Last used', 'Expires', 'Revoke']
+
+function renderTable(label: string, keys: readonly KeyRow[], parts: KeysParts): Html {
+  return html`<table role="table" aria-label="${label}">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${keys.map((key) => renderKey(key, parts))}</tbody>
+</table>`
+}
+
+function renderKey(key: KeyRow, { now, zone }: KeysParts): Html {
+  const moment = (at: number | null, otherwise: string) =>
+    at === null ? otherwise : renderMoment(at, zone)
+  const status = toKeyStatus(key, now)
+  return html`<tr role="row">
+<th role="rowheader" scope="row"><span class="foreign">${foreignText(key.name)}</span> <small class="place"><code>${key.prefix}…</code></small></th>
+<td role="cell" data-label="Created">${moment(key.createdAt, '')}</td>
+<td role="cell" data-label="Last used">${moment(key.lastUsedAt, 'never')}</td>
+<td role="cell" data-label="Expires">${moment(key.expiresAt, 'never')}</td>
+<td role="cell">${renderEnd(key, status, moment(key.revokedAt, ''))}</td>
+</tr>`
+}
+
+function renderEnd({ id, name }: KeyRow, status: KeyStatus, revokedAt: Html | string): Html {
+  if (status === 'expired') return html`expired`
+  if (status === 'revoked') return html`revoked ${revokedAt}`
+  return html`<form method="get" action="/keys/${id}/revoke"><button type="submit" class="outline secondary" aria-label="Revoke ${foreignText(name)}">Revoke</button></form>`
+}
+
+/** The confirmation before a key is revoked. */
+export function renderRevoke(key: KeyRow, formToken: string): Html {
+  return html`<article class="card">
+<h1>Revoke this key?</h1>
+<p>Programs that send <span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) are refused at once. This cannot be undone; a new key can be made at any time.</p>
+<form method="post" action="/keys/${key.id}/revoke">
+${hidden('token', formToken)}
+<div class="choices">
+<button type="submit" name="decision" value="confirm">Revoke the key</button>
+<button type="submit" name="decision" value="cancel" class="secondary outline">Keep it</button>
+</div>
+</form>
+</article>`
+}
