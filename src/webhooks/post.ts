@@ -3,8 +3,8 @@
  * receiver is an outcome with a description, not an exception; it never contains an address that a name resolved to.
  */
 import { type Dispatcher, errors } from 'undici'
+import { exchange, NoAnswerInTime } from '#outbound/exchange.ts'
 import { BlockedAddress, findUrlProblem } from '#outbound/guarded-agent.ts'
-import { requestUntil } from '#outbound/request-until.ts'
 import type { Outcome } from './verdict.ts'
 
 /** Time limit from the look-up of the name to the last byte that is read of the answer. */
@@ -41,15 +41,13 @@ export function makePost(options: PostOptions): Post {
   const timeoutMs = options.timeoutMs ?? postTimeoutMs
   return async ({ url, headers, body }, stop) => {
     const started = performance.now()
-    const timeout = AbortSignal.timeout(timeoutMs)
     const elapsed = () => Math.round(performance.now() - started)
     try {
       // The endpoint may have been created under another setting.
       const problem = findUrlProblem(url, options)
       if (problem !== null) throw new BlockedAddress(problem)
-      const response = await requestUntil(AbortSignal.any([timeout, stop]), url, {
-        dispatcher: options.agent,
-        method: 'POST',
+      const { body: read, ...head } = await exchange(options.agent, {
+        url: new URL(url),
         headers: {
           ...headers,
           'content-type': 'application/json',
@@ -57,33 +55,20 @@ export function makePost(options: PostOptions): Post {
           'user-agent': options.userAgent,
         },
         body,
+        timeoutMs,
+        maxBytes: maxAnswerBytes,
+        stop,
       })
-      const head = { status: response.statusCode, headers: response.headers }
-      const answer = await readAnswer(response.body)
+      const answer = Buffer.from(read).toString('utf8')
       return { outcome: { kind: 'answered', head }, durationMs: elapsed(), answer }
     } catch (error) {
-      const failure = timeout.aborted
-        ? `no answer within ${timeoutMs / 1000} seconds`
-        : describe(error, stop)
+      const failure =
+        error instanceof NoAnswerInTime
+          ? `no answer within ${timeoutMs / 1000} seconds`
+          : describe(error, stop)
       return { outcome: { kind: 'silent', failure }, durationMs: elapsed(), answer: null }
     }
   }
-}
-
-/** The status is known: a failure while reading the body changes nothing. */
-async function readAnswer(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk.subarray(0, maxAnswerBytes - size))
-      size += chunk.byteLength
-      if (size >= maxAnswerBytes) break
-    }
-  } catch {
-    // The receiver or the time limit cut the body short; the received part is stored.
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 const words: Readonly<Record<string, string>> = {
