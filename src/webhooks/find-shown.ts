@@ -21,8 +21,10 @@ interface Decoded {
 
 /** Where `text` shows one of `secrets` (`whsec_…` or `v1,…`): in no order, and they may overlap. */
 export function findShown(text: string, secrets: readonly string[]): readonly Range[] {
+  if (text.length < leastLetters) return []
   const wanted = [...new Set(secrets.flatMap(toWanted))]
-  if (wanted.length === 0) return []
+  // Whatever is decoded has no more characters than before: most answers are too short for a secret in any form.
+  if (wanted.every(({ length }) => length > text.length)) return []
   const starts = Array.from({ length: text.length }, (_, at) => at)
   return search({ text, starts, ends: starts.map((at) => at + 1) }, wanted, maxDepth)
 }
