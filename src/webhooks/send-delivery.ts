@@ -50,13 +50,15 @@ export async function sendDelivery(
   const { delivery } = payload
   const at = deps.clock.now()
   const body = await openBody(deps, payload)
-  if (body === null) return keep(deps, claim, { delivery, at, posted: nothingToSend, secrets: [] })
+  if (body === null)
+    return keep(deps, claim, { ...payload, at, posted: nothingToSend, secrets: [] })
   const secrets = secretsAt(claim.secrets, at)
   const message = toMessage(claim.endpoint, { id: delivery.eventId, at, body }, secrets)
   const posted = await deps.post(message, claim.lost)
   if (claim.lost.aborted) return null
   const signatures = message.headers['webhook-signature']?.split(' ') ?? []
-  return keep(deps, claim, { delivery, at, posted, secrets: [...secrets, ...signatures] })
+  const hidden = [...secrets, ...signatures]
+  return keep(deps, claim, { ...payload, at, posted, secrets: hidden })
 }
 
 function toMessage(
@@ -93,8 +95,7 @@ const nothingToSend: Posted = {
   answer: null,
 }
 
-interface Attempted {
-  readonly delivery: DueDelivery
+interface Attempted extends Payload {
   readonly at: number
   readonly posted: Posted
   /** Texts that must not be stored with the answer. */
@@ -102,7 +103,7 @@ interface Attempted {
 }
 
 async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise<Sent | null> {
-  const { delivery, at, posted } = attempted
+  const { delivery, body, at, posted } = attempted
   const judgement = toJudgement(deps, attempted)
   const { outcome, durationMs, answer } = posted
   const status = outcome.kind === 'answered' ? outcome.head.status : null
@@ -115,7 +116,8 @@ async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise
   }
   const { verdict, failure, sign, holdUntil } = judgement
   const endpointId = claim.endpoint.id
-  const result = { lease: claim.lease, deliveryId: delivery.id, attempt, verdict, sign, holdUntil }
+  const { lease } = claim
+  const result = { lease, deliveryId: delivery.id, attempt, body, verdict, sign, holdUntil }
   const kept = await deps.keepAttempt({ endpointId, ...result })
   if (kept === null) return null
   const { endpoint, secrets, warnings } = kept

@@ -6,6 +6,7 @@
  */
 import type { DeliveryId, EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
+import type { SealedBody } from './events.ts'
 import type { WaitLimits } from './waits.ts'
 
 /**
@@ -60,6 +61,8 @@ export interface AttemptResult {
   readonly lease: string
   readonly deliveryId: DeliveryId
   readonly attempt: NewAttempt
+  /** What was sent: its key seals the response. Absent: the key is read again. */
+  readonly body?: SealedBody | undefined
   readonly verdict: DeliveryVerdict
   /**
    * Of the endpoint only tests are due before this instant, also after the lease was lost; it ends when the endpoint becomes

@@ -4,7 +4,14 @@
  * A receipt of the event stays. Instants are milliseconds since the epoch.
  */
 import type { EventType } from '#contract/events.ts'
-import type { ConnectionId, EndpointId, EventId, SyncRunId, UserId } from '#kernel/ids.ts'
+import type {
+  ConnectionId,
+  DeliveryId,
+  EndpointId,
+  EventId,
+  SyncRunId,
+  UserId,
+} from '#kernel/ids.ts'
 
 export interface NewEvent {
   readonly id: EventId
@@ -60,6 +67,11 @@ export interface EventRows {
 export interface SealedBody {
   /** The body. @throws SealError */
   open(): Promise<Uint8Array>
+  /** An answer to it, sealed under its key for an attempt of this number. @throws SealError */
+  sealResponse(
+    attempt: { readonly deliveryId: DeliveryId; readonly number: number },
+    response: Uint8Array,
+  ): Uint8Array
 }
 
 /** The rest uses the separate store of the keys too, so it is not available inside a transaction. */

@@ -2,7 +2,6 @@
  * The results of attempts, many of one transaction in a fixed number of statements: the endpoints' rows are locked, the
  * deliveries read, and what follows is computed as if one result were stored after another.
  */
-import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type {
   AttemptResult,
@@ -11,20 +10,29 @@ import type {
   EndpointState,
 } from '../ports/deliveries.ts'
 import type { HealthChange } from '../ports/endpoints.ts'
+import type { SealedBody } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
+import {
+  advance,
+  conclude,
+  type Delivery,
+  insertAttempts,
+  readDeliveries,
+  type Step,
+} from './attempt-rows.ts'
 import {
   healthColumns,
   holdEndpoints,
-  isPending,
   laterOf,
   secretColumns,
   toEndpointState,
 } from './endpoint-rows.ts'
 import type { Engine } from './engine.ts'
 import { readKeys } from './event-keys.ts'
-import { type EventKey, sealResponse } from './event-seal.ts'
+import { sealResponse } from './event-seal.ts'
+import { isListed } from './lists.ts'
 import { missPending, statusOf } from './missed.ts'
-import { type Db, moment, momentOrNull } from './tables.ts'
+import type { Db } from './tables.ts'
 
 interface Parts {
   readonly engine: Engine
@@ -40,10 +48,12 @@ export async function recordAttempts(
   const held = await holdByLease(engine, tx, [...new Set(results.map(({ lease }) => lease))])
   const mine = results.filter(({ lease }) => held.has(lease))
   if (mine.length === 0) return results.map(() => null)
-  const deliveries = await readDeliveries(tx, mine)
-  const answered = mine.filter(({ attempt }) => attempt.response !== null)
-  const events = answered.flatMap(({ deliveryId }) => deliveries.get(deliveryId)?.eventId ?? [])
-  const keys = await readKeys({ engine: { ...engine, db: tx }, sealer }, [...new Set(events)])
+  const deliveries = await readDeliveries(
+    engine,
+    tx,
+    mine.map(({ deliveryId }) => deliveryId),
+  )
+  const keys = await readMissingKeys({ engine: { ...engine, db: tx }, sealer }, mine, deliveries)
   const states = new Map([...held].map(([lease, row]) => [lease, toEndpointState(sealer, row)]))
   const before = new Map([...states].map(([lease, { endpoint }]) => [lease, endpoint]))
   const steps: Step[] = []
@@ -56,16 +66,17 @@ export async function recordAttempts(
       throw new Error('an attempt was recorded of a delivery that this lease does not cover')
     const missedTo = held.get(result.lease)?.missedTo ?? null
     const status = endpoint.health === 'disabled' ? 'missed' : statusOf(delivery, missedTo)
-    const step = toStep(result, { ...delivery, status }, keys.get(delivery.eventId))
+    const key = needsKey(result, delivery) ? keys.get(delivery.eventId) : result.body
+    const step = toStep(result, { ...delivery, status }, key)
     steps.push(step)
     deliveries.set(delivery.id, { ...delivery, ...step.outcome, attempts: step.number })
     const next = { ...state, endpoint: { ...endpoint, ...result.health(endpoint) } }
     states.set(result.lease, next)
     return next
   })
-  await insertAttempts(tx, steps)
-  await conclude(tx, steps)
-  await advance(tx, steps)
+  await insertAttempts(engine, tx, steps)
+  await conclude(engine, tx, steps)
+  await advance(engine, tx, steps)
   for (const [lease, { endpoint }] of states) {
     const former = before.get(lease)
     const wait = longestWait(mine.filter((result) => result.lease === lease))
@@ -75,68 +86,44 @@ export async function recordAttempts(
   return after
 }
 
+type AnswerKey = Pick<SealedBody, 'sealResponse'>
+
+/** One that came with the result is used while the delivery is pending: its event is not shredded then. */
+const needsKey = ({ body }: AttemptResult, { status }: Delivery): boolean =>
+  body === undefined || status !== 'pending'
+
+/** The keys of answers that cannot be sealed under the one that came with the result, as far as they exist. */
+async function readMissingKeys(
+  parts: Parts,
+  results: readonly AttemptResult[],
+  deliveries: ReadonlyMap<DeliveryId, Delivery>,
+): Promise<ReadonlyMap<EventId, AnswerKey>> {
+  const events = results.flatMap((result) => {
+    const delivery = deliveries.get(result.deliveryId)
+    if (delivery === undefined || result.attempt.response === null) return []
+    return needsKey(result, delivery) ? [delivery.eventId] : []
+  })
+  if (events.length === 0) return new Map()
+  const keys = await readKeys(parts, [...new Set(events)])
+  return new Map(
+    [...keys].map(([id, key]) => [
+      id,
+      { sealResponse: (attempt, response) => sealResponse(key, attempt, response) },
+    ]),
+  )
+}
+
 /** Locked in the order of their ids, as everywhere: two transactions do not deadlock. */
 async function holdByLease(engine: Engine, tx: Db, leases: readonly string[]) {
   const rows = await holdEndpoints(engine, tx)
     .select(secretColumns)
-    .where('lease', 'in', leases)
+    .where(isListed(engine.kind, 'lease', leases))
     .orderBy('id')
     .execute()
   return new Map(rows.flatMap((row) => (row.lease === null ? [] : [[row.lease, row]])))
 }
 
-interface Delivery {
-  readonly id: DeliveryId
-  readonly eventId: EventId
-  readonly endpointId: string
-  readonly attempts: number
-  readonly status: DeliveryStatus
-  readonly position: number
-  /** The delivery that becomes due when this one has ended. */
-  readonly nextId: DeliveryId | null
-}
-
-async function readDeliveries(
-  tx: Db,
-  results: readonly AttemptResult[],
-): Promise<Map<DeliveryId, Delivery>> {
-  const rows = await tx
-    .selectFrom('deliveries')
-    .select([
-      'id',
-      'event_id as eventId',
-      'endpoint_id as endpointId',
-      'attempts',
-      'status',
-      'position',
-      sql<DeliveryId | null>`(
-        select next.id from deliveries as next
-        where next.endpoint_id = deliveries.endpoint_id and next.lane = deliveries.lane
-          and next.status = 'pending' and next.position > deliveries.position
-        order by next.position limit 1
-      )`.as('nextId'),
-    ])
-    .where(
-      'id',
-      'in',
-      results.map(({ deliveryId }) => deliveryId),
-    )
-    .execute()
-  return new Map(rows.map((row) => [row.id, row]))
-}
-
-/** What one result changes. */
-interface Step {
-  readonly result: AttemptResult
-  readonly number: number
-  readonly outcome: { readonly status: DeliveryStatus; readonly dueAt: number | null }
-  /** Null: there is none, or the event's key is missing (a restored backup), so that it could never be decrypted. */
-  readonly answer: Uint8Array | null
-  /** Becomes due now; null: none does. */
-  readonly nextId: DeliveryId | null
-}
-
-function toStep(result: AttemptResult, delivery: Delivery, key: EventKey | undefined): Step {
+function toStep(result: AttemptResult, delivery: Delivery, key: AnswerKey | undefined): Step {
   const { deliveryId, attempt, verdict } = result
   const number = delivery.attempts + 1
   const outcome = toOutcome(verdict, delivery.status)
@@ -147,9 +134,7 @@ function toStep(result: AttemptResult, delivery: Delivery, key: EventKey | undef
     number,
     outcome,
     answer:
-      response === null || key === undefined
-        ? null
-        : sealResponse(key, { deliveryId, number }, response),
+      response === null ? null : (key?.sealResponse({ deliveryId, number }, response) ?? null),
     nextId: isOver ? delivery.nextId : null,
   }
 }
@@ -163,64 +148,6 @@ function toOutcome(verdict: DeliveryVerdict, before: DeliveryStatus): Step['outc
   if (before === 'missed') return { status: before, dueAt: null }
   if (verdict.kind === 'exhausted') return { status: verdict.kind, dueAt: null }
   return { status: before, dueAt: verdict.dueAt }
-}
-
-async function insertAttempts(tx: Db, steps: readonly Step[]): Promise<void> {
-  const rows = steps.map(({ result: { deliveryId, attempt }, number, answer }) => ({
-    delivery_id: deliveryId,
-    number,
-    at: moment(attempt.at),
-    status: attempt.status,
-    failure: attempt.failure,
-    duration_ms: attempt.durationMs,
-    response: answer,
-  }))
-  await tx.insertInto('attempts').values(rows).execute()
-}
-
-/** One statement for each status. */
-async function conclude(tx: Db, steps: readonly Step[]): Promise<void> {
-  for (const [status, group] of Map.groupBy(steps, ({ outcome }) => outcome.status)) {
-    const ids = group.map(({ result }) => result.deliveryId)
-    const dueTimes = group.map(({ result: { deliveryId }, outcome }) => ({
-      id: deliveryId,
-      at: outcome.dueAt,
-    }))
-    await tx
-      .updateTable('deliveries')
-      .set((set) => ({
-        status,
-        attempts: set('attempts', '+', 1),
-        due_at: status === 'pending' ? dueTimeOf(dueTimes) : null,
-      }))
-      .where('id', 'in', ids)
-      .execute()
-  }
-}
-
-/** The next delivery of a lane becomes due when the one before it has ended. */
-async function advance(tx: Db, steps: readonly Step[]): Promise<void> {
-  const next = steps.flatMap(({ nextId, result }) =>
-    nextId === null ? [] : [{ id: nextId, at: result.attempt.at }],
-  )
-  if (next.length === 0) return
-  await tx
-    .updateTable('deliveries')
-    .set({ due_at: dueTimeOf(next) })
-    .where(
-      'id',
-      'in',
-      next.map(({ id }) => id),
-    )
-    .where(isPending)
-    .where('due_at', 'is', null)
-    .execute()
-}
-
-/** The due time of each of these rows. `else due_at` gives PostgreSQL the type of the parameters. */
-function dueTimeOf(rows: readonly { readonly id: DeliveryId; readonly at: number | null }[]) {
-  const cases = rows.map(({ id, at }) => sql`when ${id} then ${momentOrNull(at)}`)
-  return sql<Date | null>`case id ${sql.join(cases, sql` `)} else due_at end`
 }
 
 function longestWait(results: readonly AttemptResult[]): number | null {

@@ -10,7 +10,14 @@ import { type HeldEndpoint, holdEndpoints, toEvents } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { makeEventEnds } from './event-end.ts'
 import { addKeys, holdKeys, readWrappedKeys } from './event-keys.ts'
-import { macBody, openPayload, sealPayload, unwrapKey } from './event-seal.ts'
+import {
+  type EventKey,
+  macBody,
+  openPayload,
+  sealPayload,
+  sealResponse,
+  unwrapKey,
+} from './event-seal.ts'
 import { insertDeliveries } from './lanes.ts'
 import { type Db, moment } from './tables.ts'
 import { demandUser } from './users.ts'
@@ -99,10 +106,25 @@ async function readBodies(
     rows.flatMap(({ payload, ...row }) => {
       const key = wrapped.get(row.id)
       if (key === undefined || payload === null) return []
-      const open = async () => openPayload(unwrapKey(parts.sealer, row.id, key), row, payload)
-      return [[row.id, { open }]]
+      return [[row.id, toBody(parts.sealer, { ...row, payload }, key)]]
     }),
   )
+}
+
+interface SealedRow extends Pick<SealedEvent, 'id' | 'type' | 'size'> {
+  readonly payload: Uint8Array
+}
+
+function toBody(sealer: Sealer, row: SealedRow, wrapped: Uint8Array): SealedBody {
+  let key: EventKey | null = null
+  const unwrap = () => {
+    key ??= unwrapKey(sealer, row.id, wrapped)
+    return key
+  }
+  return {
+    open: async () => openPayload(unwrap(), row, row.payload),
+    sealResponse: (attempt, response) => sealResponse(unwrap(), attempt, response),
+  }
 }
 
 async function seal(

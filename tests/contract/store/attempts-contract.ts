@@ -106,6 +106,26 @@ export function testAttempts(store: StoreOf): void {
     )
   })
 
+  test('an answer is sealed under the key that came with the body that was sent', async () => {
+    const { endpoint } = await stage(1)
+    const { lease } = await demandClaim(endpoint.id)
+    const { id, eventId } = await demandDue(endpoint.id)
+    const body = (await store().events.readBodies([eventId])).get(eventId)
+    const verdict = { kind: 'retry', dueAt: now } as const
+    const answer = (text: string) => ({ attempt: { response: Buffer.from(text) }, verdict })
+    await deliveries().record([
+      { ...resultAs(lease, id, answer('one')), body },
+      resultAs(lease, id, answer('two')),
+      { ...resultAs(lease, id), body },
+    ])
+    const found = await deliveries().find(id)
+    assert.equal(found?.status, 'succeeded')
+    assert.deepEqual(
+      found.attempts.map(({ response }) => response),
+      ['one', 'two', null],
+    )
+  })
+
   test('health is computed from what the endpoint is when the attempt is recorded', async () => {
     const { endpoint } = await stage(2)
     const { lease } = await demandClaim(endpoint.id)
