@@ -2,8 +2,8 @@
  * The daily rows of each kind of Up account: pay, rent, shopping with round ups, covers from savers, cashback, holds
  * that settle with another amount, purchases in rupiah, payments between people.
  */
-import type { Random } from '../seed.ts'
-import type { Day, Happening, Recipe } from './rows.ts'
+import { makeRandom, type Random } from '../seed.ts'
+import { centsText, type Day, type Happening, type Recipe } from './rows.ts'
 
 interface Shop {
   readonly name: string
@@ -67,12 +67,21 @@ export const spending =
       transactionType: 'BPAY Payment',
       minute: 420,
     })),
-    ...every(day, 5, 2, () => roundedUp(random, saver)).flat(),
+    ...roundUps(day).flatMap((one) => [
+      one.purchase,
+      { ...one.move, cents: -one.move.cents, transferAccount: saver },
+    ]),
     ...every(day, 9, 4, () => ({
       cents: 2_500,
       description: 'Cover from Rainy Day',
       transferAccount: saver,
       minute: 790,
+    })),
+    ...every(day, 7, 5, () => ({
+      cents: -10_000,
+      description: 'Transfer to Rainy Day',
+      transferAccount: saver,
+      minute: 1_000,
     })),
     ...every(day, 11, 6, () => withCashback(random)),
     ...every(day, 13, 7, () => abroad(random)),
@@ -90,15 +99,20 @@ export const spending =
     ),
   ]
 
-/** A purchase, and its round up as a row of its own; the attribute only tells of it. */
-function roundedUp(random: Random, saver: string): readonly Happening[] {
-  const paid = purchase(random, 740)
-  const cents = 100 - (-paid.cents % 100)
-  const amount = `-0.${String(cents % 100).padStart(2, '0')}`
-  return [
-    { ...paid, roundUp: { amount: cents === 100 ? '-1.00' : amount, boostPortion: null } },
-    { cents: -cents, description: 'Round Up', transferAccount: saver, minute: 741 },
-  ]
+/**
+ * A purchase, and its round up as a move of its own; the attribute only tells of it. Both accounts need the same
+ * amount, so it depends on the day alone.
+ */
+function roundUps(day: Day): readonly { readonly purchase: Happening; readonly move: Happening }[] {
+  return every(day, 5, 2, () => {
+    const paid = purchase(makeRandom(`round up ${day.text}`), 740)
+    const cents = 100 - (-paid.cents % 100)
+    const roundUp = { amount: centsText(-cents), boostPortion: null }
+    return {
+      purchase: { ...paid, roundUp },
+      move: { cents, description: 'Round Up', minute: 741 },
+    }
+  })
 }
 
 /** A part of the payment comes back at once, which Up tells in an attribute alone. */
@@ -143,6 +157,7 @@ function atPump(random: Random): Happening {
 export const saving =
   (spender: string): Recipe =>
   (day) => [
+    ...roundUps(day).map(({ move }) => ({ ...move, transferAccount: spender })),
     ...every(day, 9, 4, () => ({
       cents: -2_500,
       description: 'Cover to Spending',

@@ -28,6 +28,7 @@ test('identify returns the customer of a token, with the token as the secret', a
   assert.deepEqual(await ground.adapter.identify(adopt(toToken('healthy')), call), {
     upstreamUserId: personOf(ground, 'healthy').customerId,
     secret: toToken('healthy'),
+    isPersonal: true,
   })
   assert.deepEqual(ground.exchanges, ['200 GET /util/ping'])
 })

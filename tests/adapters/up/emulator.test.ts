@@ -71,6 +71,28 @@ test('the people have rows of every kind that Up has', async () => {
   assert.equal(firstAccount(ground, 'history').rows.length, 5_400)
 })
 
+test('a move between own accounts has a row on both sides, at the same time and of the opposite amount', async () => {
+  await using ground = await makeGround()
+  const [spender, saver] = personOf(ground, 'healthy').accounts
+  assert.ok(spender !== undefined && saver !== undefined)
+  const moves = (from: typeof spender, to: typeof spender, sign: bigint) =>
+    from.rows
+      .filter(({ transferAccount }) => transferAccount === to.id)
+      .map(({ createdAt, amount }) => [createdAt, sign * BigInt(amount.replace('.', ''))].join(' '))
+      .toSorted()
+  const sent = moves(spender, saver, 1n)
+  assert.ok(sent.length > 200)
+  assert.deepEqual(sent, moves(saver, spender, -1n))
+  const told = spender.rows.flatMap(({ roundUp }) =>
+    roundUp === undefined ? [] : [roundUp.amount],
+  )
+  const moved = spender.rows.filter(({ description }) => description === 'Round Up')
+  assert.deepEqual(
+    moved.map(({ amount }) => amount),
+    told,
+  )
+})
+
 test('the judge itself notices a missing, a mistyped and an unknown field', () => {
   const judge = makeJudge()
   const good = { meta: { id: 'a', statusEmoji: '⚡️' } }
