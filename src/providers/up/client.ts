@@ -65,7 +65,7 @@ export function makeClient(options: UpOptions): UpClient {
       const headers = { authorization: `Bearer ${token}` }
       const response = await upstream.send({ method: 'GET', route, target, headers }, call)
       if (response.status >= 200 && response.status < 300) return response.body
-      const context = { nowMs: clock.now(), secrets: [token], isOnAccount }
+      const context = { nowMs: clock.now(), secrets: listForms(token), isOnAccount }
       const failure = toFailure(response, context)
       if (failure.kind === 'misconfigured') {
         report.alert({ provider: 'up', detail: `${route}: ${failure.detail}` })
@@ -87,6 +87,11 @@ export function makeClient(options: UpOptions): UpClient {
     },
     close: () => upstream.close(),
   }
+}
+
+/** What of a token may stand in a message: the whole, as a URL has it, and the part after its prefix. */
+function listForms(token: string): readonly string[] {
+  return [token, encodeURIComponent(token), token.slice(token.lastIndexOf(':') + 1)]
 }
 
 /** Names a token in the keys of fast state, from which it cannot be recovered. */

@@ -63,7 +63,7 @@ export function malformed(detail: string, cause?: unknown): UpstreamError {
 /** Makes a message safe to show: no secrets, no control characters, at most 300 characters. */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
   return hideSecrets(text, secrets)
-    .replace(/\bup:[^\s"']+/gi, '[secret]')
+    .replace(/\bup(?::|%3a)[^\s"']+/gi, '[secret]')
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
     .trim()
     .slice(0, maxDetailLength)

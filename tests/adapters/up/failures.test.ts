@@ -120,6 +120,13 @@ test('a refusal that repeats the token, or any other, does not show it', async (
     status: 400,
     detail: 'Oh: no [secret] and no [secret] please',
   })
+  const part = token.slice('up:yeah:'.length)
+  ground.up.clearFaults()
+  ground.up.addFault({
+    does: reply(400, `${encodeURIComponent(token)}, up%3Ayeah%3Aother, ${part}`),
+  })
+  const encoded = await failureOf(ground.adapter.discover(loginFor(ground, 'mfa'), call))
+  assert.equal(encoded.detail, 'Oh: [secret], [secret] [secret]')
 })
 
 test('R23: a row that cannot be read fails the read, and names no value of it', async () => {
