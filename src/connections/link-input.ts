@@ -10,7 +10,9 @@ import type { Credentials } from '#providers/credentials.ts'
 /** Ids and tokens of the providers: visible ASCII, as allowed in headers and queries. */
 const credential = z
   .string('must be text')
-  .regex(/^[\x21-\x7e]{1,1024}$/, 'must have 1 to 1024 visible ASCII characters, no blanks')
+  .min(1, 'is empty; copy it again')
+  .max(1024, 'is longer than 1024 characters; copy it alone')
+  .regex(/^[\x21-\x7e]*$/, 'has blanks, line ends or other characters outside ASCII; copy it alone')
 
 function makeCredentials(provider: Provider) {
   const fields = Object.entries(factsOf(provider).linkFields).map(([field, { isOptional }]) => [

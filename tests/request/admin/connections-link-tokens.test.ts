@@ -62,7 +62,12 @@ test('400: what is no token of Up is told apart, and nothing is stored', async (
   const refusals: [token: unknown, why: RegExp][] = [
     ['user_token_of_akahu', /starts with "up:yeah:"/],
     ['up:yeah:unknown', /make a new one in the Up app/],
-    ['up:yeah: blank', /no blanks/],
+    ['up:yeah:', /and more follows; copy the whole of it/],
+    ['up:yeah: blank', /token: has blanks, line ends/],
+    ['up:yeah:line\n', /token: has blanks, line ends/],
+    ['Bearer up:yeah:word', /token: has blanks, line ends/],
+    ['', /token: is empty; copy it again/],
+    [`up:yeah:${'x'.repeat(1100)}`, /token: is longer than 1024 characters/],
     [undefined, /token: is required/],
   ]
   for (const [token, why] of refusals) {
