@@ -298,8 +298,8 @@ test('400: the fields of the provider are required, those of another are unknown
     [{ provider: 'fiskil' }, /endUserId: is required/],
     [{ ...fiskil, userToken: 'x' }, /userToken: is an unknown field/],
     [{ provider: 'snaptrade', snaptradeUserId: 'x' }, /userSecret: is required/],
-    [{ provider: 'akahu', userToken: 'two\r\nlines' }, /userToken: must have 1 to 1024 visible/],
-    [{ provider: 'akahu', userToken: '' }, /userToken: must have 1 to 1024 visible/],
+    [{ provider: 'akahu', userToken: 'two\r\nlines' }, /userToken: has blanks, line ends/],
+    [{ provider: 'akahu', userToken: '' }, /userToken: is empty; copy it again/],
   ]
   for (const [body, expected] of cases) {
     const answer = await world.ask('POST', `/admin/users/${id}/connections`, body)
