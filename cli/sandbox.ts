@@ -4,6 +4,7 @@
  */
 import { systemClock } from '#kernel/time.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { emulators } from '#sandbox/emulators.ts'
 import { listOwnKeys, listPeople, type SandboxProvider } from '#sandbox/magic-users.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { portFlag } from './sandbox-commands.ts'
@@ -38,7 +39,12 @@ export async function runSandbox(start: SandboxStart, foreground: Foreground): P
   })
   sandbox.sendWebhooksTo(start.webhooksTo)
   const environment = toEnvironment(sandbox)
-  const printed = { environment, people: listPeople(), ownKeys: listOwnKeys() }
+  const printed = {
+    environment,
+    people: listPeople(),
+    ownKeys: listOwnKeys(),
+    personalKeys: listPersonalKeys(),
+  }
   foreground.out(json ? `${JSON.stringify(printed)}\n` : describe(printed))
   await stopped
   await sandbox.close()
@@ -55,18 +61,38 @@ function toEnvironment({ access }: Sandbox): Readonly<Record<string, string>> {
   return Object.fromEntries(lines.filter(([, value]) => value !== undefined))
 }
 
+type Variables = Readonly<Record<string, string>>
+
+/** The variables of an installation with one person's own key in place of the lines above, by provider. */
+function listPersonalKeys(): Readonly<Record<string, Variables>> {
+  const keys = providerNames.flatMap((provider) => {
+    const { personal } = emulators[provider]
+    if (personal === undefined) return []
+    const { required, preset } = factsOf(provider).settings
+    const names = new Map(Object.entries({ ...required, ...preset }))
+    const lines = Object.entries(personal).map(([field, value]) => [names.get(field), value])
+    return [[provider, Object.fromEntries(lines)] as const]
+  })
+  return Object.fromEntries(keys)
+}
+
 interface Printed {
-  readonly environment: Readonly<Record<string, string>>
+  readonly environment: Variables
   readonly people: ReturnType<typeof listPeople>
   readonly ownKeys: ReturnType<typeof listOwnKeys>
+  readonly personalKeys: ReturnType<typeof listPersonalKeys>
 }
 
 /** Output that a shell can read: everything that is not a variable is a comment. */
-function describe({ environment, people, ownKeys }: Printed): string {
+function describe({ environment, people, ownKeys, personalKeys }: Printed): string {
   const width = Math.max(...people.map(({ person }) => person.length))
   return [
     '# The sandbox runs until Ctrl-C. These lines point a Tributary (or any client) at it:',
     ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+    ...Object.entries(personalKeys).flatMap(([provider, variables]) => [
+      `# With one person's own key at ${provider}, these take the place of the lines above:`,
+      ...Object.entries(variables).map(([name, value]) => `#   ${name}=${value}`),
+    ]),
     '# Its people, for: tributary connections link U …',
     ...people.map(({ person, flags }) => `#   ${person.padEnd(width)}  ${flags}`),
     '# The same people with keys of their own:',

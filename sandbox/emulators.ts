@@ -25,9 +25,10 @@ import { fiskilShows } from './fiskil/shows.ts'
 import type { Shows } from './shows.ts'
 import {
   demoCredentials,
+  demoPersonalKey,
   type SnapTradeEmulator,
   startSnapTradeEmulator,
-  toCredentials,
+  toLinkFields,
 } from './snaptrade/index.ts'
 import { snaptradeShows } from './snaptrade/shows.ts'
 import { startUpEmulator, toToken, type UpEmulator } from './up/index.ts'
@@ -63,6 +64,8 @@ type Entries = {
     link(person: string): Credentials
     /** The same person by a key of their own; absent: nobody has one. */
     linkPersonally?(person: string): Credentials
+    /** The settings of an installation that has one person's own key in place of those of `start`. */
+    readonly personal?: Readonly<Record<string, string>>
   }
 }
 
@@ -94,12 +97,11 @@ export const emulators: Entries = {
     shows: snaptradeShows,
     async start(options) {
       const emulator = await startSnapTradeEmulator(options)
-      return { emulator, access: { baseUrl: emulator.url, ...demoCredentials } }
+      const access = { baseUrl: emulator.url, keyKind: 'commercial', ...demoCredentials } as const
+      return { emulator, access }
     },
-    link(person) {
-      const { userId, userSecret } = toCredentials(person)
-      return { provider: 'snaptrade', snaptradeUserId: userId, userSecret }
-    },
+    link: (person) => ({ provider: 'snaptrade', ...toLinkFields(person) }),
+    personal: { keyKind: 'personal', ...demoPersonalKey },
   },
   up: {
     shows: upShows,

@@ -43,6 +43,7 @@ const unavailable = 'linked without a failure; transactions and trades'
 export const magicUsers = [
   user('healthy', 'nothing is wrong'),
   user('history', 'years of rows, more than 5,000 on one account'),
+  user('personal', 'a key of the person’s own takes the place of the installation’s'),
   user('expired', 'the consent or login has run out: `invalidated`'),
   user(
     'revoked',

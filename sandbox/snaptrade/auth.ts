@@ -5,6 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
+import { listUsers } from './people.ts'
 import type { SnapTradePerson } from './shapes.ts'
 import type { SnapTradeState } from './state.ts'
 
@@ -70,17 +71,39 @@ function canonical(value: unknown): string {
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`
 }
 
-/** The person whose id and secret stand in the query, or the refusal. */
+const userParameters = ['userId', 'userSecret']
+const commercialCalls = [
+  'POST /snapTrade/registerUser',
+  'DELETE /snapTrade/deleteUser',
+  'GET /snapTrade/listUsers',
+  'POST /snapTrade/resetUserSecret',
+]
+
+/**
+ * What a personal key may not do. That it refuses user parameters is stricter than what is documented, which says only
+ * that there are none.
+ */
+export function refusePersonal(path: string, request: EmulatorRequest): EmulatorReply | null {
+  if (commercialCalls.includes(`${request.method} ${path}`)) {
+    return refuse(403, '1141', 'This endpoint is not available for personal keys.')
+  }
+  if (!userParameters.some((name) => request.query.has(name))) return null
+  return refuse(401, '1083', 'A personal key has no userId and no userSecret')
+}
+
+/** The person whose key it is, or whose id and secret stand in the query, or the refusal. */
 export function findPerson(
   request: EmulatorRequest,
   state: SnapTradeState,
+  owner: SnapTradePerson | null,
 ): SnapTradePerson | EmulatorReply {
+  if (owner !== null) return owner
   const userId = request.query.get('userId')
   const userSecret = request.query.get('userSecret')
   if (!userId || !userSecret) {
     return refuse(401, '1083', 'Please provide clientId, userId and userSecret in query params')
   }
-  const person = Object.values(state.people).find((known) => known.userId === userId)
+  const person = listUsers(state.people).find((known) => known.userId === userId)
   if (person !== undefined && person.userSecret === userSecret) return person
   return refuse(401, '1083', 'Invalid userID or userSecret provided')
 }
@@ -90,8 +113,11 @@ export interface RateWindow {
   count(nowMs: number): { headers: Record<string, string>; refused: EmulatorReply | null }
 }
 
-/** A rolling minute over all users together; `perMinute` null: switched off, no headers. */
-export function makeRateWindow(perMinute: number | null): RateWindow {
+/**
+ * A rolling minute of a key, all its users together, or of an account; `name` is the start of its headers. `perMinute`
+ * null: switched off, no headers.
+ */
+export function makeRateWindow(perMinute: number | null, name = 'X-RateLimit'): RateWindow {
   const times: number[] = []
   return {
     count(nowMs) {
@@ -101,12 +127,22 @@ export function makeRateWindow(perMinute: number | null): RateWindow {
       if (allowed) times.push(nowMs)
       const reset = Math.max(1, Math.ceil(((times[0] ?? nowMs) + 60_000 - nowMs) / 1000))
       const headers = {
-        'X-RateLimit-Limit': String(perMinute),
-        'X-RateLimit-Remaining': String(perMinute - times.length),
-        'X-RateLimit-Reset': String(reset),
+        [`${name}-Limit`]: String(perMinute),
+        [`${name}-Remaining`]: String(perMinute - times.length),
+        [`${name}-Reset`]: String(reset),
       }
       const detail = `Request was throttled. Expected available in ${reset} seconds.`
       return { headers, refused: allowed ? null : refuse(429, '0000', detail) }
     },
+  }
+}
+
+/** A window for each name, made when it is first used. */
+export function makeRateWindows(perMinute: number | null, name?: string) {
+  const windows = new Map<string, RateWindow>()
+  return (of: string): RateWindow => {
+    const window = windows.get(of) ?? makeRateWindow(perMinute, name)
+    windows.set(of, window)
+    return window
   }
 }

@@ -13,16 +13,17 @@ import {
 } from '../emulator.ts'
 import type { SendingFaultControls } from '../fault-controls.ts'
 import { applyRowFaults } from '../row-faults.ts'
-import { type AppCredentials, makeRateWindow, refuse, refuseApp } from './auth.ts'
+import { type AppCredentials, makeRateWindows, refuse, refuseApp, refusePersonal } from './auth.ts'
 import { makeFaultControls } from './fault-controls.ts'
-import { makePeople, type People } from './people.ts'
+import { findOwner, makePeople, type People } from './people.ts'
 import { answerPortal } from './portal.ts'
 import { answer } from './routes.ts'
 import { makeUuid } from './securities.ts'
+import type { SnapTradePerson } from './shapes.ts'
 import type { SnapTradeState } from './state.ts'
 import { makeWebhooks } from './webhooks.ts'
 
-export { demoPeople, makeAccount, toCredentials } from './people.ts'
+export { demoPeople, demoPersonalKey, makeAccount, toLinkFields } from './people.ts'
 export type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './shapes.ts'
 
 /** The application credentials of the sandbox; they open nothing else. */
@@ -45,10 +46,12 @@ export interface SnapTradeEmulatorOptions {
   readonly port?: number
   readonly credentials?: AppCredentials
   /**
-   * Requests a minute, all users together; null switches the limit and its headers off. Default
+   * Requests a minute for a key, all its users together; null switches the limit and its headers off. Default
    * 250.
    */
   readonly rateLimitPerMinute?: number | null
+  /** The same for each account under a personal key. Default 10. */
+  readonly accountLimitPerMinute?: number | null
 }
 
 const legacyPrefix = '/api/v1'
@@ -59,11 +62,12 @@ export async function startSnapTradeEmulator(
 ): Promise<SnapTradeEmulator> {
   const { clock, seed = 'tributary', credentials = demoCredentials } = options
   const people = makePeople({ seed, nowMs: clock.now() })
-  const webhooks = makeWebhooks({ clock, credentials })
+  const isSilent = (userId: string) => findOwner(people, userId) !== null
+  const webhooks = makeWebhooks({ clock, credentials, isSilent })
   const state: SnapTradeState = { people, sessions: new Map(), webhooks }
-  const rate = makeRateWindow(
-    options.rateLimitPerMinute === undefined ? 250 : options.rateLimitPerMinute,
-  )
+  const { rateLimitPerMinute = 250, accountLimitPerMinute = 10 } = options
+  const rateOf = makeRateWindows(rateLimitPerMinute)
+  const accountRateOf = makeRateWindows(accountLimitPerMinute, 'X-RateLimit-Account')
   let count = 0
 
   async function handle(request: EmulatorRequest): Promise<EmulatorReply> {
@@ -76,14 +80,23 @@ export async function startSnapTradeEmulator(
     if (portal !== null) return portal
     const legacy = request.path.startsWith(`${legacyPrefix}/`)
     const path = legacy ? request.path.slice(legacyPrefix.length) : request.path
-    const { headers, refused } = rate.count(nowMs)
-    const reply =
+    const owner = findOwner(people, request.query.get('clientId'))
+    const key = owner?.personalKey ?? credentials
+    const { headers, refused } = rateOf(key.clientId).count(nowMs)
+    const refusal =
       refused ??
-      refuseApp(request, credentials, nowMs) ??
-      (await faultOfOwner(path, request, people)) ??
-      answer(path, { request, state, nowMs })
+      refuseApp(request, key, nowMs) ??
+      (owner === null ? null : refusePersonal(path, request))
+    const account = refusal === null ? findLimitedAccount(path, owner) : null
+    const ofAccount = account === null ? free : accountRateOf(account).count(nowMs)
+    const reply =
+      refusal ??
+      ofAccount.refused ??
+      (await faultOfOwner(path, owner ?? findUser(request, people))) ??
+      answer(path, { request, state, nowMs, clientId: key.clientId, owner })
     const deprecation = legacy ? { Deprecation: '@1781222400' } : {}
-    return { ...reply, headers: { ...headers, ...deprecation, ...reply.headers } }
+    const limits = { ...headers, ...ofAccount.headers }
+    return { ...reply, headers: { ...limits, ...deprecation, ...reply.headers } }
   }
 
   const plain = await startEmulator(
@@ -102,18 +115,30 @@ export async function startSnapTradeEmulator(
   })
 }
 
+const free = { headers: {}, refused: null }
+const limitedPath =
+  /^\/accounts\/([^/]+)(?:\/(?:balances|positions|positions\/all|activities|holdings|orders|quotes))?$/
+
+/** The account that a request of a personal key counts for; null: it counts for none. */
+function findLimitedAccount(path: string, owner: SnapTradePerson | null): string | null {
+  const id = limitedPath.exec(path)?.[1]
+  const accounts = owner?.connections.flatMap((connection) => connection.accounts) ?? []
+  return accounts.find((account) => account.id === id)?.id ?? null
+}
+
+function findUser(request: EmulatorRequest, people: People): SnapTradePerson | null {
+  const userId = request.query.get('userId')
+  return Object.values(people).find((person) => person.userId === userId) ?? null
+}
+
 const rowsPath = /^\/accounts\/[^/]+\/(?:positions\/all|activities)$/
 
 /** Applies the row faults of a person: rows come late or fail. */
 async function faultOfOwner(
   path: string,
-  request: EmulatorRequest,
-  people: People,
+  person: SnapTradePerson | null,
 ): Promise<EmulatorReply | null> {
-  if (!rowsPath.test(path)) return null
-  const userId = request.query.get('userId')
-  const owner = Object.values(people).find((person) => person.userId === userId)
-  return owner === undefined ? null : applyRowFaults(owner)
+  return person === null || !rowsPath.test(path) ? null : applyRowFaults(person)
 }
 
 /** A path that cannot be decoded matches no route. */

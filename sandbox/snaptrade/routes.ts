@@ -4,6 +4,7 @@
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { findPerson, refuse } from './auth.ts'
+import { listUsers } from './people.ts'
 import { openPortal } from './portal.ts'
 import { readObject } from './request-body.ts'
 import { brokerages, makeUuid } from './securities.ts'
@@ -22,6 +23,10 @@ export interface Exchange {
   readonly request: EmulatorRequest
   readonly state: SnapTradeState
   readonly nowMs: number
+  /** The client id that the request is signed under. */
+  readonly clientId: string
+  /** The person whose personal key it is; null: the commercial key. */
+  readonly owner: SnapTradePerson | null
   /** The path's own parameter, decoded. */
   readonly id: string
 }
@@ -39,7 +44,7 @@ const ok = (body: unknown): EmulatorReply => ({ status: 200, body })
 const withUser =
   (answer: (exchange: UserExchange) => EmulatorReply): Answer =>
   (exchange) => {
-    const person = findPerson(exchange.request, exchange.state)
+    const person = findPerson(exchange.request, exchange.state, exchange.owner)
     return 'status' in person ? person : answer({ ...exchange, person })
   }
 
@@ -82,27 +87,28 @@ const retired = withAccount(() =>
   refuse(410, '1141', 'This endpoint is retired. Use /accounts/{accountId}/positions/all.'),
 )
 
-/** What the sandbox's client id may do. */
-const partner = {
-  slug: 'TRIBUTARY-SANDBOX',
-  name: 'Tributary sandbox',
-  logo_url: null,
-  allowed_brokerages: Object.keys(brokerages).map(toBrokerage),
-  can_access_trades: false,
-  can_access_holdings: true,
-  can_access_account_history: true,
-  can_access_reference_data: true,
-  can_access_portfolio_management: false,
-  can_access_orders: false,
-  redirect_uri: null,
-}
+/** What a client id may do; the sandbox broker stands last. */
+const describePartner: Answer = ({ clientId }) =>
+  ok({
+    slug: clientId,
+    name: 'Tributary sandbox',
+    logo_url: null,
+    allowed_brokerages: Object.keys(brokerages).map(toBrokerage),
+    can_access_trades: false,
+    can_access_holdings: true,
+    can_access_account_history: true,
+    can_access_reference_data: true,
+    can_access_portfolio_management: false,
+    can_access_orders: false,
+    redirect_uri: null,
+  })
 
 /** Method and path template to answer; `*` stands for one identifier. */
 const routes: Readonly<Record<string, Answer>> = {
   'GET /brokerages': () => ok(Object.keys(brokerages).map(toBrokerage)),
-  'GET /snapTrade/partners': () => ok(partner),
+  'GET /snapTrade/partners': describePartner,
   'GET /snapTrade/listUsers': ({ state }) =>
-    ok(Object.values(state.people).map(({ userId }) => userId)),
+    ok(listUsers(state.people).map(({ userId }) => userId)),
   'POST /snapTrade/registerUser': registerUser,
   'DELETE /snapTrade/deleteUser': deleteUser,
   'POST /snapTrade/resetUserSecret': resetUserSecret,
@@ -208,6 +214,9 @@ const refreshPauseMs = 10 * 60_000
 
 function refresh({ connection, nowMs }: ConnectionExchange): EmulatorReply {
   if (connection.disabled) return refuseDisabled()
+  if (connection.dataFreshness === 'realtime') {
+    return refuse(403, '1141', 'This connection is read at the brokerage on request.')
+  }
   if (connection.refreshedAt !== null && nowMs - connection.refreshedAt < refreshPauseMs) {
     const detail = 'Connection refreshed too recently. Please try again later.'
     return refuse(429, 'throttled', detail)

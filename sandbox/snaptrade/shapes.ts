@@ -134,5 +134,7 @@ export interface SnapTradeConnection {
 export interface SnapTradePerson extends RowFaults {
   userId: string
   userSecret: string
+  /** Somebody with a personal key: no user of the commercial key, and reached by this key alone. */
+  personalKey?: { readonly clientId: string; readonly consumerKey: string }
   connections: SnapTradeConnection[]
 }

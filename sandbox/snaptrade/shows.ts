@@ -4,6 +4,7 @@ import { later, type Shows } from '../shows.ts'
 export const snaptradeShows: Shows = {
   healthy: 'a broker and a coin exchange, every kind of trade and position',
   history: '5,400 trades',
+  personal: 'a Personal API key: three brokers, one account with 5,400 trades',
   expired: 'connection disabled: old rows are still served',
   revoked: `${later}: a withdrawn connection is not listed, so there is nothing to link`,
   mfa: later,

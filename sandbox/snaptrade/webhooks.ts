@@ -50,9 +50,12 @@ const retriesMs = [30 * 60_000, 60 * 60_000]
 export function makeWebhooks({
   clock,
   credentials,
+  isSilent,
 }: {
   readonly clock: Clock
   readonly credentials: { readonly clientId: string; readonly consumerKey: string }
+  /** None are sent about these people. */
+  readonly isSilent: (userId: string) => boolean
 }): SnapTradeWebhooks {
   const sender = makeWebhookSender({ clock, retriesMs, timeoutMs: 10_000 })
   const { clientId, consumerKey } = credentials
@@ -60,6 +63,7 @@ export function makeWebhooks({
   return {
     sender,
     send(kind, about, manner) {
+      if (isSilent(about.userId)) return []
       made += 1
       const fields = {
         webhookId: makeUuid(`webhook:${made}:${clock.now()}`),

@@ -39,7 +39,8 @@ export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check 
       reply.failure === null
         ? ok(
             name,
-            isOpen ? 'answers; tokens are people’s own' : 'answers and accepts our credentials',
+            reply.note ??
+              (isOpen ? 'answers; tokens are people’s own' : 'answers and accepts our credentials'),
           )
         : describe(provider, reply.failure),
       ...compareClocks(`clock:${provider}`, provider, reply.theirTimeMs, span),

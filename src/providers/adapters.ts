@@ -25,6 +25,8 @@ interface Shared {
   readonly report: UpstreamReport
   /** Consulted before every call to a provider that limits them. */
   readonly throttle: Budget
+  /** Consulted before every call about one account, at a provider that limits these. */
+  readonly accountThrottle: Budget
 }
 
 type Makers = typeof makers
@@ -34,10 +36,10 @@ export type ProviderAccess = {
   readonly [Name in Provider]: Omit<Parameters<Makers[Name]>[0], keyof Shared> | null
 }
 
-export interface AdapterOptions extends Omit<Shared, 'throttle'> {
+export interface AdapterOptions extends Omit<Shared, 'throttle' | 'accountThrottle'> {
   readonly access: ProviderAccess
-  /** Makes the call counter of a provider that limits them. */
-  readonly budget: (provider: Provider, limits: BudgetLimits) => Budget
+  /** Makes a call counter; counters of different names count separately. */
+  readonly budget: (name: string, limits: BudgetLimits) => Budget
 }
 
 const unlimited: Budget = async () => ({ allowed: true })
@@ -48,12 +50,14 @@ export function makeAdapters({ access, budget, ...shared }: AdapterOptions): Ada
   for (const name of providerNames) {
     const own = access[name]
     if (own === null) continue
-    const limits = factsOf(name).budget
+    const { budget: limits, accountBudget } = factsOf(name)
     const throttle = limits === null ? unlimited : budget(name, limits)
+    const accountThrottle =
+      accountBudget === undefined ? unlimited : budget(`${name}-account`, accountBudget)
     // The compiler cannot see that access and maker belong to the same provider; `ProviderAccess` is derived from
     // the makers.
     const make = makers[name] as (options: object) => Adapter
-    adapters[name] = make({ ...own, ...shared, throttle })
+    adapters[name] = make({ ...own, ...shared, throttle, accountThrottle })
   }
   return adapters
 }

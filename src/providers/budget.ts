@@ -1,8 +1,8 @@
 /**
  * The call budget of a provider that limits the whole application (docs/providers/snaptrade.md, Errors and limits: 200 of
- * its 250 a minute) or each person's credentials (docs/providers/up.md, Errors and limits: 1,000 an hour). All processes
- * share it through the windows of fast state; while these are unavailable, each process has a share. Users' requests
- * have priority.
+ * its 250 a minute), each person's credentials (docs/providers/up.md, Errors and limits: 1,000 an hour) or each account
+ * (docs/providers/snaptrade.md: 9 of its 10 a minute). All processes share it through the windows of fast state; while
+ * these are unavailable, each process has a share. Users' requests have priority.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#kernel/time.ts'
@@ -16,17 +16,17 @@ export interface BudgetOptions extends BudgetLimits {
   readonly name: string
 }
 
-/** `of` names a person's credentials where each has a budget of its own; it must not reveal them. */
+/** `of` names a person's credentials or an account where each has a budget of its own; it must not reveal them. */
 export type Budget = (
   call: CallContext,
   of?: string,
 ) => Promise<{ allowed: true } | { allowed: false; retryAfterSeconds: number }>
 
 /** A user's request waits up to this long for the next window before it fails. */
-const deadlineMs = 3000
+const userWaitMs = 3000
 const maxWaits = 3
 
-/** Requests one call; resolves at once, or after a short wait for the next window. */
+/** Requests one call; resolves at once, or after a wait for the next window. */
 export function makeBudget(options: BudgetOptions): Budget {
   const { windows, clock, calls, windowMs, reserve, isByClock = false } = options
 
@@ -38,21 +38,26 @@ export function makeBudget(options: BudgetOptions): Budget {
   const resetMs = (state: WindowState, now: number) =>
     isByClock ? windowMs - (now % windowMs) : state.resetMs
 
-  return async (call, of) => {
+  /** Counts one call; null, or the time until the next window. */
+  async function count(call: CallContext, of: string | undefined): Promise<number | null> {
+    const now = clock.now()
+    const key = toKey(of, now)
     if (call.priority === 'background') {
-      const now = clock.now()
-      const state = await windows.peek(toKey(of, now), calls, windowMs)
+      const state = await windows.peek(key, calls, windowMs)
       // A share of the budget has an equal share of the reserve.
       const left = (reserve * state.limit) / calls
-      if (state.remaining <= left) return refusal(resetMs(state, now))
+      if (state.remaining <= left) return resetMs(state, now)
     }
+    const state = await windows.take(key, calls, windowMs)
+    return state.allowed ? null : resetMs(state, now)
+  }
+
+  return async (call, of) => {
+    const patienceMs = call.priority === 'user' ? userWaitMs : (options.backgroundWaitMs ?? 0)
     for (let wait = 0; ; wait += 1) {
-      const now = clock.now()
-      const state = await windows.take(toKey(of, now), calls, windowMs)
-      if (state.allowed) return { allowed: true }
-      const waitMs = resetMs(state, now)
-      const canWait = call.priority === 'user' && wait < maxWaits && waitMs <= deadlineMs
-      if (!canWait) return refusal(waitMs)
+      const waitMs = await count(call, of)
+      if (waitMs === null) return { allowed: true }
+      if (wait === maxWaits || waitMs > patienceMs) return refusal(waitMs)
       await sleep(waitMs + 1, undefined, { signal: call.signal }).catch(() => {
         throw call.signal.reason
       })

@@ -88,6 +88,8 @@ export interface ProbeReply {
   readonly theirTimeMs: number | null
   /** Why it cannot serve us, e.g. `misconfigured` when it refuses our app's credentials; null when it can. */
   readonly failure: UpstreamFailure | null
+  /** For operators, in place of a general sentence: which key was accepted, and what they should know of it. */
+  readonly note?: string | null
 }
 
 /** A read that found nothing: these rows of these accounts. */

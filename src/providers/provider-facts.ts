@@ -24,6 +24,8 @@ export interface BudgetLimits {
   readonly reserve: number
   /** The provider's windows begin at full hours or minutes of the clock; otherwise with the first call. */
   readonly isByClock?: true
+  /** How long background work waits for the next window; absent: not at all, its schedule tries again. */
+  readonly backgroundWaitMs?: number
 }
 
 export interface ProviderFacts {
@@ -37,6 +39,8 @@ export interface ProviderFacts {
   readonly oneConsentPerInstitution: boolean
   /** Null: it has no known limit, or none that we can reach. */
   readonly budget: BudgetLimits | null
+  /** Of each account, in addition; absent: accounts have no limit of their own. */
+  readonly accountBudget?: BudgetLimits
   /** Hours that lie between two reads of a connection's rows by schedule; null: every scheduled sync reads them. */
   readonly scheduledReadHours: number | null
   /**

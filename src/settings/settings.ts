@@ -150,8 +150,15 @@ export const chapters = {
       'https://api.snaptrade.com',
       'SnapTrade (brokerage); its paths have no prefix.',
     ),
-    SNAPTRADE_CLIENT_ID: read.text(null, { meaning: 'SnapTrade: client id.' }),
+    SNAPTRADE_CLIENT_ID: read.text(null, {
+      meaning:
+        'SnapTrade: client id. Without client id and consumer key, people link personal keys of their own.',
+    }),
     SNAPTRADE_CONSUMER_KEY: read.secret('SnapTrade: consumer key; signs every request.'),
+    SNAPTRADE_KEY: read.choice(['commercial', 'personal'], 'commercial', {
+      meaning:
+        'SnapTrade: of which kind this key is. `personal`: a Personal API key, which is one person’s own and has no users.',
+    }),
     UP_BASE_URL: read.webUrl(
       'https://api.up.com.au/api/v1',
       'Up (AU), including its `/api/v1`. Up needs no credentials of this installation: people link their own tokens.',

@@ -2,35 +2,33 @@
  * SnapTrade over HTTP: every request throttled, signed and bounded, every body parsed. User id and secret are in the
  * query, so no URL leaves this file: routes are templates, and messages are cleaned.
  */
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
+import type { Budget } from '../budget.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
 import { readServerTime } from '../server-time.ts'
-import { makeUpstream, type Upstream, type UpstreamResponse } from '../upstream.ts'
+import { makeUpstream, type UpstreamResponse } from '../upstream.ts'
 import { decode, parseJson } from './body.ts'
-import { fail, toFailure } from './failures.ts'
+import { type Blame, fail, toFailure } from './failures.ts'
+import type { Asker, OwnKey } from './keys.ts'
 import { makeSigner, toQuery, toSegment } from './signature.ts'
-
-/** The budget of the whole application, consulted before every call. */
-export type Throttle = (
-  call: CallContext,
-) => Promise<{ allowed: true } | { allowed: false; retryAfterSeconds: number }>
 
 export interface SnapTradeOptions {
   readonly baseUrl: string
-  readonly clientId: string
-  readonly consumerKey: string
+  /** The key of this installation; null: people bring their own keys. */
+  readonly clientId: string | null
+  readonly consumerKey: string | null
+  /** Of which kind that key is. */
+  readonly keyKind: OwnKey['kind']
   readonly timeoutMs: number
   readonly clock: Clock
   readonly report: UpstreamReport
-  readonly throttle: Throttle
-}
-
-/** The person on whose behalf a call is made. */
-export interface User {
-  readonly userId: string
-  readonly userSecret: string
+  /** Consulted before every call; each personal key has a budget of its own. */
+  readonly throttle: Budget
+  /** Consulted before every call about one account under a personal key. */
+  readonly accountThrottle: Budget
 }
 
 export interface ClientRequest {
@@ -46,44 +44,45 @@ export interface ClientRequest {
 
 export interface SnapTradeClient {
   /** The bytes of a 2xx answer; anything else is thrown as UpstreamError by the table of `failures.ts`. */
-  fetch(request: ClientRequest, user: User, call: CallContext): Promise<Uint8Array>
+  fetch(request: ClientRequest, asker: Asker, call: CallContext): Promise<Uint8Array>
   /** A small body, validated by its schema. */
   fetchParsed<Value>(
     schema: z.ZodType<Value>,
     request: ClientRequest,
-    user: User,
+    asker: Asker,
     call: CallContext,
   ): Promise<Value>
-  /** Checks that SnapTrade is reachable and accepts our signature, and reads its clock. */
-  probe(call: CallContext): Promise<ProbeReply>
+  /** The status alone, where a refusal is an answer too. */
+  fetchStatus(request: ClientRequest, asker: Asker, call: CallContext): Promise<number>
+  /** Asks without a key whether SnapTrade answers, and what time its clock shows. */
+  askTime(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
 }
 
 /** `GET /`: unsigned, meant for checking timestamps (docs/providers/snaptrade.md, Signature). */
 const Status = z.object({ timestamp: z.string() })
-/** What our client id may do: the cheapest signed call without a user. */
-const partnerRequest: ClientRequest = { route: '/snapTrade/partners' }
+/** Calls about one account; under a personal key each account has a limit of its own. */
+const accountRoute = '/accounts/{id}'
 
 export function makeClient(options: SnapTradeOptions): SnapTradeClient {
   const { baseUrl, timeoutMs, report, clock } = options
   const upstream = makeUpstream({ provider: 'snaptrade', baseUrl, timeoutMs, report })
   const prefix = new URL(baseUrl).pathname.replace(/\/+$/, '')
-  const sign = makeSigner(options.consumerKey)
 
-  async function ask(request: ClientRequest, user: User | null, call: CallContext) {
-    await passThrottle(options.throttle, call)
+  async function ask(request: ClientRequest, asker: Asker, call: CallContext) {
+    await passBudgets(options, request, asker, call)
+    const { clientId, consumerKey } = asker.key
     const query = toQuery([
-      ['clientId', options.clientId],
+      ['clientId', clientId],
       ['timestamp', String(Math.floor(clock.now() / 1000))],
-      ...(user === null ? [] : ([['userId', user.userId]] as const)),
-      ...(user === null ? [] : ([['userSecret', user.userSecret]] as const)),
+      ...toUserParameters(asker),
       ...(request.query ?? []),
     ])
     const path = request.route.replace('{id}', () => toSegment(request.id ?? ''))
-    return exchange(upstream, request, call, {
-      target: `${path}?${query}`,
-      signature: sign({ path: prefix + path, query }),
-    })
+    const { method = 'GET', route } = request
+    const signature = makeSigner(consumerKey)({ path: prefix + path, query })
+    const target = `${path}?${query}`
+    return upstream.send({ method, route, target, headers: { signature } }, call)
   }
 
   /** Reading R20a: the operator is alerted to what the caller cannot fix, including a 425. */
@@ -95,33 +94,20 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     })
   }
 
-  async function fetch(request: ClientRequest, user: User, call: CallContext) {
-    const response = await ask(request, user, call)
+  async function fetch(request: ClientRequest, asker: Asker, call: CallContext) {
+    const response = await ask(request, asker, call)
     // A deletion is documented as 200 and as queued, so 202 and 204 count as success too.
     if (response.status >= 200 && response.status <= 299) return response.body
-    const secrets = [user.userSecret, user.userId, options.consumerKey]
-    const failure = toFailure(response, { nowMs: clock.now(), secrets })
+    const context = { nowMs: clock.now(), secrets: listSecrets(asker), blame: toBlame(asker) }
+    const failure = toFailure(response, context)
     alertOf(request, response.status, failure)
     throw fail(failure)
   }
 
-  async function probe(call: CallContext): Promise<ProbeReply> {
-    await passThrottle(options.throttle, call)
-    const status = await upstream.send({ method: 'GET', route: '/', target: '/' }, call)
-    const theirTimeMs = readTime(status)
-    const context = { nowMs: clock.now(), secrets: [options.consumerKey] }
-    if (status.status !== 200) return { theirTimeMs, failure: toFailure(status, context) }
-    const response = await ask(partnerRequest, null, call)
-    if (response.status === 200) return { theirTimeMs, failure: null }
-    const failure = toOurFault(toFailure(response, context))
-    alertOf(partnerRequest, response.status, failure)
-    return { theirTimeMs, failure }
-  }
-
   return {
     fetch,
-    async fetchParsed(schema, request, user, call) {
-      const body = await fetch(request, user, call)
+    async fetchParsed(schema, request, asker, call) {
+      const body = await fetch(request, asker, call)
       const parsed = schema.safeParse(parseJson(decode(body)))
       if (parsed.success) return parsed.data
       const issue = parsed.error.issues[0]
@@ -130,9 +116,35 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
         detail: `${request.route}: ${issue?.path.join('.')}: ${issue?.message}`,
       })
     },
-    probe,
+    fetchStatus: async (request, asker, call) => (await ask(request, asker, call)).status,
+    async askTime(call) {
+      const response = await upstream.send({ method: 'GET', route: '/', target: '/' }, call)
+      const theirTimeMs = readTime(response)
+      if (response.status === 200) return { theirTimeMs, failure: null }
+      const context = { nowMs: clock.now(), secrets: [], blame: 'user' } as const
+      return { theirTimeMs, failure: toFailure(response, context) }
+    },
     close: () => upstream.close(),
   }
+}
+
+/** A personal key takes the place of the user: its requests have no user parameters, not even empty ones. */
+function toUserParameters(asker: Asker): readonly (readonly [string, string])[] {
+  if (asker.kind !== 'user') return []
+  return [
+    ['userId', asker.userId],
+    ['userSecret', asker.userSecret],
+  ]
+}
+
+function toBlame(asker: Asker): Blame {
+  if (asker.kind === 'user') return 'user'
+  return asker.kind === 'app' || asker.isOfVariables ? 'ours' : 'brought'
+}
+
+function listSecrets(asker: Asker): readonly string[] {
+  const { consumerKey } = asker.key
+  return asker.kind === 'user' ? [asker.userSecret, asker.userId, consumerKey] : [consumerKey]
 }
 
 /** The time in the status body, to the millisecond where it has it; otherwise the answer's `Date` header. */
@@ -148,33 +160,31 @@ function readTime(response: UpstreamResponse): number | null {
   return readServerTime(response.headers)
 }
 
-/** The request named no user, so a refusal can only concern our app. */
-function toOurFault(failure: UpstreamFailure): UpstreamFailure {
-  const isOurs = failure.kind === 'rejected' && [401, 403].includes(failure.status)
-  return isOurs ? { ...failure, kind: 'misconfigured' } : failure
-}
-
-function exchange(
-  upstream: Upstream,
-  request: ClientRequest,
+/** The account first: a refused call about an account that is asked too often costs the key nothing. */
+async function passBudgets(
+  { throttle, accountThrottle }: SnapTradeOptions,
+  { route, id = '' }: ClientRequest,
+  asker: Asker,
   call: CallContext,
-  signed: { readonly target: string; readonly signature: string },
-) {
-  return upstream.send(
-    {
-      method: request.method ?? 'GET',
-      route: request.route,
-      target: signed.target,
-      headers: { signature: signed.signature },
-    },
-    call,
-  )
+): Promise<void> {
+  call.signal.throwIfAborted()
+  if (asker.kind !== 'personal') return demand(await throttle(call), '')
+  const { clientId } = asker.key
+  if (route.startsWith(accountRoute)) {
+    const verdict = await accountThrottle(call, nameBudget(`${clientId} ${id}`))
+    demand(verdict, ' for this account')
+  }
+  demand(await throttle(call, nameBudget(clientId)), ' for this key')
 }
 
-async function passThrottle(throttle: Throttle, call: CallContext): Promise<void> {
-  call.signal.throwIfAborted()
-  const verdict = await throttle(call)
+function demand(verdict: Awaited<ReturnType<Budget>>, of: string): void {
   if (verdict.allowed) return
-  const detail = 'our own budget of SnapTrade requests is used up'
-  throw fail({ kind: 'throttled', retryAfterSeconds: verdict.retryAfterSeconds, detail })
+  const { retryAfterSeconds } = verdict
+  const detail = `our own budget of SnapTrade requests${of} is used up`
+  throw fail({ kind: 'throttled', retryAfterSeconds, detail })
+}
+
+/** Names a key or an account in the keys of fast state, from which it cannot be recovered. */
+function nameBudget(text: string): string {
+  return hash('sha256', text).slice(0, 32)
 }

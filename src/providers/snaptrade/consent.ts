@@ -6,14 +6,15 @@
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
 import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
-import type { SnapTradeClient, User } from './client.ts'
-import { fail } from './failures.ts'
+import type { SnapTradeClient } from './client.ts'
+import { fail, loseLogin } from './failures.ts'
+import type { Asker } from './keys.ts'
 import { isListed } from './map-connection.ts'
 import { type WireAccount, WireAccounts, WireAuthorizations } from './wire.ts'
 
 export interface Question {
   readonly client: SnapTradeClient
-  readonly user: User
+  readonly asker: Asker
   readonly connectionId: string
   readonly call: CallContext
 }
@@ -26,16 +27,12 @@ export function rejectedStatus(error: unknown): number | null {
 
 /**
  * Converts a refusal of the user outside any connection: 401 means that id or secret are no longer valid (reading
- * R20).
+ * R20). Refusals of a personal key are converted before (`failures.ts`).
  */
 export function toLoginFailure(error: unknown): unknown {
   if (!(error instanceof UpstreamError) || rejectedStatus(error) !== 401) return error
   return loseLogin(error.failure.detail)
 }
-
-/** One secret covers all of the person's connections, so all of them lose their consent. */
-export const loseLogin = (detail: string) =>
-  fail({ kind: 'consent_lost', becomes: 'invalidated', wholeLogin: true, detail })
 
 const gone = 'SnapTrade no longer knows this account'
 
@@ -49,8 +46,8 @@ const disableConnection = () =>
  * Throws `consent_lost` when the connection is gone or disabled, or its user's secret is no longer valid. It reads
  * the list that discovery uses, because a 404 for one connection could be about the path.
  */
-async function checkConnection({ client, user, connectionId, call }: Question): Promise<void> {
-  const authorizations = await listAuthorizations(client, user, call)
+async function checkConnection({ client, asker, connectionId, call }: Question): Promise<void> {
+  const authorizations = await listAuthorizations(client, asker, call)
   const own = authorizations.find(({ id }) => id === connectionId)
   if (own === undefined) throw loseConnection()
   if (own.disabled === true) throw disableConnection()
@@ -61,16 +58,16 @@ async function checkConnection({ client, user, connectionId, call }: Question): 
  */
 export async function listAlive(
   client: SnapTradeClient,
-  user: User,
+  asker: Asker,
   call: CallContext,
 ): Promise<readonly UpstreamId[]> {
-  const authorizations = await listAuthorizations(client, user, call)
+  const authorizations = await listAuthorizations(client, asker, call)
   return authorizations.flatMap(({ id, disabled }) => (disabled === true ? [] : [upstreamId(id)]))
 }
 
-async function listAuthorizations(client: SnapTradeClient, user: User, call: CallContext) {
+async function listAuthorizations(client: SnapTradeClient, asker: Asker, call: CallContext) {
   try {
-    return await client.fetchParsed(WireAuthorizations, { route: '/authorizations' }, user, call)
+    return await client.fetchParsed(WireAuthorizations, { route: '/authorizations' }, asker, call)
   } catch (error) {
     throw toLoginFailure(error)
   }
@@ -88,8 +85,10 @@ export async function explainRefusal(
 ): Promise<never> {
   const failure = error instanceof UpstreamError ? error.failure : null
   if (failure?.kind === 'preparing') throw fail({ ...failure, of: nameAccounts([account]) })
-  // On a 402 SnapTrade itself names the connection as disabled.
-  if (failure?.kind === 'consent_lost') throw fail({ ...failure, detail: loginDisabled })
+  // On a 402 SnapTrade itself names the connection as disabled; a refused personal key has an explanation of its own.
+  if (failure?.kind === 'consent_lost' && failure.wholeLogin !== true) {
+    throw fail({ ...failure, detail: loginDisabled })
+  }
   if (failure?.kind !== 'rejected' || ![401, 403, 404].includes(failure.status)) throw error
   await checkConnection(question)
   if (failure.status !== 404) throw error
@@ -103,8 +102,8 @@ export async function explainRefusal(
  */
 export async function confirmEmpty(question: Question, asked?: EmptyAnswer): Promise<void> {
   await checkConnection(question)
-  const { client, user, connectionId, call } = question
-  const all = await client.fetchParsed(WireAccounts, { route: '/accounts' }, user, call)
+  const { client, asker, connectionId, call } = question
+  const all = await client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
   if (asked === undefined || asked.accounts.length === 0) {
     return checkFirstSync(all.filter(({ brokerage_authorization: of }) => of === connectionId))
   }

@@ -4,8 +4,9 @@
  */
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, DiscoveredConnection } from '../port.ts'
-import type { SnapTradeClient, User } from './client.ts'
+import type { SnapTradeClient } from './client.ts'
 import { toLoginFailure } from './consent.ts'
+import type { Asker } from './keys.ts'
 import { isListed, parseCode, toConnection } from './map-connection.ts'
 import { type WireAccount, WireAccounts, WireAuthorizations, WireBalances } from './wire.ts'
 
@@ -14,16 +15,16 @@ const maxInFlight = 4
 
 export async function discoverConnections(
   client: SnapTradeClient,
-  user: User,
+  asker: Asker,
   call: CallContext,
 ): Promise<DiscoveredConnection[]> {
   try {
     const list = { route: '/authorizations' }
-    const authorizations = await client.fetchParsed(WireAuthorizations, list, user, call)
+    const authorizations = await client.fetchParsed(WireAuthorizations, list, asker, call)
     if (authorizations.length === 0) return []
-    const all = await client.fetchParsed(WireAccounts, { route: '/accounts' }, user, call)
+    const all = await client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
     const listed = all.filter(isListed)
-    const accounts = await addCurrencies(listed, (id) => askCurrency(client, id, user, call))
+    const accounts = await addCurrencies(listed, (id) => askCurrency(client, id, asker, call))
     return authorizations.map((authorization) =>
       toConnection(
         authorization,
@@ -57,12 +58,12 @@ async function addCurrencies(
 async function askCurrency(
   client: SnapTradeClient,
   id: string,
-  user: User,
+  asker: Asker,
   call: CallContext,
 ): Promise<string | null> {
   try {
     const request = { route: '/accounts/{id}/balances', id }
-    const balances = await client.fetchParsed(WireBalances, request, user, call)
+    const balances = await client.fetchParsed(WireBalances, request, asker, call)
     const codes = balances.map(({ currency }) => parseCode(currency?.code))
     return codes.find((code) => code !== null) ?? null
   } catch (error) {

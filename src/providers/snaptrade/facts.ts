@@ -5,21 +5,47 @@ export const snaptradeFacts = {
   category: 'brokerage',
   defaultCurrency: 'USD',
   oneConsentPerInstitution: false,
-  // Of its 250 calls a minute we use 200 (docs/providers/snaptrade.md, Errors and limits).
+  // Of its 250 calls a minute for a key we use 200 (docs/providers/snaptrade.md, Errors and limits).
   budget: { calls: 200, windowMs: 60_000, reserve: 50 },
+  // Of its 10 calls a minute for an account we use 9, under personal keys. A sync of more pages waits for the next minute.
+  accountBudget: { calls: 9, windowMs: 60_000, reserve: 2, backgroundWaitMs: 60_000 },
   // Its fair-use policy: activities once in 24 hours for an account (docs/providers/snaptrade.md, Errors and limits).
   scheduledReadHours: 24,
-  isOpen: false,
+  isOpen: true,
   linkFields: {
-    snaptradeUserId: { flag: 'snaptrade-user-id', value: 'X', help: 'the user id' },
-    userSecret: { flag: 'user-secret', value: 'Y', help: 'the user secret', isSecret: true },
+    snaptradeUserId: {
+      flag: 'snaptrade-user-id',
+      value: 'X',
+      help: 'with a commercial key: the user id',
+      isOptional: true,
+    },
+    userSecret: {
+      flag: 'user-secret',
+      value: 'Y',
+      help: 'with a commercial key: the user secret',
+      isSecret: true,
+      isOptional: true,
+    },
+    clientId: {
+      flag: 'client-id',
+      value: 'X',
+      help: 'of a personal key; without it the one of the variables',
+      isOptional: true,
+    },
+    consumerKey: {
+      flag: 'consumer-key',
+      value: 'Y',
+      help: 'the consumer key of a personal key',
+      isSecret: true,
+      isOptional: true,
+    },
   },
   settings: {
     baseUrl: 'SNAPTRADE_BASE_URL',
     required: { clientId: 'SNAPTRADE_CLIENT_ID', consumerKey: 'SNAPTRADE_CONSUMER_KEY' },
     optional: {},
     fallbackFields: {},
-    preset: {},
+    preset: { keyKind: 'SNAPTRADE_KEY' },
   },
   sandboxPort: 4030,
 } as const satisfies ProviderFacts

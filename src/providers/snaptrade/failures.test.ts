@@ -5,14 +5,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UpstreamFailure } from '../failure.ts'
-import { cleanDetail, toFailure } from './failures.ts'
+import { type Blame, cleanDetail, toFailure } from './failures.ts'
 
 const nowMs = Date.parse('2026-11-20T03:00:00Z')
 
-function failureOf(status: number, body: unknown, headers: Record<string, string> = {}) {
+function failureOf(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+  blame: Blame = 'user',
+) {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const secrets = ['s3cret-of-user', 'user-1']
-  return toFailure({ status, headers, body: bytes }, { nowMs, secrets })
+  return toFailure({ status, headers, body: bytes }, { nowMs, secrets, blame })
 }
 
 const rows: readonly [string, number, unknown, UpstreamFailure['kind']][] = [
@@ -84,3 +89,50 @@ test('a detail never holds a secret, a control character or more than 300 charac
   assert.equal(cleanDetail('x'.repeat(1000), []).length, 300)
   assert.equal(cleanDetail('a b%2Fc', ['b/c']), 'a [secret]')
 })
+
+const refusals: readonly [Blame, number, unknown, UpstreamFailure['kind']][] = [
+  ['ours', 401, { detail: 'Invalid userID', code: '1083' }, 'misconfigured'],
+  ['ours', 402, { detail: 'payment', code: '9' }, 'misconfigured'],
+  ['brought', 401, { default_detail: 'x', default_code: 1076 }, 'consent_lost'],
+  ['brought', 401, { detail: 'Invalid clientId provided' }, 'consent_lost'],
+  ['brought', 401, { detail: 'Invalid timestamp', code: '1076' }, 'misconfigured'],
+  ['brought', 402, { detail: 'payment', code: '9' }, 'rejected'],
+  ['brought', 402, { detail: 'disabled', code: 3003 }, 'consent_lost'],
+  ['brought', 403, { detail: 'no' }, 'rejected'],
+]
+
+for (const [blame, status, body, kind] of refusals) {
+  test(`${status} ${JSON.stringify(body)} for a key that is ${blame} is ${kind}`, () => {
+    const failure = failureOf(status, body, {}, blame)
+    assert.equal(failure.kind, kind)
+    const isKey = status === 401 && kind === 'consent_lost'
+    assert.equal('wholeLogin' in failure, isKey)
+  })
+}
+
+const waits: readonly [string, Record<string, string>, number][] = [
+  ['the account alone', { 'x-ratelimit-account-reset': '41' }, 41],
+  ['the key alone', { 'x-ratelimit-reset': '9' }, 9],
+  ['the account, which is used up', windows({ account: ['0', '41'], key: ['200', '9'] }), 41],
+  ['the key, which is used up', windows({ account: ['3', '41'], key: ['0', '9'] }), 9],
+  ['the later of two that are used up', windows({ account: ['0', '12'], key: ['0', '55'] }), 55],
+  ['the account where neither says so', windows({ account: ['1', '41'], key: ['1', '9'] }), 41],
+  ['no number', { 'x-ratelimit-account-reset': 'soon', 'x-ratelimit-reset': '7' }, 7],
+  ['no headers', {}, 30],
+]
+
+function windows(of: { account: [string, string]; key: [string, string] }) {
+  return {
+    'x-ratelimit-account-remaining': of.account[0],
+    'x-ratelimit-account-reset': of.account[1],
+    'x-ratelimit-remaining': of.key[0],
+    'x-ratelimit-reset': of.key[1],
+  }
+}
+
+for (const [name, headers, seconds] of waits) {
+  test(`a 429 whose headers show ${name} means ${seconds} s`, () => {
+    const failure = failureOf(429, { detail: 'slow' }, headers)
+    assert.equal(failure.kind === 'throttled' && failure.retryAfterSeconds, seconds)
+  })
+}

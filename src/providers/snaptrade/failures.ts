@@ -12,13 +12,24 @@ import type { UpstreamResponse } from '../upstream.ts'
 const maxDetail = 300
 
 /**
- * The failure for an answer. `secrets` are removed from the provider's message. A 401 or 403 about the user stays
- * `rejected`: only the connection shows whether the consent is lost.
+ * Whose credentials an answer may refuse: a user's under the commercial key; `ours`, the key of the variables alone; or
+ * `brought`, the key that a person brought for their login.
  */
-export function toFailure(
-  response: UpstreamResponse,
-  { nowMs, secrets }: { readonly nowMs: number; readonly secrets: readonly string[] },
-): UpstreamFailure {
+export type Blame = 'user' | 'ours' | 'brought'
+
+interface FailureContext {
+  readonly nowMs: number
+  /** Removed from the provider's message. */
+  readonly secrets: readonly string[]
+  readonly blame: Blame
+}
+
+/**
+ * The failure for an answer. A 401 or 403 about a user stays `rejected`: only the connection shows whether the consent
+ * is lost.
+ */
+export function toFailure(response: UpstreamResponse, context: FailureContext): UpstreamFailure {
+  const { nowMs, secrets, blame } = context
   const { status, headers } = response
   const { text, code } = readError(response.body)
   const detail = cleanDetail(text ?? `SnapTrade answered ${status}`, secrets)
@@ -28,11 +39,12 @@ export function toFailure(
   }
   if (status === 425) return { kind: 'preparing', detail }
   if (status === 410) return { kind: 'misconfigured', status, detail }
-  if (status === 401 && isOurFault(code, detail)) return { kind: 'misconfigured', status, detail }
+  if (status === 401) return toRefusal({ code, detail, blame })
   if (status === 402) {
     const disabled = code === '3003' || code === '3011'
-    if (!disabled) return { kind: 'misconfigured', status, detail }
-    return { kind: 'consent_lost', becomes: 'invalidated', detail }
+    if (disabled) return { kind: 'consent_lost', becomes: 'invalidated', detail }
+    // The plan of a key that a person brought is the person's.
+    return { kind: blame === 'brought' ? 'rejected' : 'misconfigured', status, detail }
   }
   if (status >= 400 && status < 500) return { kind: 'rejected', status, detail }
   if (status >= 500) {
@@ -42,9 +54,32 @@ export function toFailure(
   return { kind: 'malformed', detail: `an answer with status ${status}` }
 }
 
-/** The client id, the key or the clock is wrong, which only the operator can fix (reading R20a). */
-function isOurFault(code: string | null, detail: string): boolean {
-  return code === '1076' || /invalid clientid|timestamp|signature/i.test(detail)
+/**
+ * What a 401 refuses. For a user: the client id, the key or the clock is wrong, which only the operator can fix (reading
+ * R20a), or the user's secret. A personal key takes the place of the user, so that a 401 is about the key; where a person
+ * brought it, only the clock is the operator's.
+ */
+function toRefusal({
+  code,
+  detail,
+  blame,
+}: {
+  readonly code: string | null
+  readonly detail: string
+  readonly blame: Blame
+}): UpstreamFailure {
+  const isClock = /timestamp/i.test(detail)
+  const isKey = code === '1076' || /invalid clientid|signature/i.test(detail)
+  if (blame === 'ours' || isClock || (blame === 'user' && isKey)) {
+    return { kind: 'misconfigured', status: 401, detail }
+  }
+  if (blame === 'user') return { kind: 'rejected', status: 401, detail }
+  return {
+    kind: 'consent_lost',
+    becomes: 'invalidated',
+    wholeLogin: true,
+    detail: `SnapTrade refuses this personal key (${detail}): link again with the key that its Dashboard shows`,
+  }
 }
 
 interface ErrorBody {
@@ -88,12 +123,21 @@ export function cleanDetail(text: string, secrets: readonly string[]): string {
 type Headers = UpstreamResponse['headers']
 
 /**
- * SnapTrade sends no `Retry-After` so far, but the seconds until its window resets (docs/providers/snaptrade.md,
- * Errors and limits). Null when there are none; a number larger than any wait would be a point in time, which the
- * header must not be.
+ * SnapTrade sends no `Retry-After` so far, but the seconds until its windows reset: that of the key, and that of the
+ * account where it has one (docs/providers/snaptrade.md, Errors and limits). The wait is that of the window that is
+ * used up; where that is not shown, the account's. Null when there are none.
  */
 function readReset(headers: Headers): number | null {
-  const value = headers['x-ratelimit-reset']
+  const windows = ['x-ratelimit-account', 'x-ratelimit'].flatMap((name) => {
+    const reset = readSeconds(headers[`${name}-reset`])
+    return reset === null ? [] : [{ reset, isUsedUp: headers[`${name}-remaining`] === '0' }]
+  })
+  const usedUp = windows.filter(({ isUsedUp }) => isUsedUp).map(({ reset }) => reset)
+  return usedUp.length > 0 ? Math.max(...usedUp) : (windows[0]?.reset ?? null)
+}
+
+/** A number larger than any wait would be a point in time, which these headers must not be: null. */
+function readSeconds(value: Headers[string]): number | null {
   if (typeof value !== 'string' || !/^\d+$/.test(value)) return null
   const seconds = Number(value)
   return seconds > maxRetryAfterSeconds ? null : Math.max(1, seconds)
@@ -108,6 +152,10 @@ function withRequestId(detail: string, headers: Headers): string {
 export function fail(failure: UpstreamFailure): UpstreamError {
   return new UpstreamError('snaptrade', failure)
 }
+
+/** One secret covers all of the person's connections, so all of them lose their consent. */
+export const loseLogin = (detail: string) =>
+  fail({ kind: 'consent_lost', becomes: 'invalidated', wholeLogin: true, detail })
 
 /** An answer or a row that cannot be read (reading R23); `detail` names the place, never the value. */
 export function malformed(detail: string): UpstreamError {

@@ -3,34 +3,35 @@
  * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, quirks of the provider in `quirks.md`.
  */
 
-import type { Credentials } from '../credentials.ts'
+import type { Access } from '../credentials.ts'
 import type { BrokerageAdapter, CallContext, ConnectionRef, Login } from '../port.ts'
-import { makeClient, type SnapTradeClient, type SnapTradeOptions, type User } from './client.ts'
+import { makeClient, type SnapTradeClient, type SnapTradeOptions } from './client.ts'
 import {
   confirmEmpty,
   explainRefusal,
   listAlive,
-  loseLogin,
   rejectedStatus,
   toLoginFailure,
 } from './consent.ts'
 import { discoverConnections } from './discover.ts'
-import { fail } from './failures.ts'
+import { identify } from './identify.ts'
+import { type Asker, isPersonalLogin, type OwnKey, readOwnKey, toAsker, toRevoker } from './keys.ts'
 import { toHoldings } from './map-holding.ts'
 import { readRows } from './numbers.ts'
+import { probe } from './probe.ts'
 import { makeTradeReader, theAccount } from './reader.ts'
 import { makeSnapTradeWebhooks } from './webhook.ts'
-import { WireAuthorizations } from './wire.ts'
 
 export type { SnapTradeOptions } from './client.ts'
 
 /** Makes the adapter; `throttle` is consulted before every call, and a refusal becomes `throttled`. */
 export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
   const client = makeClient(options)
+  const own = readOwnKey(options)
   const onOddity = (what: string) => options.report.oddity({ provider: 'snaptrade', what })
   const asks = (login: Login, connection: ConnectionRef, call: CallContext) => ({
     client,
-    user: toUser(login),
+    asker: toAsker(own, login),
     connectionId: connection.upstreamId,
     call,
   })
@@ -39,26 +40,23 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
     provider: 'snaptrade',
     category: 'brokerage',
     freshness: 'reported',
-    access: {
-      hasOwnCredentials: true,
-      mode: 'commercial key',
-      off: [],
-      nextStep:
-        'Run `tributary connections link U --provider snaptrade --snaptrade-user-id X --user-secret -` with a user that is registered under this key.',
+    access: describeAccess(own),
+    identify: (credentials, call) => identify(client, own, credentials, call),
+    discover: async (login, call) => discoverConnections(client, toAsker(own, login), call),
+    async revoke(login, connection, { isAsked }, call) {
+      // Its owner's other programs may use the connection behind a personal key.
+      if (isPersonalLogin(login) && !isAsked) return
+      await revoke(client, toRevoker(own, login), connection, call)
     },
-    identify: (credentials, call) => identify(client, credentials, call),
-    discover: async (login, call) => discoverConnections(client, toUser(login), call),
-    revoke: async (login, connection, _options, call) =>
-      revoke(client, toUser(login), connection, call),
     confirmEmpty: async (login, connection, call, asked) =>
       confirmEmpty(asks(login, connection, call), asked),
-    listAlive: (login, call) => listAlive(client, toUser(login), call),
+    listAlive: async (login, call) => listAlive(client, toAsker(own, login), call),
     async holdings({ login, connection, account }, call) {
       const question = asks(login, connection, call)
       const body = await client
         .fetch(
           { route: '/accounts/{id}/positions/all', id: account.upstreamId },
-          question.user,
+          question.asker,
           call,
         )
         .catch((error: unknown) => explainRefusal(error, question, account))
@@ -72,37 +70,54 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
         const id = account.upstreamId
         const request = { route: '/accounts/{id}/activities', id, query: parameters }
         return client
-          .fetch(request, question.user, call)
+          .fetch(request, question.asker, call)
           .catch((error: unknown) => explainRefusal(error, question, account))
       },
     }),
-    probe: (call) => client.probe(call),
-    webhooks: makeSnapTradeWebhooks({
-      consumerKey: options.consumerKey,
-      clock: options.clock,
-      odd: onOddity,
-    }),
+    probe: (call) => probe(client, own, call),
+    ...receiveWebhooks(own, options),
     close: () => client.close(),
   }
 }
 
-function toUser(login: Login): User {
-  if (login.secret === null) throw loseLogin('the secret of this SnapTrade user is not known')
-  return { userId: login.upstreamUserId, userSecret: login.secret }
+/**
+ * Webhooks under a personal key are off: who they name as their person is not documented (docs/providers/snaptrade.md,
+ * What is not confirmed).
+ */
+function receiveWebhooks(
+  own: OwnKey | null,
+  { clock, report }: SnapTradeOptions,
+): Pick<BrokerageAdapter, 'webhooks'> {
+  if (own?.kind !== 'commercial') return {}
+  const odd = (what: string) => report.oddity({ provider: 'snaptrade', what })
+  return { webhooks: makeSnapTradeWebhooks({ consumerKey: own.consumerKey, clock, odd }) }
 }
 
-/** SnapTrade's only data about a user are the connections: listing them proves id and secret. */
-async function identify(client: SnapTradeClient, credentials: Credentials, call: CallContext) {
-  if (credentials.provider !== 'snaptrade') {
-    throw fail({ kind: 'rejected', status: 400, detail: 'these are not SnapTrade credentials' })
+function describeAccess(own: OwnKey | null): Access {
+  const link = 'run `tributary connections link U --provider snaptrade'
+  switch (own?.kind) {
+    case 'commercial':
+      return {
+        hasOwnCredentials: true,
+        mode: 'commercial key',
+        off: [],
+        nextStep: `With a user that is registered under this key, ${link} --snaptrade-user-id X --user-secret -\`.`,
+      }
+    case 'personal':
+      return {
+        hasOwnCredentials: true,
+        mode: 'personal key',
+        off: ['webhooks'],
+        nextStep: `Connect a broker in the SnapTrade Dashboard, then ${link}\`.`,
+      }
+    case undefined:
+      return {
+        hasOwnCredentials: false,
+        mode: 'personal keys of people',
+        off: ['webhooks'],
+        nextStep: `Make a personal API key in the SnapTrade Dashboard and connect a broker there, then ${link} --client-id X --consumer-key -\`.`,
+      }
   }
-  const { snaptradeUserId: userId, userSecret } = credentials
-  if (userId === '' || userSecret === '') {
-    throw fail({ kind: 'rejected', status: 400, detail: 'user id and user secret are both needed' })
-  }
-  const request = { route: '/authorizations' }
-  await client.fetchParsed(WireAuthorizations, request, { userId, userSecret }, call)
-  return { upstreamUserId: userId, secret: userSecret, isPersonal: false }
 }
 
 /**
@@ -110,7 +125,7 @@ async function identify(client: SnapTradeClient, credentials: Credentials, call:
  */
 async function revoke(
   client: SnapTradeClient,
-  user: User,
+  asker: Asker,
   connection: ConnectionRef,
   call: CallContext,
 ): Promise<void> {
@@ -120,7 +135,7 @@ async function revoke(
     id: connection.upstreamId,
   } as const
   try {
-    await client.fetch(request, user, call)
+    await client.fetch(request, asker, call)
   } catch (error) {
     // Already deleted: by an earlier call, or by someone else.
     if (rejectedStatus(error) !== 404) throw toLoginFailure(error)

@@ -25,6 +25,15 @@ test('a request with a body is signed as the vector of its documentation', () =>
   )
 })
 
+test('the requests of a personal key, which name no user, are signed as in these vectors', () => {
+  const query = 'clientId=PERSONAL&timestamp=1700000000'
+  assert.equal(sign({ path: '/accounts', query }), 'HYBw2M/PtTh2+XcDYrQKsJWV1muTP7qfOPR4AqkpHSM=')
+  assert.equal(
+    sign({ content: { connectionType: 'read' }, path: '/snapTrade/login', query }),
+    '54fFR39y5o+TuWyo+CW+oTdHvxfRblABL11cPmXnCBg=',
+  )
+})
+
 test('an empty body is signed as no body, and keys are sorted at every level', () => {
   const at = { path: '/x', query: 'a=1' }
   assert.equal(sign({ ...at, content: {} }), sign(at))

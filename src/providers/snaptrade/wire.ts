@@ -24,6 +24,9 @@ export const WireAuthorization = z.object({ id, brokerage: WireBrokerage, disabl
 export type WireAuthorization = z.infer<typeof WireAuthorization>
 export const WireAuthorizations = z.array(WireAuthorization).max(1_000)
 
+/** What a key may do. Personal keys have neither logo nor return address (docs/providers/snaptrade.md, Access). */
+export const WirePartner = z.object({ slug: text, logo_url: text, redirect_uri: text })
+
 const TransactionsStatus = z.object({ initial_sync_completed: flag }).nullish()
 const HoldingsStatus = z
   .object({ initial_sync_completed: flag, last_successful_sync: text, holdings_unavailable: flag })

@@ -19,6 +19,7 @@ import type {
 } from '#providers/port.ts'
 import { makeSnapTrade, type SnapTradeOptions } from '#providers/snaptrade/index.ts'
 import {
+  demoPersonalKey,
   type SnapTradeAccount,
   type SnapTradeConnection,
   type SnapTradeEmulator,
@@ -52,6 +53,7 @@ export async function startHarness(
     baseUrl: emulator.url,
     clientId: emulator.credentials.clientId,
     consumerKey: emulator.credentials.consumerKey,
+    keyKind: 'commercial',
     timeoutMs: 5_000,
     clock,
     report: {
@@ -60,6 +62,7 @@ export async function startHarness(
       oddity: (event) => recorded.oddities.push(event.what),
     },
     throttle: () => Promise.resolve({ allowed: true }),
+    accountThrottle: () => Promise.resolve({ allowed: true }),
     ...options,
   })
   return {
@@ -79,9 +82,17 @@ export const call = (signal = new AbortController().signal): CallContext => ({
   priority: 'user',
 })
 
+/** Of a person with a personal key: the login that brought the key. */
 export function loginOf(person: SnapTradePerson): Login {
-  return { id: newId(), upstreamUserId: person.userId, secret: person.userSecret, version: 1 }
+  const { userId, userSecret, personalKey } = person
+  const secret = personalKey === undefined ? userSecret : `personal-key ${personalKey.consumerKey}`
+  return { id: newId(), upstreamUserId: userId, secret, version: 1 }
 }
+
+/** What an adapter is given whose variables have the personal key of the emulator. */
+export const personalSettings = { ...demoPersonalKey, keyKind: 'personal' } as const
+/** What an adapter is given without variables. */
+export const noSettings = { clientId: null, consumerKey: null } as const
 
 export function connectionRef(connection: SnapTradeConnection): ConnectionRef {
   return { id: newId(), upstreamId: upstreamId(connection.id), status: 'active' }
@@ -160,13 +171,17 @@ export async function ask(
   } = {},
 ): Promise<Response> {
   const [path = '', more = ''] = target.split('?')
-  const { clientId, consumerKey } = emulator.credentials
   const { person } = options
+  const { clientId, consumerKey } = person?.personalKey ?? emulator.credentials
+  const user =
+    person === undefined || person.personalKey !== undefined
+      ? []
+      : [`userId=${person.userId}`, `userSecret=${person.userSecret}`]
   const timestamp = options.timestamp ?? String(Math.floor(now / 1000))
   const query = [
     `clientId=${clientId}`,
     `timestamp=${timestamp}`,
-    ...(person === undefined ? [] : [`userId=${person.userId}`, `userSecret=${person.userSecret}`]),
+    ...user,
     ...(more === '' ? [] : [more]),
   ].join('&')
   const sorted = Object.entries(options.body ?? {}).sort(([left], [right]) =>

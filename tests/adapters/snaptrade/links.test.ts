@@ -16,6 +16,7 @@ test('valid and invalid credentials are distinguished', async () => {
   assert.deepEqual(await identify(userId, userSecret), {
     upstreamUserId: userId,
     secret: userSecret,
+    isPersonal: false,
   })
   const wrong = await failureOf(identify(userId, 'no'))
   assert.deepEqual(

@@ -297,7 +297,7 @@ test('400: the fields of the provider are required, those of another are unknown
     [{ provider: 'plaid' }, /provider: must be one of fiskil, akahu, snaptrade, up/],
     [{ provider: 'fiskil' }, /endUserId: is required/],
     [{ ...fiskil, userToken: 'x' }, /userToken: is an unknown field/],
-    [{ provider: 'snaptrade', snaptradeUserId: 'x' }, /userSecret: is required/],
+    [{ provider: 'snaptrade', userToken: 'x' }, /userToken: is an unknown field/],
     [{ provider: 'akahu', userToken: 'two\r\nlines' }, /userToken: has blanks, line ends/],
     [{ provider: 'akahu', userToken: '' }, /userToken: is empty; copy it again/],
   ]
