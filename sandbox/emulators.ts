@@ -28,7 +28,7 @@ import {
   demoPersonalKey,
   type SnapTradeEmulator,
   startSnapTradeEmulator,
-  toLinkFields,
+  toFields,
 } from './snaptrade/index.ts'
 import { snaptradeShows } from './snaptrade/shows.ts'
 import { startUpEmulator, toToken, type UpEmulator } from './up/index.ts'
@@ -100,7 +100,7 @@ export const emulators: Entries = {
       const access = { baseUrl: emulator.url, keyKind: 'commercial', ...demoCredentials } as const
       return { emulator, access }
     },
-    link: (person) => ({ provider: 'snaptrade', ...toLinkFields(person) }),
+    link: (person) => ({ provider: 'snaptrade', ...toFields(person) }),
     personal: { keyKind: 'personal', ...demoPersonalKey },
   },
   up: {

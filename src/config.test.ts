@@ -271,7 +271,7 @@ test('a sandbox that others can reach sends no event to private addresses', () =
 test('a provider is configured when all its variables are set; half of them is a problem that names the rest', () => {
   assert.deepEqual(read(fiskil).providers.fiskil?.teamId, 'team_1')
   assert.equal(read(fiskil).providers.fiskil?.version, 'v3')
-  assert.equal(read(fiskil).providers.snaptrade, null)
+  assert.equal(read(live).providers.fiskil, null)
   assert.equal(read(fiskil).providers.fiskil?.webhookSecret, null)
   const trade = read({ SNAPTRADE_CLIENT_ID: 'c', SNAPTRADE_CONSUMER_KEY: 'k' }).providers.snaptrade
   assert.equal(trade?.baseUrl, 'https://api.snaptrade.com')

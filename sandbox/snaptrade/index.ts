@@ -23,7 +23,7 @@ import type { SnapTradePerson } from './shapes.ts'
 import type { SnapTradeState } from './state.ts'
 import { makeWebhooks } from './webhooks.ts'
 
-export { demoPeople, demoPersonalKey, makeAccount, toLinkFields } from './people.ts'
+export { demoPeople, demoPersonalKey, makeAccount, toFields } from './people.ts'
 export type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './shapes.ts'
 
 /** The application credentials of the sandbox; they open nothing else. */

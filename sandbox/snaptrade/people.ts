@@ -40,7 +40,7 @@ export const demoPeople: Readonly<Record<UserName, Credentials>> = Object.fromEn
 ) as Record<UserName, Credentials>
 
 /** What links the person of this name, as the fields of the admin API. */
-export function toLinkFields(name: string) {
+export function toFields(name: string) {
   if (name === 'personal') return demoPersonalKey
   const { userId, userSecret } = toCredentials(name)
   return { snaptradeUserId: userId, userSecret }

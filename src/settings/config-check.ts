@@ -115,11 +115,22 @@ function findIdleSettings(config: Draft, given: Given): string[] {
     if (given(url) && config.providers[name] === null) {
       warnings.push(`${url} is set, but the credentials of ${name} are not: it has no effect.`)
     }
+    if (open.includes(name) && !configured.includes(name)) {
+      warnings.push(...findPresetsAlone(name, given))
+    }
     if (given(url) && config.mode === 'sandbox' && open.includes(name)) {
       warnings.push(`${url} is set, but SANDBOX is true: it has no effect. Set SANDBOX=false.`)
     }
   }
   return warnings
+}
+
+/** What describes this installation's own credentials says nothing of those that people bring. */
+function findPresetsAlone(name: Provider, given: Given): string[] {
+  const { preset, required } = factsOf(name).settings
+  const alone = Object.values(preset).filter((variable) => given(variable as SettingName))
+  const missing = Object.values(required).join(' and ')
+  return alone.map((one) => `${one} is set, but ${missing} are not: it has no effect.`)
 }
 
 const shortToken = 16

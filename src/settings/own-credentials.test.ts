@@ -27,3 +27,34 @@ test('Akahu: an app token alone is a personal app, a secret makes it a full app,
     /AKAHU_APP_TOKEN: not set, should be set together with AKAHU_APP_SECRET/,
   )
 })
+
+test('SnapTrade: its key is commercial unless SNAPTRADE_KEY says personal, and neither is guessed from the key', () => {
+  const key = { SNAPTRADE_CLIENT_ID: 'PERSONAL-1', SNAPTRADE_CONSUMER_KEY: 'k' }
+  const kindOf = (environment: Environment) => read(environment).providers.snaptrade?.keyKind
+  assert.deepEqual([kindOf(key), kindOf(live)], ['commercial', 'commercial'])
+  assert.equal(kindOf({ ...key, SNAPTRADE_KEY: 'personal' }), 'personal')
+  assert.throws(
+    () => read({ ...key, SNAPTRADE_KEY: 'Personal' }),
+    /SNAPTRADE_KEY: got "Personal", should be one of commercial, personal/,
+  )
+  assert.throws(
+    () => read({ SNAPTRADE_CLIENT_ID: 'c', SNAPTRADE_KEY: 'personal' }),
+    /SNAPTRADE_CONSUMER_KEY: not set, should be set together with SNAPTRADE_CLIENT_ID/,
+  )
+})
+
+test('SnapTrade: without a key people link their own, and a kind without a key has no effect, which is said', () => {
+  const { clientId, consumerKey, baseUrl } = read(live).providers.snaptrade ?? {}
+  assert.deepEqual([clientId, consumerKey], [null, null])
+  assert.equal(baseUrl, 'https://api.snaptrade.com')
+  assert.equal(hasOwnCredentials(read(live).providers, 'snaptrade'), false)
+  const key = { SNAPTRADE_CLIENT_ID: 'c', SNAPTRADE_CONSUMER_KEY: 'k', SNAPTRADE_KEY: 'personal' }
+  assert.equal(hasOwnCredentials(read(key).providers, 'snaptrade'), true)
+  // A key says that SnapTrade is wanted, so the sandbox does not start; its kind alone says nothing.
+  assert.deepEqual([read(key).mode, read({ SNAPTRADE_KEY: 'personal' }).mode], ['live', 'sandbox'])
+  assert.doesNotMatch(read(key).warnings.join(), /SNAPTRADE_KEY/)
+  assert.match(
+    read({ ...live, SNAPTRADE_KEY: 'personal' }).warnings.join(),
+    /SNAPTRADE_KEY is set, but SNAPTRADE_CLIENT_ID and SNAPTRADE_CONSUMER_KEY are not: it has no effect\./,
+  )
+})

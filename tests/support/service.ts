@@ -10,6 +10,7 @@ import { request } from 'undici'
 import { type App, openApp } from '#app/app.ts'
 import { mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
+import { ApiError } from '#contract/errors.ts'
 import type { ErrorEnvelope, Provider } from '#contract/resources.ts'
 import type { KeyId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -87,7 +88,10 @@ export interface Service {
   readonly logLines: string[]
   /** A user with a key; Professional and active by default. */
   createUser(plan?: Partial<PlanRow> & { readonly timezone?: string | null }): Promise<ServiceUser>
-  /** Links a person's consents at every provider, or at one. */
+  /**
+   * Links a person's consents at every provider, or at one. A personal key that another user of the test has linked is
+   * removed there first.
+   */
   link(user: ServiceUser, person: MagicName, provider?: Provider): Promise<readonly ConnectionRow[]>
   accounts(user: ServiceUser): Promise<readonly AccountRow[]>
   /** A GET with the user's key (or a raw Authorization value, or none); the answer is checked against OpenAPI. */
@@ -165,7 +169,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       const rows: ConnectionRow[] = []
       for (const credentials of sandbox.person(person)) {
         if (provider !== undefined && credentials.provider !== provider) continue
-        rows.push(...(await app.connections.linkConnections(byOperator, user.id, credentials)))
+        const linkIt = () => app.connections.linkConnections(byOperator, user.id, credentials)
+        const linked = await linkIt().catch(async (error: unknown) => {
+          if (!(error instanceof ApiError) || error.entry !== 'login_taken') throw error
+          const { faultControls } = sandbox[credentials.provider]
+          const upstreamUserId = faultControls.upstreamUserId(person)
+          await free(app, { provider: credentials.provider, upstreamUserId })
+          return linkIt()
+        })
+        rows.push(...linked)
       }
       return rows
     },
@@ -189,6 +201,18 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       metrics.close()
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },
+  }
+}
+
+/** Removes what another user has linked with this person's own key. */
+async function free(
+  { store, connections }: App,
+  person: { readonly provider: Provider; readonly upstreamUserId: string },
+): Promise<void> {
+  for (const login of await store.logins.listByUpstream({ ...person, limit: 10 })) {
+    for (const { id } of await store.connections.listByLogin(login.id)) {
+      await connections.removeConnection(byOperator, id)
+    }
   }
 }
 

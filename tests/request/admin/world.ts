@@ -26,6 +26,7 @@ import type { Adapters } from '#providers/port.ts'
 import { toPersonalTokens } from '#sandbox/akahu/emulator.ts'
 import { emulators, type Emulators as SandboxEmulators } from '#sandbox/emulators.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
+import { demoPersonalKey } from '#sandbox/snaptrade/index.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -119,6 +120,8 @@ export interface WorldOptions {
   readonly wrongOwnSecrets?: true
   /** Instead of the full app of the emulator: none, or the personal one of `healthy`. */
   readonly akahuApp?: 'none' | 'personal'
+  /** Instead of the commercial key of the emulator: none, or the personal one. */
+  readonly snaptradeKey?: 'none' | 'personal'
 }
 
 /** Builds it; the test's end takes it down. */
@@ -312,11 +315,23 @@ function connect(access: ProviderAccess, clock: StillClock) {
   })
 }
 
-function choose(access: ProviderAccess, { wrongOwnSecrets, akahuApp }: WorldOptions) {
+function choose(given: ProviderAccess, { wrongOwnSecrets, ...options }: WorldOptions) {
+  const access = withSnapTrade(given, options)
   if (wrongOwnSecrets === true) return spoil(access)
+  const { akahuApp } = options
   if (akahuApp === undefined || access.akahu === null) return access
   const appToken = akahuApp === 'personal' ? toPersonalTokens('healthy').appToken : null
   return { ...access, akahu: { ...access.akahu, appToken, appSecret: null } }
+}
+
+function withSnapTrade(access: ProviderAccess, { snaptradeKey }: WorldOptions): ProviderAccess {
+  const { snaptrade } = access
+  if (snaptradeKey === undefined || snaptrade === null) return access
+  const key =
+    snaptradeKey === 'personal'
+      ? ({ ...demoPersonalKey, keyKind: 'personal' } as const)
+      : { clientId: null, consumerKey: null }
+  return { ...access, snaptrade: { ...snaptrade, ...key } }
 }
 
 function spoil({ fiskil, akahu, snaptrade, ...others }: ProviderAccess): ProviderAccess {
