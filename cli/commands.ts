@@ -233,7 +233,13 @@ const connections: readonly Command[] = [
     verb: 'remove',
     summary: 'end the consent and delete the connection',
     places: ['C'],
-    flags: [],
+    flags: [
+      {
+        name: 'at-provider',
+        value: null,
+        help: 'the consent behind a person’s own key ends there too, not only here',
+      },
+    ],
     method: 'DELETE',
     path: '/admin/connections/{}',
     show: { kind: 'done', text: 'The connection is removed.' },

@@ -128,7 +128,8 @@ function parseCommand(command: Command, args: readonly string[], json: boolean):
     .sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
     .map(({ name }) => ({ flag: name, field: toCamelCase(name) }))
   const isJson = json || values.json === true
-  if (command.method === 'GET') {
+  // Neither has a body.
+  if (command.method === 'GET' || command.method === 'DELETE') {
     const query = new URLSearchParams(
       Object.entries(fields).map(([name, value]) => [name, String(value)]),
     ).toString()

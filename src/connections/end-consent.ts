@@ -5,6 +5,7 @@
  * the deletion continues.
  */
 import { type ConnectionId, type LoginId, newId } from '#kernel/ids.ts'
+import type { RevokeOptions } from '#providers/credentials.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { ConnectionRef, DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
@@ -38,7 +39,8 @@ export async function endConsent(
   if (login === 'damaged') {
     return { kind: 'abandoned', detail: 'the secret of its login does not open' }
   }
-  return revoke(deps, login, { id: row.id, upstreamId: row.upstreamId, last }, options)
+  const { id, upstreamId, endsAtProvider: isAsked } = row
+  return revoke(deps, login, { id, upstreamId, last, isAsked }, options)
 }
 
 /**
@@ -52,7 +54,8 @@ export async function endUnsavedConsents(
 ): Promise<void> {
   const deadline = performance.now() + deps.timeoutMs
   for (const [index, { upstreamId }] of discovered.entries()) {
-    const consent = { id: newId<ConnectionId>(), upstreamId, last: index === discovered.length - 1 }
+    const last = index === discovered.length - 1
+    const consent = { id: newId<ConnectionId>(), upstreamId, last, isAsked: false }
     const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
     const end = await revoke(deps, login, consent, { timeoutMs, priority: 'user' })
     deps.report.deletion({
@@ -73,7 +76,7 @@ const notConfigured = {
 async function revoke(
   deps: ActionDeps,
   login: LoginRow,
-  { last, ...ids }: Pick<ConnectionRef, 'id' | 'upstreamId'> & { readonly last: boolean },
+  { last, isAsked, ...ids }: Pick<ConnectionRef, 'id' | 'upstreamId'> & RevokeOptions,
   options: AskOptions,
 ): Promise<EndOfConsent> {
   const adapter = deps.adapters[login.provider]
@@ -82,7 +85,7 @@ async function revoke(
   const connection = { ...ids, status: 'revoked' } as const
   try {
     await askProvider(login.provider, options, (call) =>
-      adapter.revoke(toLogin(login), connection, { last, isAsked: false }, call),
+      adapter.revoke(toLogin(login), connection, { last, isAsked }, call),
     )
     return { kind: 'ended' }
   } catch (error) {

@@ -31,6 +31,7 @@ function held(
     status: 'active',
     lastRefreshedAt: null,
     createdAt: 0,
+    endsAtProvider: false,
   }
   const toRow = ([account, accountNumber]: [string, string | null]): AccountRow => ({
     id: newId(),

@@ -4,37 +4,56 @@
  */
 import { type By, mayActFor, nameActor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { AskOptions } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { type EndOfConsent, endConsent } from './end-consent.ts'
 
-export type RemoveConnection = (by: By, id: ConnectionId) => Promise<void>
+export interface RemoveOptions {
+  /**
+   * The consent behind a person's own key ends at the provider too; otherwise the key is only forgotten here. Other
+   * consents end there in any case.
+   */
+  readonly endsAtProvider?: boolean
+}
+
+export type RemoveConnection = (by: By, id: ConnectionId, options?: RemoveOptions) => Promise<void>
 
 /**
  * Makes the action. It resolves when the connection is deleted, or is invisible and waits for its provider; calling
  * it again then tries at once.
- * @throws ApiError `connection_not_found`.
+ * @throws ApiError `connection_not_found`; `invalid_params` when the end at a provider is asked for that has no call for it.
  */
 export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
-  return async (by, id) => {
+  return async (by, id, { endsAtProvider = false } = {}) => {
     const row = await deps.store.connections.find(id)
     if (row === null || !mayActFor(by, row.userId)) throw apiError('connection_not_found')
+    if (endsAtProvider) demandCall(row.provider)
     // Done before waiting in the queue: from now on nobody can read through this connection.
     await deps.store.transact(async (tx) => {
       // A repeated removal changes nothing here, so it writes no audit row; it only tries again at the provider.
-      if (!(await tx.connections.setStatus(id, 'deleting'))) return
+      if (!(await tx.connections.startDeletion(id, { endsAtProvider }))) return
       await tx.audit({
         at: deps.clock.now(),
         actor: nameActor(by.actor),
         action: 'connections.remove',
         userId: row.userId,
-        subject: id,
+        subject: endsAtProvider ? `${id} at-provider` : id,
       })
     })
     await purgeConnection(deps, row, { timeoutMs: deps.timeoutMs, priority: 'user' })
   }
+}
+
+function demandCall(provider: Provider): void {
+  if (factsOf(provider).endsConsents) return
+  const details = [
+    `atProvider: ${provider} has no call that ends a token; remove the connection without it, and end the token at the provider`,
+  ]
+  throw apiError('invalid_params', { details })
 }
 
 const outcomes = { ended: 'done', pending: 'pending', abandoned: 'abandoned' } as const
@@ -52,8 +71,10 @@ export function purgeConnection(
     const { store, report } = deps
     const all = await store.connections.listByLogin(row.loginId)
     const others = all.filter(({ id }) => id !== row.id)
-    // It was finished elsewhere while this call waited in the queue.
-    if (others.length === all.length) return { kind: 'ended' }
+    // As it is now: what was asked for may have changed while this call waited in the queue.
+    const current = all.find(({ id }) => id === row.id)
+    // It was finished elsewhere meanwhile.
+    if (current === undefined) return { kind: 'ended' }
     // The same consent was linked again since, so it is kept and only the old row is deleted.
     const adopted = others.some(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
@@ -61,7 +82,7 @@ export function purgeConnection(
     const last = others.length === 0
     const end: EndOfConsent = adopted
       ? { kind: 'ended' }
-      : await endConsent(deps, { row, last }, options)
+      : await endConsent(deps, { row: current, last }, options)
     if (end.kind !== 'pending') {
       await store.connections.delete(row.id)
       // Unless another link uses the login since.

@@ -48,6 +48,8 @@ export interface ProviderFacts {
    * and its options may lack them.
    */
   readonly isOpen: boolean
+  /** A call ends a person's consent or token there. */
+  readonly endsConsents: boolean
   /** What an operator provides to adopt a consent. */
   readonly linkFields: Readonly<Record<string, LinkField>>
   /** The variables for this installation's own access, keyed by the adapter's option names. */

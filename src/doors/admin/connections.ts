@@ -3,12 +3,14 @@
  * public form of a connection is the contract's.
  */
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { byOperator } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import { EmptyInput, parseInput } from '#contract/input.ts'
 import { toConnection } from '#resources/list-connections.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { AdminDoorDeps, RunSync } from './deps.ts'
+import { parseQuery } from './paging.ts'
 import { connectionNotFound, findUser, readConnectionId } from './subjects.ts'
 
 interface UserPath {
@@ -17,6 +19,11 @@ interface UserPath {
 interface ConnectionPath {
   Params: { connection: string }
 }
+
+/** Strict, so that a slip does not leave a consent at the provider in silence. */
+const RemoveQuery = z.strictObject({
+  atProvider: z.enum(['true', 'false'], 'must be true or false, given once').optional(),
+})
 
 export function addConnectionRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   const { store, connections, runSync } = deps
@@ -46,8 +53,11 @@ export function addConnectionRoutes(admin: FastifyInstance, deps: AdminDoorDeps)
 
   addSyncRoute(admin, runSync)
 
-  admin.delete<ConnectionPath>('/connections/:connection', async ({ params }, reply) => {
-    await orNotFound(connections.removeConnection(byOperator, readConnectionId(params.connection)))
+  admin.delete<ConnectionPath>('/connections/:connection', async ({ params, query }, reply) => {
+    const { atProvider } = parseQuery(RemoveQuery, query)
+    const id = readConnectionId(params.connection)
+    const options = { endsAtProvider: atProvider === 'true' }
+    await orNotFound(connections.removeConnection(byOperator, id, options))
     return reply.code(204).send()
   })
 }

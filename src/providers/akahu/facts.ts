@@ -8,6 +8,7 @@ export const akahuFacts = {
   budget: null,
   scheduledReadHours: null,
   isOpen: true,
+  endsConsents: true,
   linkFields: {
     userToken: { flag: 'user-token', value: 'X', help: 'the user token', isSecret: true },
     appToken: {

@@ -9,6 +9,7 @@ export const fiskilFacts = {
   budget: null,
   scheduledReadHours: null,
   isOpen: false,
+  endsConsents: true,
   linkFields: { endUserId: { flag: 'end-user-id', value: 'X', help: 'the end user' } },
   settings: {
     baseUrl: 'FISKIL_BASE_URL',

@@ -12,6 +12,7 @@ export const snaptradeFacts = {
   // Its fair-use policy: activities once in 24 hours for an account (docs/providers/snaptrade.md, Errors and limits).
   scheduledReadHours: 24,
   isOpen: true,
+  endsConsents: true,
   linkFields: {
     snaptradeUserId: {
       flag: 'snaptrade-user-id',

@@ -10,6 +10,7 @@ export const upFacts = {
   budget: { calls: 1000, windowMs: 3_600_000, reserve: 100, isByClock: true },
   scheduledReadHours: null,
   isOpen: true,
+  endsConsents: false,
   linkFields: {
     token: { flag: 'token', value: 'X', help: 'the personal access token', isSecret: true },
   },

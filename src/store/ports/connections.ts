@@ -21,6 +21,8 @@ export interface ConnectionRow {
   readonly status: StoredStatus
   readonly lastRefreshedAt: number | null
   readonly createdAt: number
+  /** Of a connection that is being deleted: the consent behind a person's own key ends at the provider too. */
+  readonly endsAtProvider: boolean
 }
 
 export interface NewConnection {
@@ -90,6 +92,11 @@ export interface ConnectionStore {
    * `deleting`, which is final.
    */
   setStatus(id: ConnectionId, status: StoredStatus): Promise<boolean>
+  /**
+   * Sets the status `deleting`, and keeps whether the end at the provider was asked for. Called again, it may still be
+   * asked for, and is never taken back. False when nothing changed, and when there is no such connection.
+   */
+  startDeletion(id: ConnectionId, asked: Pick<ConnectionRow, 'endsAtProvider'>): Promise<boolean>
   /**
    * As `setStatus`, provided that the login still has the credentials that the status was learnt with; one
    * transaction compares and sets. A status learnt with replaced credentials changes nothing.

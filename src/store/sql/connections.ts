@@ -26,6 +26,7 @@ const columns = [
   'status',
   'last_refreshed_at as lastRefreshedAt',
   'created_at as createdAt',
+  'ends_at_provider as endsAtProvider',
 ] as const
 
 /** The connection repository of `engine`. */
@@ -100,7 +101,13 @@ export function makeConnectionStore({
 type Institution = Parameters<ConnectionStore['setInstitution']>[1]
 type Changes = Pick<
   ConnectionStore,
-  'repoint' | 'setInstitution' | 'setStatus' | 'saveReportedStatus' | 'setRefreshed' | 'delete'
+  | 'repoint'
+  | 'setInstitution'
+  | 'setStatus'
+  | 'startDeletion'
+  | 'saveReportedStatus'
+  | 'setRefreshed'
+  | 'delete'
 >
 
 /**
@@ -148,6 +155,10 @@ function makeChanges(engine: Engine, write: Write): Changes {
           .returning('user_id as userId')
           .executeTakeFirst(),
       ),
+    startDeletion: (id, { endsAtProvider }) =>
+      change(id, (tx) =>
+        startDeletion(tx, id, endsAtProvider).returning('user_id as userId').executeTakeFirst(),
+      ),
     saveReportedStatus: (reported) =>
       write(async (tx, touched) => {
         const owner = await lockOwner(engine, tx, reported.connectionId)
@@ -187,6 +198,15 @@ function makeChanges(engine: Engine, write: Write): Changes {
 
 const living = (tx: Db, id: ConnectionId) =>
   tx.updateTable('connections').where('id', '=', id).where('status', '<>', 'deleting')
+
+/** What was asked for before stays. */
+function startDeletion(tx: Db, id: ConnectionId, endsAtProvider: boolean) {
+  const row = tx.updateTable('connections').set({ status: 'deleting' }).where('id', '=', id)
+  if (!endsAtProvider) return row.where('status', '<>', 'deleting')
+  return row
+    .set({ ends_at_provider: true })
+    .where((is) => is.or([is('status', '<>', 'deleting'), is('ends_at_provider', '=', false)]))
+}
 
 function setInstitution(
   tx: Db,

@@ -2,7 +2,7 @@
  * The tables of the durable store as the queries see them; they must match `migrations/`. Instants are written as
  * `Date` and read as milliseconds on both engines (see their codecs).
  */
-import { type ColumnType, type Kysely, type RawBuilder, sql } from 'kysely'
+import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { AccountType, Provider } from '#contract/resources.ts'
 import type {
   AccountId,
@@ -84,6 +84,8 @@ export interface Tables extends EventTables {
     created_at: Moment
     /** The time of the newest status that was reported or learnt. */
     status_at: MomentOrNull
+    /** Of a connection that is being deleted: its end at the provider was asked for. */
+    ends_at_provider: Generated<boolean>
   }
   readonly accounts: {
     id: AccountId

@@ -43,6 +43,7 @@ export function testChanges(store: StoreOf): void {
       () => store().connections.repoint(id, someUpstreamId()),
       // Three rows of one transaction are one change.
       () => store().accounts.replace(id, [newAccount(), newAccount(), newAccount()]),
+      () => store().connections.startDeletion(id, { endsAtProvider: false }),
       () => store().connections.delete(id),
       () => store().logins.deleteUnused(spare.id),
       () => store().users.disarm(user.id, now),

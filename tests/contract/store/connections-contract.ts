@@ -23,7 +23,7 @@ export function testConnections(store: StoreOf): void {
       lastRefreshedAt: now - 1,
     })
     const made = await store().connections.save(given)
-    assert.deepEqual(made, { ...given, id: made.id })
+    assert.deepEqual(made, { ...given, id: made.id, endsAtProvider: false })
     assert.deepEqual(await store().connections.get(user.id, made.id), made)
     assert.deepEqual(await store().connections.find(made.id), made)
   })
@@ -121,6 +121,45 @@ export function testConnections(store: StoreOf): void {
     assert.deepEqual(await store().connections.list(user.id), [fresh])
     await store().connections.setStatus(fresh.id, 'deleting')
     assert.equal((await store().connections.listByLogin(loginId)).length, 2)
+  })
+
+  test('a deletion keeps that the end at the provider was asked for, which is never taken back', async () => {
+    const { connection } = await addLink(store())
+    const { startDeletion, find, listByLogin, listDeleting } = store().connections
+    const start = (endsAtProvider: boolean) => startDeletion(connection.id, { endsAtProvider })
+    assert.equal(connection.endsAtProvider, false)
+    assert.equal(await start(false), true)
+    assert.equal(await start(false), false)
+    const deleting = { ...connection, status: 'deleting' }
+    assert.deepEqual(await find(connection.id), deleting)
+    assert.equal(await start(true), true)
+    const asked = { ...deleting, endsAtProvider: true }
+    assert.deepEqual(await find(connection.id), asked)
+    assert.deepEqual(await listByLogin(connection.loginId), [asked])
+    const waiting = await listDeleting({ after: null, limit: 1000 })
+    assert.deepEqual(
+      waiting.filter(({ id }) => id === connection.id),
+      [asked],
+    )
+    assert.deepEqual([await start(true), await start(false)], [false, false])
+    assert.deepEqual(await find(connection.id), asked)
+    assert.equal(await startDeletion(newId<ConnectionId>(), { endsAtProvider: true }), false)
+  })
+
+  test('a deletion may ask for the end at the provider from the first, and another connection of the login does not', async () => {
+    const { user, login, connection } = await addLink(store())
+    const other = await store().connections.save(newConnection(user.id, login.id))
+    assert.equal(
+      await store().connections.startDeletion(connection.id, { endsAtProvider: true }),
+      true,
+    )
+    const rows = await store().connections.listByLogin(login.id)
+    const asked = rows.filter(({ endsAtProvider }) => endsAtProvider)
+    assert.deepEqual(
+      asked.map(({ id, status }) => [id, status]),
+      [[connection.id, 'deleting']],
+    )
+    assert.deepEqual(await store().connections.list(user.id), [other])
   })
 
   test('connections of all users that are being deleted are listed by id, page by page', async () => {

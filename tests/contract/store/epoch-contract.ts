@@ -54,7 +54,7 @@ export function testEpoch(store: StoreOf): void {
     ['another name', () => store().accounts.replace(id, [{ ...account, name: 'Bills' }])],
     ['a missing account', () => store().accounts.replace(id, [])],
     ['a returning account', () => store().accounts.replace(id, [account])],
-    ['a deletion begun', () => store().connections.setStatus(id, 'deleting')],
+    ['a deletion begun', () => store().connections.startDeletion(id, { endsAtProvider: false })],
     ['a deletion done', () => store().connections.delete(id)],
     ['a new login', () => addLogin(store(), userId)],
   ]
