@@ -14,8 +14,8 @@ import { makeResolveName, type ResolveOptions } from './resolve-name.ts'
 
 const noHosts = async () => []
 
-/** What the server knows of a name; `silent`: it never answers. */
-type Answer = 'silent' | 'unknown' | 'failure' | readonly string[]
+/** What the server knows of a name; `silent`: it never answers; `only A`: it never answers AAAA. */
+type Answer = 'silent' | 'unknown' | 'failure' | 'only A' | readonly string[]
 
 /** A DNS server on loopback, which answers `127.0.0.1` for all other names. */
 async function startDns(t: TestContext, answers: Readonly<Record<string, Answer>> = {}) {
@@ -25,7 +25,8 @@ async function startDns(t: TestContext, answers: Readonly<Record<string, Answer>
   socket.on('message', (query, { port, address }) => {
     const { name, type, end } = readQuestion(query)
     asked.push(name)
-    const answer = answers[name] ?? ['127.0.0.1']
+    const told = answers[name] ?? ['127.0.0.1']
+    const answer = told === 'only A' ? (type === 1 ? ['198.18.0.1'] : 'silent') : told
     const records = type === 1 && typeof answer !== 'string' ? answer.map(toRecord) : []
     const head = Buffer.alloc(12)
     query.copy(head, 0, 0, 2)
@@ -127,6 +128,17 @@ test('the look-up of a name whose servers are silent ends after the limit', asyn
   const system: LookupFunction = () => assert.fail('the system was asked')
   const options = { servers, system, asksSystem: true, limitMs: 200 }
   await assert.rejects(ask(options, 'slow.example.test'), { code: 'EAI_AGAIN' })
+})
+
+test('a server that never answers for one address family costs half a second, not the look-up', async (t) => {
+  const { servers } = await startDns(t, { 'half.example.test': 'only A' })
+  const started = performance.now()
+  assert.deepEqual(await ask({ servers }, 'half.example.test'), ['198.18.0.1'])
+  const took = performance.now() - started
+  assert.ok(took >= 400 && took < 3000, `${took} ms`)
+  const soon = { servers, otherFamilyMs: 0, limitMs: 600_000 }
+  assert.deepEqual(await ask(soon, 'half.example.test'), ['198.18.0.1'])
+  await assert.rejects(ask(soon, 'half.example.test', 6), { code: 'ENOTFOUND' })
 })
 
 test('a name that does not exist, has no address or is invalid is distinguished from a failed look-up', async (t) => {

@@ -22,6 +22,8 @@ export interface ResolveOptions {
   /** For tests: instead of getaddrinfo. */
   readonly system?: LookupFunction
   readonly limitMs?: number
+  /** How long the second address family is waited for once the first one has addresses. */
+  readonly otherFamilyMs?: number
 }
 
 /** Shorter than the time limit of the connection, so that the failure names the look-up. */
@@ -29,6 +31,8 @@ const defaultLimitMs = 4000
 /** The second query waits twice as long as the first one. */
 const tries = 2
 const shareOfFirst = 1 / 3
+/** Some DNS servers never answer AAAA queries: one family is enough then (RFC 8305 §3). */
+const defaultOtherFamilyMs = 500
 /** A name may have hundreds; a connection tries them one after the other. */
 const maxAddresses = 16
 
@@ -45,13 +49,14 @@ class NameError extends Error {
 
 /** A look-up for `net.connect`: addresses or an error within the limit, whatever the DNS servers do. */
 export function makeResolveName(options: ResolveOptions = {}): LookupFunction {
-  const { limitMs = defaultLimitMs, hosts = openHostsFile() } = options
+  const { limitMs = defaultLimitMs, otherFamilyMs = defaultOtherFamilyMs } = options
+  const hosts = options.hosts ?? openHostsFile()
   const askSystem = options.asksSystem === true ? makeSystemQueue(options.system ?? lookup) : null
   return (hostname, { all, family }, callback) => {
     const resolver = new Resolver({ timeout: Math.ceil(limitMs * shareOfFirst), tries })
     if (options.servers !== undefined) resolver.setServers(options.servers)
     const { promise: late, reject } = Promise.withResolvers<never>()
-    const search = { hostname, resolver, hosts, askSystem, isOver: false }
+    const search = { hostname, resolver, hosts, askSystem, otherFamilyMs, isOver: false }
     const timer = setTimeout(() => {
       search.isOver = true
       resolver.cancel()
@@ -75,6 +80,7 @@ interface Search {
   readonly resolver: Resolver
   readonly hosts: HostsFile
   readonly askSystem: SystemQueue | null
+  readonly otherFamilyMs: number
   /** The limit has passed. */
   isOver: boolean
 }
@@ -88,11 +94,7 @@ async function findAddresses(search: Search): Promise<Found> {
   if (listed.length > 0) return listed.map(toFound)
   if (/(?:^|\.)localhost\.?$/i.test(hostname)) return loopback
   if (search.isOver) throw new NameError('EAI_AGAIN', hostname)
-  // IPv4 first: a machine without IPv6 reaches it without a failed attempt.
-  const answers = await Promise.allSettled([
-    search.resolver.resolve4(hostname),
-    search.resolver.resolve6(hostname),
-  ])
+  const answers = await askBoth(search)
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
   if (found.length > 0) return found.map(toFound)
   const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
@@ -101,6 +103,19 @@ async function findAddresses(search: Search): Promise<Found> {
   if (askSystem !== null && !isSlow) return await askSystem(search)
   const isUnknown = reasons.every(({ code }) => unknown.has(code))
   throw new NameError(isUnknown ? 'ENOTFOUND' : 'EAI_AGAIN', hostname, reasons[0])
+}
+
+/** Both families, IPv4 first: a machine without IPv6 reaches it without a failed attempt. */
+async function askBoth({ hostname, resolver, otherFamilyMs }: Search) {
+  const asked = [resolver.resolve4(hostname), resolver.resolve6(hostname)]
+  let timer: NodeJS.Timeout | undefined
+  const wait = () => {
+    timer ??= setTimeout(() => resolver.cancel(), otherFamilyMs)
+  }
+  for (const one of asked) one.then(wait, () => {})
+  const answers = await Promise.allSettled(asked)
+  clearTimeout(timer)
+  return answers
 }
 
 /** The name or such an address does not exist, or it is no name. */
