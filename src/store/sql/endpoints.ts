@@ -98,7 +98,7 @@ function makeChanges({
 }: Parts): Pick<EndpointStore, 'rotate' | 'setHealth'> {
   return {
     rotate: (id, secret, previousUntil) =>
-      write(async (tx, _touched, woke) => {
+      write(async (tx, touched, woke) => {
         const row = await holdEndpoints(engine, tx)
           .select(secretColumns)
           .where('id', '=', id)
@@ -118,6 +118,8 @@ function makeChanges({
           .execute()
         // Otherwise the holder of the lease would continue to sign with the previous secret.
         if (previous === null && row.lease !== null) {
+          // It stops what it is sending, so that no later event of a connection overtakes it.
+          touched(row.userId)
           await tx
             .updateTable('webhook_endpoints')
             .set({ lease: null })
