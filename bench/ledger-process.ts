@@ -16,8 +16,9 @@ import type { TransactionPage } from '#providers/port.ts'
 import type { LedgerMonth } from '#store/ports/ledgers.ts'
 import type { Store } from '#store/ports/store.ts'
 import { contentVersions, toTransactionObject } from '#syncs/event-objects.ts'
-import { contentBytes, encodeLedger, idBytes } from '#syncs/ledger-code.ts'
+import { encodeLedger, makeEntries } from '#syncs/ledger-code.ts'
 import { collectNews, type News } from '#syncs/news.ts'
+import { setPrint } from '#syncs/print-table.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
 import { fillFleet } from './fleet/fill.ts'
 import { insertRows, measureTable, openPlace, type Place, withEngine } from './ground.ts'
@@ -267,15 +268,21 @@ function makeMonths(accountId: AccountId, rowsOfMonth: number, write: number): L
 }
 
 function toMonth(accountId: AccountId, month: number, rows: number): LedgerMonth {
-  const entries = Array.from({ length: rows }, () => ({
-    id: randomBytes(idBytes).toString('latin1'),
-    content: `${randomBytes(contentBytes - 1).toString('latin1')}\0`,
-    isGone: false,
-  }))
+  const entries = makeEntries()
+  const numbers = Array.from({ length: rows }, (_, row) => row)
+  const makePrint = () => ({
+    high: randomBytes(4).readInt32BE(),
+    low: randomBytes(4).readInt32BE(),
+  })
+  for (const row of numbers) {
+    setPrint(entries.ids, row, makePrint())
+    setPrint(entries.contents, row, makePrint())
+    entries.gone.push(false)
+  }
   return {
     accountId,
     month: 2026 * 12 + month,
-    entries: encodeLedger({ contentVersion: 1, entries }),
+    entries: encodeLedger(entries, numbers, 1),
   }
 }
 

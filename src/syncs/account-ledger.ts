@@ -6,8 +6,21 @@
 import type { AccountId } from '#kernel/ids.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import type { Fingerprints } from './fingerprints.ts'
-import { decodeLedger, encodeLedger, type LedgerEntry, unknownContent } from './ledger-code.ts'
-import { makePrintTable, type PrintTable } from './print-table.ts'
+import {
+  decodeLedger,
+  encodeLedger,
+  type LedgerEntries,
+  makeEntries,
+  unknownContent,
+} from './ledger-code.ts'
+import {
+  makePrintTable,
+  noRow,
+  type Print,
+  type PrintColumn,
+  type PrintTable,
+  setPrint,
+} from './print-table.ts'
 
 /** A row as it was read. Of it only fingerprints are remembered. */
 export interface LedgerRow {
@@ -50,12 +63,10 @@ export interface AccountLedgerOptions {
   readonly contentVersion: number
 }
 
-interface Known {
-  id: string
-  month: MonthNumber
-  content: string
-  isGone: boolean
-  isMet: boolean
+/** The rows of the account, by their numbers. */
+interface Known extends LedgerEntries {
+  readonly months: MonthNumber[]
+  readonly met: boolean[]
 }
 
 /**
@@ -66,42 +77,47 @@ interface Known {
 export function openAccountLedger(options: AccountLedgerOptions): AccountLedger {
   const { accountId, prints, contentVersion } = options
   const known = readKnown(options)
-  const byContent = makePrintTable(known.filter(isComparable), ({ content }) => content)
-  let byId: PrintTable<Known> | null = null
+  const { ids, contents, months, gone, met } = known
+  const byContent = tableOf(contents, gone.length, (row) => !isUnknown(contents, row))
+  let byId: PrintTable | null = null
   const changed = new Set<MonthNumber>()
   let returned = 0
 
-  /** @param before the fingerprint of the row's content under the id that the entry had. */
-  function renew(entry: Known, month: MonthNumber, content: string, before: string): Sighting {
-    const isUpdated = entry.content !== before && entry.content !== unknownContent
-    if (entry.content !== content || entry.month !== month || entry.isGone) {
-      changed.add(entry.month).add(month)
+  /** @param before the fingerprint of the row's content under the id that the known row had. */
+  function renew(number: number, { month, content }: Seen, before: Print): Sighting {
+    const former = months[number] ?? month
+    const isUpdated = !isSame(contents, number, before) && !isUnknown(contents, number)
+    if (!isSame(contents, number, content) || former !== month || gone[number] === true) {
+      changed.add(former).add(month)
     }
-    if (entry.isGone) returned += 1
-    entry.month = month
-    entry.content = content
-    entry.isGone = false
-    entry.isMet = true
-    byContent.add(entry)
+    if (gone[number] === true) returned += 1
+    remember(number, { month, content })
     return isUpdated ? 'updated' : 'known'
   }
 
-  function meetOther({ month, ...row }: LedgerRow, content: string): Sighting {
-    byId ??= makePrintTable(known, ({ id }) => id)
+  /** The row is at the provider, with this month and content. */
+  function remember(row: number, { month, content }: Seen): void {
+    setPrint(contents, row, content)
+    months[row] = month
+    gone[row] = false
+    met[row] = true
+    byContent.add(row)
+  }
+
+  function meetOther(row: LedgerRow, content: Print): Sighting {
+    byId ??= tableOf(ids, gone.length, () => true)
+    const seen = { month: row.month, content }
     const id = prints.idOf(row.id)
-    const entry = byId.find(id)
-    if (entry !== undefined) return renew(entry, month, content, content)
-    const former = row.formerId === null ? undefined : byId.find(prints.idOf(row.formerId))
-    if (former !== undefined && row.formerId !== null && !former.isMet) {
-      former.id = id
-      byId.add(former)
-      return renew(former, month, content, prints.contentOf(row.formerId, row.content))
-    }
-    const added = { id, month, content, isGone: false, isMet: true }
-    known.push(added)
-    byId.add(added)
-    byContent.add(added)
-    changed.add(month)
+    const same = byId.find(id)
+    if (same !== noRow) return renew(same, seen, content)
+    const former = row.formerId === null ? noRow : byId.find(prints.idOf(row.formerId))
+    const isMoved = former !== noRow && row.formerId !== null && met[former] !== true
+    const number = isMoved ? former : gone.length
+    setPrint(ids, number, id)
+    byId.add(number)
+    if (isMoved) return renew(former, seen, prints.contentOf(row.formerId, row.content))
+    remember(number, seen)
+    changed.add(row.month)
     return 'new'
   }
 
@@ -109,44 +125,61 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
     meet(row) {
       const content = prints.contentOf(row.id, row.content)
       const same = byContent.find(content)
-      if (same === undefined || same.isGone || same.month !== row.month) {
+      if (same === noRow || gone[same] === true || months[same] !== row.month) {
         return meetOther(row, content)
       }
-      same.isMet = true
+      met[same] = true
       return 'known'
     },
     close(readFrom) {
-      let gone = 0
-      for (const entry of known) {
-        if (entry.isMet || entry.isGone || entry.month <= readFrom) continue
-        entry.isGone = true
-        gone += 1
-        changed.add(entry.month)
+      let lost = 0
+      for (const [row, month] of months.entries()) {
+        if (met[row] === true || gone[row] === true || month <= readFrom) continue
+        gone[row] = true
+        lost += 1
+        changed.add(month)
       }
-      return { months: encodeMonths(accountId, { known, changed, contentVersion }), gone, returned }
+      const encoded = encodeMonths(accountId, { known, changed, contentVersion })
+      return { months: encoded, gone: lost, returned }
     },
   }
 }
 
-/** All others have the same content, by which none of them is to be found. */
-const isComparable = ({ content }: Known) => content !== unknownContent
-
-function readKnown({ months, contentVersion }: AccountLedgerOptions): Known[] {
-  return months.flatMap(({ month, entries }) => {
-    const blob = decodeLedger(entries)
-    const isSame = blob.contentVersion === contentVersion
-    return blob.entries.map(({ id, content, isGone }) => ({
-      id,
-      month,
-      content: isSame ? content : unknownContent,
-      isGone,
-      isMet: false,
-    }))
-  })
+interface Seen {
+  readonly month: MonthNumber
+  readonly content: Print
 }
 
+function readKnown({ months, contentVersion }: AccountLedgerOptions): Known {
+  const known: Known = { ...makeEntries(), months: [], met: [] }
+  for (const { month, entries } of months) {
+    const first = known.gone.length
+    const isComparable = decodeLedger(entries, known) === contentVersion
+    for (let row = first; row < known.gone.length; row += 1) {
+      if (!isComparable) setPrint(known.contents, row, unknownContent)
+      known.months.push(month)
+      known.met.push(false)
+    }
+  }
+  return known
+}
+
+/** A table of the rows that `isFound` chooses. */
+function tableOf(column: PrintColumn, rows: number, isFound: (row: number) => boolean): PrintTable {
+  const table = makePrintTable(column, rows)
+  for (let row = 0; row < rows; row += 1) if (isFound(row)) table.add(row)
+  return table
+}
+
+const isSame = ({ high, low }: PrintColumn, row: number, print: Print): boolean =>
+  high[row] === print.high && low[row] === print.low
+
+/** All of these have the same content, by which none of them is to be found. */
+const isUnknown = (contents: PrintColumn, row: number): boolean =>
+  isSame(contents, row, unknownContent)
+
 interface Outcome {
-  readonly known: readonly Known[]
+  readonly known: Known
   readonly changed: ReadonlySet<MonthNumber>
   readonly contentVersion: number
 }
@@ -155,10 +188,10 @@ function* encodeMonths(
   accountId: AccountId,
   { known, changed, contentVersion }: Outcome,
 ): Generator<LedgerMonth, void> {
-  const byMonth = new Map<MonthNumber, LedgerEntry[]>()
+  const byMonth = new Map<MonthNumber, number[]>()
   for (const month of changed) byMonth.set(month, [])
-  for (const entry of known) byMonth.get(entry.month)?.push(entry)
-  for (const [month, entries] of byMonth) {
-    yield { accountId, month, entries: encodeLedger({ contentVersion, entries }) }
+  for (const [row, month] of known.months.entries()) byMonth.get(month)?.push(row)
+  for (const [month, rows] of byMonth) {
+    yield { accountId, month, entries: encodeLedger(known, rows, contentVersion) }
   }
 }

@@ -4,26 +4,27 @@
  */
 import { hash } from 'node:crypto'
 import type { AccountId } from '#kernel/ids.ts'
-import { contentBytes, idBytes, unmark } from './ledger-code.ts'
+import { unmark } from './ledger-code.ts'
+import type { Print } from './print-table.ts'
 
 export interface Fingerprints {
   /** Fingerprint of a row's id within its account. */
-  idOf(id: string): string
+  idOf(id: string): Print
   /**
    * Fingerprint of a row's id and canonical content, so that this one alone finds a row that did not change. Its lowest bit
    * is unset: the ledger stores there whether the row is gone.
    */
-  contentOf(id: string, content: string): string
+  contentOf(id: string, content: string): Print
 }
 
 /** @param key the user's 32 bytes. */
 export function makeFingerprints(key: Uint8Array, accountId: AccountId): Fingerprints {
-  const mac = makeMac(key)
+  const macId = makeMac(key, `id|${accountId}|`)
+  const macContent = makeMac(key, `content|${accountId}|`)
   return {
-    idOf: (id) => mac(`id|${accountId}|${id}`).slice(0, idBytes),
+    idOf: (id) => macId(id, ''),
     // The length says where the id ends.
-    contentOf: (id, content) =>
-      unmark(mac(`content|${accountId}|${id.length}|${id}${content}`).slice(0, contentBytes)),
+    contentOf: (id, content) => unmark(macContent(`${id.length}|${id}`, content)),
   }
 }
 
@@ -31,26 +32,31 @@ const blockBytes = 64
 const digestBytes = 32
 /** UTF-8 of one UTF-16 code unit. */
 const maxBytesOfUnit = 3
+const usualBytes = 2 * 1024
 
 /**
- * HMAC-SHA256 (RFC 2104 §2) of texts, as one character for each byte. It uses two plain hashes: a run makes at least one
- * HMAC for each row, and an `Hmac` object for each would cost four times as much, mostly in the garbage collector.
+ * HMAC-SHA256 (RFC 2104 §2) of a fixed text followed by two others, cut to its first 64 bits. It uses two plain hashes: a run
+ * makes at least one HMAC for each row, and an `Hmac` object for each would cost twice as much, mostly in the garbage collector.
  */
-function makeMac(key: Uint8Array): (text: string) => string {
+function makeMac(key: Uint8Array, head: string): (text: string, rest: string) => Print {
   if (key.byteLength > blockBytes) throw new RangeError('a key of a fingerprint is too long')
-  let inner = Buffer.alloc(2 * 1024)
+  const start = blockBytes + Buffer.byteLength(head)
+  const makeInner = (bytes: number) => {
+    const made = Buffer.alloc(bytes)
+    pad(made, key, 0x36)
+    made.write(head, blockBytes, 'utf8')
+    return made
+  }
+  let inner = makeInner(start + usualBytes)
   const outer = Buffer.alloc(blockBytes + digestBytes)
-  pad(inner, key, 0x36)
   pad(outer, key, 0x5c)
-  return (text) => {
-    const most = blockBytes + maxBytesOfUnit * text.length
-    if (most > inner.byteLength) {
-      inner = Buffer.alloc(most)
-      pad(inner, key, 0x36)
-    }
-    const end = blockBytes + inner.write(text, blockBytes, 'utf8')
+  return (text, rest) => {
+    const most = start + maxBytesOfUnit * (text.length + rest.length)
+    if (most > inner.byteLength) inner = makeInner(most)
+    let end = start + inner.write(text, start, 'utf8')
+    end += inner.write(rest, end, 'utf8')
     outer.write(hash('sha256', inner.subarray(0, end), 'latin1'), blockBytes, 'latin1')
-    return hash('sha256', outer, 'latin1')
+    return toPrint(hash('sha256', outer, 'latin1'))
   }
 }
 
@@ -58,3 +64,12 @@ function pad(block: Buffer, key: Uint8Array, byte: number): void {
   block.fill(byte, 0, blockBytes)
   for (const [index, value] of key.entries()) block[index] = value ^ byte
 }
+
+/** @param digest one character for each byte. */
+const toPrint = (digest: string): Print => ({ high: wordAt(digest, 0), low: wordAt(digest, 4) })
+
+const wordAt = (digest: string, at: number): number =>
+  (digest.charCodeAt(at) << 24) |
+  (digest.charCodeAt(at + 1) << 16) |
+  (digest.charCodeAt(at + 2) << 8) |
+  digest.charCodeAt(at + 3)

@@ -3,34 +3,68 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  contentBytes,
   decodeLedger,
   encodeLedger,
-  idBytes,
-  type LedgerEntry,
+  type LedgerEntries,
   LedgerFormatError,
+  makeEntries,
+  unmark,
 } from './ledger-code.ts'
+import { type Print, setPrint } from './print-table.ts'
 
-const latin1 = (length: number) =>
-  fc
-    .uint8Array({ minLength: length, maxLength: length })
-    .map((bytes) => Buffer.from(bytes).toString('latin1'))
+interface Entry {
+  readonly id: Print
+  readonly content: Print
+  readonly isGone: boolean
+}
 
-const content = latin1(contentBytes).map(
-  (text) => text.slice(0, -1) + String.fromCharCode(text.charCodeAt(contentBytes - 1) & ~1),
+const word = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
+const print = fc.record({ high: word, low: word }, { noNullPrototype: true })
+const entry = fc.record(
+  { id: print, content: print.map(unmark), isGone: fc.boolean() },
+  { noNullPrototype: true },
 )
-const entries: fc.Arbitrary<LedgerEntry[]> = fc.uniqueArray(
-  fc.record({ id: latin1(idBytes), content, isGone: fc.boolean() }, { noNullPrototype: true }),
-  { selector: ({ id }) => id, maxLength: 60 },
-)
-const byId = (left: LedgerEntry, right: LedgerEntry) => (left.id < right.id ? -1 : 1)
+const toBytes = ({ high, low }: Print): Buffer => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeInt32BE(high)
+  bytes.writeInt32BE(low, 4)
+  return bytes
+}
+const entries: fc.Arbitrary<Entry[]> = fc.uniqueArray(entry, {
+  selector: ({ id }) => toBytes(id).toString('hex'),
+  maxLength: 60,
+})
+const byId = (left: Entry, right: Entry) => Buffer.compare(toBytes(left.id), toBytes(right.id))
 
-test('R35: every entry is read as it was written, sorted by id', () => {
+function toColumns(given: readonly Entry[]): LedgerEntries {
+  const columns = makeEntries()
+  for (const [row, { id, content, isGone }] of given.entries()) {
+    setPrint(columns.ids, row, id)
+    setPrint(columns.contents, row, content)
+    columns.gone.push(isGone)
+  }
+  return columns
+}
+
+const encode = (given: readonly Entry[], contentVersion = 1): Uint8Array =>
+  encodeLedger(toColumns(given), [...given.keys()], contentVersion)
+
+test('R35: every entry is read as it was written, sorted by id, after the entries before it', () => {
   fc.assert(
-    fc.property(entries, fc.nat({ max: 255 }), (given, contentVersion) => {
-      const blob = decodeLedger(encodeLedger({ contentVersion, entries: given }))
-      assert.equal(blob.contentVersion, contentVersion)
-      assert.deepEqual(blob.entries, given.toSorted(byId))
+    fc.property(entries, entry, fc.nat({ max: 255 }), (given, before, contentVersion) => {
+      const columns = toColumns([before])
+      assert.equal(decodeLedger(encode(given, contentVersion), columns), contentVersion)
+      assert.deepEqual(columns, toColumns([before, ...given.toSorted(byId)]))
+    }),
+  )
+})
+
+test('only the chosen rows are encoded', () => {
+  fc.assert(
+    fc.property(entries, (given) => {
+      const chosen = [...given.keys()].filter((row) => row % 2 === 1)
+      const bytes = encodeLedger(toColumns(given), chosen, 1)
+      assert.deepEqual(bytes, encode(given.filter((_, row) => row % 2 === 1)))
     }),
   )
 })
@@ -38,30 +72,41 @@ test('R35: every entry is read as it was written, sorted by id', () => {
 test('the same entries have the same bytes, in whatever order they came', () => {
   fc.assert(
     fc.property(entries, (given) => {
-      const once = encodeLedger({ contentVersion: 1, entries: given })
-      const again = encodeLedger({ contentVersion: 1, entries: given.toReversed() })
-      assert.deepEqual(Buffer.from(again), Buffer.from(once))
+      assert.deepEqual(encode(given.toReversed()), encode(given))
     }),
   )
+})
+
+test('R35: the bytes of a month are those that stored ledgers have', () => {
+  const bytes = Buffer.from(
+    '02070102030405060708111213141516171891929394959697989a9b9c9d9e9fa0a1',
+    'hex',
+  )
+  const columns = makeEntries()
+  assert.equal(decodeLedger(bytes, columns), 7)
+  const first = { high: 0x01020304, low: 0x05060708 }
+  const second = { high: 0x91929394 | 0, low: 0x95969798 | 0 }
+  assert.deepEqual(columns, {
+    ids: { high: [first.high, second.high], low: [first.low, second.low] },
+    contents: { high: [0x11121314, 0x9a9b9c9d | 0], low: [0x15161718, 0x9e9fa0a0 | 0] },
+    gone: [false, true],
+  })
+  assert.deepEqual(Buffer.from(encodeLedger(columns, [1, 0], 7)), bytes)
 })
 
 test('R35: a row takes at most 18 bytes, the header counted', () => {
   fc.assert(
     fc.property(entries, (given) => {
-      const { length } = encodeLedger({ contentVersion: 1, entries: given })
-      assert.ok(length <= Math.max(18 * given.length, 18))
+      assert.ok(encode(given).length <= Math.max(18 * given.length, 18))
     }),
   )
 })
 
 test('bytes of another format, and bytes that were cut, are refused', () => {
-  const bytes = encodeLedger({
-    contentVersion: 1,
-    entries: [{ id: 'i'.repeat(idBytes), content: 'b'.repeat(contentBytes), isGone: false }],
-  })
+  const bytes = encode([{ id: { high: 1, low: 2 }, content: { high: 3, low: 4 }, isGone: false }])
   const newer = Uint8Array.from(bytes)
   newer[0] = 3
   for (const bad of [new Uint8Array(), bytes.subarray(0, 1), bytes.subarray(0, 12), newer]) {
-    assert.throws(() => decodeLedger(bad), LedgerFormatError)
+    assert.throws(() => decodeLedger(bad, makeEntries()), LedgerFormatError)
   }
 })

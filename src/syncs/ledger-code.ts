@@ -1,23 +1,17 @@
 /**
  * How the ledger stores one month of one account: a header of two bytes, then 16 bytes for each row, sorted by id. The
  * first 8 are a fingerprint of the row's id, the last 8 one of its content; the lowest bit is set when the provider no
- * longer has the row. Fingerprints are text of one character for each byte (latin1), so that they can be keys of maps.
- * docs/decisions/0016-short-fingerprints.md gives the probability of two equal ones.
+ * longer has the row. docs/decisions/0016-short-fingerprints.md gives the probability of two equal ones.
  */
+import { type Print, type PrintColumn, setPrint } from './print-table.ts'
 
-export interface LedgerEntry {
-  /** 8 characters. */
-  readonly id: string
-  /** 8 characters, the lowest bit of the last one unset; `unknownContent` where the content is unknown. */
-  readonly content: string
+/** Rows by their numbers, in columns. */
+export interface LedgerEntries {
+  readonly ids: PrintColumn
+  /** Their lowest bit is unset; `unknownContent` where the content is unknown. */
+  readonly contents: PrintColumn
   /** The provider did not have the row at the last read. */
-  readonly isGone: boolean
-}
-
-export interface LedgerBlob {
-  /** Which list of fields the content fingerprints were made of. */
-  readonly contentVersion: number
-  readonly entries: readonly LedgerEntry[]
+  readonly gone: boolean[]
 }
 
 /** Bytes that this code cannot read: they were written by a newer version, or damaged. */
@@ -25,52 +19,85 @@ export class LedgerFormatError extends Error {
   override readonly name = 'LedgerFormatError'
 }
 
-export const idBytes = 8
-export const contentBytes = 8
-const entryBytes = idBytes + contentBytes
+/** Of the id and of the content. */
+const printBytes = 8
+const wordBytes = 4
+const entryBytes = 2 * printBytes
 const headerBytes = 2
 /** The version of this layout. */
 const format = 2
 const goneBit = 1
 
 /** The content of a row that was stored under another list of fields: its next content counts as unchanged. */
-export const unknownContent = '\0'.repeat(contentBytes)
+export const unknownContent: Print = { high: 0, low: 0 }
 
-/** @param blob its ids are distinct; the content version is from 0 to 255. */
-export function encodeLedger({ contentVersion, entries }: LedgerBlob): Uint8Array {
-  const rows = entries.map(({ id, content, isGone }) => id + (isGone ? markGone(content) : content))
-  const header = String.fromCharCode(format, contentVersion)
-  return Buffer.from(header + rows.sort().join(''), 'latin1')
+/** No rows yet. */
+export function makeEntries(): LedgerEntries {
+  return { ids: { high: [], low: [] }, contents: { high: [], low: [] }, gone: [] }
 }
 
-/** @throws LedgerFormatError */
-export function decodeLedger(given: Uint8Array): LedgerBlob {
-  const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+/**
+ * @param rows the numbers of the rows to encode; their ids are distinct.
+ * @param contentVersion the list of fields that the contents were made of: from 0 to 255.
+ */
+export function encodeLedger(
+  { ids, contents, gone }: LedgerEntries,
+  rows: readonly number[],
+  contentVersion: number,
+): Uint8Array {
+  const bytes = new Uint8Array(headerBytes + rows.length * entryBytes)
+  const view = new DataView(bytes.buffer)
+  bytes[0] = format
+  bytes[1] = contentVersion
+  let at = headerBytes
+  for (const row of rows.toSorted(byId(ids))) {
+    writePrint(view, at, { high: ids.high[row] ?? 0, low: ids.low[row] ?? 0 })
+    const low = (contents.low[row] ?? 0) | (gone[row] === true ? goneBit : 0)
+    writePrint(view, at + printBytes, { high: contents.high[row] ?? 0, low })
+    at += entryBytes
+  }
+  return bytes
+}
+
+function writePrint(view: DataView, at: number, { high, low }: Print): void {
+  view.setInt32(at, high)
+  view.setInt32(at + wordBytes, low)
+}
+
+/** In the order of the bytes, which has no sign. */
+const byId =
+  ({ high, low }: PrintColumn) =>
+  (left: number, right: number): number =>
+    unsigned(high[left]) - unsigned(high[right]) || unsigned(low[left]) - unsigned(low[right])
+
+const unsigned = (word: number | undefined): number => (word ?? 0) >>> 0
+
+/** Adds the rows to `entries`, and returns the version of the list of fields. @throws LedgerFormatError */
+export function decodeLedger(bytes: Uint8Array, { ids, contents, gone }: LedgerEntries): number {
   const [version, contentVersion] = bytes
   if (version !== format || contentVersion === undefined) {
     throw new LedgerFormatError('the ledger was written in another format')
   }
-  if ((bytes.length - headerBytes) % entryBytes !== 0) {
+  if ((bytes.byteLength - headerBytes) % entryBytes !== 0) {
     throw new LedgerFormatError('the ledger ends in the middle of a row')
   }
-  const text = bytes.toString('latin1')
-  const entries: LedgerEntry[] = []
-  for (let at = headerBytes; at < text.length; at += entryBytes) {
-    const content = text.slice(at + idBytes, at + entryBytes)
-    const isGone = (lastByteOf(content) & goneBit) !== 0
-    const id = text.slice(at, at + idBytes)
-    entries.push({ id, content: isGone ? unmark(content) : content, isGone })
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let at = headerBytes; at < bytes.byteLength; at += entryBytes) {
+    const row = gone.length
+    setPrint(ids, row, readPrint(view, at))
+    const content = readPrint(view, at + printBytes)
+    setPrint(contents, row, unmark(content))
+    gone.push((content.low & goneBit) !== 0)
   }
-  return { contentVersion, entries }
+  return contentVersion
 }
 
-const lastByteOf = (content: string): number => content.charCodeAt(contentBytes - 1)
-const markGone = (content: string): string => withLast(content, lastByteOf(content) | goneBit)
+const readPrint = (view: DataView, at: number): Print => ({
+  high: view.getInt32(at),
+  low: view.getInt32(at + wordBytes),
+})
 
 /** The content with its lowest bit unset. */
-export function unmark(content: string): string {
-  return withLast(content, lastByteOf(content) & ~goneBit)
+export function unmark({ high, low }: Print): Print {
+  return { high, low: low & ~goneBit }
 }
-
-const withLast = (content: string, byte: number): string =>
-  content.slice(0, contentBytes - 1) + String.fromCharCode(byte)
