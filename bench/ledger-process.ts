@@ -111,7 +111,7 @@ async function commit({ store, owner, runId }: Sync, news: News): Promise<void> 
   const draft = { ...owner, runId, type: 'transactions.synced', createdAt: now } as const
   const sealed = await store.events.seal(makeEvents({ ...draft, new: added, updated }))
   await store.transact(async (tx) => {
-    await tx.ledgers.readKey(owner.userId)
+    await tx.ledgers.checkKey(owner.userId, () => {})
     await tx.ledgers.write(news.months)
     await tx.events.accept(sealed)
     const ended = await tx.syncs.finish(runId, {

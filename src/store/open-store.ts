@@ -156,7 +156,7 @@ interface RowParts {
 /** The repositories over an engine, or over one transaction of it. */
 function makeRows({ engine, write, sealer }: RowParts): StoreRows {
   return {
-    users: makeUserStore({ db: engine.db, write }),
+    users: makeUserStore({ engine, write }),
     keys: makeKeyStore({ engine, write }),
     logins: makeLoginStore({ engine, write, sealer }),
     connections: makeConnectionStore({ engine, write }),

@@ -153,10 +153,11 @@ function countNews({ news }: RowsFinding, chunks: number): SyncCounts {
 /** A ledger that ended or began during the run has another key than the run's fingerprints. */
 async function checkKey(tx: StoreRows, { userId }: ClaimedSync, finding: Finding): Promise<void> {
   if (finding.kind !== 'rows') return
-  const key = await tx.ledgers.readKey(userId)
-  if (key === null || !timingSafeEqual(key, finding.key)) {
-    throw new SyncError('interrupted', interruption.message)
-  }
+  await tx.ledgers.checkKey(userId, (key) => {
+    if (key === null || !timingSafeEqual(key, finding.key)) {
+      throw new SyncError('interrupted', interruption.message)
+    }
+  })
 }
 
 function toOutcome(finding: Finding, counts: SyncCounts): SyncOutcome {

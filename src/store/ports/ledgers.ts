@@ -25,6 +25,11 @@ export interface LedgerStore {
    */
   readKey(userId: UserId): Promise<Uint8Array | null>
   /**
+   * As `readKey` in a transaction, for callers who need not wait for the key: `check` gets it before the transaction is
+   * committed, at the latest with the next result of the transaction. What it throws ends the transaction.
+   */
+  checkKey(userId: UserId, check: (key: Uint8Array | null) => void): Promise<void>
+  /**
    * Deletes the key and every month, and sets `ledgerFrom` of the user's syncs to null: the first sync after a new
    * `begin` reports the look-back again (reading R34a).
    */

@@ -187,8 +187,19 @@ export function laterOf(before: number | null, now: number): Date {
 export async function refreshDue(
   tx: Db,
   id: EndpointId,
-  also: { readonly lease?: null; readonly not_before?: Date; readonly last_position?: number } = {},
+  also: DueColumns = {},
 ): Promise<number | null> {
+  return (await updateDue(tx, id, also).executeTakeFirstOrThrow()).dueAt
+}
+
+interface DueColumns {
+  readonly lease?: null
+  readonly not_before?: Date
+  readonly last_position?: number
+}
+
+/** The statement of `refreshDue`. */
+export function updateDue(tx: Db, id: EndpointId, also: DueColumns) {
   // The columns that this statement sets are read as they were.
   const wait = also.not_before === undefined ? sql.ref('not_before') : sql`${also.not_before}`
   const waited = sql<Date | null>`case when due_at < ${wait} then ${wait} else due_at end`
@@ -197,13 +208,11 @@ export async function refreshDue(
   const dueAt = sql<Date | null>`(
     select min(at) from (select (${test}) as at union all select (${other})) as times
   )`
-  const row = await tx
+  return tx
     .updateTable('webhook_endpoints')
     .set({ ...also, next_due_at: dueAt })
     .where('id', '=', id)
     .returning('next_due_at as dueAt')
-    .executeTakeFirstOrThrow()
-  return row.dueAt
 }
 
 function firstDue(tx: Db, id: EndpointId, isTest: boolean) {

@@ -18,6 +18,11 @@ export interface Engine {
     name: string,
     query: CompiledQuery<Row>,
   ): (parameters: readonly unknown[]) => Promise<Row | undefined>
+  /**
+   * Runs a statement of the transaction `tx` whose rows its caller does not wait for: on PostgreSQL it may be sent together
+   * with a later one, before the commit. Its failure is then that of the later one, or of the commit.
+   */
+  later(tx: Db, query: CompiledQuery, expected?: Expectation): Promise<void>
   /** Prevents other processes from setting up the schema until this transaction ends. */
   lockSchema(tx: Db): Promise<void>
   /** Holds the lock of this name until this transaction ends. */
@@ -38,6 +43,14 @@ export interface Engine {
   describeKeys(): Promise<KeyPlace>
   ping(): Promise<void>
   close(): Promise<void>
+}
+
+/** What a statement that may run later must have done before its transaction can be committed. */
+export interface Expectation {
+  /** Throws when the transaction must not be committed. */
+  readonly check?: (rows: readonly unknown[]) => void
+  /** What to throw when the statement fails. */
+  readonly toError?: (cause: unknown) => unknown
 }
 
 /** The notifications of one transaction. */
@@ -67,6 +80,14 @@ type Woke = (kind: WorkKind) => void
 export type Write = <Result>(
   work: (tx: Db, touched: Touched, woke: Woke) => Promise<Result>,
 ) => Promise<Result>
+
+/** `Engine.later` where nothing is gained by waiting. */
+export const runNow: Engine['later'] = async (tx, query, { check, toError } = {}) => {
+  const { rows } = await tx.executeQuery(query).catch((error: unknown) => {
+    throw toError === undefined ? error : toError(error)
+  })
+  check?.(rows)
+}
 
 const maxAttempts = 3
 

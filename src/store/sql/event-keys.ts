@@ -58,20 +58,22 @@ export async function readWrappedKeys(
   return new Map(rows.map(({ id, secret }) => [id, secret]))
 }
 
-/** How many of these keys exist; they cannot be deleted until the transaction `tx` ends. */
+/** These keys cannot be deleted until the transaction `tx` ends. `missing` throws; it is called when one is gone. */
 export async function holdKeys(
-  { kind, keysOf }: Engine,
+  { kind, keysOf, later }: Engine,
   tx: Db,
   ids: readonly EventId[],
-): Promise<number> {
-  const found = await inBatches(ids, (batch) => {
-    const query = keysOf(tx)
-      .selectFrom('event_keys')
-      .select('event_id')
-      .where('event_id', 'in', batch)
-    return (kind === 'postgres' ? query.forKeyShare() : query).execute()
+  missing: () => never,
+): Promise<void> {
+  await inBatches(ids, async (batch) => {
+    const keys = keysOf(tx)
+    const query = keys.selectFrom('event_keys').select('event_id').where('event_id', 'in', batch)
+    const check = (rows: readonly unknown[]) => {
+      if (rows.length !== batch.length) missing()
+    }
+    await later(keys, (kind === 'postgres' ? query.forKeyShare() : query).compile(), { check })
+    return []
   })
-  return found.length
 }
 
 /** Deletes the keys, and removes them from the engine's own log where the engine can. */

@@ -44,7 +44,7 @@ before(async () => {
 after(() => stage?.close())
 
 async function addLink(): Promise<{ userId: UserId; connectionId: ConnectionId }> {
-  const user = await makeUserStore({ ...stage, db: stage.engine.db }).create(newUser())
+  const user = await makeUserStore(stage).create(newUser())
   if (user === 'taken') throw new Error('the address of the test is taken')
   const name = { userId: user.id, provider: 'akahu', upstreamUserId: 'x', secret: 'y' } as const
   const login = await makeLoginStore(parts()).save(name)

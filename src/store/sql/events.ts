@@ -20,7 +20,7 @@ import {
 } from './event-seal.ts'
 import { insertDeliveries } from './lanes.ts'
 import { type Db, moment } from './tables.ts'
-import { demandUser } from './users.ts'
+import { demandUserSoon } from './users.ts'
 
 interface Parts {
   readonly engine: Engine
@@ -36,15 +36,15 @@ export function makeEventRows({ engine, write }: Parts): EventRows {
         if (first === undefined) return 0
         if (events.some(({ userId }) => userId !== first.userId))
           throw new Error('events of several users were to be accepted as one')
-        await demandUser(engine, tx, first.userId)
+        await demandUserSoon(engine, tx, first.userId)
         await demandKeys(engine, tx, events)
-        await insertEvents(tx, events)
+        await insertEvents(engine, tx, events)
         const endpoints = await holdTakers(engine, tx, first.userId, only)
         let count = 0
         for (const endpoint of endpoints) {
           const taken =
             only === undefined ? events.filter((event) => takes(endpoint, event)) : events
-          count += await deliver(tx, endpoint, taken)
+          count += await deliver(engine, tx, endpoint, taken)
         }
         if (count > 0) woke('delivery')
         return count
@@ -148,18 +148,19 @@ async function seal(
 }
 
 /** Keys may have been swept when a run took too long; it must seal its events again. */
-async function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {
+function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {
   const ids: readonly EventId[] = events.map(({ id }) => id)
-  if ((await holdKeys(engine, tx, ids)) !== ids.length)
+  return holdKeys(engine, tx, ids, () => {
     throw new Error('an event was to be accepted whose key is gone')
+  })
 }
 
 /** Of 64 KiB each at the most. */
 const eventsAtOnce = 16
 
-async function insertEvents(tx: Db, events: readonly SealedEvent[]): Promise<void> {
+async function insertEvents(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {
   const insert = async (batch: readonly SealedEvent[]) => {
-    await tx.insertInto('events').values(batch.map(toColumns)).execute()
+    await engine.later(tx, tx.insertInto('events').values(batch.map(toColumns)).compile())
     return []
   }
   await inBatches(events, insert, eventsAtOnce)
@@ -200,11 +201,13 @@ function takes(endpoint: HeldEndpoint, event: SealedEvent): boolean {
 }
 
 async function deliver(
+  engine: Engine,
   tx: Db,
   endpoint: HeldEndpoint,
   events: readonly SealedEvent[],
 ): Promise<number> {
   await insertDeliveries(
+    engine,
     tx,
     endpoint,
     events.map(({ id, connectionId, createdAt }) => ({

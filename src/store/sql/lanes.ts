@@ -2,9 +2,11 @@
  * Creates deliveries in lanes: those of one connection at one endpoint run one after another; a test event and each replay
  * have a lane of their own. Only the first pending delivery of a lane has a due time.
  */
+import { type RawBuilder, sql } from 'kysely'
 import { type DeliveryId, type EventId, newId } from '#kernel/ids.ts'
 import { inBatches } from './batches.ts'
-import { type HeldEndpoint, isPending, refreshDue } from './endpoint-rows.ts'
+import { type HeldEndpoint, isPending, updateDue } from './endpoint-rows.ts'
+import type { Engine } from './engine.ts'
 import { type Db, moment } from './tables.ts'
 
 /** Rows of one statement, which on SQLite blocks the process. A replay may have thousands. */
@@ -24,14 +26,14 @@ export interface NewDelivery {
  * the release computes that. The caller has locked its row.
  */
 export async function insertDeliveries(
+  engine: Engine,
   tx: Db,
   endpoint: HeldEndpoint,
   deliveries: readonly NewDelivery[],
 ): Promise<readonly DeliveryId[]> {
   if (deliveries.length === 0) return []
   const isDisabled = endpoint.health === 'disabled'
-  const lanes = new Set(deliveries.flatMap(({ lane }) => (lane === null ? [] : [lane])))
-  const busy = isDisabled ? new Set<string>() : await findBusy(tx, endpoint, [...lanes])
+  const busy = new Set<string>()
   const rows = deliveries.map(({ eventId, lane, isReplay, isTest, at }, index) => {
     const id = newId<DeliveryId>()
     const isFirst = lane === null || !busy.has(lane)
@@ -44,7 +46,7 @@ export async function insertDeliveries(
       lane: lane ?? id,
       position: endpoint.lastPosition + 1 + index,
       status: isDisabled ? ('missed' as const) : ('pending' as const),
-      due_at: isFirst && !isDisabled ? moment(at) : null,
+      due_at: isFirst && !isDisabled ? dueAt(endpoint, { lane, at }) : null,
       attempts: 0,
       is_replay: isReplay,
       is_test: isTest,
@@ -54,39 +56,31 @@ export async function insertDeliveries(
   await inBatches(
     rows,
     async (batch) => {
-      await tx.insertInto('deliveries').values(batch).execute()
+      await engine.later(tx, tx.insertInto('deliveries').values(batch).compile())
       return []
     },
     rowsAtOnce,
   )
   const last_position = endpoint.lastPosition + rows.length
-  if (endpoint.lease === null) await refreshDue(tx, endpoint.id, { last_position })
-  else {
-    await tx
-      .updateTable('webhook_endpoints')
-      .set({ last_position })
-      .where('id', '=', endpoint.id)
-      .execute()
-  }
+  const refresh =
+    endpoint.lease === null
+      ? updateDue(tx, endpoint.id, { last_position })
+      : tx.updateTable('webhook_endpoints').set({ last_position }).where('id', '=', endpoint.id)
+  await engine.later(tx, refresh.compile())
   return rows.map(({ id }) => id)
 }
 
-/** Which of the lanes have a pending delivery. */
-async function findBusy(
-  tx: Db,
+/**
+ * The due time of the first new delivery of a lane; null where the lane has pending ones. Of an expression PostgreSQL knows
+ * the type only if one branch is a column.
+ */
+function dueAt(
   { id, missedTo }: HeldEndpoint,
-  lanes: readonly string[],
-): Promise<Set<string>> {
-  const rows = await inBatches(lanes, (batch) =>
-    tx
-      .selectFrom('deliveries')
-      .select('lane')
-      .distinct()
-      .where('endpoint_id', '=', id)
-      .where('lane', 'in', batch)
-      .where(isPending)
-      .where('position', '>', missedTo ?? 0)
-      .execute(),
-  )
-  return new Set(rows.map(({ lane }) => lane))
+  { lane, at }: Pick<NewDelivery, 'lane' | 'at'>,
+): Date | RawBuilder<Date | null> {
+  if (lane === null) return moment(at)
+  return sql<Date | null>`case when exists (
+      select 1 from deliveries
+      where endpoint_id = ${id} and lane = ${lane} and ${isPending} and position > ${missedTo ?? 0}
+    ) then (select next_due_at from webhook_endpoints where id = ${id} and 1 = 0) else ${moment(at)} end`
 }

@@ -11,7 +11,7 @@ import { inBatches } from './batches.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import type { Engine, Write } from './engine.ts'
 import type { Db } from './tables.ts'
-import { demandUser, lockUser } from './users.ts'
+import { demandUser, lockUser, lockUserSoon, type UserState } from './users.ts'
 
 const purpose = 'ledger-key'
 const keyBytes = 32
@@ -38,13 +38,24 @@ export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
     async readKey(userId) {
       // The lock on the user's row: `end` waits for this transaction, or has committed before.
       if (db.isTransaction && (await lockUser(engine, db, userId)) !== 'living') return null
-      const row = await db
-        .selectFrom('ledger_keys')
-        .select('secret')
-        .where('user_id', '=', userId)
-        .executeTakeFirst()
+      const row = await selectKey(db, userId).executeTakeFirst()
       return row === undefined ? null : openLedgerKey(sealer, userId, row.secret)
     },
+    checkKey: (userId, check) =>
+      write(async (tx) => {
+        let isLiving = false
+        const found = (state: UserState) => {
+          isLiving = state === 'living'
+        }
+        await lockUserSoon(engine, tx, { id: userId, found })
+        await engine.later(tx, selectKey(tx, userId).compile(), {
+          check(rows) {
+            const [row] = rows as SealedKey[]
+            const isKept = isLiving && row !== undefined
+            check(isKept ? openLedgerKey(sealer, userId, row.secret) : null)
+          },
+        })
+      }),
     end: (userId) => write((tx) => end(engine, tx, userId)),
     read: (accountIds) =>
       inBatches(accountIds, (ids) =>
@@ -56,7 +67,7 @@ export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
       ),
     write: (months) =>
       write(async (tx) => {
-        await inBatches(months, (batch) => orGone(upsert(tx, batch)))
+        await inBatches(months, (batch) => upsert(engine, tx, batch))
       }),
     dropBefore: (accountIds, month) =>
       write(async (tx) => {
@@ -64,6 +75,14 @@ export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
       }),
     measure: () => measure(db),
   }
+}
+
+interface SealedKey {
+  readonly secret: Uint8Array
+}
+
+function selectKey(db: Db, userId: UserId) {
+  return db.selectFrom('ledger_keys').select('secret').where('user_id', '=', userId)
 }
 
 async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
@@ -79,8 +98,12 @@ async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
   await tx.updateTable('syncs').set({ ledger_from: null }).where('user_id', '=', userId).execute()
 }
 
-async function upsert(tx: Db, months: readonly LedgerMonth[]): Promise<readonly never[]> {
-  await tx
+async function upsert(
+  engine: Engine,
+  tx: Db,
+  months: readonly LedgerMonth[],
+): Promise<readonly never[]> {
+  const query = tx
     .insertInto('ledger_months')
     .values(
       months.map(({ accountId, month, entries }) => ({ account_id: accountId, month, entries })),
@@ -90,7 +113,8 @@ async function upsert(tx: Db, months: readonly LedgerMonth[]): Promise<readonly 
         .columns(['account_id', 'month'])
         .doUpdateSet((set) => ({ entries: set.ref('excluded.entries') })),
     )
-    .execute()
+    .compile()
+  await engine.later(tx, query, { toError })
   return []
 }
 
@@ -108,14 +132,10 @@ async function dropBefore(
 }
 
 /** The accounts of a removed connection are deleted with it. */
-async function orGone<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work
-  } catch (cause) {
-    if (!isBrokenReference(cause)) throw cause
-    throw new OwnerGoneError('an account of the ledger is gone', { cause })
-  }
-}
+const toError = (cause: unknown): unknown =>
+  isBrokenReference(cause)
+    ? new OwnerGoneError('an account of the ledger is gone', { cause })
+    : cause
 
 async function measure(db: Db): ReturnType<LedgerStore['measure']> {
   const row = await db

@@ -6,10 +6,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
-import type { Engine } from './engine.ts'
+import { type Engine, runNow } from './engine.ts'
 import { toConnectError, toTarget } from './postgres-failure.ts'
 import { makeKeySchema } from './postgres-key-schema.ts'
 import { startListener, toMessages } from './postgres-listener.ts'
+import { Later } from './postgres-pipeline.ts'
 import { makePool, type StorePool } from './postgres-pool.ts'
 import type { Tables } from './tables.ts'
 
@@ -77,6 +78,7 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
         // The caller's type for the rows is that of the compiled query.
         (await pool.named(name, query.sql, parameters))[0] as Row | undefined
     },
+    later,
     async lockSchema(tx) {
       await sql`set local statement_timeout = ${sql.lit(migrationTimeout)}`.execute(tx)
       await sql`select pg_advisory_xact_lock(${lockSpace}::int, hashtext(${schema}))`.execute(tx)
@@ -87,7 +89,7 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
     },
     async announce(tx, news) {
       for (const message of toMessages(instance, news))
-        await sql`select pg_notify(${channel}, ${message})`.execute(tx)
+        await later(tx, sql`select pg_notify(${channel}, ${message})`.compile(tx))
     },
     async listen(listeners) {
       stopListening = await startListener({ databaseUrl, channel, instance, listeners, log })
@@ -102,6 +104,11 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
     },
     close: () => withTimeout(Promise.all([stopListening(), db.destroy()])),
   }
+}
+
+const later: Engine['later'] = async (tx, query, expected = {}) => {
+  if (!tx.isTransaction) return runNow(tx, query, expected)
+  await tx.executeQuery({ ...query, parameters: [new Later(query.parameters, expected)] })
 }
 
 /** A server that vanished never confirms the close; this bounds the wait. */

@@ -6,6 +6,7 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import { postgresTypes } from './postgres-codec.ts'
 import { type PostgresTarget, toConnectError, toStoreError, toTarget } from './postgres-failure.ts'
+import { makePipeline } from './postgres-pipeline.ts'
 
 /** Limits: connecting, one statement on the server, one answer over the network. */
 const connectTimeoutMs = 2_000
@@ -77,9 +78,10 @@ export function makePool(databaseUrl: string): StorePool {
 /** After a connection error the connection is discarded: its next answer might belong to an earlier query. */
 function wrap(client: PoolClient, target: PostgresTarget): PostgresPoolClient {
   let broken = false
+  const run = makePipeline(client)
   const query = async (text: string, values: readonly unknown[]) => {
     try {
-      return await client.query(text, [...values])
+      return await run(text, values)
     } catch (error) {
       const failure = toStoreError(error, target)
       if (failure !== error) broken = true

@@ -71,7 +71,7 @@ test('the sweeps of the audit read what they sweep alone, and lists read no more
     assert.match(aged, new RegExp(`USING (COVERING )?INDEX ${index}_by_time \\(at<\\?\\)`))
     assert.match(crowded, new RegExp(`USING (COVERING )?INDEX ${index}_of_user`))
   }
-  const users = makeUserStore({ ...engine, write })
+  const users = makeUserStore({ engine, write })
   const pages = await plansOf(async () => {
     await users.listPage({ after: { createdAt: 1, id: newId<UserId>() }, limit: 9 })
     await log.list({ userId: null, after: { at: 1, id: newId() }, limit: 9 })
@@ -119,7 +119,7 @@ test('the logins of a person at a provider are found by a search, in order', asy
 })
 
 test('the sweep of deletions reads the users who are being deleted, not all', async () => {
-  const users = makeUserStore({ db: engine.db, write })
+  const users = makeUserStore({ engine, write })
   const plans = await plansOf(() => users.listDeleting({ before: 1, limit: 10 }))
   assert.match(plans[0] ?? '', /SEARCH users USING (?:COVERING )?INDEX users_deleting/)
   for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE/)

@@ -37,12 +37,10 @@ export function makeReplays({
         const endpoint = await hold(engine, tx, former.endpointId)
         const [event] = await holdEvents(engine, tx).where('id', '=', former.eventId).execute()
         if (endpoint === undefined || event === undefined || event.shredding) return null
-        const [made] = await sendAgain(
-          tx,
-          endpoint,
-          [{ eventId: event.id, isTest: former.isTest }],
-          at,
-        )
+        const [made] = await sendAgain(engine, tx, endpoint, {
+          events: [{ eventId: event.id, isTest: former.isTest }],
+          at: at,
+        })
         woke('delivery')
         return made ?? null
       }),
@@ -57,7 +55,7 @@ export function makeReplays({
         const pending = await countPendingReplays(tx, endpointId, range.limit)
         if (pending + events.length > range.limit) return { ...nothing, isTooMany: true }
         const again = events.map(({ id }) => ({ eventId: id, isTest: false }))
-        await sendAgain(tx, endpoint, again, range.at)
+        await sendAgain(engine, tx, endpoint, { events: again, at: range.at })
         woke('delivery')
         return { ...nothing, replayed: again.length }
       }),
@@ -114,12 +112,19 @@ function isFrom(column: string, ms: number): RawBuilder<boolean> {
 }
 
 async function sendAgain(
+  engine: Engine,
   tx: Db,
   endpoint: HeldEndpoint,
-  events: readonly { readonly eventId: EventId; readonly isTest: boolean }[],
-  at: number,
+  {
+    events,
+    at,
+  }: {
+    readonly events: readonly { readonly eventId: EventId; readonly isTest: boolean }[]
+    readonly at: number
+  },
 ) {
   return insertDeliveries(
+    engine,
     tx,
     endpoint,
     events.map((event) => ({ ...event, lane: null, isReplay: true, at })),

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type CompiledQuery, Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
-import type { Engine } from './engine.ts'
+import { type Engine, runNow } from './engine.ts'
 import { describeExposure, enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
 import { makeStatements, onDisk, sqliteCode } from './sqlite-statements.ts'
 import type { Tables } from './tables.ts'
@@ -107,6 +107,7 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
         // The caller's type for the rows is that of the compiled query.
         reader.prepare(query.sql).all(parameters)[0] as Row | undefined
     },
+    later: runNow,
     // The directory lock excludes other processes, the single writer other transactions.
     lockSchema: async () => {},
     lock: async () => {},

@@ -2,6 +2,7 @@
 import type { SyncRunId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { ClaimedSync, SyncOutcome, SyncRunRow, SyncStore } from '../ports/syncs.ts'
+import type { Engine } from './engine.ts'
 import { type Db, isBefore, moment } from './tables.ts'
 
 /** Starts a run of each, in the transaction that leased them; previous runs that did not end become `abandoned`. */
@@ -40,16 +41,21 @@ export async function beginRuns(
 }
 
 /** Stores the result of the run. */
-export async function endRun(
+export function endRun(
+  engine: Engine,
   tx: Db,
-  id: SyncRunId,
-  { outcome, endedAt }: Parameters<SyncStore['finish']>[1],
+  {
+    id,
+    outcome,
+    endedAt,
+  }: { readonly id: SyncRunId; readonly outcome: SyncOutcome; readonly endedAt: number },
 ): Promise<void> {
-  await tx
+  const query = tx
     .updateTable('sync_runs')
     .set({ state: outcome.kind, ended_at: moment(endedAt), ...toColumns(outcome) })
     .where('id', '=', id)
-    .execute()
+    .compile()
+  return engine.later(tx, query)
 }
 
 function toColumns(outcome: SyncOutcome) {

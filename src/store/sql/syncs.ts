@@ -70,7 +70,7 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
       write(async (tx, _touched, woke) => {
         const kept = await giveBack(tx, runId, end)
         if (kept === null) return false
-        await endRun(tx, runId, end)
+        await endRun(engine, tx, { id: runId, ...end })
         if (kept.isSooner) woke('sync')
         return true
       }),

@@ -23,9 +23,14 @@ const columns = [
   'created_at as createdAt',
 ] as const
 
-/** The user repository over `db`. */
-export function makeUserStore({ db, write }: { db: Db; write: Write }): UserStore {
-  return { ...makeReads(db), ...makeChanges(write), ...makeEnds(write) }
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+}
+
+/** The user repository of `engine`. */
+export function makeUserStore({ engine, write }: Parts): UserStore {
+  return { ...makeReads(engine.db), ...makeChanges(engine, write), ...makeEnds(write) }
 }
 
 type Reads = 'list' | 'listPage' | 'find' | 'listDeleting' | 'findAccess'
@@ -99,6 +104,7 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
 }
 
 function makeChanges(
+  engine: Engine,
   write: Write,
 ): Pick<UserStore, 'create' | 'setPlan' | 'setTimezone' | 'outdate'> {
   return {
@@ -159,7 +165,7 @@ function makeChanges(
     },
     outdate: (id) =>
       write(async (tx, touched) => {
-        await bumpEpoch(tx, id)
+        await engine.later(tx, nextEpoch(tx, id).compile())
         touched(id)
       }),
   }
@@ -216,11 +222,14 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
 
 /** Call it in the transaction of every change that makes cached answers of this user invalid (reading R10). */
 export async function bumpEpoch(tx: Db, id: UserId): Promise<void> {
-  await tx
+  await nextEpoch(tx, id).execute()
+}
+
+function nextEpoch(tx: Db, id: UserId) {
+  return tx
     .updateTable('users')
     .set((set) => ({ epoch: set('epoch', '+', 1) }))
     .where('id', '=', id)
-    .execute()
 }
 
 /**
@@ -228,15 +237,38 @@ export async function bumpEpoch(tx: Db, id: UserId): Promise<void> {
  * user's data, so that the writers of one user run one after another; rows are always locked in the order user, login,
  * connection, account. A writer either sees the mark of a deletion, or the deletion waits and sees what was written.
  */
-export async function lockUser(
-  { kind }: Engine,
-  tx: Db,
-  id: UserId,
-): Promise<'living' | 'deleting' | null> {
+export async function lockUser(engine: Engine, tx: Db, id: UserId): Promise<UserState> {
   if (living.get(tx)?.has(id)) return 'living'
+  return noteUser(tx, id, await selectLocked(engine, tx, id).execute())
+}
+
+export type UserState = 'living' | 'deleting' | null
+
+/**
+ * As `lockUser`, with the next statement of the transaction: `found` is called before the rows of that one are returned. Then
+ * the lock is held, and that statement sees what was committed before it.
+ */
+export async function lockUserSoon(
+  engine: Engine,
+  tx: Db,
+  { id, found }: { readonly id: UserId; readonly found: (state: UserState) => void },
+): Promise<void> {
+  if (living.get(tx)?.has(id)) return found('living')
+  const check = (rows: readonly unknown[]) => found(noteUser(tx, id, rows as LockedRow[]))
+  await engine.later(tx, selectLocked(engine, tx, id).compile(), { check })
+}
+
+function selectLocked({ kind }: Engine, tx: Db, id: UserId) {
   const query = tx.selectFrom('users').select('deleting_at as deletingAt').where('id', '=', id)
   // SQLite has a single writer: no lock is needed.
-  const row = await (kind === 'postgres' ? query.forNoKeyUpdate() : query).executeTakeFirst()
+  return kind === 'postgres' ? query.forNoKeyUpdate() : query
+}
+
+interface LockedRow {
+  readonly deletingAt: number | null
+}
+
+function noteUser(tx: Db, id: UserId, [row]: readonly LockedRow[]): UserState {
   if (row === undefined) return null
   if (row.deletingAt !== null) return 'deleting'
   if (tx.isTransaction) living.getOrInsertComputed(tx, () => new Set()).add(id)
@@ -248,8 +280,16 @@ const living = new WeakMap<Db, Set<UserId>>()
 
 /** As `lockUser`, for writes that are not allowed once the user is being deleted. @throws OwnerGoneError */
 export async function demandUser(engine: Engine, tx: Db, id: UserId): Promise<void> {
-  const found = await lockUser(engine, tx, id)
-  if (found !== 'living') throw new OwnerGoneError('the user is gone or being deleted')
+  refuseUnlessLiving(await lockUser(engine, tx, id))
+}
+
+/** As `demandUser`, with the next statement of the transaction. */
+export function demandUserSoon(engine: Engine, tx: Db, id: UserId): Promise<void> {
+  return lockUserSoon(engine, tx, { id, found: refuseUnlessLiving })
+}
+
+function refuseUnlessLiving(state: UserState): void {
+  if (state !== 'living') throw new OwnerGoneError('the user is gone or being deleted')
 }
 
 /** Users with the address in any of its spellings; the spelling that was given comes first. */
