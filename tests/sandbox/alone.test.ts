@@ -37,9 +37,8 @@ async function startAlone(t: TestContext, ...words: string[]) {
   return { child, out }
 }
 
-test('a live Tributary that is given the printed lines links and serves the people there', async (t) => {
-  const { out } = await startAlone(t, '--json')
-  const { environment, people, ownKeys } = JSON.parse(out)
+/** A live Tributary with these variables, and the command pointed at it; the answer is parsed. */
+async function startLive(t: TestContext, environment: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-alone-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { ...environment, PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder }
@@ -54,18 +53,18 @@ test('a live Tributary that is given the printed lines links and serves the peop
   const welcome = await readUntil(live, (text) => text.includes('Admin API'))
   assert.match(welcome, /\(live mode/)
   const adminUrl = /Admin API +(\S+)/.exec(welcome)?.[1] ?? ''
-  const run = async (...words: string[]) => {
-    const {
-      code,
-      out: text,
-      err,
-    } = await runCommand([...words, '--json'], {
-      ADMIN_URL: adminUrl,
-      DATA_DIR: folder,
-    })
+  return async (...words: string[]) => {
+    const asked = { ADMIN_URL: adminUrl, DATA_DIR: folder }
+    const { code, out, err } = await runCommand([...words, '--json'], asked)
     assert.equal(code, 0, err)
-    return JSON.parse(text)
+    return JSON.parse(out)
   }
+}
+
+test('a live Tributary that is given the printed lines links and serves the people there', async (t) => {
+  const { out } = await startAlone(t, '--json')
+  const { environment, people, ownKeys } = JSON.parse(out)
+  const run = await startLive(t, environment)
   const user = await run(...['users', 'create', '--email', 'a@b.example', '--plan', 'professional'])
   for (const { person, flags } of people) {
     if (person !== 'healthy') continue
@@ -84,6 +83,26 @@ test('a live Tributary that is given the printed lines links and serves the peop
   }
 })
 
+test('with the printed personal key, the steps of docs/providers/snaptrade.md lead to its accounts', async (t) => {
+  const { out } = await startAlone(t, '--json')
+  const { environment, personalKeys } = JSON.parse(out)
+  const { SNAPTRADE_BASE_URL } = environment
+  const run = await startLive(t, { SNAPTRADE_BASE_URL, ...personalKeys.snaptrade })
+  await run('users', 'create', '--email', 'me@example.com')
+  const { connections } = await run(
+    ...['connections', 'link', 'me@example.com', '--provider', 'snaptrade'],
+  )
+  assert.equal(connections.length, 3)
+  const { data } = await run('connections', 'list', 'me@example.com')
+  assert.equal(data.length, 3)
+  const { checks } = await run('doctor')
+  const said = checks.filter(({ name }: { name: string }) => name === 'provider:snaptrade')
+  assert.deepEqual(
+    said.map(({ status, message }: { status: string; message: string }) => [status, message]),
+    [['ok', 'personal key of TRIBUTARY-PERSONAL accepted']],
+  )
+})
+
 test('without --json it prints lines that a shell can read, and it ends with 0 on a signal', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { child, out } = await startAlone(t)
@@ -95,6 +114,11 @@ test('without --json it prints lines that a shell can read, and it ends with 0 o
     assert.match(out, /^FISKIL_BASE_URL=http:\/\/127\.0\.0\.1:\d+$/m)
     assert.match(out, /^AKAHU_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1$/m)
     assert.match(out, /^SNAPTRADE_CONSUMER_KEY=\S+$/m)
+    assert.match(out, /^# {3}SNAPTRADE_KEY=personal\n# {3}SNAPTRADE_CLIENT_ID=TRIBUTARY-PERSONAL$/m)
+    assert.match(
+      out,
+      /personal +--provider snaptrade --client-id TRIBUTARY-PERSONAL --consumer-key/,
+    )
     const ended = endOf(child)
     child.kill(signal)
     assert.equal(await ended, 0)
