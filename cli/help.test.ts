@@ -8,8 +8,9 @@ import { commands, mcpDoctor, placeMeanings } from './commands.ts'
 import { parseInvocation } from './invocation.ts'
 import { run } from './run.ts'
 import { sandboxStart } from './sandbox-commands.ts'
+import { setupCommand } from './setup/setup-command.ts'
 
-const everyCommand = [...commands, sandboxStart, mcpDoctor]
+const everyCommand = [setupCommand, ...commands, sandboxStart, mcpDoctor]
 
 test('--help and -h at the level of a command show its usage and every option with its values', async () => {
   for (const { noun, verb, places, flags } of everyCommand) {

@@ -11,12 +11,14 @@ import type { ListenStart } from './listen.ts'
 import type { McpDoctorStart } from './mcp-doctor.ts'
 import type { SandboxStart } from './sandbox.ts'
 import { portFlag, sandboxStart, webhookFlag } from './sandbox-commands.ts'
+import { type SetupStart, setupCommand, tokenFlags } from './setup/setup-command.ts'
 import { findHelp, nounHelp, shortList, usageLine } from './usage.ts'
 import { webhooksListen } from './webhook-commands.ts'
 
 export type Invocation =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' }
+  | { readonly kind: 'setup'; readonly start: SetupStart }
   | { readonly kind: 'sandbox'; readonly start: SandboxStart }
   | { readonly kind: 'mcp-doctor'; readonly start: McpDoctorStart }
   | { readonly kind: 'listen'; readonly start: ListenStart }
@@ -59,6 +61,7 @@ export function parseInvocation(args: readonly string[]): Invocation {
   if (noun === mcpDoctor.noun && words.some((word) => /^--mcp(?:=|$)/.test(word))) {
     return parseMcpDoctor(words, general.has('--json'))
   }
+  if (noun === setupCommand.noun) return parseSetup(words, general.has('--json'))
   const own = commands.filter((command) => command.noun === noun)
   if (own.length === 0) throw new UsageError(`there is no "${noun}"`, shortList())
   if (noun === webhooksListen.noun && words[0] === webhooksListen.verb) {
@@ -139,6 +142,22 @@ function parseCommand(command: Command, args: readonly string[], json: boolean):
   const hasBody = command.flags.length > 0 || command.placeFields !== undefined
   const body = hasBody ? fields : null
   return { kind: 'call', command, json: isJson, path, body, secrets }
+}
+
+function parseSetup(args: readonly string[], json: boolean): Invocation {
+  const { values, positionals, order } = readFlags(setupCommand, args)
+  const [surplus] = positionals
+  if (surplus !== undefined) throw wrong(setupCommand, 'it takes no argument without a flag')
+  for (const flag of tokenFlags.keys()) {
+    if (values[flag] === undefined || values[flag] === '-') continue
+    // The value is not repeated: it is on the process list already, and need not be in a log too.
+    throw wrong(setupCommand, `--${flag} takes only -, which reads the token from standard input`)
+  }
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : null)
+  const fromInput = order.flatMap((flag) => tokenFlags.get(flag) ?? [])
+  const isJson = json || values.json === true
+  const start = { email: text('email'), timezone: text('timezone'), fromInput, json: isJson }
+  return { kind: 'setup', start }
 }
 
 function parseSandboxStart(args: readonly string[], json: boolean): Invocation {

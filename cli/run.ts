@@ -25,6 +25,8 @@ export interface Terminal {
   readonly environment: Environment
   readonly workingDirectory: string
   readonly input: SecretInput
+  /** Standard error is a terminal, so that questions are seen. */
+  readonly isErrTerminal?: boolean
   readonly out: (text: string) => void
   readonly err: (text: string) => void
   /** Resolves when a command in the foreground is asked to end. */
@@ -63,6 +65,10 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 
     const { runSandbox } = await import('./sandbox.ts')
     await runSandbox(invocation.start, terminal)
     return 0
+  }
+  if (invocation.kind === 'setup') {
+    const { setUp } = await import('./setup/setup.ts')
+    return setUp(invocation.start, terminal)
   }
   if (invocation.kind === 'listen') {
     const { listen } = await import('./listen.ts')

@@ -129,15 +129,33 @@ export interface Call {
 /** Makes the call; returns the parsed answer, null when there is none. @throws Refusal */
 export async function callServer(server: Server, call: Call): Promise<unknown> {
   const { response, text } = await exchange(server, call)
-  if (response.ok && text === '') return null
-  const answer = parse(text)
-  if (response.ok && answer !== undefined) return answer
+  const { status, headers } = response
+  const { url } = server
   // The public listener answers unknown paths with the envelope too, but with an `X-Cache` header.
-  const isPublic = response.headers.has('x-cache')
+  const isPublic = headers.has('x-cache')
+  return toAnswer({ status, text, url, isPublic, requestId: headers.get('x-request-id') })
+}
+
+/** What the admin API answered. */
+export interface RawAnswer {
+  readonly status: number
+  readonly text: string
+  readonly url?: string
+  readonly isPublic?: boolean
+  readonly requestId?: string | null
+}
+
+/** The parsed answer, null when it is empty. @throws Refusal for one that is not a success. */
+export function toAnswer(raw: RawAnswer): unknown {
+  const { status, text, url = 'the admin API', isPublic = false, requestId = null } = raw
+  const isOk = status >= 200 && status < 300
+  if (isOk && text === '') return null
+  const answer = parse(text)
+  if (isOk && answer !== undefined) return answer
   if (isEnvelope(answer) && !isPublic) {
-    throw new Refusal(withRequestId(answer, response), { status: response.status })
+    throw new Refusal(withRequestId(answer, status, requestId), { status })
   }
-  throw refusal(`${server.url} answered ${response.status}, but not as the admin API does`, [
+  throw refusal(`${url} answered ${status}, but not as the admin API does`, [
     'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one',
   ])
 }
@@ -193,9 +211,8 @@ function isEnvelope(answer: unknown): answer is ErrorEnvelope {
 }
 
 /** A 500 has no details; the server's log has them under this id. */
-function withRequestId(envelope: ErrorEnvelope, response: Response): ErrorEnvelope {
-  const id = response.headers.get('x-request-id')
-  if (response.status !== 500 || id === null) return envelope
+function withRequestId(envelope: ErrorEnvelope, status: number, id: string | null): ErrorEnvelope {
+  if (status !== 500 || id === null) return envelope
   const details = [...(envelope.error.details ?? []), `X-Request-Id: ${id}`]
   return { error: { ...envelope.error, details } }
 }

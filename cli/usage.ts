@@ -2,10 +2,17 @@
 import type { Flag, Words } from './command.ts'
 import { commands, mcpDoctor, placeMeanings } from './commands.ts'
 import { sandboxStart } from './sandbox-commands.ts'
+import { setupCommand } from './setup/setup-command.ts'
 import { webhooksListen } from './webhook-commands.ts'
 
 /** In the order of the help text. */
-const everything: readonly Words[] = [...commands, webhooksListen, sandboxStart, mcpDoctor]
+const everything: readonly Words[] = [
+  setupCommand,
+  ...commands,
+  webhooksListen,
+  sandboxStart,
+  mcpDoctor,
+]
 
 /** The line that is printed after a wrong use of the command. */
 export function usageLine(command: Words): string {

@@ -3,6 +3,7 @@
  * it writes nothing and fails when they differ from it.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { personalVariables } from '#providers/all-facts.ts'
 import type { Setting } from '#settings/setting-kinds.ts'
 import { chapters } from '#src/settings/settings.ts'
 
@@ -30,7 +31,7 @@ function makeDocument(): string {
       ...Object.entries(chapter).map(toRow),
     ].join('\n'),
   )
-  return `${[introduction, ...parts, rules].join('\n\n')}\n`
+  return `${[introduction, ...parts, personal, rules].join('\n\n')}\n`
 }
 
 const introduction = `# Configuration
@@ -46,6 +47,19 @@ precedence, and the start says that the file was read. The command \`tributary\`
 directory, or else the one in the clone. Quote a value that begins or ends with a space or contains a \`#\`; a line that is neither a
 variable nor a comment stops the start. Set mode 0600 on a file with secrets: wider permissions are a warning. Under
 \`NODE_ENV=test\` no file is read.`
+
+const personalRows = personalVariables.map(
+  ({ name, meaning }) => `| \`${name}\` | none | ${meaning} | a secret |`,
+)
+
+const personal = `## Read by \`tributary setup\` alone
+
+The service has no use for these. The command seals them in the store and does not write them to a file
+([self-hosting](self-hosting.md)).
+
+| variable | default | meaning | takes |
+|---|---|---|---|
+${personalRows.join('\n')}`
 
 const rules = `## Rules for several variables
 
@@ -80,6 +94,10 @@ function makeExample(): string {
   ].join('\n')
   const parts = chapterList.map(([title, chapter]) =>
     [`# --- ${title} ---`, ...Object.entries(chapter).map(toExampleLine)].join('\n\n'),
+  )
+  const rows = personalVariables.map(({ name, meaning }) => `# ${meaning}\n#${name}=`)
+  parts.push(
+    ['# --- Read by `tributary setup` alone ---'.replaceAll('`', ''), ...rows].join('\n\n'),
   )
   return `${[head, ...parts].join('\n\n')}\n`
 }

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { factsOf, personalVariables, providerNames } from '#providers/all-facts.ts'
 import { findContradictions, findWarnings } from '#settings/config-check.ts'
 import type { Config, Environment, Origins } from '#settings/config-types.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
@@ -84,9 +84,11 @@ function listFromFile({ variables }: EnvironmentFile, own: Environment): readonl
 
 function findExposedFile(file: EnvironmentFile | null): string[] {
   if (file?.isExposed !== true) return []
-  const secrets = settings.flatMap(([name, { isSecret }]) =>
-    isSecret && readText(file.variables, name) !== '' ? [name] : [],
-  )
+  const isHeld = (name: string) => readText(file.variables, name) !== ''
+  const secrets = [
+    ...settings.flatMap(([name, { isSecret }]) => (isSecret && isHeld(name) ? [name] : [])),
+    ...personalVariables.flatMap(({ name }) => (isHeld(name) ? [name] : [])),
+  ]
   if (secrets.length === 0) return []
   const sentence = `${file.path} holds ${secrets.join(', ')} and can be read by others (mode ${file.mode}): chmod 600 it.`
   return [sentence]

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import type { Listener } from '#doors/listener.ts'
 import type { Origins } from '#settings/config-types.ts'
+import { version } from '#src/version.ts'
 import type { Syncs } from '#syncs/syncs.ts'
 import { makeBacklog } from '#telemetry/backlog-metrics.ts'
 import { makeExamination } from './doctor.ts'
@@ -37,6 +38,10 @@ export function assembleAdmin(parts: AdminDoorParts, isDraining: () => boolean):
       clientErrorHandler: parts.adminListener.clientErrorHandler,
     },
     log,
+    describeService: () => {
+      const { base: baseUrl, mcp: mcpUrl } = parts.origins()
+      return { version, mode: config.mode, baseUrl, mcpUrl }
+    },
     examine: makeExamination({
       ...parts,
       onFailure: (error) => parts.reports.backgroundFailure('doctor', error),

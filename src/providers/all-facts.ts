@@ -24,6 +24,17 @@ export const providerNames: readonly Provider[] = Provider.options
 
 export const factsOf = (provider: Provider): ProviderFacts => facts[provider]
 
+/** The variables that `tributary setup` alone reads, in the order of the documentation. */
+export const personalVariables: readonly { readonly name: string; readonly meaning: string }[] =
+  providerNames.flatMap((provider) => {
+    const { personal } = factsOf(provider)
+    const tokens = Object.values(personal?.tokens ?? {})
+    return tokens.map(({ variable, asks }) => ({
+      name: variable,
+      meaning: `${personal?.name}: ${asks}, ${personal?.source}.`,
+    }))
+  })
+
 /** The variables with this installation's own access to a provider, for messages to operators. */
 export function ownCredentialsOf(provider: Provider): string {
   const { baseUrl, required } = factsOf(provider).settings

@@ -28,6 +28,29 @@ export interface BudgetLimits {
   readonly backgroundWaitMs?: number
 }
 
+/** A secret that one person gives to `tributary setup`, which seals it in the store and never writes it to a file. */
+export interface PersonalToken {
+  /** Read by setup alone: the service itself has no use for it. */
+  readonly variable: string
+  readonly flag: string
+  /** What is asked for on a terminal. */
+  readonly asks: string
+}
+
+/** How one person without a contract links their own access with `tributary setup`. */
+export interface PersonalAccess {
+  /** The provider's name for people. */
+  readonly name: string
+  /** Where a person finds what is asked. */
+  readonly source: string
+  /** What is asked for on a terminal, for each variable of `settings.required`. */
+  readonly asks: Readonly<Record<string, string>>
+  /** Variables that must have this value, so that the required ones mean one person's own key. */
+  readonly fixed: Readonly<Record<string, string>>
+  /** The link fields that are the person's; empty: the required variables are the person's access already. */
+  readonly tokens: Readonly<Record<string, PersonalToken>>
+}
+
 export interface ProviderFacts {
   readonly category: ConnectionCategory
   /** Reading R24b: the currency of an account without one. */
@@ -50,6 +73,8 @@ export interface ProviderFacts {
   readonly isOpen: boolean
   /** A call ends a person's consent or token there. */
   readonly endsConsents: boolean
+  /** Absent: an individual cannot get access there. */
+  readonly personal?: PersonalAccess
   /** What an operator provides to adopt a consent. */
   readonly linkFields: Readonly<Record<string, LinkField>>
   /** The variables for this installation's own access, keyed by the adapter's option names. */

@@ -17,10 +17,9 @@ export function makeListAccounts(deps: ReadDeps) {
   ): Promise<Reading<{ data: Account[]; pagination: Pagination }>> => {
     const { limit, offset } = query
     const rows = await deps.store.accounts.list(context.caller.userId)
-    const sorted = rows.toSorted(
-      (left, right) => byName.compare(left.name, right.name) || (left.id < right.id ? -1 : 1),
-    )
-    const data = sorted.slice(offset, offset + limit).map(toAccount)
+    const data = sortAccounts(rows)
+      .slice(offset, offset + limit)
+      .map(toAccount)
     const total = rows.length
     return whole({
       data,
@@ -29,7 +28,13 @@ export function makeListAccounts(deps: ReadDeps) {
   }
 }
 
-function toAccount(row: AccountRow): Account {
+export function sortAccounts(rows: readonly AccountRow[]): readonly AccountRow[] {
+  return rows.toSorted(
+    (left, right) => byName.compare(left.name, right.name) || (left.id < right.id ? -1 : 1),
+  )
+}
+
+export function toAccount(row: AccountRow): Account {
   return {
     id: row.id,
     connectionId: row.connectionId,

@@ -24,3 +24,11 @@ test('a live installation where everybody may sign up is warned until DEFAULT_PL
   assert.doesNotMatch(read(fiskil).warnings.join(), /DEFAULT_PLAN/)
   assert.doesNotMatch(read({ SIGN_UP: 'open' }).warnings.join(), /DEFAULT_PLAN/)
 })
+
+test('the variables of setup are known, and their misspelt forms are not', () => {
+  const warnings = read({ ...live, AKAHU_USER_TOKEN: 'x', UP_TOKEN: 'x', UP_TOKENS: 'x' }).warnings
+  assert.deepEqual(
+    warnings.filter((text) => text.includes('_TOKEN')),
+    ['UP_TOKENS is not a variable of Tributary: it has no effect.'],
+  )
+})

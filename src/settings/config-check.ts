@@ -3,7 +3,7 @@
  * attention (warnings). Neither ever shows a secret.
  */
 import type { Provider } from '#contract/resources.ts'
-import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { factsOf, personalVariables, providerNames } from '#providers/all-facts.ts'
 import type { Config, Environment } from './config-types.ts'
 import { isLoopbackHost, isSameListener } from './listener.ts'
 import { hasOwnCredentials } from './own-credentials.ts'
@@ -172,7 +172,8 @@ const families = [
 ]
 
 function findSlips(environment: Environment): string[] {
-  const known = new Set<string>(settings.map(([name]) => name))
+  const ofSetup = personalVariables.map(({ name }) => name)
+  const known = new Set<string>([...settings.map(([name]) => name), ...ofSetup])
   return Object.keys(environment)
     .filter((name) => families.some((family) => name.startsWith(family)) && !known.has(name))
     .sort()

@@ -24,11 +24,21 @@ export type RunSync = (
   readonly chunks: number
 }>
 
+/** The answer of `GET /admin/service`. */
+export interface ServiceAddresses {
+  readonly version: string
+  readonly mode: 'live' | 'sandbox'
+  /** The origin of REST, documentation and pages, without a trailing slash. */
+  readonly baseUrl: string
+  /** The origin of the agent interface. */
+  readonly mcpUrl: string
+}
+
 export interface AdminDoorDeps {
   /** Read-only: every change is an action. */
   readonly store: Pick<
     StoreReader,
-    'users' | 'keys' | 'connections' | 'endpoints' | 'deliveries' | 'auditLog'
+    'users' | 'keys' | 'connections' | 'accounts' | 'endpoints' | 'deliveries' | 'auditLog'
   >
   readonly actions: UserActions
   readonly connections: Connections
@@ -44,6 +54,8 @@ export interface AdminDoorDeps {
   /** How sockets are provided, and what answers bytes that are not a valid request. */
   readonly transport: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: Logger
+  /** What kind of service this is, and its public origins. */
+  readonly describeService: () => ServiceAddresses
   /** Checks everything that this process depends on. */
   readonly examine: Examine
   /** In Prometheus' text format. */

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { maxBodyBytes } from '#contract/limits.ts'
+import { addAccountRoute } from './accounts.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
 import { addAuditRoute } from './audit.ts'
 import { addConnectionRoutes } from './connections.ts'
@@ -13,6 +14,7 @@ import { addDoctorRoute } from './doctor.ts'
 import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
 import { addHealthRoutes } from './health.ts'
 import { addKeyRoutes } from './keys.ts'
+import { addServiceRoute } from './service.ts'
 import { addUserRoutes } from './users.ts'
 import { addWebhookRoutes } from './webhooks.ts'
 
@@ -73,8 +75,10 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   addUserRoutes(admin, deps)
   addKeyRoutes(admin, deps)
   addConnectionRoutes(admin, deps)
+  addAccountRoute(admin, deps)
   addWebhookRoutes(admin, deps)
   addAuditRoute(admin, deps)
+  addServiceRoute(admin, deps)
   addDoctorRoute(admin, deps)
   deps.extension?.(admin)
 }

@@ -9,6 +9,19 @@ export const akahuFacts = {
   scheduledReadHours: null,
   isOpen: true,
   endsConsents: true,
+  personal: {
+    name: 'Akahu',
+    source: 'at my.akahu.nz under Developers',
+    asks: { AKAHU_APP_TOKEN: 'app token (app_token_…)' },
+    fixed: {},
+    tokens: {
+      userToken: {
+        variable: 'AKAHU_USER_TOKEN',
+        flag: 'akahu-user-token',
+        asks: 'user token (user_token_…)',
+      },
+    },
+  },
   linkFields: {
     userToken: { flag: 'user-token', value: 'X', help: 'the user token', isSecret: true },
     appToken: {

@@ -13,6 +13,13 @@ export const snaptradeFacts = {
   scheduledReadHours: 24,
   isOpen: true,
   endsConsents: true,
+  personal: {
+    name: 'SnapTrade',
+    source: 'on the API Key page of its Dashboard (a Personal key)',
+    asks: { SNAPTRADE_CLIENT_ID: 'client id', SNAPTRADE_CONSUMER_KEY: 'consumer key' },
+    fixed: { SNAPTRADE_KEY: 'personal' },
+    tokens: {},
+  },
   linkFields: {
     snaptradeUserId: {
       flag: 'snaptrade-user-id',

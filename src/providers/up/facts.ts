@@ -11,6 +11,15 @@ export const upFacts = {
   scheduledReadHours: null,
   isOpen: true,
   endsConsents: false,
+  personal: {
+    name: 'Up',
+    source: 'in the Up app: Data sharing, Personal Access Token',
+    asks: {},
+    fixed: {},
+    tokens: {
+      token: { variable: 'UP_TOKEN', flag: 'up-token', asks: 'personal access token (up:yeah:…)' },
+    },
+  },
   linkFields: {
     token: { flag: 'token', value: 'X', help: 'the personal access token', isSecret: true },
   },

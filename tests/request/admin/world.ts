@@ -178,6 +178,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     transport: {},
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     metrics,
+    describeService: () => ({ version: '0', mode: 'live', baseUrl: nowhere, mcpUrl: nowhere }),
     examine: makeDoctor({
       store,
       kv,

@@ -1,0 +1,184 @@
+/**
+ * Collects the keys with which one person reaches their own accounts: from flags, the environment and `.env`, and from
+ * questions on a terminal. It calls nobody and writes nothing. Which keys there are stands in the facts of the providers.
+ */
+import type { Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
+import type { PersonalAccess } from '#providers/provider-facts.ts'
+import type { LineReader } from '../read-secrets.ts'
+import type { Environment } from '../server.ts'
+
+/** What links the person at one provider. */
+export interface PersonalKeys {
+  readonly provider: Provider
+  /** For people. */
+  readonly name: string
+  readonly source: string
+  /** Fields of the body that links. */
+  readonly tokens: Readonly<Record<string, string>>
+  /** The credentials of this installation, by their link fields. */
+  readonly own: Readonly<Record<string, string>>
+}
+
+export interface Collected {
+  readonly keys: readonly PersonalKeys[]
+  /** Variables of the service that were asked for. */
+  readonly answers: ReadonlyMap<string, string>
+  /** What was given and cannot be used, one sentence each. */
+  readonly problems: readonly string[]
+  /** What was left out without being wrong, by provider. */
+  readonly notes: readonly { readonly provider: Provider; readonly text: string }[]
+}
+
+/** One value: the variable that holds it, the link field that it belongs to, and the question. */
+interface Value {
+  readonly variable: string
+  readonly field: string
+  readonly asks: string
+  readonly isToken: boolean
+}
+
+/** What was found for one provider. */
+interface Found {
+  readonly provider: Provider
+  readonly personal: PersonalAccess
+  readonly values: readonly Value[]
+  readonly held: Map<string, string>
+}
+
+/**
+ * @param environment flags included, under the names of their variables.
+ * @param reader asks for what is missing; null: nobody is there to answer.
+ */
+export async function collectKeys(
+  environment: Environment,
+  reader: LineReader | null,
+  say: (text: string) => void,
+): Promise<Collected> {
+  const keys: PersonalKeys[] = []
+  const answers = new Map<string, string>()
+  const problems: string[] = []
+  const notes: { provider: Provider; text: string }[] = []
+  for (const provider of providerNames) {
+    const { personal } = factsOf(provider)
+    if (personal === undefined) continue
+    const found = findValues(provider, personal, environment)
+    const other = findOtherUse(found, environment)
+    if (other !== null) {
+      notes.push({ provider, text: other })
+      continue
+    }
+    const isAsked = reader !== null && !isOtherwise(personal, environment)
+    const asked = !isAsked ? [] : await askMissing(found, reader, say)
+    const problem = findProblem(found, isFixed(personal, environment))
+    if (problem !== null) problems.push(problem)
+    const missing = listMissing(found)
+    if (missing.length === 0 && problem === null && found.held.size > 0) keys.push(toKeys(found))
+    else if (problem === null && found.held.size > 0)
+      notes.push({ provider, text: describeGap(found) })
+    if (problem !== null || asked.length === 0) continue
+    for (const { variable } of asked) answers.set(variable, found.held.get(variable) ?? '')
+    for (const [name, value] of Object.entries(personal.fixed)) answers.set(name, value)
+  }
+  return { keys, answers, problems, notes }
+}
+
+const read = (environment: Environment, name: string) => environment[name]?.trim() || null
+
+function findValues(provider: Provider, personal: PersonalAccess, environment: Environment): Found {
+  const { required } = factsOf(provider).settings
+  const values: readonly Value[] = [
+    ...Object.entries(required).map(([field, variable]) => ({
+      ...{ field, variable, isToken: false },
+      asks: personal.asks[variable] ?? variable,
+    })),
+    ...Object.entries(personal.tokens).map(([field, { variable, asks }]) => ({
+      ...{ field, variable, asks, isToken: true },
+    })),
+  ]
+  const held = new Map<string, string>()
+  for (const { variable } of values) {
+    const value = read(environment, variable)
+    if (value !== null) held.set(variable, value)
+  }
+  return { provider, personal, values, held }
+}
+
+/** True when the variables with one right value have it; there may be none. */
+function isFixed({ fixed }: PersonalAccess, environment: Environment): boolean {
+  return Object.entries(fixed).every(([name, value]) => read(environment, name) === value)
+}
+
+/** True when a person has set one of them to something else. */
+function isOtherwise({ fixed }: PersonalAccess, environment: Environment): boolean {
+  return Object.entries(fixed).some(
+    ([name, value]) => ![null, value].includes(read(environment, name)),
+  )
+}
+
+/** The same variables may hold the key of a company, whose users are not linked here. */
+function findOtherUse({ personal, held }: Found, environment: Environment): string | null {
+  const [fixed] = Object.entries(personal.fixed)
+  if (fixed === undefined || held.size === 0 || isFixed(personal, environment)) return null
+  const [name, value] = fixed
+  return `${personal.name}: ${[...held.keys()].join(' and ')} set, but not ${name}=${value}: users of a company’s key are linked with \`tributary connections link\``
+}
+
+const listMissing = ({ values, held }: Found) =>
+  values.filter(({ variable }) => !held.has(variable))
+
+/** An empty answer leaves the provider as it is. Returns the values of the service that were given. */
+async function askMissing(
+  found: Found,
+  reader: LineReader,
+  say: (text: string) => void,
+): Promise<readonly Value[]> {
+  const given: Value[] = []
+  const { name, source } = found.personal
+  const missing = listMissing(found)
+  if (missing.length > 0) say(`\n${name}, ${source}. Enter leaves it out.\n`)
+  for (const value of missing) {
+    const answer = (await reader.ask({ text: `  ${value.asks}: `, isSecret: true }))?.trim()
+    if (!answer) break
+    found.held.set(value.variable, answer)
+    if (!value.isToken) given.push(value)
+  }
+  return given
+}
+
+/** Ids and tokens of the providers; anything else could not be sent, or not be written to `.env`. */
+const visible = /^[\x21-\x7e]{1,1024}$/
+
+function findProblem(found: Found, isFixed: boolean): string | null {
+  const { personal, values, held } = found
+  const odd = [...held].find(([, value]) => !visible.test(value))?.[0]
+  if (odd !== undefined) {
+    return `${personal.name} is not linked: ${odd} has blanks or other characters that no key has; copy it again, ${personal.source}, and run setup again`
+  }
+  const missing = listMissing(found)
+  const hasToken = values.some(({ variable, isToken }) => isToken && held.has(variable))
+  const isKeyAlone = values.every(({ isToken }) => !isToken)
+  const isWanted = hasToken || (isKeyAlone && (held.size > 0 || hasFixed(personal, isFixed)))
+  if (missing.length === 0 || !isWanted) return null
+  const names = missing.map(({ variable }) => variable).join(' and ')
+  return `${personal.name} is not linked: ${names} not set; it is shown ${personal.source}. Set it and run setup again`
+}
+
+const hasFixed = ({ fixed }: PersonalAccess, isFixed: boolean) =>
+  isFixed && Object.keys(fixed).length > 0
+
+function describeGap(found: Found): string {
+  const missing = listMissing(found).map(({ variable }) => variable)
+  return `${found.personal.name} is not linked: ${missing.join(' and ')} not given (${found.personal.source})`
+}
+
+function toKeys({ provider, personal, values, held }: Found): PersonalKeys {
+  const pick = (isToken: boolean) =>
+    Object.fromEntries(
+      values
+        .filter((value) => value.isToken === isToken)
+        .map(({ field, variable }) => [field, held.get(variable) ?? '']),
+    )
+  const { name, source } = personal
+  return { provider, name, source, tokens: pick(true), own: pick(false) }
+}

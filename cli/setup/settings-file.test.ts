@@ -1,0 +1,109 @@
+/** What a setup adds to `.env`, what stays as it was, and which files it refuses to touch. */
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { readEnvironmentFile } from '#src/settings/environment-file.ts'
+import { Refusal } from '../server.ts'
+import { addToSettingsFile } from './settings-file.ts'
+
+function makeFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-settings-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+const live = new Map([['SANDBOX', 'false']])
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+test('a folder without the file gets one that only its owner can read', async (t) => {
+  const folder = makeFolder(t)
+  const path = join(folder, '.env')
+  const written = await addToSettingsFile(folder, live)
+  assert.deepEqual(written, { path, names: ['SANDBOX'], wasExposed: false })
+  assert.equal(readFileSync(path, 'utf8'), '# Added by tributary setup.\nSANDBOX=false\n')
+  assert.equal(modeOf(path), 0o600)
+  assert.deepEqual(readdirSync(folder), ['.env'])
+})
+
+test('every line of a person stays, set variables too, and a value is read back as it was given', async (t) => {
+  const folder = makeFolder(t)
+  const path = join(folder, '.env')
+  const before = '# mine\r\nSANDBOX = false # live\nUP_TOKEN="a b"\n\nPORT='
+  writeFileSync(path, before, { mode: 0o600 })
+  const odd = `a#b"c'd$e`
+  const values = new Map([
+    ['SANDBOX', 'true'],
+    ['AKAHU_APP_TOKEN', odd.replace("'", '')],
+    ['PORT', '1'],
+  ])
+  const { names } = await addToSettingsFile(folder, values)
+  assert.deepEqual(names, ['AKAHU_APP_TOKEN', 'PORT'])
+  assert.ok(readFileSync(path, 'utf8').startsWith(`${before}\n\n# Added by`))
+  const variables = readEnvironmentFile(folder)?.variables
+  assert.deepEqual(variables, {
+    SANDBOX: 'false',
+    UP_TOKEN: 'a b',
+    PORT: '1',
+    AKAHU_APP_TOKEN: odd.replace("'", ''),
+  })
+  const after = readFileSync(path, 'utf8')
+  assert.deepEqual((await addToSettingsFile(folder, values)).names, [])
+  assert.equal(readFileSync(path, 'utf8'), after)
+})
+
+test('a file that others can read loses that permission, and a link stays a link', async (t) => {
+  const folder = makeFolder(t)
+  const place = join(folder, 'settings')
+  writeFileSync(place, 'PORT=1\n')
+  chmodSync(place, 0o644)
+  symlinkSync(place, join(folder, '.env'))
+  const written = await addToSettingsFile(folder, live)
+  assert.equal(written.wasExposed, true)
+  assert.equal(modeOf(place), 0o600)
+  assert.ok(lstatSync(join(folder, '.env')).isSymbolicLink())
+  assert.match(readFileSync(place, 'utf8'), /^PORT=1\n\n#.*\nSANDBOX=false\n$/)
+})
+
+test('a directory in its place, a folder that is not there and a file of another setup are refused in one line', async (t) => {
+  const folder = makeFolder(t)
+  mkdirSync(join(folder, '.env'))
+  const refuse = (where: string, words: RegExp) =>
+    assert.rejects(addToSettingsFile(where, live), (error: unknown) => {
+      assert.ok(error instanceof Refusal)
+      assert.match(error.message, words)
+      assert.doesNotMatch(error.message, /\n/)
+      return true
+    })
+  await refuse(folder, /\.env cannot be written \(EISDIR\); .*or set SANDBOX in the environment$/)
+  assert.deepEqual(readdirSync(folder), ['.env'])
+  await refuse(join(folder, 'nowhere'), /cannot be written \(ENOENT\)/)
+  const other = makeFolder(t)
+  writeFileSync(join(other, '.env.new'), '')
+  await refuse(other, /another setup is writing .*\.env; if none runs, remove that file/)
+  assert.ok(existsSync(join(other, '.env.new')))
+})
+
+test('two at once: one writes, or both do one after the other; nothing is lost', async (t) => {
+  const folder = makeFolder(t)
+  writeFileSync(join(folder, '.env'), 'PORT=1\n', { mode: 0o600 })
+  const runs = ['A', 'B', 'C'].map((name) => addToSettingsFile(folder, new Map([[name, 'x']])))
+  const ended = await Promise.allSettled(runs)
+  const variables = readEnvironmentFile(folder)?.variables ?? {}
+  const names = ended.flatMap((one) => (one.status === 'fulfilled' ? one.value.names : []))
+  assert.ok(names.length > 0)
+  assert.deepEqual(Object.keys(variables).sort(), ['PORT', ...names].sort())
+})

@@ -1,0 +1,156 @@
+/**
+ * The admin API that a setup uses: that of the service that runs on this machine, or one inside this process while none
+ * runs. Both answer the same calls.
+ */
+
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Config } from '#settings/config-types.ts'
+import {
+  type Call,
+  callServer,
+  type Environment,
+  findServer,
+  Refusal,
+  type Server,
+  toAnswer,
+} from '../server.ts'
+
+export interface SetupAdmin {
+  /** The public origin of the service. */
+  readonly baseUrl: string
+  /** Null: the service runs elsewhere and keeps its data itself. */
+  readonly storeDir: string | null
+  /** @throws Refusal */
+  ask(call: Call): Promise<unknown>
+  close(): Promise<void>
+}
+
+interface ServiceAddresses {
+  readonly mode: 'live' | 'sandbox'
+  readonly baseUrl: string
+}
+
+/**
+ * The service that runs; null when there is none.
+ * @param environment with the `.env` of the working directory.
+ * @throws Refusal when it is in sandbox mode, or when ADMIN_URL names one that does not answer.
+ */
+export async function findRunning(
+  own: Environment,
+  environment: Environment,
+  workingDirectory: string,
+): Promise<SetupAdmin | null> {
+  const isNamed = (environment.ADMIN_URL?.trim() ?? '') !== ''
+  let server: Server
+  let found: ServiceAddresses
+  try {
+    server = await findServer(own, workingDirectory)
+    found = await describe(server)
+  } catch (error) {
+    if (!(error instanceof Refusal) || isNamed) throw error
+    // No token, no answer, or a service with another token: that is no service of this data directory.
+    if (error.status === null || error.status === 401) return null
+    throw error
+  }
+  if (found.mode === 'sandbox') {
+    const message = `The service at ${server.url} is in sandbox mode, with made-up people: stop it (Ctrl-C where it runs), then run setup again`
+    throw new Refusal({ error: { message } })
+  }
+  const { baseUrl } = found
+  return { baseUrl, storeDir: null, ask: (call) => callServer(server, call), close: async () => {} }
+}
+
+async function describe(server: Server): Promise<ServiceAddresses> {
+  const call = { method: 'GET', path: '/admin/service', body: null }
+  try {
+    return (await callServer(server, call)) as ServiceAddresses
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 404) throw error
+    const message = `The service at ${server.url} is an older version: restart it, then run setup again`
+    throw new Refusal({ error: { message } }, { status: 404, cause: error })
+  }
+}
+
+/** At most this many lines of the log are kept for an answer that needs them. */
+const maxLines = 20
+
+/**
+ * Opens the store of this configuration until it is closed.
+ * @param secretTexts further values that no line may contain.
+ * @throws Refusal when it cannot be opened, e.g. because another process has it.
+ */
+export async function openInside(
+  config: Config,
+  secretTexts: readonly string[],
+  err: (text: string) => void,
+): Promise<SetupAdmin> {
+  refuseForeignData(config)
+  // Imported here only: the other commands need none of it.
+  const [
+    app,
+    { describeFailure },
+    { loadSecrets },
+    { openAccess },
+    texts,
+    log,
+    metrics,
+    own,
+    time,
+  ] = await Promise.all([
+    import('#app/local-admin.ts'),
+    import('#app/welcome.ts'),
+    import('#settings/secrets.ts'),
+    import('#settings/open-access.ts'),
+    import('#settings/secret-texts.ts'),
+    import('#telemetry/log.ts'),
+    import('#telemetry/metrics.ts'),
+    import('#src/config.ts'),
+    import('#kernel/time.ts'),
+  ])
+  const lines: string[] = []
+  try {
+    const secrets = await loadSecrets(config)
+    const admin = await app.openLocalAdmin({
+      config,
+      secrets,
+      access: openAccess(config),
+      clock: time.systemClock,
+      log: log.makeLog({
+        level: 'error',
+        pretty: false,
+        secrets: [...texts.listSecretTexts(config, secrets), ...secretTexts],
+        destination: { write: (line) => void (lines.length < maxLines && lines.push(line)) },
+      }),
+      metrics: metrics.makeMetrics(),
+      checkReplies: false,
+    })
+    return {
+      baseUrl: own.toOrigins(config).base,
+      storeDir: config.databaseUrl === null ? config.storeDir : null,
+      async ask(call) {
+        const { status, text } = await admin.ask(call as Parameters<typeof admin.ask>[0])
+        // The answer to a mistake of ours says nothing: the log does.
+        if (status === 500) err(lines.join(''))
+        return toAnswer({ status, text })
+      },
+      close: () => admin.close(),
+    }
+  } catch (error) {
+    throw new Refusal({ error: { message: describeFailure(error) } }, { cause: error })
+  }
+}
+
+/** Files that root makes could not be opened by the service. */
+function refuseForeignData({ dataDir, databaseUrl }: Config): void {
+  if (process.getuid?.() !== 0) return
+  const owner = databaseUrl === null ? ownerOf(resolve(dataDir)) : 0
+  if (owner === 0) return
+  const message = `${dataDir} belongs to another user: start the service, then run setup again, or run setup as that user`
+  throw new Refusal({ error: { message } })
+}
+
+/** 0 when there is no such directory: then it is made. */
+function ownerOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.uid ?? 0
+}

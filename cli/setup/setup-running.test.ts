@@ -1,0 +1,74 @@
+/** `tributary setup` while a service runs: it is used when it is in live mode, and otherwise the person is told what to do. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { startService } from '#tests/support/service.ts'
+import { run } from '../run.ts'
+
+const email = 'emma@b.example'
+const args = ['setup', '--email', email, '--json']
+
+async function start(t: TestContext, env: Record<string, string> = {}) {
+  const service = await startService({ env })
+  t.after(() => service.close())
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-setup-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const setUp = async (environment: Record<string, string>) => {
+    const output = { out: '', err: '' }
+    const code = await run(args, {
+      environment,
+      workingDirectory: folder,
+      input: (async function* () {})(),
+      out: (text) => {
+        output.out += text
+      },
+      err: (text) => {
+        output.err += text
+      },
+      untilStopped: () => new Promise(() => {}),
+      untilUnread: () => new Promise(() => {}),
+    })
+    return { code, ...output }
+  }
+  const { adminUrl: ADMIN_URL, adminToken: ADMIN_TOKEN, dataDir: DATA_DIR } = service
+  return { service, folder, setUp, named: { ADMIN_URL, ADMIN_TOKEN }, DATA_DIR }
+}
+
+const UP_TOKEN = 'up:yeah:sandbox-healthy00000000000000000'
+
+test('a service in live mode makes the user, the key and the links; no file is written, and the key answers at once', async (t) => {
+  const { service, folder, setUp, named } = await start(t, { SANDBOX: 'false' })
+  const keys = {
+    AKAHU_APP_TOKEN: 'app_token_pahealthy00000000000000000',
+    AKAHU_USER_TOKEN: 'user_token_pahealthy00000000000000000',
+  }
+  const { code, out, err } = await setUp({ ...named, ...keys, UP_TOKEN })
+  assert.equal(code, 0, err)
+  const { key, connections } = JSON.parse(out)
+  assert.ok(connections.length > 1)
+  const answer = await service.get('/v1/connections', `Bearer ${key}`)
+  assert.equal(answer.body.data.length, connections.length)
+  assert.deepEqual(readdirSync(folder), [])
+  const again = JSON.parse((await setUp({ ...named, UP_TOKEN })).out)
+  assert.equal(again.key, null)
+})
+
+test('a service in sandbox mode is not used: one line says to stop it', async (t) => {
+  const { service, setUp, named } = await start(t)
+  const { code, out, err } = await setUp({ ...named, UP_TOKEN })
+  assert.deepEqual([code, out], [1, ''])
+  assert.match(
+    JSON.parse(err).error.message,
+    /is in sandbox mode, .* stop it .*then run setup again$/,
+  )
+  assert.deepEqual(await service.app.store.users.find(email), null)
+})
+
+test('a store that a service holds whose admin API is elsewhere is not touched', async (t) => {
+  const { setUp, DATA_DIR } = await start(t, { SANDBOX: 'false' })
+  const { code, err } = await setUp({ DATA_DIR, ADMIN_PORT: '1', UP_TOKEN })
+  assert.equal(code, 1)
+  assert.match(JSON.parse(err).error.message, /another process has the store/)
+})

@@ -1,0 +1,139 @@
+/** The steps of a setup against the admin API: the user, the links, the key. Each is skipped where it is done already. */
+
+import { Refusal } from '../server.ts'
+import type { Collected, PersonalKeys } from './personal-keys.ts'
+import type { Written } from './settings-file.ts'
+import type { SetupAdmin } from './setup-admin.ts'
+import type { Account, Connection, Outcome, User } from './setup-report.ts'
+
+export interface Arrangement {
+  readonly email: string
+  /** Null: that of the machine. */
+  readonly timezone: string | null
+  readonly collected: Collected
+  readonly admin: SetupAdmin
+  /** The service runs and does not know what was asked for just now. */
+  readonly isRunning: boolean
+  readonly written: Written | null
+  /**
+   * Variables that the service needs too, and has from the environment of this process alone; null: what starts the
+   * service sets them.
+   */
+  readonly fromEnvironment: readonly string[] | null
+  /** Token variables in `.env`, which only setup reads. */
+  readonly leftInFile: readonly string[]
+}
+
+/** @throws Refusal when the user or the key cannot be made; links that are refused are part of the outcome. */
+export async function arrange(given: Arrangement): Promise<Outcome> {
+  const { admin, collected } = given
+  const { user, isNew } = await ensureUser(given)
+  const before = new Set((await listConnections(admin, user)).map(({ id }) => id))
+  const refused: string[] = []
+  for (const keys of collected.keys) {
+    const reason = await link(admin, user, keys, given.isRunning)
+    if (reason !== null) refused.push(reason)
+  }
+  const failures = [...collected.problems, ...refused]
+  const connections = await listConnections(admin, user)
+  // A first run in which nothing could be linked is repeated: its key would be of no use until then.
+  const isWorthwhile = connections.length > 0 || failures.length === 0
+  const key = isWorthwhile ? await ensureKey(admin, user) : null
+  const linked = new Set(connections.map(({ provider }) => provider))
+  return {
+    ...{ user, isNew, key, connections, failures },
+    added: connections.filter(({ id }) => !before.has(id)),
+    accounts: await listAccounts(admin, user),
+    notes: [
+      ...collected.notes.flatMap(({ provider, text }) => (linked.has(provider) ? [] : [text])),
+      ...(refused.length === 0 ? given.leftInFile : []).map(
+        (name) => `${name} is sealed in the store; the line in .env is no longer needed`,
+      ),
+    ],
+    written: given.written,
+    fromEnvironment: given.fromEnvironment,
+    isRunning: given.isRunning,
+    baseUrl: admin.baseUrl,
+    storeDir: admin.storeDir,
+  }
+}
+
+const pathOf = (user: string) => `/admin/users/${encodeURIComponent(user)}`
+
+async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: boolean }> {
+  const { admin, email } = given
+  const found = await findUser(admin, email)
+  if (found !== null) return { user: found, isNew: false }
+  const timezone = given.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+  // The owner has access, whatever the plan of others is.
+  const body = { email, timezone, plan: 'professional' }
+  try {
+    const made = await admin.ask({ method: 'POST', path: '/admin/users', body })
+    return { user: toUser(made), isNew: true }
+  } catch (error) {
+    // Another setup made the user in this moment.
+    if (!(error instanceof Refusal) || error.envelope.error.code !== 'email_taken') throw error
+    const user = await findUser(admin, email)
+    if (user === null) throw error
+    return { user, isNew: false }
+  }
+}
+
+async function findUser(admin: SetupAdmin, email: string): Promise<User | null> {
+  try {
+    return toUser(await admin.ask({ method: 'GET', path: pathOf(email), body: null }))
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return null
+    throw error
+  }
+}
+
+function toUser(answer: unknown): User {
+  const { id, email, timezone, plan } = answer as User
+  return { id, email, timezone, plan }
+}
+
+/** Null when it is linked, else why it is not and what to do, as one line. */
+async function link(
+  admin: SetupAdmin,
+  user: User,
+  keys: PersonalKeys,
+  isRunning: boolean,
+): Promise<string | null> {
+  // A service that runs has read its variables before; without them the person's key goes with the link.
+  const fields = { ...keys.tokens, ...(isRunning ? keys.own : {}) }
+  const body = { provider: keys.provider, ...fields }
+  try {
+    await admin.ask({ method: 'POST', path: `${pathOf(user.id)}/connections`, body })
+    return null
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return `${keys.name} is not linked: ${describeRefusal(error)}`
+  }
+}
+
+function describeRefusal({ envelope }: Refusal): string {
+  const { message, code, details = [] } = envelope.error
+  const reason = [message, ...details].map((text) => text.replace(/[.;]$/, '')).join('; ')
+  return code === 'login_taken' ? reason : `${reason}; then run setup again`
+}
+
+async function ensureKey(admin: SetupAdmin, user: User): Promise<string | null> {
+  const path = `${pathOf(user.id)}/keys`
+  const { data } = (await admin.ask({ method: 'GET', path, body: null })) as {
+    readonly data: readonly { readonly status: string }[]
+  }
+  if (data.some(({ status }) => status === 'active')) return null
+  const made = await admin.ask({ method: 'POST', path, body: { name: 'setup' } })
+  return (made as { readonly key: string }).key
+}
+
+async function listConnections(admin: SetupAdmin, { id }: User): Promise<readonly Connection[]> {
+  const answer = await admin.ask({ method: 'GET', path: `${pathOf(id)}/connections`, body: null })
+  return (answer as { readonly data: readonly Connection[] }).data
+}
+
+async function listAccounts(admin: SetupAdmin, { id }: User): Promise<readonly Account[]> {
+  const answer = await admin.ask({ method: 'GET', path: `${pathOf(id)}/accounts`, body: null })
+  return (answer as { readonly data: readonly Account[] }).data
+}

@@ -1,0 +1,61 @@
+/**
+ * The admin API without a listener, for a command that works while no service runs: the same door with the same actions
+ * on the same store, which it holds until it is closed. No background work, and no port is bound.
+ */
+import { makeListener } from '#doors/listener.ts'
+import { toOrigins } from '#src/config.ts'
+import { assembleAdmin } from './admin.ts'
+import { openFoundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+import { makeAppSyncs } from './syncs.ts'
+
+export interface LocalAdmin {
+  /** @param body sent as JSON; null: none. */
+  ask(call: {
+    readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+    /** With the query, e.g. `/admin/users`. */
+    readonly path: string
+    readonly body: unknown
+  }): Promise<{ readonly status: number; readonly text: string }>
+  /** Releases the store. */
+  close(): Promise<void>
+}
+
+/** Work that a call began may go on for this long. */
+const graceMs = 1000
+
+/**
+ * Opens the store as a service would, migrations included.
+ * @throws StoreOpenError when another process holds it.
+ */
+export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
+  // Calls are injected: the listener of the settings, which may be another machine's name, has no part in them.
+  const adminListener = { host: '127.0.0.1', port: 0, isLoopback: true }
+  const options = { ...given, config: { ...given.config, adminListener } }
+  const foundation = await openFoundation(options)
+  const { store, kv, adapters } = foundation
+  const syncs = makeAppSyncs({ ...options, ...foundation })
+  const origins = () => toOrigins(options.config)
+  const parts = { ...options, ...foundation, syncs, origins, adminListener: makeListener() }
+  const door = assembleAdmin(parts, () => false)
+  const authorization = `Bearer ${options.secrets.adminToken.reveal()}`
+  return {
+    async ask({ method, path, body }) {
+      const content = body === null ? {} : { 'content-type': 'application/json' }
+      const answer = await door.inject({
+        method,
+        url: path,
+        headers: { host: '127.0.0.1', authorization, ...content },
+        ...(body === null ? {} : { payload: JSON.stringify(body) }),
+      })
+      return { status: answer.statusCode, text: answer.payload }
+    },
+    async close() {
+      await syncs.close(graceMs)
+      await door.close()
+      await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
+      await kv.close()
+      await store.close()
+    },
+  }
+}
