@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { isKeyShaped } from '#auth/keys.ts'
 import { systemClock } from '#kernel/time.ts'
-import { emulators } from '#sandbox/emulators.ts'
+import { demoPersonalKey } from '#sandbox/snaptrade/people.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { run } from '../run.ts'
 
@@ -19,8 +19,8 @@ const expiredUp = 'up:yeah:sandbox-expired00000000000000000'
 const akahuApp = 'app_token_pahealthy00000000000000000'
 const akahuUser = 'user_token_pahealthy00000000000000000'
 const snaptrade = {
-  SNAPTRADE_CLIENT_ID: emulators.snaptrade.personal.clientId,
-  SNAPTRADE_CONSUMER_KEY: emulators.snaptrade.personal.consumerKey,
+  SNAPTRADE_CLIENT_ID: demoPersonalKey.clientId,
+  SNAPTRADE_CONSUMER_KEY: demoPersonalKey.consumerKey,
 }
 
 let sandbox: Sandbox
@@ -325,15 +325,24 @@ test('a broker’s key alone: holdings are shown to try, on a terminal its varia
   const { SNAPTRADE_CLIENT_ID: id, SNAPTRADE_CONSUMER_KEY: key } = snaptrade
   const typed = await setUp(['--email', email], { typed: `\r${id}\r${key}\r\r` })
   assert.equal(typed.code, 0, typed.err)
-  assert.match(typed.out, /'http:\/\/127\.0\.0\.1:3000\/v1\/holdings\?connectionId=[\da-f-]{36}&accountId=/)
+  assert.match(
+    typed.out,
+    /'http:\/\/127\.0\.0\.1:3000\/v1\/holdings\?connectionId=[\da-f-]{36}&accountId=/,
+  )
   assert.ok(!(typed.out + typed.err).includes(key))
   const file = readFileSync(join(folder, '.env'), 'utf8')
-  assert.match(file, /^SNAPTRADE_CLIENT_ID=.+\nSNAPTRADE_CONSUMER_KEY=.+\nSNAPTRADE_KEY=personal\nSANDBOX=false\n/m)
+  assert.match(
+    file,
+    /^SNAPTRADE_CLIENT_ID=.+\nSNAPTRADE_CONSUMER_KEY=.+\nSNAPTRADE_KEY=personal\nSANDBOX=false\n/m,
+  )
   assert.match((await setUp(['--email', email])).out, /^Nothing was changed/)
   const other = makeFolder(t)
   const company = await other.setUp(['--email', email], { env: snaptrade })
   assert.equal(company.code, 0, company.err)
-  assert.match(company.out, /Note {7}SnapTrade: .* set, but not SNAPTRADE_KEY=personal: users of a company’s key/)
+  assert.match(
+    company.out,
+    /Note {7}SnapTrade: .* set, but not SNAPTRADE_KEY=personal: users of a company’s key/,
+  )
   const half = await other.setUp(['--email', email], { env: { SNAPTRADE_KEY: 'personal' } })
   assert.deepEqual([half.code, half.err.split('\n').length], [1, 2])
   assert.match(half.err, /SNAPTRADE_CLIENT_ID and SNAPTRADE_CONSUMER_KEY not set/)
