@@ -34,9 +34,9 @@ function makeGround(answer: Answer = async () => toBody(pem), timeoutMs?: number
   return {
     confirm,
     /** For a webhook that names no login. */
-    find: (id: number) => keys.find(id, async () => false),
+    find: (id: number) => keys.find(id, async () => null),
     /** For one that names a login of ours. */
-    findOwn: (id: number) => keys.find(id, async () => true),
+    findOwn: (id: number, login = 'ours') => keys.find(id, async () => login),
     targets,
     pass,
   }
@@ -185,9 +185,20 @@ test('a key that was guessed before it existed is found moments later by a webho
 test('webhooks that name a login of ours cost few fetches too', async () => {
   const { findOwn, targets } = makeGround(notFound)
   for (let guess = 0; guess < 100; guess += 1) {
-    await findOwn(1000 + guess).catch((error: unknown) => {
+    await findOwn(1000 + guess, `login ${guess}`).catch((error: unknown) => {
       assert.ok(error instanceof UpstreamError && error.failure.kind === 'throttled')
     })
   }
-  assert.equal(targets.length, 20)
+  assert.equal(targets.length, 10 + 30)
+})
+
+test('invented keys in webhooks that name one login do not keep out the new key of a webhook that names another', async () => {
+  const { findOwn, targets } = makeGround((request, call) =>
+    request.target === '/keys/4' ? Promise.resolve(toBody(pem)) : notFound(request, call),
+  )
+  for (let guess = 0; guess < 13; guess += 1) await findOwn(1000 + guess)
+  assert.equal(await failureOf(findOwn(2000)), 'throttled')
+  assert.equal(await failureOf(findOwn(4)), 'throttled')
+  assert.ok(await findOwn(4, 'another'))
+  assert.equal(targets.length, 10 + 3 + 1)
 })

@@ -2,7 +2,7 @@
  * Akahu's public keys for webhooks (docs/providers/akahu.md, Webhooks). The id of a key comes from an unverified request,
  * so an attacker may choose it: fetches are limited in number and time, and only a verified webhook proves that a key is
  * in use. Webhooks that name a login of ours, which nobody else can guess, have a limit of their own, so that guesses do
- * not keep out a genuine new key.
+ * not keep out a genuine new key; and each login has a part of it, so that neither does somebody who learnt of one.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
@@ -13,10 +13,10 @@ import { malformed } from './failures.ts'
 export interface SigningKeys {
   /**
    * The key with this id; null when there is none, and when a newer one is in use.
-   * @param namesLogin whether the webhook names a login of ours; called only where a guess is refused.
+   * @param findLogin the login of ours that the webhook names; null: it names none. Called only where a guess is refused.
    * @throws UpstreamError when it cannot be read now.
    */
-  find(id: number, namesLogin: () => Promise<boolean>): Promise<KeyObject | null>
+  find(id: number, findLogin: () => Promise<string | null>): Promise<KeyObject | null>
   /** A signature by this key was verified: older keys are refused from now on. */
   confirm(id: number): void
 }
@@ -32,6 +32,8 @@ const defaultTimeoutMs = 4000
 const keyLifeMs = 86_400_000
 /** Keys rotate rarely; more ids than this are guesses. */
 const maxFetches = 10
+const maxOwnFetches = 30
+const maxFetchesOfLogin = 3
 const fetchWindowMs = 60_000
 /** The next key may exist soon after somebody guessed its id. */
 const briefMs = 5000
@@ -47,15 +49,15 @@ interface Known {
   readonly until: number
 }
 
-/** When the latest fetches began, the oldest first. */
-type Fetches = number[]
+/** The latest fetches, the oldest first. */
+type Fetches = { readonly at: number; readonly login: string | null }[]
 
 interface Ring extends SigningKeysOptions {
   readonly known: Map<number, Known>
   readonly running: Map<number, Promise<KeyObject | null>>
   /** For any webhook. */
   readonly fetches: Fetches
-  /** For webhooks that name a login of ours. */
+  /** For webhooks that name a login of ours, with the login. */
   readonly ownFetches: Fetches
 }
 
@@ -69,18 +71,19 @@ export function makeSigningKeys(options: SigningKeysOptions): SigningKeys {
   }
   let highest = 0
   return {
-    async find(id, namesLogin) {
+    async find(id, findLogin) {
       if (id < highest) return null
       const held = recall(ring, id)
       if (held !== null && isSettled(ring, held)) return held.key
-      const isOpen = held === null && secondsToWait(ring, ring.fetches) === null
-      if (isOpen || ring.running.has(id)) return join(ring, id, ring.fetches)
-      if (await namesLogin()) {
+      const isOpen = held === null && secondsToWait(ring, null) === null
+      if (isOpen || ring.running.has(id)) return join(ring, id, null)
+      const login = await findLogin()
+      if (login !== null) {
         const later = recall(ring, id)
         if (later !== null && isSettled(ring, later)) return later.key
-        return join(ring, id, ring.ownFetches)
+        return join(ring, id, login)
       }
-      return held === null ? join(ring, id, ring.fetches) : null
+      return held === null ? join(ring, id, null) : null
     },
     confirm(id) {
       highest = Math.max(highest, id)
@@ -103,19 +106,23 @@ function isSettled({ clock }: Ring, { key, at }: Known): boolean {
   return key !== null || Math.abs(clock.now() - at) < briefMs
 }
 
-/** The fetch that is running, or one that counts as one of `fetches`. */
-function join(ring: Ring, id: number, fetches: Fetches): Promise<KeyObject | null> {
+/** The fetch that is running, or one for a webhook that names this login, or none. */
+function join(ring: Ring, id: number, login: string | null): Promise<KeyObject | null> {
   const running = ring.running.get(id)
   if (running !== undefined) return running
-  const wait = secondsToWait(ring, fetches)
+  const wait = secondsToWait(ring, login)
   if (wait !== null) {
     const detail = 'too many signing keys were asked for'
     throw new UpstreamError('akahu', { kind: 'throttled', retryAfterSeconds: wait, detail })
   }
-  fetches.push(ring.clock.now())
+  fetchesOf(ring, login).push({ at: ring.clock.now(), login })
   const fetching = fetchOnce(ring, id).finally(() => ring.running.delete(id))
   ring.running.set(id, fetching)
   return fetching
+}
+
+function fetchesOf(ring: Ring, login: string | null): Fetches {
+  return login === null ? ring.fetches : ring.ownFetches
 }
 
 async function fetchOnce(ring: Ring, id: number): Promise<KeyObject | null> {
@@ -125,12 +132,16 @@ async function fetchOnce(ring: Ring, id: number): Promise<KeyObject | null> {
   return key
 }
 
-/** Until another fetch is allowed; null: now. */
-function secondsToWait({ clock }: Ring, fetches: Fetches): number | null {
-  const now = clock.now()
-  while (fetches[0] !== undefined && Math.abs(now - fetches[0]) >= fetchWindowMs) fetches.shift()
-  const [oldest] = fetches
-  if (oldest === undefined || fetches.length < maxFetches) return null
+/** Until another fetch is allowed for a webhook that names this login, or none; null: now. */
+function secondsToWait(ring: Ring, login: string | null): number | null {
+  const now = ring.clock.now()
+  const fetches = fetchesOf(ring, login)
+  while (fetches[0] !== undefined && Math.abs(now - fetches[0].at) >= fetchWindowMs) fetches.shift()
+  const own = fetches.filter((one) => one.login === login)
+  const isTooMany = fetches.length >= (login === null ? maxFetches : maxOwnFetches)
+  const isTooManyOfLogin = login !== null && own.length >= maxFetchesOfLogin
+  if (!isTooMany && !isTooManyOfLogin) return null
+  const oldest = (isTooMany ? fetches : own)[0]?.at ?? now
   return Math.max(1, Math.ceil((oldest + fetchWindowMs - now) / 1000))
 }
 

@@ -69,18 +69,21 @@ async function judge(
   // Base64 that does not encode back to the same text is refused as a signature.
   const isCanonical = base64Pattern.test(signature) && bytes.toString('base64') === signature
   if (!idPattern.test(id) || !isCanonical) return 'forged'
-  const key = await keys.find(Number(id), () => namesLogin(body, logins))
+  const key = await keys.find(Number(id), () => findLogin(body, logins))
   if (key === null || !verify('sha256', body, key, bytes)) return 'forged'
   keys.confirm(Number(id))
   return 'signed'
 }
 
 /** Nobody but Akahu and us knows a reference. */
-async function namesLogin(body: Uint8Array, logins: KnownLogins | undefined): Promise<boolean> {
+async function findLogin(
+  body: Uint8Array,
+  logins: KnownLogins | undefined,
+): Promise<string | null> {
   const text = readWebhookText(body)
   const reference = text === null ? null : readShortText(readWebhookFields(text)?.state)
-  if (reference === null || logins === undefined) return false
-  return logins.has(reference)
+  if (reference === null || logins === undefined) return null
+  return (await logins.has(reference)) ? reference : null
 }
 
 function toNotices({ odd }: AkahuWebhookOptions, fields: WebhookFields): readonly WebhookNotice[] {
