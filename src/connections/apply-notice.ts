@@ -1,7 +1,7 @@
 /**
- * Applies one notice of a provider's webhook to the connections that it concerns. Cached answers are invalidated; a
- * status is stored when it is recent and newer than the stored one; everything else is left to a sync. Each login is one
- * transaction.
+ * Applies one notice of a provider's webhook to the connections that it concerns. Cached answers are invalidated, but not so
+ * often that replayed webhooks leave a user without them; a status is stored when it is recent and newer than the stored
+ * one; everything else is left to a sync. Each login is one transaction.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
@@ -22,6 +22,11 @@ type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
 const maxLogins = 100
 /** After an older status a newer webhook may have been lost, so a sync asks the provider instead. */
 const freshMs = 5 * 60_000
+/**
+ * Cached answers of one login are invalidated by webhooks so often at most. A provider that has read every bank of a person
+ * sends some twenty; after that a sync finds new rows, and balances are cached for minutes only.
+ */
+const outdates = { most: 30, withinMs: 5 * 60_000 }
 
 /** The states in which a reported status is stored; in any other state a sync asks the provider. */
 const acceptedFrom: Readonly<Record<Status, readonly ConnectionStatus[]>> = {
@@ -130,13 +135,15 @@ async function applyChange(deps: ActionDeps, concern: Concern): Promise<void> {
 }
 
 /** The provider has newer data, so cached answers are invalidated. */
-function renew(
-  { store }: ActionDeps,
+async function renew(
+  { store, windows }: ActionDeps,
   { login, rows, notice }: Concern,
   work: (tx: StoreRows) => Promise<void>,
 ): Promise<void> {
+  const key = `webhook:outdate:${login.id}`
+  const { allowed } = await windows.take(key, outdates.most, outdates.withinMs)
   return store.transact(async (tx) => {
-    await tx.users.outdate(login.userId)
+    if (allowed) await tx.users.outdate(login.userId)
     await work(tx)
     for (const { id } of rows) {
       if (notice.refreshedAt === null) break

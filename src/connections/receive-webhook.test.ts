@@ -137,6 +137,23 @@ test('a repetition is recognised while its provider may send one, and is harmles
   assert.equal(await ground.receive(), 'done')
 })
 
+test('however many webhooks arrive, cached answers of a login are invalidated thirty times in five minutes', async (t) => {
+  const ground = await makeGround(t)
+  const person = await addPerson(ground, 'person-1', [{ id: 'a' }])
+  const other = await addPerson(ground, 'person-2', [{ id: 'a' }])
+  await ground.requested()
+  const [epoch, theirs] = [await person.epoch(), await other.epoch()]
+  for (let count = 0; count < 50; count += 1)
+    await ground.tell(notice({ kind: count % 2 === 0 ? 'balances' : 'rows' }))
+  assert.equal(await person.epoch(), epoch + 30)
+  assert.deepEqual(await ground.requested(), person.ids)
+  await ground.tell(notice({ kind: 'rows' }, { login: { upstreamUserId: 'person-2' } }))
+  assert.equal(await other.epoch(), theirs + 1)
+  ground.time += 5 * minute
+  await ground.tell(notice({ kind: 'balances' }))
+  assert.equal(await person.epoch(), epoch + 31)
+})
+
 test('a webhook that concerns no connection is not remembered', async (t) => {
   const ground = await makeGround(t)
   for (let time = 0; time < 2; time += 1) {
