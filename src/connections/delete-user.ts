@@ -9,6 +9,9 @@ import type { LoginId, UserId } from '#kernel/ids.ts'
 import type { ActionDeps } from './deps.ts'
 import { endConsent } from './end-consent.ts'
 
+/** Deliveries of one endpoint that are deleted with it in one statement. A user may have 20 endpoints. */
+const deletedAtOnce = 5000
+
 /** False when there is no such user. Aborting `stop` interrupts the deletion; a later sweep finishes it. */
 export type DeleteUser = (by: By, id: UserId, stop?: AbortSignal) => Promise<boolean>
 
@@ -19,6 +22,8 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
   const { store, clock } = deps
   return async (by, id, stop) => {
     if (!mayActFor(by, id)) return false
+    for (const endpoint of await store.endpoints.list(id))
+      await store.deliveries.deleteEnded(endpoint.id, deletedAtOnce)
     // Done before waiting in the queue and before calling a provider.
     const isBegun = await store.transact(async (tx) => {
       const at = clock.now()

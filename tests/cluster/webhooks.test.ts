@@ -10,6 +10,7 @@ import {
   until,
   withStatus,
 } from '#tests/request/webhooks/stage.ts'
+import { makeBare } from '#tests/support/notices.ts'
 import { makePostgresGround } from './postgres-place.ts'
 
 const ground = await makePostgresGround()
@@ -106,4 +107,35 @@ test('endpoints that are made and removed at once leave a ledger exactly when on
     await webhooks.removeEndpoint(byOperator, made.row.id)
     assert.equal(await store.ledgers.readKey(userId), null)
   }
+})
+
+test('an endpoint with very many deliveries is removed, and so is a user with one, not all in one statement', async (t) => {
+  const place = await ground.makePlace()
+  const stage = await open(t, { place, workers: 0 })
+  const { store, webhooks, userId } = stage
+  await place.ask(`
+    create function refuse_many() returns trigger language plpgsql as $$ begin
+      if (select count(*) from deliveries where endpoint_id = old.id) > 5500 then
+        raise exception 'too many rows for one statement';
+      end if;
+      return old;
+    end $$`)
+  await place.ask(`create trigger few before delete on webhook_endpoints
+    for each row execute function refuse_many()`)
+  async function addMany() {
+    const { id } = await stage.addEndpoint('http://127.0.0.1:9/')
+    await stage.emit()
+    await place.ask(`insert into deliveries (id, event_id, endpoint_id, user_id, lane, position, status,
+      attempts, is_replay, is_test, created_at)
+      select gen_random_uuid(), event_id, endpoint_id, user_id, lane, position + n, 'succeeded',
+      1, true, false, created_at from deliveries, generate_series(1, 6000) as n
+      where endpoint_id = '${id}'`)
+    return id
+  }
+  const id = await addMany()
+  await webhooks.removeEndpoint(byOperator, id)
+  assert.equal(await store.endpoints.find(id), null)
+  await addMany()
+  assert.equal(await makeBare(store, {}).deleteUser(byOperator, userId), true)
+  assert.deepEqual(await place.ask('select id from deliveries'), [])
 })

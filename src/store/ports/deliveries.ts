@@ -183,5 +183,10 @@ export interface DeliveryStore {
    * count as pending in the backlog and keep their payloads. At most `limit` rows; returns 0 when nothing is left.
    */
   missLeft(options: { readonly limit: number }): Promise<number>
+  /**
+   * Deletes deliveries that have ended, except the newest `keep` deliveries, in batches: before the endpoint is deleted, because
+   * one statement for all may take longer than a statement may. Not inside a transaction.
+   */
+  deleteEnded(endpointId: EndpointId, keep: number): Promise<void>
   readBacklog(now: number): Promise<DeliveryBacklog>
 }

@@ -5,6 +5,7 @@ import type { AttemptRow, DeliveryRow, DeliveryStore } from '../ports/deliveries
 import type { Sealer } from '../seal.ts'
 import { inBatches } from './batches.ts'
 import { healths, makeClaims } from './claims.ts'
+import { deleteEnded } from './ended.ts'
 import { isPending } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
 import { readKeys } from './event-keys.ts'
@@ -63,6 +64,7 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
     },
     shortenWaits: (limits) => shortenDeliveryWaits(parts, limits),
     missLeft: ({ limit }) => parts.write((tx) => missLeft(parts.engine, tx, limit)),
+    deleteEnded: (endpointId, keep) => deleteEnded(db, endpointId, keep),
     async readBacklog(now) {
       const counted = await db
         .selectFrom('deliveries')

@@ -63,4 +63,19 @@ export function testMissed(store: StoreOf): void {
     const last = await acceptChunks(store(), user.id, connection.id, 1)
     assert.deepEqual(await deliverAll(store(), id), last)
   })
+  test('ended deliveries are deleted except the newest, and pending ones stay with their order', async () => {
+    const { user, connection } = await addLink(store())
+    const { id } = await addEndpoint(store(), user.id)
+    const first = await acceptChunks(store(), user.id, connection.id, 30)
+    assert.deepEqual(await deliverAll(store(), id), first)
+    const later = await acceptChunks(store(), user.id, connection.id, 5)
+    await deliveries().deleteEnded(id, 100)
+    assert.equal((await statuses(id)).length, 35)
+    await deliveries().deleteEnded(id, 10)
+    const kept = [...Array(5).fill('succeeded'), ...Array(5).fill('pending')]
+    assert.deepEqual(await statuses(id), kept)
+    await deliveries().deleteEnded(id, 0)
+    assert.deepEqual(await statuses(id), Array(5).fill('pending'))
+    assert.deepEqual(await deliverAll(store(), id), later)
+  })
 }
