@@ -11,6 +11,7 @@ import type { SignIns } from '#auth/sign-in/sign-ins.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { Sealer } from '#store/seal.ts'
+import type { Webhooks } from '#webhooks/webhooks.ts'
 import type { AllowedHosts, PublicOrigins } from '../allowed-hosts.ts'
 import type { Assets } from './assets.ts'
 import { makeCookies } from './cookies.ts'
@@ -21,8 +22,9 @@ import { makeShownOnce, type ShownOnce } from './shown-once.ts'
 import { makeVisits, type Visit, type Visits } from './visit.ts'
 
 export interface PagesDoorOptions {
-  readonly store: Pick<StoreReader, 'users' | 'connections' | 'keys'>
+  readonly store: Pick<StoreReader, 'users' | 'connections' | 'keys' | 'endpoints' | 'deliveries'>
   readonly actions: Pick<UserActions, 'createKey' | 'revokeKey'>
+  readonly webhooks: Webhooks
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly signIns: SignIns
   readonly sessions: Sessions

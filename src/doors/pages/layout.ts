@@ -48,6 +48,7 @@ ${body}
 const sections = [
   ['Overview', '/'],
   ['Keys', '/keys'],
+  ['Webhooks', '/webhooks'],
   ['Agents', '/agents'],
 ] as const
 
@@ -73,7 +74,7 @@ export function hidden(name: string, value: string): Html {
 export interface FieldParts {
   readonly name: string
   readonly label: string
-  readonly type: 'text' | 'email' | 'password' | 'date'
+  readonly type: 'text' | 'email' | 'password' | 'date' | 'url'
   readonly autocomplete: string
   readonly value?: string
   readonly hint?: string

@@ -16,6 +16,7 @@ import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
+import { addWebhookRoutes } from './webhooks/routes.ts'
 
 /** Mounts the pages; register it without a prefix. */
 export async function pagesDoor(
@@ -49,6 +50,7 @@ export async function pagesDoor(
     addConsentRoutes(scope, context)
     addAgentRoutes(scope, context)
     addKeyRoutes(scope, context)
+    addWebhookRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {

@@ -17,6 +17,7 @@ import { openMemoryKv } from '#store/kv/memory.ts'
 import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { makeJar } from '#tests/support/jar.ts'
+import { makeWebhooks } from '#webhooks/webhooks.ts'
 
 const password = 'correct horse battery'
 const bank = {
@@ -63,6 +64,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     agents: { list: async () => [], disconnect: async () => false },
     plans: { defaultPlan: 'professional', brokerageDuringTrial: false },
     actions: makeUserActions({ store, clock, signIns }),
+    webhooks: makeWebhooks({ store, clock, allowPrivate: false }),
     sealer: makeSealer([new Uint8Array(32)]),
     clock,
     origins: () => bank,

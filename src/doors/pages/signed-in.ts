@@ -1,0 +1,119 @@
+/**
+ * Pages and forms of a person who is signed in. A visitor is sent to the sign-in and back; a form that did not come from
+ * one of our pages is refused; a change that needs the password again leads to it first.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { defaultTimezone } from '#auth/caller.ts'
+import type { By, Person } from '#contract/actor.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import type { PagesContext } from './context.ts'
+import { formOf, toSignIn } from './forms.ts'
+import { isSignedIn, type SignedIn } from './visit.ts'
+
+/** One request of a signed-in person. */
+export interface Turn {
+  readonly visit: SignedIn
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  /** A part of the path by its name; empty when there is none. */
+  part(name: string): string
+}
+
+export interface FormTurn extends Turn {
+  readonly form: URLSearchParams
+}
+
+type Handler<Given extends Turn> = (turn: Given) => Promise<FastifyReply>
+
+/** Where a visitor returns to after signing in; a path with parts returns to the list that it belongs to. */
+interface Place {
+  readonly path: string
+  readonly returnTo?: string
+}
+
+/** Mounts a page. */
+export function addPage(
+  scope: FastifyInstance,
+  context: PagesContext,
+  { path, returnTo = path }: Place,
+  show: Handler<Turn>,
+): void {
+  scope.get(path, async (request, reply) => {
+    const visit = await context.visits.begin(request, reply)
+    if (!isSignedIn(visit)) return toSignIn(reply, returnTo)
+    return show({ visit, request, reply, part: toPart(request) })
+  })
+}
+
+/** Mounts the target of a form. `isSensitive`: the password must have been given in the last ten minutes. */
+export function addForm(
+  scope: FastifyInstance,
+  context: PagesContext,
+  { path, returnTo = path, isSensitive = false }: Place & { readonly isSensitive?: boolean },
+  act: Handler<FormTurn>,
+): void {
+  scope.post(path, async (request, reply) => {
+    const form = formOf(request)
+    const visit = await context.visits.accept(request, reply, { form, arriving: false })
+    if (visit === null) return context.refusePost(request, reply)
+    if (!isSignedIn(visit) || (isSensitive && !visit.session.isFresh)) {
+      return toSignIn(reply, returnTo)
+    }
+    return act({ visit, request, reply, form, part: toPart(request) })
+  })
+}
+
+function toPart({ params }: FastifyRequest): Turn['part'] {
+  const parts: Readonly<Record<string, unknown>> = { ...(params as object) }
+  return (name) => {
+    const value = parts[name]
+    return typeof value === 'string' ? value : ''
+  }
+}
+
+/** The person as the actor of a change. */
+export function toBy({ user, session }: SignedIn): By<Person> {
+  return { actor: { kind: 'person', userId: user.id, sessionId: session.id } }
+}
+
+/** The IANA name of the person's zone. */
+export function zoneOf({ timezone }: UserRow): string {
+  return timezone ?? defaultTimezone
+}
+
+/** What a page says after a redirect: the value of `?done=` when it is one of these. */
+export function readDone<Name extends string>(
+  { query }: FastifyRequest,
+  names: readonly Name[],
+): Name | null {
+  const { done }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  return names.find((name) => name === done) ?? null
+}
+
+/** A refusal of an action as a form shows it: a sentence for each field that it names, or one for the whole form. */
+export interface FormProblems<Field extends string> {
+  readonly status: number
+  readonly problems: Readonly<Partial<Record<Field, string>>>
+  readonly message: string | null
+}
+
+/**
+ * @param labels the fields of the form with the words that begin their sentences.
+ * @throws what is no refusal of the input.
+ */
+export function toProblems<Field extends string>(
+  error: unknown,
+  labels: Readonly<Record<Field, string>>,
+): FormProblems<Field> {
+  if (!(error instanceof ApiError) || error.status >= 500) throw error
+  const problems: Partial<Record<Field, string>> = {}
+  for (const detail of error.details ?? []) {
+    for (const field of Object.keys(labels) as Field[]) {
+      const rest = new RegExp(`^${field}(?:\\.\\d+)?: (.*)$`).exec(detail)?.[1]
+      if (rest !== undefined) problems[field] ??= `${labels[field]} ${rest}`
+    }
+  }
+  const isTied = Object.keys(problems).length > 0
+  return { status: error.status, problems, message: isTied ? null : error.message }
+}

@@ -1,0 +1,160 @@
+/** One endpoint: its state, what can be done with it, its deliveries; and the questions before a change. Rendering only. */
+import { unreachable } from '#kernel/unreachable.ts'
+import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { hidden } from '../layout.ts'
+import { renderMoment } from '../moments.ts'
+import { describeHealth } from './health.ts'
+import { listEvents, showUrl } from './list-page.ts'
+
+/** What was done just now. */
+export const doneSentences = {
+  created: 'The endpoint is added.',
+  rotated: 'The secret is replaced. For 24 hours events are signed with the former one too.',
+  enabled: 'The endpoint is enabled. Waiting events are sent at once.',
+  disabled: 'The endpoint is disabled. Nothing is sent until you enable it.',
+  tested: 'A test event was made; it is the first delivery below.',
+  replayed: 'The event is sent again.',
+  kept: 'Nothing was changed.',
+} as const
+
+export interface EndpointParts {
+  readonly endpoint: EndpointRow
+  readonly deliveries: readonly DeliveryRow[]
+  /** The path of older deliveries; null: there are none. */
+  readonly older: string | null
+  /** IANA name of the person's zone. */
+  readonly zone: string
+  readonly formToken: string
+  readonly done: keyof typeof doneSentences | null
+  /** Why something that was asked for could not be done. */
+  readonly message: string | null
+  /** The secret, shown this once. */
+  readonly secret: string | null
+}
+
+export function renderEndpoint(parts: EndpointParts): Html {
+  const { endpoint, done, message, secret } = parts
+  const health = describeHealth(endpoint)
+  return html`<p><a href="/webhooks">All endpoints</a></p>
+<h1><span class="foreign">${showUrl(endpoint)}</span></h1>
+${done !== null && html`<p class="done" role="status">${doneSentences[done]}</p>`}
+${message !== null && html`<p class="alert" role="alert">${message}</p>`}
+${secret !== null && renderSecret(secret)}
+<dl class="facts">
+<dt>State</dt><dd><strong>${health.name}</strong>. ${health.sentence}</dd>
+<dt>Receives</dt><dd>${listEvents(endpoint)}</dd>
+<dt>Added</dt><dd>${renderMoment(endpoint.createdAt, parts.zone)}</dd>
+</dl>
+${renderActions(parts)}
+<h2>Deliveries</h2>
+${parts.deliveries.length === 0 ? html`<p>Nothing was sent yet. Send a test event to see whether your receiver takes it.</p>` : renderDeliveries(parts)}
+${parts.older !== null && html`<p><a href="${parts.older}">Older deliveries</a></p>`}`
+}
+
+function renderSecret(secret: string): Html {
+  return html`<section class="card once" aria-labelledby="secret-heading">
+<h2 id="secret-heading">The signing secret</h2>
+<p>It is shown this once. Give it to your receiver, which verifies every event with it.</p>
+<p><output name="secret" data-copy="the secret">${secret}</output></p>
+</section>`
+}
+
+function renderActions({ endpoint, formToken }: EndpointParts): Html {
+  const isDisabled = endpoint.health === 'disabled'
+  const post = (verb: string, text: string) =>
+    html`<form method="post" action="/webhooks/${endpoint.id}/${verb}">${hidden('token', formToken)}<button type="submit" class="outline secondary">${text}</button></form>`
+  const ask = (verb: string, text: string) =>
+    html`<form method="get" action="/webhooks/${endpoint.id}/${verb}"><button type="submit" class="outline secondary">${text}</button></form>`
+  return html`<div class="actions">
+${!isDisabled && post('test', 'Send a test event')}
+${isDisabled ? post('enable', 'Enable') : post('disable', 'Disable')}
+${ask('rotate', 'Replace the secret')}
+${ask('remove', 'Remove')}
+</div>`
+}
+
+const columns = ['Event', 'State', 'Attempts', 'Replay']
+
+function renderDeliveries(parts: EndpointParts): Html {
+  return html`<table role="table" aria-label="Deliveries">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${parts.deliveries.map((row) => renderDelivery(row, parts))}</tbody>
+</table>`
+}
+
+function renderDelivery(row: DeliveryRow, { endpoint, formToken, zone }: EndpointParts): Html {
+  const mayReplay = row.status !== 'pending' && endpoint.health !== 'disabled'
+  const target = `/webhooks/${endpoint.id}/deliveries/${row.id}/replay`
+  return html`<tr role="row">
+<th role="rowheader" scope="row">${renderMoment(row.createdAt, zone)} <small class="place"><code>${row.eventId}</code>${row.isReplay && ' (replayed)'}</small></th>
+<td role="cell" data-label="State">${describeStatus(row, zone)}</td>
+<td role="cell">${row.attempts.length === 0 ? 'none yet' : html`<ol class="attempts">${row.attempts.map((attempt) => renderAttempt(attempt, zone))}</ol>`}</td>
+<td role="cell">${mayReplay && html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit" class="outline secondary" aria-label="Send event ${row.eventId} again">Send again</button></form>`}</td>
+</tr>`
+}
+
+function describeStatus({ status, dueAt }: DeliveryRow, zone: string): Html | string {
+  switch (status) {
+    case 'pending':
+      return dueAt === null
+        ? 'waiting for an earlier event'
+        : html`next attempt ${renderMoment(dueAt, zone)}`
+    case 'succeeded':
+      return 'delivered'
+    case 'exhausted':
+      return 'failed for good'
+    case 'missed':
+      return 'not sent: the endpoint was disabled'
+    default:
+      return unreachable(status)
+  }
+}
+
+function renderAttempt(
+  { at, status, failure, durationMs, response }: AttemptRow,
+  zone: string,
+): Html {
+  const result = failure ?? 'accepted'
+  const answer = response === null || response === '' ? null : foreignText(response, 200)
+  return html`<li>${renderMoment(at, zone)}: ${status ?? 'no answer'}, ${result}, ${durationMs} ms${answer !== null && html`<small class="place">Answer: <span class="answer">${answer}</span></small>`}</li>`
+}
+
+/** What the page asks before a change that cannot be undone. */
+export type Question = 'rotate' | 'remove'
+
+const questions = {
+  rotate: {
+    title: 'Replace the secret?',
+    sentence:
+      'A new secret is made and shown once. For 24 hours events are signed with the former one too, so that your receiver can change over.',
+    button: 'Replace the secret',
+  },
+  remove: {
+    title: 'Remove this endpoint?',
+    sentence:
+      'Nothing is sent to it any more, and its deliveries are deleted. With your last endpoint the service also forgets which rows it has seen.',
+    button: 'Remove the endpoint',
+  },
+} as const satisfies Readonly<Record<Question, unknown>>
+
+export function titleOf(question: Question): string {
+  return questions[question].title
+}
+
+export function renderQuestion(question: Question, endpoint: EndpointRow, formToken: string): Html {
+  const { title, sentence, button } = questions[question]
+  return html`<article class="card">
+<h1>${title}</h1>
+<p><span class="foreign">${showUrl(endpoint)}</span></p>
+<p>${sentence}</p>
+<form method="post" action="/webhooks/${endpoint.id}/${question}">
+${hidden('token', formToken)}
+<div class="choices">
+<button type="submit" name="decision" value="confirm">${button}</button>
+<button type="submit" name="decision" value="cancel" class="secondary outline">Cancel</button>
+</div>
+</form>
+</article>`
+}

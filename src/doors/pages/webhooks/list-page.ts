@@ -1,0 +1,88 @@
+/** The list of webhook endpoints, with the form for a new one. Rendering only. */
+import { type EventType, eventTypes } from '#contract/events.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { alertBox, field, hidden } from '../layout.ts'
+import { describeHealth } from './health.ts'
+
+/** The values of the form as given, and what is wrong with them. */
+export interface EndpointDraft {
+  readonly url: string
+  readonly events: readonly string[]
+  readonly skipEmpty: boolean
+  readonly problems: Readonly<Partial<Record<'url' | 'events', string>>>
+  readonly message: string | null
+}
+
+export interface EndpointsParts {
+  readonly endpoints: readonly EndpointRow[]
+  readonly formToken: string
+  readonly draft: EndpointDraft
+  /** The password was given in the last ten minutes: only then the form is shown. */
+  readonly mayCreate: boolean
+  readonly isRemoved: boolean
+}
+
+const eventWords: Readonly<Record<EventType, string>> = {
+  'transactions.synced': 'Transactions of banks',
+  'trades.synced': 'Trades of brokers',
+}
+
+export function renderEndpoints(parts: EndpointsParts): Html {
+  const { endpoints } = parts
+  return html`<h1>Webhooks</h1>
+${parts.isRemoved && html`<p class="done" role="status">The endpoint is removed. Nothing is sent to it any more.</p>`}
+<p>After every sync, new and changed rows are posted to these addresses, signed. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
+${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : renderTable(endpoints)}
+${renderNew(parts)}`
+}
+
+const columns = ['Address', 'Receives', 'State', 'Details']
+
+function renderTable(endpoints: readonly EndpointRow[]): Html {
+  return html`<table role="table" aria-label="Endpoints">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${endpoints.map(renderEndpoint)}</tbody>
+</table>`
+}
+
+function renderEndpoint(endpoint: EndpointRow): Html {
+  const url = showUrl(endpoint)
+  return html`<tr role="row">
+<th role="rowheader" scope="row"><span class="foreign">${url}</span></th>
+<td role="cell" data-label="Receives">${listEvents(endpoint)}</td>
+<td role="cell" data-label="State">${describeHealth(endpoint).name}</td>
+<td role="cell"><form method="get" action="/webhooks/${endpoint.id}"><button type="submit" class="outline secondary" aria-label="Open ${url}">Open</button></form></td>
+</tr>`
+}
+
+/** The address as text; it may hold a token of the receiver, which its owner may see. */
+export function showUrl({ url }: EndpointRow): string {
+  return url === '' ? 'cannot be decrypted' : foreignText(url, 200)
+}
+
+export function listEvents({ events, skipEmpty }: EndpointRow): string {
+  const words = events.map((type) => eventWords[type]).join(', ')
+  return skipEmpty ? `${words}; not when nothing is new` : words
+}
+
+function renderNew({ draft, formToken, mayCreate }: EndpointsParts): Html {
+  if (!mayCreate) {
+    return html`<h2>New endpoint</h2>
+<p>To add one, <a href="/sign-in?return=%2Fwebhooks">give your password once more</a>.</p>`
+  }
+  const { problems } = draft
+  return html`<h2>New endpoint</h2>
+${alertBox(draft.message)}
+<form method="post" action="/webhooks" novalidate class="narrow">
+${hidden('token', formToken)}
+${field({ name: 'url', label: 'Address', type: 'url', autocomplete: 'off', value: draft.url, hint: 'The URL of your receiver, e.g. https://example.com/hook', problem: problems.url })}
+<fieldset${problems.events !== undefined && html` aria-describedby="events-problem"`}>
+<legend>Receives</legend>
+${eventTypes.map((type) => html`<label><input type="checkbox" name="events" value="${type}"${draft.events.includes(type) && html` checked`}>${eventWords[type]} (<code>${type}</code>)</label>`)}
+${problems.events !== undefined && html`<small class="problem" id="events-problem">${problems.events}</small>`}
+</fieldset>
+<label><input type="checkbox" name="skipEmpty" value="true"${draft.skipEmpty && html` checked`}>Send nothing when a sync finds no new and no changed row</label>
+<button type="submit">Add the endpoint</button>
+</form>`
+}

@@ -1,0 +1,211 @@
+/** A person's webhook endpoints: listed, added, tested, switched, rotated, removed, with their deliveries. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { ApiError } from '#contract/errors.ts'
+import { eventTypes } from '#contract/events.ts'
+import { type DeliveryId, type EndpointId, parseUuid } from '#kernel/ids.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import type { PagesContext } from '../context.ts'
+import {
+  addForm,
+  addPage,
+  type FormTurn,
+  readDone,
+  type Turn,
+  toBy,
+  toProblems,
+  zoneOf,
+} from '../signed-in.ts'
+import {
+  doneSentences,
+  type Question,
+  renderEndpoint,
+  renderQuestion,
+  titleOf,
+} from './endpoint-page.ts'
+import { type EndpointDraft, renderEndpoints } from './list-page.ts'
+
+const path = '/webhooks'
+const pathOf = ({ id }: EndpointRow) => `${path}/${id}`
+const deliveriesShown = 20
+
+const emptyDraft: EndpointDraft = {
+  url: '',
+  events: eventTypes,
+  skipEmpty: false,
+  problems: {},
+  message: null,
+}
+
+export function addWebhookRoutes(scope: FastifyInstance, context: PagesContext): void {
+  addPage(scope, context, { path }, (turn) => showList(context, turn, emptyDraft))
+  addForm(scope, context, { path, isSensitive: true }, (turn) => create(context, turn))
+  addEndpointPage(scope, context)
+  addSwitches(scope, context)
+  addQuestions(scope, context)
+  addReplay(scope, context)
+}
+
+async function showList(
+  context: PagesContext,
+  { request, reply, visit }: Turn,
+  draft: EndpointDraft,
+): Promise<FastifyReply> {
+  const body = renderEndpoints({
+    endpoints: await context.store.endpoints.list(visit.user.id),
+    formToken: visit.formToken,
+    draft,
+    mayCreate: visit.session.isFresh,
+    isRemoved: readDone(request, ['removed']) !== null,
+  })
+  return context.show(reply, visit, { title: 'Webhooks', body })
+}
+
+async function create(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
+  const { form, reply, visit } = turn
+  const given = {
+    url: (form.get('url') ?? '').trim(),
+    events: form.getAll('events'),
+    skipEmpty: form.get('skipEmpty') !== null,
+  }
+  try {
+    const { createEndpoint } = context.webhooks
+    const { row, secret } = await createEndpoint(toBy(visit), visit.user.id, given)
+    context.shownOnce.put(reply, visit.session, pathOf(row), { id: row.id, secret })
+    return reply.redirect(`${pathOf(row)}?done=created`, 303)
+  } catch (error) {
+    const { status, ...found } = toProblems(error, { url: 'The address', events: 'The choice' })
+    reply.code(status)
+    return showList(context, turn, { ...given, ...found })
+  }
+}
+
+/** The person's endpoint of a path; null for another's, which does not exist for them. */
+async function findOwn(context: PagesContext, turn: Turn): Promise<EndpointRow | null> {
+  const id = parseUuid<EndpointId>(turn.part('webhook'))
+  const row = id === null ? null : await context.store.endpoints.find(id)
+  return row !== null && row.userId === turn.visit.user.id ? row : null
+}
+
+function addEndpointPage(scope: FastifyInstance, context: PagesContext): void {
+  addPage(scope, context, { path: '/webhooks/:webhook', returnTo: path }, async (turn) => {
+    const endpoint = await findOwn(context, turn)
+    if (endpoint === null) return turn.reply.redirect(path, 303)
+    return showEndpoint(context, turn, { endpoint, message: null })
+  })
+}
+
+interface Shown {
+  readonly endpoint: EndpointRow
+  readonly message: string | null
+}
+
+async function showEndpoint(
+  context: PagesContext,
+  turn: Turn,
+  { endpoint, message }: Shown,
+): Promise<FastifyReply> {
+  const { request, reply, visit } = turn
+  const after = readPosition(request.query)
+  const limit = deliveriesShown + 1
+  const rows = await context.store.deliveries.list(endpoint.id, { after, limit })
+  const deliveries = rows.slice(0, deliveriesShown)
+  const last = rows.length > deliveriesShown ? deliveries.at(-1) : undefined
+  const shown = context.shownOnce.take(request, reply, visit.session, pathOf(endpoint))
+  const body = renderEndpoint({
+    endpoint,
+    deliveries,
+    older: last === undefined ? null : `${pathOf(endpoint)}?after=${last.position}`,
+    zone: zoneOf(visit.user),
+    formToken: visit.formToken,
+    done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
+    message,
+    secret: shown === null ? null : shown.secret,
+  })
+  return context.show(reply, visit, { title: 'Webhook', body })
+}
+
+/** The place in the list after which deliveries are shown; null: from the newest. */
+function readPosition(query: unknown): number | null {
+  const { after }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  return typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : null
+}
+
+/** Forms that act at once. A refusal is shown on the page of the endpoint. */
+function addSwitches(scope: FastifyInstance, context: PagesContext): void {
+  const { webhooks } = context
+  const verbs = [
+    ['enable', 'enabled', webhooks.enableEndpoint],
+    ['disable', 'disabled', webhooks.disableEndpoint],
+    ['test', 'tested', webhooks.testEndpoint],
+  ] as const
+  for (const [verb, done, act] of verbs) {
+    const place = { path: `/webhooks/:webhook/${verb}`, returnTo: path }
+    addForm(scope, context, place, async (turn) => {
+      const endpoint = await findOwn(context, turn)
+      if (endpoint === null) return turn.reply.redirect(path, 303)
+      return attempt(context, turn, { endpoint, done }, () => act(toBy(turn.visit), endpoint.id))
+    })
+  }
+}
+
+/** Runs an action and leads back to the endpoint, which says what was done or why it was not. */
+async function attempt(
+  context: PagesContext,
+  turn: Turn,
+  { endpoint, done }: { readonly endpoint: EndpointRow; readonly done: keyof typeof doneSentences },
+  act: () => Promise<unknown>,
+): Promise<FastifyReply> {
+  try {
+    await act()
+    return turn.reply.redirect(`${pathOf(endpoint)}?done=${done}`, 303)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status >= 500) throw error
+    turn.reply.code(error.status)
+    return showEndpoint(context, turn, { endpoint, message: error.message })
+  }
+}
+
+function addQuestions(scope: FastifyInstance, context: PagesContext): void {
+  const mount = (
+    question: Question,
+    isSensitive: boolean,
+    act: (turn: FormTurn, endpoint: EndpointRow) => Promise<string>,
+  ) => {
+    const place = { path: `/webhooks/:webhook/${question}`, returnTo: path }
+    addPage(scope, context, place, async (turn) => {
+      const endpoint = await findOwn(context, turn)
+      if (endpoint === null) return turn.reply.redirect(path, 303)
+      const body = renderQuestion(question, endpoint, turn.visit.formToken)
+      return context.show(turn.reply, turn.visit, { title: titleOf(question), body })
+    })
+    addForm(scope, context, { ...place, isSensitive }, async (turn) => {
+      const endpoint = await findOwn(context, turn)
+      if (endpoint === null) return turn.reply.redirect(path, 303)
+      const isConfirmed = turn.form.get('decision') === 'confirm'
+      return turn.reply.redirect(
+        isConfirmed ? await act(turn, endpoint) : `${pathOf(endpoint)}?done=kept`,
+        303,
+      )
+    })
+  }
+  mount('rotate', true, async ({ reply, visit }, endpoint) => {
+    const { secret } = await context.webhooks.rotateEndpoint(toBy(visit), endpoint.id, {})
+    context.shownOnce.put(reply, visit.session, pathOf(endpoint), { id: endpoint.id, secret })
+    return `${pathOf(endpoint)}?done=rotated`
+  })
+  mount('remove', false, async ({ visit }, endpoint) => {
+    await context.webhooks.removeEndpoint(toBy(visit), endpoint.id)
+    return `${path}?done=removed`
+  })
+}
+
+function addReplay(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/webhooks/:webhook/deliveries/:delivery/replay', returnTo: path }
+  addForm(scope, context, place, async (turn) => {
+    const endpoint = await findOwn(context, turn)
+    const id = parseUuid<DeliveryId>(turn.part('delivery'))
+    if (endpoint === null || id === null) return turn.reply.redirect(path, 303)
+    const act = () => context.webhooks.replayDelivery(toBy(turn.visit), id)
+    return attempt(context, turn, { endpoint, done: 'replayed' }, act)
+  })
+}

@@ -1,0 +1,239 @@
+/** The pages of webhook endpoints: adding, testing, switching, rotating, removing, deliveries, and what is refused. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { newId } from '#kernel/ids.ts'
+import { startWorker } from '#tests/request/webhooks/stage.ts'
+import type { Fields, Jar } from '#tests/support/jar.ts'
+import { type PagesWorld, type Person, startPages } from './world.ts'
+
+interface Received {
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+let world: PagesWorld
+let worker: ReturnType<typeof startWorker>
+let receiver: Server
+let url: string
+const received: Received[] = []
+let answer = { status: 200, text: 'thanks' }
+
+before(async () => {
+  world = await startPages()
+  const failed = (_task: string, error: unknown) => assert.fail(String(error))
+  const report = { attempt: () => {}, warning: () => {}, shredded: () => {}, failed }
+  const { app, clock } = world.service
+  worker = startWorker(app.store, { clock, report })
+  receiver = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() })
+    response.writeHead(answer.status).end(answer.text)
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+})
+after(async () => {
+  await worker.stop()
+  await world.close()
+  receiver.closeAllConnections()
+  await new Promise((resolve) => receiver.close(resolve))
+})
+
+const secretOf = (text: string) => /<output name="secret"[^>]*>([^<]*)<\/output>/.exec(text)?.[1]
+const endpointsOf = ({ id }: Person) => world.service.app.store.endpoints.list(id)
+
+async function add(jar: Jar, fields: Fields = {}) {
+  const page = await jar.get('/webhooks')
+  const events = ['transactions.synced', 'trades.synced']
+  return jar.post('/webhooks', { ...page.hidden, url, events, ...fields })
+}
+
+/** A person with one endpoint; `page` is that of the endpoint, with the secret. */
+async function settle(fields: Fields = {}) {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const made = await add(jar, fields)
+  assert.equal(made.status, 303, made.text)
+  const [endpoint] = await endpointsOf(person)
+  assert.ok(endpoint !== undefined)
+  const path = `/webhooks/${endpoint.id}`
+  assert.equal(made.location, `${path}?done=created`)
+  const page = await jar.get(made.location ?? '')
+  // The page has several forms with the same token.
+  const token = /name="token" value="([^"]*)"/.exec(page.text)?.[1] ?? ''
+  return { person, jar, endpoint, path, page: { text: page.text, hidden: { token } } }
+}
+
+test('303: a visitor is redirected to the sign-in and back, and a page of an endpoint leads back to the list', async () => {
+  assert.equal((await world.jar().get('/webhooks')).location, '/sign-in?return=%2Fwebhooks')
+  const path = `/webhooks/${newId()}`
+  assert.equal((await world.jar().get(path)).location, '/sign-in?return=%2Fwebhooks')
+})
+
+test('an endpoint is added, its secret is shown once, and a test event arrives that the secret verifies', async () => {
+  answer = { status: 200, text: 'thanks <b>' }
+  received.length = 0
+  const { jar, path, page } = await settle()
+  const secret = secretOf(page.text) ?? ''
+  assert.match(secret, /^whsec_/)
+  assert.match(page.text, /role="status">The endpoint is added/)
+  assert.equal(secretOf((await jar.get(path)).text), undefined)
+  const tested = await jar.post(`${path}/test`, page.hidden)
+  assert.equal(tested.location, `${path}?done=tested`)
+  const [event] = received
+  const {
+    'webhook-id': id = '',
+    'webhook-timestamp': at,
+    'webhook-signature': signature,
+  } = event?.headers ?? {}
+  const signedAt = new Date(Number(at) * 1000)
+  assert.equal(signature, new Webhook(secret).sign(String(id), signedAt, event?.body ?? ''))
+  const shown = await jar.get(tested.location ?? '')
+  assert.match(shown.text, /aria-label="Deliveries"/)
+  assert.match(shown.text, /: 200, accepted, \d+ ms.*thanks &lt;b&gt;/)
+  assert.match(shown.text, /delivered/)
+})
+
+test('the choice of events and of skipping empty ones is kept; no choice and a bad address are refused at their fields', async () => {
+  const { endpoint } = await settle({ events: 'trades.synced', skipEmpty: 'true' })
+  assert.deepEqual([endpoint.events, endpoint.skipEmpty], [['trades.synced'], true])
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const none = await add(jar, { events: [] })
+  assert.equal(none.status, 400)
+  assert.match(none.text, /id="events-problem">The choice must name at least one/)
+  const bad = await add(jar, { url: 'ftp://<x>', skipEmpty: 'true', events: 'trades.synced' })
+  assert.equal(bad.status, 400)
+  assert.match(bad.text, /id="url"[^>]*value="ftp:\/\/&lt;x&gt;"[^>]*aria-invalid="true"/)
+  assert.match(bad.text, /name="skipEmpty" value="true" checked/)
+  assert.match(bad.text, /value="trades.synced" checked/)
+  assert.doesNotMatch(bad.text, /value="transactions.synced" checked/)
+  assert.deepEqual(await endpointsOf(person), [])
+})
+
+test('409: the twenty-first endpoint is refused with what to do', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  for (let made = 0; made < 20; made += 1) await add(jar)
+  const refused = await add(jar)
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, /role="alert">At most 20 webhook endpoints/)
+})
+
+test('a disabled endpoint takes no test event, says so, and is enabled again', async () => {
+  const { person, jar, path, page } = await settle()
+  assert.equal((await jar.post(`${path}/disable`, page.hidden)).location, `${path}?done=disabled`)
+  assert.equal((await endpointsOf(person))[0]?.health, 'disabled')
+  const refused = await jar.post(`${path}/test`, page.hidden)
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, /role="alert">The webhook endpoint is disabled; enable it first/)
+  assert.match((await jar.get(path)).text, /It was disabled by you or by the operator/)
+  assert.equal((await jar.post(`${path}/enable`, page.hidden)).location, `${path}?done=enabled`)
+  assert.equal((await endpointsOf(person))[0]?.health, 'healthy')
+})
+
+test('replacing the secret asks once and shows the new one once', async () => {
+  const { jar, path, page } = await settle()
+  const question = await jar.get(`${path}/rotate`)
+  assert.match(question.text, /<h1>Replace the secret\?<\/h1>/)
+  const kept = await jar.post(`${path}/rotate`, { ...question.hidden, decision: 'cancel' })
+  assert.equal(kept.location, `${path}?done=kept`)
+  const done = await jar.post(`${path}/rotate`, { ...question.hidden, decision: 'confirm' })
+  const shown = await jar.get(done.location ?? '')
+  const secret = secretOf(shown.text) ?? ''
+  assert.match(secret, /^whsec_/)
+  assert.notEqual(secret, secretOf(page.text))
+})
+
+test('a failed delivery shows the answer of the receiver, and is sent again on request', async () => {
+  const { person, jar, path, page, endpoint } = await settle()
+  answer = { status: 410, text: 'gone' }
+  await jar.post(`${path}/test`, page.hidden)
+  const gone = await jar.get(path)
+  assert.match(gone.text, /410, /)
+  assert.match(gone.text, /Your receiver answered 410 Gone/)
+  answer = { status: 200, text: 'back' }
+  await jar.post(`${path}/enable`, page.hidden)
+  const target = /action="([^"]*\/replay)"/.exec((await jar.get(path)).text)?.[1] ?? ''
+  const again = await jar.post(target, page.hidden)
+  assert.equal(again.location, `${path}?done=replayed`)
+  const { store } = world.service.app
+  for (let look = 0; look < 100; look += 1) {
+    const [newest] = await store.deliveries.list(endpoint.id, { after: null, limit: 1 })
+    if (newest?.status === 'succeeded' && newest.isReplay) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.fail(`the replay of ${person.email} did not arrive`)
+})
+
+test('deliveries are shown twenty at a time, with a link to older ones', async () => {
+  answer = { status: 200, text: '' }
+  const { jar, path, page } = await settle()
+  for (let sent = 0; sent < 21; sent += 1) await jar.post(`${path}/test`, page.hidden)
+  const count = (text: string) => text.match(/<th role="rowheader" scope="row"><time/g)?.length
+  const first = await jar.get(path)
+  assert.equal(count(first.text), 20)
+  const older = /<a href="([^"]*)">Older deliveries/.exec(first.text)?.[1] ?? ''
+  const second = await jar.get(older)
+  assert.equal(count(second.text), 1)
+  assert.doesNotMatch(second.text, /Older deliveries/)
+  assert.equal((await jar.get(`${path}?after=x`)).status, 200)
+})
+
+test('removing asks once, and then the endpoint is gone', async () => {
+  const { person, jar, path } = await settle()
+  const question = await jar.get(`${path}/remove`)
+  await jar.post(`${path}/remove`, { ...question.hidden, decision: 'cancel' })
+  assert.equal((await endpointsOf(person)).length, 1)
+  const done = await jar.post(`${path}/remove`, { ...question.hidden, decision: 'confirm' })
+  assert.equal(done.location, '/webhooks?done=removed')
+  assert.deepEqual(await endpointsOf(person), [])
+  assert.match((await jar.get('/webhooks?done=removed')).text, /The endpoint is removed/)
+  assert.equal((await jar.get(path)).location, '/webhooks')
+})
+
+test('another user’s endpoint does not exist: no page shows it and no form changes it', async () => {
+  const { person, path, endpoint } = await settle()
+  const stranger = await world.enter(await world.addPerson())
+  const { hidden } = await stranger.get('/webhooks')
+  for (const suffix of ['', '/rotate', '/remove']) {
+    assert.equal((await stranger.get(path + suffix)).location, '/webhooks')
+  }
+  for (const verb of [
+    'test',
+    'disable',
+    'enable',
+    'rotate',
+    'remove',
+    `deliveries/${newId()}/replay`,
+  ]) {
+    const refused = await stranger.post(`${path}/${verb}`, { ...hidden, decision: 'confirm' })
+    assert.equal(refused.location, '/webhooks', verb)
+  }
+  assert.deepEqual(await endpointsOf(person), [endpoint])
+})
+
+test('403: a form from elsewhere adds and changes nothing', async () => {
+  const { person, jar, path, page } = await settle()
+  const foreign = { origin: 'https://evil.example' }
+  assert.equal((await jar.post('/webhooks', { ...page.hidden, url }, foreign)).status, 403)
+  assert.equal((await jar.post(`${path}/disable`, page.hidden, foreign)).status, 403)
+  assert.equal((await jar.post(`${path}/disable`, { token: 'A'.repeat(43) })).status, 403)
+  assert.equal((await endpointsOf(person))[0]?.health, 'healthy')
+})
+
+// The last test, since it moves the clock of the others.
+test('ten minutes after the password no endpoint is added and no secret replaced', async () => {
+  const { person, jar, path, page } = await settle()
+  world.service.clock.advance(10 * 60_000)
+  const late = await jar.post(`${path}/rotate`, { ...page.hidden, decision: 'confirm' })
+  assert.equal(late.location, '/sign-in?return=%2Fwebhooks')
+  const created = await jar.post('/webhooks', { ...page.hidden, url, events: 'trades.synced' })
+  assert.equal(created.location, '/sign-in?return=%2Fwebhooks')
+  assert.match((await jar.get('/webhooks')).text, /give your password once more/)
+  assert.equal((await endpointsOf(person)).length, 1)
+})
