@@ -1,6 +1,6 @@
 /**
- * Sends the due deliveries of one claimed endpoint, in rounds: a few at once, and only the first of each lane. After a
- * bounded number of rounds the endpoint is released, so that others are served. For a paused endpoint only test events and
+ * Sends the due deliveries of one claimed endpoint, in rounds: a few at once, and of each lane one after another. After a
+ * bounded number of deliveries the endpoint is released, so that others are served. For a paused endpoint only test events and
  * the oldest delivery are attempted, when they are due; the others wait and use up no attempts.
  */
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
@@ -9,12 +9,14 @@ import type { DeliverDeps } from './deps.ts'
 import { makeKeepAttempt, makeRelease } from './keep-attempt.ts'
 import { holdLease } from './lease.ts'
 import { postTimeoutMs } from './post.ts'
+import { makeReadBody } from './read-body.ts'
 import type { Claim, SendDeps } from './send-delivery.ts'
 import { isAiling, maxInFlight, sendRound } from './send-round.ts'
 
-/** Of a healthy endpoint; their payloads are read together. */
+/** Of a healthy endpoint that are looked for at once; what becomes due behind them follows. */
 const maxInRound = 16
-const maxRounds = 10
+/** Deliveries of one claim. */
+const maxInClaim = 160
 const maxClaimMs = 20_000
 /** Time to store the result after the answer. */
 const slackMs = 5000
@@ -32,7 +34,11 @@ interface Choice {
  * round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
  */
 export function makeDeliver(given: DeliverDeps) {
-  const deps: SendDeps = { ...given, keepAttempt: makeKeepAttempt(given) }
+  const deps: SendDeps = {
+    ...given,
+    keepAttempt: makeKeepAttempt(given),
+    readBody: makeReadBody(given.store.events),
+  }
   const release = makeRelease(given)
   return async (claimed: ClaimedEndpoint, claimedAt: number, stop: AbortSignal): Promise<void> => {
     const held = holdLease(claimed, {
@@ -78,10 +84,13 @@ function toClaim(claimed: ClaimedEndpoint, lost: AbortSignal): Claim {
 /** Resolves to the instant before which nothing may be sent to the endpoint; 0: the endpoint demanded no wait. */
 async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): Promise<number> {
   let claim = first
-  for (let round = 0; round < maxRounds && mayGoOn(); round += 1) {
+  const isHealthy = !isAiling(first.endpoint)
+  const follows = (next: DueDelivery) => isHealthy && waitOf(deps, next) <= deps.clock.now()
+  for (let left = maxInClaim; left > 0 && mayGoOn(); ) {
     const choice = await choose(deps, claim.endpoint)
     if (choice.due.length === 0) return choice.notBefore
-    const end = await sendRound(deps, claim, choice.due, mayGoOn)
+    const end = await sendRound(deps, claim, { due: choice.due, most: left, follows, mayGoOn })
+    left -= Math.max(1, end.sent)
     if (end.holdUntil > 0) return end.holdUntil
     // The lease is lost, or the endpoint changed between healthy and ailing.
     if (end.claim === null || isAiling(end.claim.endpoint) !== isAiling(first.endpoint)) return 0
@@ -102,11 +111,17 @@ async function chooseDue(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choi
   // More than one round sends, because some may have to wait for the first entry of the schedule.
   const limit = firstWaitMs === 0 ? most : 8 * maxInFlight
   const all = await deps.store.deliveries.listDue(endpoint.id, { now, limit })
-  const waitOf = ({ attempts, isTest, createdAt }: DueDelivery) =>
-    attempts === 0 && !isTest ? createdAt + firstWaitMs : 0
-  const due = all.filter((one) => waitOf(one) <= now).slice(0, most)
-  const waits = all.map(waitOf).filter((at) => at > now)
+  const due = all.filter((one) => waitOf(deps, one) <= now).slice(0, most)
+  const waits = all.map((one) => waitOf(deps, one)).filter((at) => at > now)
   return { due, notBefore: waits.length === 0 ? 0 : Math.min(...waits) }
+}
+
+/** The instant before which the first entry of the schedule keeps it from being sent; 0: it does not. */
+function waitOf(
+  { schedule }: Pick<DeliverDeps, 'schedule'>,
+  { attempts, isTest, createdAt }: DueDelivery,
+): number {
+  return attempts === 0 && !isTest ? createdAt + (schedule[0] ?? 0) * 1000 : 0
 }
 
 async function chooseProbe({ store, clock }: DeliverDeps, { id }: EndpointRow): Promise<Choice> {

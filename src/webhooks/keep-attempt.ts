@@ -6,7 +6,7 @@ import { nameActor } from '#contract/actor.ts'
 import type { EndpointId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { AuditEntry } from '#store/ports/audit.ts'
-import type { AttemptResult, EndpointState } from '#store/ports/deliveries.ts'
+import type { AttemptResult, RecordedState } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 import type { DeliverDeps } from './deps.ts'
 import { findWarnings, nextHealth, type Sign, type Warning } from './health.ts'
@@ -17,7 +17,7 @@ export interface AttemptToKeep extends Omit<AttemptResult, 'health'> {
   readonly sign: Sign
 }
 
-export interface KeptAttempt extends EndpointState {
+export interface KeptAttempt extends RecordedState {
   readonly warnings: readonly Warning[]
 }
 

@@ -11,6 +11,7 @@ import type { DeliverDeps } from './deps.ts'
 import { toReplay } from './envelope.ts'
 import type { KeepAttempt } from './keep-attempt.ts'
 import type { Message, Posted } from './post.ts'
+import type { ReadBody } from './read-body.ts'
 import { secretsAt, signatureHeaders } from './sign.ts'
 import { toSnippet } from './snippet.ts'
 import { type Judgement, judge } from './verdict.ts'
@@ -26,6 +27,7 @@ export interface Claim {
 
 export interface SendDeps extends DeliverDeps {
   readonly keepAttempt: KeepAttempt
+  readonly readBody: ReadBody
 }
 
 interface Payload {
@@ -39,6 +41,8 @@ export interface Sent {
   readonly claim: Claim | null
   /** Milliseconds since the epoch, see `Judgement`. */
   readonly holdUntil: number | null
+  /** See `RecordedState`. */
+  readonly next: DueDelivery | null
 }
 
 /** Null: the lease is lost, and nothing was stored. @throws the errors of the store. */
@@ -120,11 +124,11 @@ async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise
   const result = { lease, deliveryId: delivery.id, attempt, body, verdict, sign, holdUntil }
   const kept = await deps.keepAttempt({ endpointId, ...result })
   if (kept === null) return null
-  const { endpoint, secrets, warnings } = kept
+  const { endpoint, secrets, next, warnings } = kept
   const lagMs = delivery.attempts === 0 ? Math.max(0, at - delivery.createdAt) : null
   deps.report.attempt({ endpointId, outcome: verdict.kind, status, failure, durationMs, lagMs })
   for (const warning of warnings) deps.report.warning({ endpointId, warning })
-  return { claim: secrets === null ? null : { ...claim, endpoint, secrets }, holdUntil }
+  return { claim: secrets === null ? null : { ...claim, endpoint, secrets }, holdUntil, next }
 }
 
 function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgement {

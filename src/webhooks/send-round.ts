@@ -1,15 +1,27 @@
 /**
- * Sends one round of an endpoint's due deliveries: a few at once, and the next when one is answered and stored. Nothing
- * more is begun once the endpoint asked for a pause, changed between healthy and ailing, or is no longer this process's.
+ * Sends an endpoint's due deliveries: a few at once, and the next when one is answered and stored. The next delivery of a lane
+ * follows in the same round. Nothing more is begun once the endpoint asked for a pause, changed between healthy and ailing, or
+ * is no longer this process's.
  */
 import type { DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import { type Claim, type SendDeps, sendDelivery } from './send-delivery.ts'
+import { type Claim, type SendDeps, type Sent, sendDelivery } from './send-delivery.ts'
 
 /** Deliveries in flight to one endpoint. */
 export const maxInFlight = 4
 
+export interface Round {
+  readonly due: readonly DueDelivery[]
+  /** Deliveries that may be sent, those of `due` included. */
+  readonly most: number
+  /** A delivery that became due during the round follows in it if this is true. */
+  readonly follows: (next: DueDelivery) => boolean
+  readonly mayGoOn: () => boolean
+}
+
 export interface RoundEnd {
+  readonly sent: number
+
   /** As the last attempt left it; null: the lease is lost, or its secrets cannot be decrypted any more. */
   readonly claim: Claim | null
   /** Milliseconds since the epoch; 0: no pause was asked for. */
@@ -17,28 +29,33 @@ export interface RoundEnd {
 }
 
 /** Resolves when every answer is stored. @throws the first error of the store. */
-export async function sendRound(
-  deps: SendDeps,
-  first: Claim,
-  due: readonly DueDelivery[],
-  mayGoOn: () => boolean,
-): Promise<RoundEnd> {
-  const bodies = await deps.store.events.readBodies(due.map(({ eventId }) => eventId))
+export async function sendRound(deps: SendDeps, first: Claim, round: Round): Promise<RoundEnd> {
+  const { due, most, follows, mayGoOn } = round
   const waiting = [...due]
   let claim: Claim | null = first
   let holdUntil = 0
   let isOver = false
+  let sent = 0
+
+  /** What became of one; once lost the lease stays lost, whatever was answered meanwhile. */
+  function note(result: Sent | null): void {
+    if (claim !== null) claim = result?.claim ?? null
+    holdUntil = Math.max(holdUntil, result?.holdUntil ?? 0)
+    isOver ||=
+      holdUntil > 0 || claim === null || isAiling(claim.endpoint) !== isAiling(first.endpoint)
+    const next = result?.next ?? null
+    if (next !== null && follows(next)) waiting.push(next)
+  }
 
   async function sendNext(): Promise<void> {
-    while (claim !== null && !isOver && mayGoOn()) {
+    while (claim !== null && !isOver && sent < most && mayGoOn()) {
       const delivery = waiting.shift()
       if (delivery === undefined) return
-      const sent = await sendDelivery(deps, claim, { delivery, body: bodies.get(delivery.eventId) })
-      // Once lost it stays lost, whatever was answered meanwhile.
-      if (claim !== null) claim = sent?.claim ?? null
-      holdUntil = Math.max(holdUntil, sent?.holdUntil ?? 0)
-      isOver ||=
-        holdUntil > 0 || claim === null || isAiling(claim.endpoint) !== isAiling(first.endpoint)
+      sent += 1
+      const body = await deps.readBody(delivery.eventId)
+      // Meanwhile another slot may have ended the round.
+      if (claim === null || isOver || !mayGoOn()) return
+      note(await sendDelivery(deps, claim, { delivery, body }))
     }
   }
 
@@ -51,7 +68,7 @@ export async function sendRound(
   // Waits for all of them, even when one fails, so that every answer is stored while the lease is held.
   for (const result of await Promise.allSettled(slots))
     if (result.status === 'rejected') throw result.reason
-  return { claim, holdUntil }
+  return { sent, claim, holdUntil }
 }
 
 export const isAiling = ({ health }: EndpointRow) => health !== 'healthy'

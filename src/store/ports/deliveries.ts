@@ -76,6 +76,12 @@ export interface AttemptResult {
   readonly health: (now: EndpointRow) => HealthChange
 }
 
+/** The endpoint after an attempt was stored. */
+export interface RecordedState extends EndpointState {
+  /** The next delivery of the lane, which became due because this one ended; null: none did. */
+  readonly next: DueDelivery | null
+}
+
 export interface AttemptRow extends Omit<NewAttempt, 'response'> {
   /** Null: there was none, or it was shredded with the payload. */
   readonly response: string | null
@@ -134,7 +140,7 @@ export interface DeliveryStore {
    * becomes disabled, its pending deliveries become `missed`. Returns the state of the endpoint after each; null: its
    * lease is lost, and nothing of it was stored.
    */
-  record(results: readonly AttemptResult[]): Promise<readonly (EndpointState | null)[]>
+  record(results: readonly AttemptResult[]): Promise<readonly (RecordedState | null)[]>
   /**
    * Releases the endpoint. It becomes due with its next delivery but waits until `notBefore`, even when deliveries are
    * accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends when the endpoint becomes

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
-import type { AttemptResult, DeliveryStatus } from '../ports/deliveries.ts'
+import type { AttemptResult, DeliveryStatus, DueDelivery } from '../ports/deliveries.ts'
 import type { Engine } from './engine.ts'
 import { type Columns, isListed, toTable } from './lists.ts'
 import type { Db } from './tables.ts'
@@ -106,16 +106,23 @@ const dueColumns: Columns<{ id: string; due_at: string | null }> = {
   due_at: 'timestamptz',
 }
 
-/** The next delivery of a lane becomes due when the one before it has ended. */
-export async function advance({ kind }: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
+/** The next delivery of a lane becomes due when the one before it has ended. Returns those that did, by their ids. */
+export async function advance(
+  { kind }: Engine,
+  tx: Db,
+  steps: readonly Step[],
+): Promise<ReadonlyMap<DeliveryId, DueDelivery>> {
   const next = steps.flatMap(({ nextId, result }) =>
     nextId === null ? [] : [{ id: nextId, due_at: toText(result.attempt.at) }],
   )
-  if (next.length === 0) return
-  await sql`
+  if (next.length === 0) return new Map()
+  const { rows } = await sql<DueDelivery>`
     update deliveries set due_at = given.due_at from ${toTable(kind, dueColumns, next)}
     where deliveries.id = given.id and deliveries.status = 'pending' and deliveries.due_at is null
+    returning deliveries.id, event_id as "eventId", attempts, deliveries.due_at as "dueAt",
+      created_at as "createdAt", is_replay as "isReplay", is_test as "isTest"
   `.execute(tx)
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Milliseconds since the epoch as both engines read them. */

@@ -8,6 +8,7 @@ import type {
   DeliveryStatus,
   DeliveryVerdict,
   EndpointState,
+  RecordedState,
 } from '../ports/deliveries.ts'
 import type { HealthChange } from '../ports/endpoints.ts'
 import type { SealedBody } from '../ports/events.ts'
@@ -44,7 +45,7 @@ export async function recordAttempts(
   { engine, sealer }: Parts,
   tx: Db,
   results: readonly AttemptResult[],
-): Promise<readonly (EndpointState | null)[]> {
+): Promise<readonly (RecordedState | null)[]> {
   const held = await holdByLease(engine, tx, [...new Set(results.map(({ lease }) => lease))])
   const mine = results.filter(({ lease }) => held.has(lease))
   if (mine.length === 0) return results.map(() => null)
@@ -57,7 +58,7 @@ export async function recordAttempts(
   const states = new Map([...held].map(([lease, row]) => [lease, toEndpointState(sealer, row)]))
   const before = new Map([...states].map(([lease, { endpoint }]) => [lease, endpoint]))
   const steps: Step[] = []
-  const after = results.map((result): EndpointState | null => {
+  const after = results.map((result) => {
     const state = states.get(result.lease)
     if (state === undefined) return null
     const { endpoint } = state
@@ -72,18 +73,22 @@ export async function recordAttempts(
     deliveries.set(delivery.id, { ...delivery, ...step.outcome, attempts: step.number })
     const next = { ...state, endpoint: { ...endpoint, ...result.health(endpoint) } }
     states.set(result.lease, next)
-    return next
+    return { ...next, nextId: step.nextId }
   })
   await insertAttempts(engine, tx, steps)
   await conclude(engine, tx, steps)
-  await advance(engine, tx, steps)
+  const due = await advance(engine, tx, steps)
   for (const [lease, { endpoint }] of states) {
     const former = before.get(lease)
     const wait = longestWait(mine.filter((result) => result.lease === lease))
     const notBefore = wait === null ? null : laterOf(held.get(lease)?.notBefore ?? null, wait)
     if (former !== undefined) await saveHealth(tx, former, endpoint, notBefore)
   }
-  return after
+  return after.map((state) => {
+    if (state === null) return null
+    const { nextId, ...recorded } = state
+    return { ...recorded, next: nextId === null ? null : (due.get(nextId) ?? null) }
+  })
 }
 
 type AnswerKey = Pick<SealedBody, 'sealResponse'>

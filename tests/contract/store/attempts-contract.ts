@@ -60,6 +60,13 @@ export function testAttempts(store: StoreOf): void {
       states.map((state) => state?.endpoint.health ?? null),
       ['degraded', null, 'paused', 'healthy'],
     )
+    const [after] = await deliveries().listDue(theirs.endpoint.id, { now: now + 2, limit: 1 })
+    assert.ok(after)
+    assert.deepEqual(
+      states.map((state) => state?.next?.dueAt ?? null),
+      [now + 1, null, null, now + 2],
+    )
+    assert.deepEqual(states[3]?.next, after)
     assert.equal((await store().endpoints.find(mine.endpoint.id))?.health, 'paused')
     const show = async (id: EndpointId) =>
       (await deliveries().list(id, { after: null, limit: 9 }))
@@ -138,7 +145,10 @@ export function testAttempts(store: StoreOf): void {
     }
     const [after] = await deliveries().record([{ ...resultAs(lease, id), health }])
     const secrets = { current: 'whsec_one', previous: null }
-    assert.deepEqual(after, { endpoint: { ...endpoint, ...next }, secrets })
+    assert.ok(after)
+    const { next: following, ...state } = after
+    assert.deepEqual(state, { endpoint: { ...endpoint, ...next }, secrets })
+    assert.deepEqual(following, await demandDue(endpoint.id))
     assert.deepEqual(await store().endpoints.find(endpoint.id), after.endpoint)
   })
 

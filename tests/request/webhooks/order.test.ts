@@ -36,6 +36,28 @@ test('R33: chunks and runs of one connection arrive in order, each once the one 
   assert.deepEqual(order, [...order].sort())
 })
 
+test('more chunks of one connection than one claim sends arrive one after another, in order', async (t) => {
+  const stage = await openStage(t)
+  let [inFlight, most] = [0, 0]
+  const receiver = await stage.receive((response) => {
+    inFlight += 1
+    most = Math.max(most, inFlight)
+    setImmediate(() => {
+      inFlight -= 1
+      response.end()
+    })
+  })
+  await stage.addEndpoint(receiver.url)
+  const wanted = await stage.emit(rows(18_000), { connectionId: newId<ConnectionId>() })
+  assert.equal(wanted.length, 180)
+  await until('all are accepted', () => receiver.received.length === wanted.length)
+  assert.deepEqual(
+    receiver.received.map(({ id }) => id),
+    wanted,
+  )
+  assert.equal(most, 1)
+})
+
 test('a connection whose event fails does not hold back another', async (t) => {
   const stage = await openStage(t)
   let failing = ''
