@@ -59,11 +59,7 @@ const attemptColumns = {
   response: 'bytea',
 } as const
 
-export async function insertAttempts(
-  { kind }: Engine,
-  tx: Db,
-  steps: readonly Step[],
-): Promise<void> {
+export function insertAttempts(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
   const rows = steps.map(({ result: { deliveryId, attempt }, number, answer }) => ({
     delivery_id: deliveryId,
     number,
@@ -74,9 +70,9 @@ export async function insertAttempts(
     response: answer === null ? null : Buffer.from(answer).toString('hex'),
   }))
   const names = sql.raw(Object.keys(attemptColumns).join(', '))
-  await sql`
-    insert into attempts (${names}) select ${names} from ${toTable(kind, attemptColumns, rows)}
-  `.execute(tx)
+  const given = toTable(engine.kind, attemptColumns, rows)
+  const query = sql`insert into attempts (${names}) select ${names} from ${given}`
+  return engine.later(tx, query.compile(tx))
 }
 
 const outcomeColumns = {
@@ -87,7 +83,7 @@ const outcomeColumns = {
 } as const
 
 /** Of several attempts of one delivery the last one counts. */
-export async function conclude({ kind }: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
+export function conclude(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
   const rows = steps.map(({ result: { deliveryId }, outcome, number }) => ({
     id: deliveryId,
     status: outcome.status,
@@ -95,10 +91,12 @@ export async function conclude({ kind }: Engine, tx: Db, steps: readonly Step[])
     attempts: number,
   }))
   const last = [...new Map(rows.map((row) => [row.id, row])).values()]
-  await sql`
+  const given = toTable(engine.kind, outcomeColumns, last)
+  const query = sql`
     update deliveries set status = given.status, attempts = given.attempts, due_at = given.due_at
-    from ${toTable(kind, outcomeColumns, last)} where deliveries.id = given.id
-  `.execute(tx)
+    from ${given} where deliveries.id = given.id
+  `
+  return engine.later(tx, query.compile(tx))
 }
 
 const dueColumns: Columns<{ id: string; due_at: string | null }> = {

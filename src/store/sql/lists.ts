@@ -11,7 +11,7 @@ type Kind = Engine['kind']
 export function isListed(kind: Kind, column: string, ids: readonly string[]): RawBuilder<boolean> {
   const name = sql.raw(column)
   return kind === 'postgres'
-    ? sql<boolean>`${name} = any(${[...ids]}::uuid[])`
+    ? sql<boolean>`${name} = any(${`{${ids.join(',')}}`}::uuid[])`
     : sql<boolean>`${name} in (select value from json_each(${JSON.stringify(ids)}))`
 }
 
