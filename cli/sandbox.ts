@@ -68,8 +68,8 @@ function listPersonalKeys(): Readonly<Record<string, Variables>> {
   const keys = providerNames.flatMap((provider) => {
     const { personal } = emulators[provider]
     if (personal === undefined) return []
-    const { required, preset } = factsOf(provider).settings
-    const names = new Map(Object.entries({ ...required, ...preset }))
+    const { required, optional, preset } = factsOf(provider).settings
+    const names = new Map(Object.entries({ ...required, ...optional, ...preset }))
     const lines = Object.entries(personal).map(([field, value]) => [names.get(field), value])
     return [[provider, Object.fromEntries(lines)] as const]
   })

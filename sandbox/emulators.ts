@@ -92,6 +92,8 @@ export const emulators: Entries = {
     },
     link: (person) => ({ provider: 'akahu', userToken: toUserToken(person) }),
     linkPersonally: (person) => ({ provider: 'akahu', ...toPersonalTokens(person) }),
+    // A personal app has no secret.
+    personal: { appToken: toPersonalTokens('healthy').appToken, appSecret: '' },
   },
   snaptrade: {
     shows: snaptradeShows,

@@ -37,7 +37,7 @@ async function startAlone(t: TestContext, ...words: string[]) {
   return { child, out }
 }
 
-/** A live Tributary with these variables, and the command pointed at it; the answer is parsed. */
+/** A Tributary with these variables, and what runs commands on it: their answers as JSON. */
 async function startLive(t: TestContext, environment: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-alone-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -53,32 +53,33 @@ async function startLive(t: TestContext, environment: Readonly<Record<string, st
   const welcome = await readUntil(live, (text) => text.includes('Admin API'))
   assert.match(welcome, /\(live mode/)
   const adminUrl = /Admin API +(\S+)/.exec(welcome)?.[1] ?? ''
-  return async (...words: string[]) => {
-    const asked = { ADMIN_URL: adminUrl, DATA_DIR: folder }
-    const { code, out, err } = await runCommand([...words, '--json'], asked)
+  return async (words: readonly string[], input = '') => {
+    const own = { ADMIN_URL: adminUrl, DATA_DIR: folder }
+    const { code, out, err } = await runCommand([...words, '--json'], own, input)
     assert.equal(code, 0, err)
     return JSON.parse(out)
   }
 }
 
+const makeUser = ['users', 'create', '--email', 'a@b.example', '--plan', 'professional']
+
 test('a live Tributary that is given the printed lines links and serves the people there', async (t) => {
-  const { out } = await startAlone(t, '--json')
-  const { environment, people, ownKeys } = JSON.parse(out)
+  const { environment, people, ownKeys } = JSON.parse((await startAlone(t, '--json')).out)
   const run = await startLive(t, environment)
-  const user = await run(...['users', 'create', '--email', 'a@b.example', '--plan', 'professional'])
+  const user = await run(makeUser)
   for (const { person, flags } of people) {
     if (person !== 'healthy') continue
-    const { connections } = await run('connections', 'link', user.id, ...flags.split(' '))
+    const { connections } = await run(['connections', 'link', user.id, ...flags.split(' ')])
     assert.ok(connections.length > 0, flags)
   }
-  const { data } = await run('connections', 'list', user.id)
+  const { data } = await run(['connections', 'list', user.id])
   assert.deepEqual(
     new Set(data.map((row: { provider: string }) => row.provider)),
     new Set(['fiskil', 'akahu', 'snaptrade', 'up']),
   )
   assert.ok(ownKeys.length > 1)
   for (const { flags } of ownKeys) {
-    const { connections } = await run('connections', 'link', user.id, ...flags.split(' '))
+    const { connections } = await run(['connections', 'link', user.id, ...flags.split(' ')])
     assert.ok(connections.length > 0, flags)
   }
 })
@@ -88,19 +89,40 @@ test('with the printed personal key, the steps of docs/providers/snaptrade.md le
   const { environment, personalKeys } = JSON.parse(out)
   const { SNAPTRADE_BASE_URL } = environment
   const run = await startLive(t, { SNAPTRADE_BASE_URL, ...personalKeys.snaptrade })
-  await run('users', 'create', '--email', 'me@example.com')
-  const { connections } = await run(
-    ...['connections', 'link', 'me@example.com', '--provider', 'snaptrade'],
-  )
+  await run(['users', 'create', '--email', 'me@example.com'])
+  const { connections } = await run([
+    'connections',
+    'link',
+    'me@example.com',
+    '--provider',
+    'snaptrade',
+  ])
   assert.equal(connections.length, 3)
-  const { data } = await run('connections', 'list', 'me@example.com')
+  const { data } = await run(['connections', 'list', 'me@example.com'])
   assert.equal(data.length, 3)
-  const { checks } = await run('doctor')
+  const { checks } = await run(['doctor'])
   const said = checks.filter(({ name }: { name: string }) => name === 'provider:snaptrade')
   assert.deepEqual(
     said.map(({ status, message }: { status: string; message: string }) => [status, message]),
     [['ok', 'personal key of TRIBUTARY-PERSONAL accepted']],
   )
+})
+
+test('with the printed lines of a personal app alone, the tokens are read from standard input, one line each', async (t) => {
+  const { environment, ownKeys, personalKeys } = JSON.parse((await startAlone(t, '--json')).out)
+  const { AKAHU_BASE_URL } = environment
+  const run = await startLive(t, { AKAHU_BASE_URL, ...personalKeys.akahu })
+  const [own, other] = ownKeys.map(({ link }: { link: object }) => link)
+  assert.equal(personalKeys.akahu.AKAHU_APP_TOKEN, own.appToken)
+  const user = await run(makeUser)
+  const link = ['connections', 'link', user.id, '--provider', 'akahu', '--user-token', '-']
+  const mine = await run(link, `${own.userToken}\n`)
+  assert.equal(mine.connections.length, 4)
+  const others = await run([...link, '--app-token', '-'], `${other.userToken}\n${other.appToken}\n`)
+  assert.equal(others.connections.length, 1)
+  assert.deepEqual(await run(['connections', 'remove', others.connections[0].id]), {})
+  const { data } = await run(['connections', 'list', user.id])
+  assert.equal(data.length, 4)
 })
 
 test('without --json it prints lines that a shell can read, and it ends with 0 on a signal', async (t) => {

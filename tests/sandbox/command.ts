@@ -24,8 +24,11 @@ export function startCommand(
 export function runCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  input = '',
 ): Promise<Outcome> {
   const child = startCommand(args, environment)
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(input)
   const output = { out: '', err: '' }
   child.stdout?.on('data', (chunk: Buffer) => {
     output.out += chunk.toString()

@@ -1,6 +1,8 @@
 /** Every sandbox command as a process against a running service, and what the REST API shows afterwards. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
+import { toPersonalTokens } from '#sandbox/akahu/emulator.ts'
 import { credentialsOf, magicUsers, sandboxProviders } from '#sandbox/magic-users.ts'
 import { codeOf, type Service, startService } from '#tests/support/service.ts'
 import { commandsOf } from './command.ts'
@@ -164,6 +166,33 @@ test('consent expire, revoke and renew: the status follows at once, at every pro
     assert.equal(await linked.status(), 'active', provider)
     assert.equal((await linked.rows()).status, 200, provider)
   }
+})
+
+test('permission and address: the person’s own app is refused with the reason until it is put right; other providers have no such apps', async () => {
+  const user = await service.createUser()
+  const credentials = { provider: 'akahu', ...toPersonalTokens('numbers') }
+  const [connection] = await service.app.connections.linkConnections(
+    byOperator,
+    user.id,
+    credentials,
+  )
+  const rows = () => service.get(`/v1/transactions?connectionId=${connection?.id}`, user)
+  for (const [breakIt, mend, why] of [
+    ['permission withdraw', 'permission grant', /lacks the permission/],
+    ['address bar', 'address admit', /not on the allow-list/],
+  ] as const) {
+    assert.equal((await rows()).status, 200)
+    const changed = await sandbox.json(...breakIt.split(' '), 'numbers')
+    assert.deepEqual([changed.providers, changed.connections.length], [['akahu'], 1])
+    const refused = await rows()
+    assert.deepEqual([refused.status, codeOf(refused)], [400, 'upstream_bad_request'])
+    assert.match(refused.body.error.message, why)
+    const [mended] = (await sandbox.json(...mend.split(' '), 'numbers')).connections
+    assert.deepEqual([mended.status, mended.refreshed], ['active', true])
+  }
+  const elsewhere = await sandbox.run('address', 'bar', 'numbers', '--provider', 'fiskil')
+  assert.equal(elsewhere.code, 1)
+  assert.match(elsewhere.err, /at fiskil people have no apps of their own/)
 })
 
 test('latency: every answer of that provider takes so much longer, until it is taken back', async () => {
