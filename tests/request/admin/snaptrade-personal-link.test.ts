@@ -92,6 +92,26 @@ test('204: removing a connection of a personal key asks SnapTrade nothing', asyn
   assert.equal(requests.length, 0)
 })
 
+test('204: with atProvider the connection is deleted at SnapTrade too, and the others stay there', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'] })
+  const id = await world.addUser('a@b.example')
+  const connections = await link(world, id, own)
+  const coinbase = connections.find(({ institutionName }) => institutionName === 'Coinbase')
+  const { people, requests } = need(world, 'snaptrade')
+  requests.splice(0)
+  const path = `/admin/connections/${coinbase?.id}?atProvider=true`
+  assert.equal((await world.ask('DELETE', path)).status, 204)
+  assert.deepEqual(
+    requests.map(({ method, query }) => [method, query.has('userId')]),
+    [['DELETE', false]],
+  )
+  assert.deepEqual(
+    people.personal.connections.map(({ brokerage }) => brokerage),
+    ['INTERACTIVE-BROKERS-FLEX', 'STAKEAUS'],
+  )
+  assert.equal(listed(await world.ask('GET', `/admin/users/${id}/connections`)).length, 2)
+})
+
 type Refusal = readonly [name: string, key: 'none' | 'personal' | null, body: object, why: RegExp]
 const user = { snaptradeUserId: snaptrade.snaptradeUserId, userSecret: snaptrade.userSecret }
 const refusals: readonly Refusal[] = [
