@@ -77,7 +77,21 @@ test('a transaction has the fields of the contract, its amount as an integer of 
     reference: null,
     extended_description: 'Card 1234',
   })
+  assert.match(
+    toText(),
+    /^\{"id":"bank_tx_1","object":"transaction","amount":-450,"currency":"aud",/,
+  )
   assert.deepEqual([month, isRounded], [2026 * 12 + 10, false])
+})
+
+test('a transaction is valid JSON, whatever characters its id and its texts have', () => {
+  const text = fc.string({ unit: 'binary' })
+  fc.assert(
+    fc.property(text, text, (id, description) => {
+      const written = JSON.parse(toTransactionObject({ ...row, id, description }, details).toText())
+      assert.deepEqual([written.id, written.description], [id, description])
+    }),
+  )
 })
 
 test('R34: a trade has the fields of REST in snake_case, and its decimals stay text', () => {
