@@ -14,6 +14,8 @@ const decompress = promisify(gunzip)
 
 /** Another thread takes longer to be asked than a body of so many bytes takes to be compressed or decompressed. */
 const maxAtOnceBytes = 8192
+/** Takes half as long as the default, and a tenth more bytes. */
+const fast = { level: 3 }
 const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
@@ -47,7 +49,8 @@ export async function sealPayload(
   event: Named,
   body: Uint8Array,
 ): Promise<Uint8Array> {
-  const compressed = body.byteLength <= maxAtOnceBytes ? gzipSync(body) : await compress(body)
+  const compressed =
+    body.byteLength <= maxAtOnceBytes ? gzipSync(body, fast) : await compress(body, fast)
   return encrypt(key, payloadName(event), compressed)
 }
 
