@@ -159,7 +159,7 @@ function listRows(pages: LedgerPages, count: number, first = 0): Rows {
   ).flat()
 }
 
-async function measureSyncs(place: Place, { rounds, rows: counts }: LedgerSizes) {
+async function measureSyncs(place: Place, { rounds, warmUp, rows: counts }: LedgerSizes) {
   const { owner, pages } = await prepare(place)
   const store = await openPlace(place)
   const parts = { store, owner, pages }
@@ -179,6 +179,7 @@ async function measureSyncs(place: Place, { rounds, rows: counts }: LedgerSizes)
       usual: async () => toWhole(await sync(parts, { rows: change(), isFirst: false })),
     },
     rounds,
+    warmUp,
   )
   const stalls: Record<number, number> = {}
   for (const count of counts) {

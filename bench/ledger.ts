@@ -8,6 +8,8 @@ import type { Figure } from './figures.ts'
 import { type Ground, onGrounds } from './ground.ts'
 
 export interface LedgerSizes {
+  /** Rounds before those that are counted: the compiler of a young process takes a fifth of the CPU time. */
+  readonly warmUp: number
   readonly rounds: number
   /** Rows of the first syncs whose stalls are measured. */
   readonly rows: readonly number[]
@@ -35,6 +37,7 @@ export interface LedgerFacts {
 }
 
 const usual: LedgerSizes = {
+  warmUp: 60,
   rounds: 15,
   rows: [1000, 10_000],
   accounts: 500,

@@ -13,19 +13,20 @@ export interface Turns<Name extends string> {
   ratio(over: Name, under: Name, figure: string): number
 }
 
-/** Runs every candidate once per round; the first round warms up and is not counted. */
+/** Runs every candidate once per round; the first rounds warm up and are not counted. */
 export async function takeTurns<Name extends string>(
   candidates: Readonly<Record<Name, () => Promise<Sample>>>,
   rounds: number,
+  warmUp = 1,
 ): Promise<Turns<Name>> {
   const names = Object.keys(candidates) as Name[]
   const samples = new Map<Name, Sample[]>(names.map((name) => [name, []]))
-  for (let round = 0; round <= rounds; round += 1) {
+  for (let round = 0; round < warmUp + rounds; round += 1) {
     // Every other round is reversed, so that no candidate always follows the same one.
     const order = round % 2 === 0 ? names : names.toReversed()
     for (const name of order) {
       const sample = await candidates[name]()
-      if (round > 0) samples.get(name)?.push(sample)
+      if (round >= warmUp) samples.get(name)?.push(sample)
     }
   }
   const values = (name: Name, figure: string) =>

@@ -16,7 +16,7 @@ function assertFigures(figures: readonly Figure[], least: number): void {
 }
 
 test('the benchmark of the ledger has its figures', async () => {
-  const sizes = { rounds: 1, rows: [1000], accounts: 5, rowsOfMonth: [20] }
+  const sizes = { rounds: 1, warmUp: 1, rows: [1000], accounts: 5, rowsOfMonth: [20] }
   assertFigures(await measureLedger(sizes), 4)
 })
 
