@@ -7,7 +7,7 @@ import type { AccountId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { CallContext } from '#providers/port.ts'
-import type { MonthNumber } from '#store/ports/ledgers.ts'
+import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
 import type { SyncDeps } from './deps.ts'
 import { contentVersions } from './event-objects.ts'
@@ -94,11 +94,12 @@ async function findRows(
     readRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
   )
   const readFrom = monthOf(zone.dayOf(from * 1000))
-  const keepFrom = readFrom - 1
+  const news = await collector.close(readFrom)
+  const keepFrom = Math.min(readFrom, newestOf([...months, ...news.months]) ?? readFrom) - 1
   const kept = Math.floor(zone.startOfDay(firstDayOf(keepFrom)) / 1000)
   return {
     kind: 'rows',
-    news: await collector.close(readFrom),
+    news,
     key,
     readAt,
     ledgerFrom: Math.max(sync.ledgerFrom ?? from, kept),
@@ -107,6 +108,13 @@ async function findRows(
       months.some((one) => one.accountId === id && one.month < keepFrom),
     ),
   }
+}
+
+/** Those of the newest rows are kept: a clock that is ahead by months would drop all of them. */
+function newestOf(months: readonly LedgerMonth[]): MonthNumber | null {
+  let newest: MonthNumber | null = null
+  for (const { month } of months) newest = Math.max(newest ?? month, month)
+  return newest
 }
 
 interface Work {

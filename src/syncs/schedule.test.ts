@@ -76,6 +76,14 @@ test('the schedule reads rows no more often than the provider’s facts allow; e
   assert.equal(isReadingRows({ ...never, reason: 'schedule' }, daily), true)
 })
 
+test('after a clock that was ahead is corrected, the schedule does not wait for the time that it showed', () => {
+  const known = { ledgerFrom: now - 90 * dayMs, reason: 'schedule' } as const
+  const rules = { now, scheduledReadHours: 24 }
+  assert.equal(isReadingRows({ ...known, rowsReadAt: now + 100 * dayMs }, rules), true)
+  // Another process may be ahead by seconds.
+  assert.equal(isReadingRows({ ...known, rowsReadAt: now + 5000 }, rules), false)
+})
+
 test('R34b: the first run after a ledger began reads rows, however short ago they were read', () => {
   const known = { rowsReadAt: now - hourMs, ledgerFrom: null, reason: 'schedule' } as const
   assert.equal(isReadingRows(known, { now, scheduledReadHours: 24 }), true)

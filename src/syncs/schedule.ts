@@ -23,6 +23,9 @@ const maxRetryMs = dayMs
 /** The share by which an interval is made longer or shorter. */
 const jitter = 0.1
 
+/** The clocks of processes may differ. */
+const slackMs = 5 * minuteMs
+
 /** `random` returns numbers from 0 up to 1. */
 export interface Timing {
   readonly now: number
@@ -46,6 +49,8 @@ export function isReadingRows(
   rules: { readonly now: number; readonly scheduledReadHours: number | null },
 ): boolean {
   if (sync.reason !== 'schedule' || sync.ledgerFrom === null) return true
+  // A read that lies ahead was dated by a clock that has been corrected since.
+  if (sync.rowsReadAt !== null && sync.rowsReadAt > rules.now + slackMs) return true
   const dueAt = rowsDueAt(sync.rowsReadAt, rules.scheduledReadHours)
   return dueAt === null || dueAt <= rules.now
 }

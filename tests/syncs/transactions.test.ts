@@ -78,6 +78,20 @@ test('months that no look-back reaches any more leave the ledger with the next s
   assert.deepEqual(await read(), [newest.month])
 })
 
+test('syncs while the clock is ahead by 200 days make no row unknown and announce later rows once it is corrected', async (t) => {
+  const { service, bank, ago } = await openFiskil(t)
+  const rows = [ago('a', 1), ago('b', 20)]
+  bank.plant(rows)
+  await bank.sync()
+  const ahead = 200 * 86_400_000
+  service.clock.advance(ahead)
+  for (let count = 0; count < 2; count += 1) assert.deepEqual((await bank.sync()).new, [])
+  service.clock.advance(-ahead)
+  bank.plant([ago('new', 0.1), ...rows])
+  const { new: found, updated } = await bank.sync()
+  assert.deepEqual([idsOf(found), updated], [['new'], []])
+})
+
 test('R32: a sync without new or updated rows sends an event without objects', async (t) => {
   const { bank } = await openFiskil(t)
   const { answer, events } = await bank.sync()
