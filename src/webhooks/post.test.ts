@@ -157,6 +157,15 @@ test('resets, silence after the connection, garbage and floods of headers are fa
   assert.match(failureOf(await ending()) ?? '', /connection ended/)
   const garbage = await raw((socket) => socket.once('data', () => socket.end('garbage\r\n\r\n')))
   assert.match(failureOf(await garbage()) ?? '', /not HTTP/)
+  for (const head of [
+    '000 ?\r\ncontent-length: 0',
+    '200 OK\r\ncontent-length: 3\r\ncontent-length: 5',
+  ]) {
+    const wrong = await raw((socket) =>
+      socket.once('data', () => socket.end(`HTTP/1.1 ${head}\r\n\r\n`)),
+    )
+    assert.match(failureOf(await wrong()) ?? '', /not HTTP/)
+  }
   const silence = await raw(() => {})
   assert.match(failureOf(await silence()) ?? '', /no answer within 1 seconds/)
   const flood = await raw((socket) =>
