@@ -86,7 +86,10 @@ test('the admin API answers it; no server, extra words and unknown flags fail as
   const { code, out } = await doctor(url)
   assert.equal(code, 0)
   assert.match(out, /^✓ configuration: /)
-  assert.match(out, /\n✓ provider:akahu: answers and accepts our credentials\n/)
+  assert.match(
+    out,
+    /\n✓ provider:akahu: answers and accepts our credentials; full app: nobody is linked\n/,
+  )
   assert.match(out, /\n! url:BASE_URL: .*\n {4}→ Try it from outside/)
   assert.equal((await doctor(url, 'now')).code, 2)
   assert.equal((await doctor(url, '--nothing')).code, 2)

@@ -240,3 +240,16 @@ test('a public address without an answer is a warning, one with the answer of an
   assert.equal(silent.status, 'warning')
   assert.match(silent.action ?? '', /Try it from outside/)
 })
+
+test('in live mode an installation where nobody can be read is a warning; in sandbox mode it is not looked at', async (t) => {
+  const live = await diagnose(t)
+  const found = find(live.diagnosis.checks, 'links')
+  assert.equal(found.status, 'warning')
+  assert.match(found.action ?? '', /tributary setup/)
+  await using side = await openSetting({})
+  const own = await diagnose(t, { adapters: { fiskil: side.adapter } })
+  const made = await diagnose(t, { installation: { ...installation, mode: 'sandbox' } })
+  for (const { diagnosis } of [own, made]) {
+    assert.ok(!diagnosis.checks.some(({ name }) => name === 'links'))
+  }
+})

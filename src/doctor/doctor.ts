@@ -15,7 +15,7 @@ import { type Check, type Diagnosis, type Finding, fault, worstOf } from './find
 import { checkDisk, checkEventLoop, eventLoopRemedy, type Machine } from './machine.ts'
 import { checkOrigins, originsRemedy, type PublicOrigins } from './origins.ts'
 import { checkProviderWebhooks } from './provider-webhooks.ts'
-import { checkProvider, remedyForProvider } from './providers.ts'
+import { checkProvider, checkUse, remedyForProvider } from './providers.ts'
 import { checkEncryption, checkStore, remedyForStore } from './storage.ts'
 import { checkDeliveries, checkLeases, checkSyncs } from './work.ts'
 
@@ -85,6 +85,7 @@ function listChecks(deps: DoctorDeps): readonly Look[] {
     look('encryption', checkEncryption(deps), storeAction),
     look('fast-state', checkFastState(deps), fastStateRemedy),
     ...providers,
+    look('links', checkUse(deps.adapters, deps), storeAction),
     look('connections', checkConnections(deps.store), storeAction),
     look('syncs', checkSyncs(deps), storeAction),
     look('deliveries', checkDeliveries(deps), storeAction),

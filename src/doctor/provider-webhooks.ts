@@ -24,11 +24,19 @@ export function checkProviderWebhooks({ adapters, store, installation, origins }
   return async () => {
     const runs = await store.inspector.findProviderRuns()
     const { base } = origins()
-    return Object.values(adapters).map(({ provider, webhooks }) => {
+    return Object.values(adapters).map(({ provider, webhooks, access }) => {
+      if (access.off.includes('webhooks')) return describeOff(provider)
       if (webhooks === undefined) return describeIdle(provider)
       return describe({ provider, base, installation, lastRunAt: runs[provider] ?? null })
     })
   }
+}
+
+/** Nothing is to be set: the provider sends none for these keys. */
+function describeOff(provider: Provider): Finding {
+  const message =
+    'none are sent for personal keys: connections are read every SYNC_INTERVAL_MINUTES'
+  return ok(`webhooks:${provider}`, message)
 }
 
 function describeIdle(provider: Provider): Finding {

@@ -3,13 +3,15 @@
  * shows. People and their consents are not checked here.
  */
 import type { Provider } from '#contract/resources.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, toIso } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf, ownCredentialsOf } from '#providers/all-facts.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
-import type { Adapter, ProbeReply } from '#providers/port.ts'
+import type { Adapter, Adapters, ProbeReply } from '#providers/port.ts'
+import type { ProviderUse } from '#store/ports/inspector.ts'
 import type { Store } from '#store/ports/store.ts'
 import { compareClocks } from './clocks.ts'
+import type { Installation } from './configuration.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
 /** The advice when a provider does not answer. */
@@ -22,28 +24,87 @@ interface Parts {
   readonly store: Pick<Store, 'inspector'>
 }
 
-/** A provider that is always on, because it needs no credentials of ours, is only asked once somebody is linked there. */
+interface UseParts extends Pick<Parts, 'store'> {
+  readonly installation: Installation
+}
+
+/** Named individually; further people are only counted. */
+const maxNamed = 3
+/** Banks are read there once a day at least; older data means that these reads fail. */
+const staleMs = 48 * 3_600_000
+const maxStale = 20
+
+/** A provider that is reached with people's own keys alone is only asked once somebody is linked there. */
 export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check {
-  const { provider } = adapter
+  const { provider, access } = adapter
   const name = `provider:${provider}`
-  const isOpen = !adapter.access.hasOwnCredentials
   return async (signal) => {
-    if (isOpen && !(await store.inspector.listProviders()).includes(provider)) {
-      return [ok(name, 'nobody is linked; people link their own tokens, nothing is to be set')]
-    }
-    if (adapter.probe === undefined) return [ok(name, 'configured; this provider has no check')]
+    const links = await store.inspector.listUse(maxNamed)
+    const own = links.find((one) => one.provider === provider)
+    const people = describePeople(adapter, own)
+    const action = own === undefined ? access.nextStep : null
+    if (own === undefined && !access.hasOwnCredentials) return [ok(name, people, action)]
+    if (adapter.probe === undefined) return [ok(name, `${people}; it has no check`, action)]
     const asked = clock.now()
     const reply = await adapter.probe({ signal, priority: 'user' }).catch(toReply)
     const span = { asked, answered: clock.now() }
+    const answers = access.hasOwnCredentials
+      ? 'answers and accepts our credentials'
+      : 'answers; tokens are people’s own'
     return [
       reply.failure === null
-        ? ok(
-            name,
-            reply.note ??
-              (isOpen ? 'answers; tokens are people’s own' : 'answers and accepts our credentials'),
-          )
+        ? ok(name, `${reply.note ?? answers}; ${people}`, action)
         : describe(provider, reply.failure),
       ...compareClocks(`clock:${provider}`, provider, reply.theirTimeMs, span),
+      ...(await findStale(adapter, store, clock)),
+    ]
+  }
+}
+
+/** Whose keys are used, who is linked, when they were last read, and what is not possible with these keys. */
+function describePeople({ access, freshness }: Adapter, links: ProviderUse | undefined): string {
+  const off = access.off.length === 0 ? '' : `; off: ${access.off.join(', ')}`
+  if (links === undefined) return `${access.mode}: nobody is linked${off}`
+  const { userCount, emails, connectionCount, refreshedAt } = links
+  const rest = userCount - emails.length
+  const who = `${emails.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+  const count = `${connectionCount} connection${connectionCount === 1 ? '' : 's'}`
+  const read = freshness === 'reads' ? 'last read' : 'last refreshed there'
+  const when = refreshedAt === null ? 'not read yet' : `${read} ${toIso(refreshedAt)}`
+  return `${access.mode} of ${who}: ${count}, ${when}${off}`
+}
+
+/** Data that its provider has not refreshed for too long, where the provider says when it did. */
+async function findStale(
+  { provider, category, freshness }: Adapter,
+  store: Parts['store'],
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  // Brokers report refreshes that depend on the plan of the key; our own reads are judged by the connection's status.
+  if (category !== 'banking' || freshness !== 'reported') return []
+  const before = clock.now() - staleMs
+  const stale = await store.inspector.listStale({ provider, before, limit: maxStale })
+  return stale.map(({ id, email, institutionName, lastRefreshedAt }) =>
+    warning(
+      `stale:${id}`,
+      `${institutionName} (${provider}) of ${email} was last refreshed there ${toIso(lastRefreshedAt)}, more than 48 h ago`,
+      `Look at the login at ${provider}: it may ask for a new sign-in at the institution`,
+    ),
+  )
+}
+
+/** In live mode with nobody's key at all there is nothing to read. */
+export function checkUse(adapters: Adapters, { store, installation }: UseParts): Check {
+  return async () => {
+    const isConfigured = Object.values(adapters).some(({ access }) => access.hasOwnCredentials)
+    if (installation.mode === 'sandbox' || isConfigured) return []
+    if ((await store.inspector.listUse(1)).length > 0) return []
+    return [
+      warning(
+        'links',
+        'nobody is linked, and no provider has credentials of this installation: there is nothing to read',
+        'Link your own accounts with `tributary setup`, or set the credentials of a provider and restart',
+      ),
     ]
   }
 }

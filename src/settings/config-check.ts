@@ -100,11 +100,6 @@ function findIdleSettings(config: Draft, given: Given): string[] {
   if (config.mode === 'sandbox' && configured.length > 0) {
     warnings.push(`SANDBOX is true: the credentials of ${configured.join(', ')} are not used.`)
   }
-  if (config.mode === 'live' && configured.length === 0) {
-    warnings.push(
-      `No provider is configured: only ${open.join(', ')} can be linked, with people’s own tokens.`,
-    )
-  }
   if (given('DATABASE_URL') && !given('REDIS_URL')) {
     warnings.push(
       'REDIS_URL is not set: limits, breakers and cached answers are per process. Several processes need it.',

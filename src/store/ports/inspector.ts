@@ -25,6 +25,26 @@ export interface TroubledConnection {
   readonly status: Exclude<StoredStatus, 'active'>
 }
 
+/** Who is linked at one provider. */
+export interface ProviderUse {
+  readonly provider: Provider
+  readonly userCount: number
+  /** Of the first of them, by address. */
+  readonly emails: readonly string[]
+  /** Without those that are being deleted. */
+  readonly connectionCount: number
+  /** The newest refresh of a connection, in milliseconds since the epoch; null: none yet. */
+  readonly refreshedAt: number | null
+}
+
+export interface StaleConnection {
+  readonly id: ConnectionId
+  readonly email: string
+  readonly institutionName: string
+  /** In milliseconds since the epoch. */
+  readonly lastRefreshedAt: number
+}
+
 /** An endpoint that receives nothing, or only the oldest delivery, although its owner did not ask for that. */
 export interface TroubledEndpoint {
   readonly id: EndpointId
@@ -70,8 +90,14 @@ export interface StoreInspector {
   /** Rows sealed under a key other than the first; counted up to `limit` per table. */
   countAged(limit: number): Promise<number>
   countConnections(): Promise<Readonly<Record<StoredStatus, number>>>
-  /** The providers at which somebody is linked, in no particular order. */
-  listProviders(): Promise<readonly Provider[]>
+  /** The providers at which somebody is linked, in no particular order; of their people at most `limit` are named. */
+  listUse(limit: number): Promise<readonly ProviderUse[]>
+  /** Active connections of a provider that were last refreshed before an instant, the oldest first; at most `limit`. */
+  listStale(query: {
+    readonly provider: Provider
+    readonly before: number
+    readonly limit: number
+  }): Promise<readonly StaleConnection[]>
   /** Connections that are not `active`, by age; at most `limit`. */
   listTroubled(limit: number): Promise<readonly TroubledConnection[]>
   /** Paused endpoints and those that were not disabled by their owner, by age; at most `limit`. */

@@ -5,13 +5,19 @@
 import { sql } from 'kysely'
 import type { Provider } from '#contract/resources.ts'
 import type { StoredStatus } from '../ports/connections.ts'
-import type { StoreCondition, StoreInspector, TroubledConnection } from '../ports/inspector.ts'
+import type {
+  ProviderUse,
+  StaleConnection,
+  StoreCondition,
+  StoreInspector,
+  TroubledConnection,
+} from '../ports/inspector.ts'
 import type { Sealer } from '../seal.ts'
 import type { Engine } from './engine.ts'
 import { countMigrations } from './migrate.ts'
 import { inspectRiver } from './river-inspector.ts'
 import { listAgedKeys, sealedTables } from './sealed-tables.ts'
-import type { Db } from './tables.ts'
+import { type Db, isBefore } from './tables.ts'
 
 export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
   const { db } = engine
@@ -31,7 +37,8 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
       return count
     },
     countConnections: () => countConnections(db),
-    listProviders: () => listProviders(db),
+    listUse: (limit) => listUse(db, limit),
+    listStale: (query) => listStale(db, query),
     listTroubled: (limit) => listTroubled(db, limit),
     ...inspectRiver(engine),
   }
@@ -84,9 +91,82 @@ async function countConnections(db: Db): Promise<Readonly<Record<StoredStatus, n
   return counts
 }
 
-async function listProviders(db: Db): Promise<readonly Provider[]> {
-  const rows = await db.selectFrom('logins').select('provider').distinct().execute()
-  return rows.map(({ provider }) => provider)
+async function listUse(db: Db, limit: number): Promise<readonly ProviderUse[]> {
+  const rows = await db
+    .selectFrom('logins')
+    .select(['provider', ({ fn }) => fn.count('user_id').distinct().as('count')])
+    .groupBy('provider')
+    .execute()
+  return Promise.all(
+    rows.map(async ({ provider, count }) => ({
+      provider,
+      userCount: Number(count),
+      emails: await listEmails(db, provider, limit),
+      connectionCount: await countAt(db, provider),
+      refreshedAt: await findNewestRefresh(db, provider),
+    })),
+  )
+}
+
+async function listEmails(db: Db, provider: Provider, limit: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('logins')
+    .innerJoin('users', 'users.id', 'logins.user_id')
+    .select('users.email as email')
+    .distinct()
+    .where('logins.provider', '=', provider)
+    .orderBy('users.email')
+    .limit(limit)
+    .execute()
+  return rows.map(({ email }) => email)
+}
+
+async function countAt(db: Db, provider: Provider): Promise<number> {
+  const row = await db
+    .selectFrom('connections')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('provider', '=', provider)
+    .where('status', '<>', 'deleting')
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+async function findNewestRefresh(db: Db, provider: Provider): Promise<number | null> {
+  const row = await db
+    .selectFrom('connections')
+    .select('last_refreshed_at')
+    .where('provider', '=', provider)
+    .where('status', '<>', 'deleting')
+    .where('last_refreshed_at', 'is not', null)
+    .orderBy('last_refreshed_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.last_refreshed_at ?? null
+}
+
+async function listStale(
+  db: Db,
+  query: Parameters<StoreInspector['listStale']>[0],
+): Promise<readonly StaleConnection[]> {
+  const rows = await db
+    .selectFrom('connections')
+    .innerJoin('users', 'users.id', 'connections.user_id')
+    .select([
+      'connections.id as id',
+      'users.email as email',
+      'connections.institution_name as institutionName',
+      'connections.last_refreshed_at as lastRefreshedAt',
+    ])
+    .where('connections.provider', '=', query.provider)
+    .where('connections.status', '=', 'active')
+    .where(isBefore('connections.last_refreshed_at', query.before))
+    .orderBy('connections.last_refreshed_at')
+    .orderBy('connections.id')
+    .limit(query.limit)
+    .execute()
+  return rows.flatMap(({ lastRefreshedAt, ...row }) =>
+    lastRefreshedAt === null ? [] : [{ ...row, lastRefreshedAt }],
+  )
 }
 
 function listTroubled(db: Db, limit: number): Promise<readonly TroubledConnection[]> {

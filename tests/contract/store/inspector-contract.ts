@@ -72,11 +72,48 @@ export function testInspector(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'the providers at which somebody is linked are listed once each',
+    'the providers at which somebody is linked are listed once each, with their people and the newest refresh',
     inStore(async (store) => {
-      assert.deepEqual(await store.inspector.listProviders(), [])
-      for (let round = 0; round < 2; round += 1) await addLink(store)
-      assert.deepEqual(await store.inspector.listProviders(), ['akahu'])
+      assert.deepEqual(await store.inspector.listUse(2), [])
+      const emails: string[] = []
+      for (const [index, status] of (['active', 'active', 'deleting'] as const).entries()) {
+        const { user, connection } = await addLink(store, { lastRefreshedAt: now + index })
+        if (status === 'deleting') await store.connections.setStatus(connection.id, status)
+        emails.push(user.email)
+      }
+      assert.deepEqual(await store.inspector.listUse(2), [
+        {
+          provider: 'akahu',
+          userCount: 3,
+          emails: emails.toSorted().slice(0, 2),
+          connectionCount: 2,
+          refreshedAt: now + 1,
+        },
+      ])
+    }),
+  )
+
+  test(
+    'active connections that were last refreshed before an instant are listed, the oldest first',
+    inStore(async (store) => {
+      const late = await addLink(store, { lastRefreshedAt: now + 2 })
+      const early = await addLink(store, { lastRefreshedAt: now + 1 })
+      await addLink(store, { lastRefreshedAt: now + 3 })
+      await addLink(store, { lastRefreshedAt: null })
+      await addLink(store, { lastRefreshedAt: now, status: 'invalidated' })
+      const query = { provider: 'akahu', before: now + 3, limit: 5 } as const
+      const stale = await store.inspector.listStale(query)
+      assert.deepEqual(
+        stale,
+        [early, late].map(({ user, connection }) => ({
+          id: connection.id,
+          email: user.email,
+          institutionName: connection.institutionName,
+          lastRefreshedAt: connection.lastRefreshedAt,
+        })),
+      )
+      assert.deepEqual(await store.inspector.listStale({ ...query, limit: 1 }), stale.slice(0, 1))
+      assert.deepEqual(await store.inspector.listStale({ ...query, provider: 'up' }), [])
     }),
   )
 

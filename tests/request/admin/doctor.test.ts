@@ -223,12 +223,41 @@ test('a provider that is on without configuration is only asked once somebody is
   const before = up.requests.length
   const idle = find(await examine(), 'provider:up')
   assert.deepEqual([idle.status, up.requests.length], ['ok', before])
-  assert.match(idle.message, /^nobody is linked; people link their own tokens/)
+  assert.equal(idle.message, 'tokens of people: nobody is linked; off: webhooks')
+  assert.match(idle.action ?? '', /connections link U --provider up/)
   await service.link(await service.createUser(), 'healthy', 'up')
   const answers = find(await examine(), 'provider:up')
-  assert.deepEqual([answers.status, answers.message], ['ok', 'answers; tokens are people’s own'])
+  assert.deepEqual([answers.status, answers.action], ['ok', null])
+  assert.match(
+    answers.message,
+    /^answers; tokens are people’s own; tokens of people of .+@.+: 1 connection, last read 2026-\d\d-\d\dT[^;]+; off: webhooks$/,
+  )
   up.addFault({ does: { kind: 'reply', reply: { status: 502 } } })
   const broken = find(await examine(), 'provider:up')
   assert.equal(broken.status, 'error')
   up.clearFaults()
+})
+
+test('a bank that its provider has not read for more than 48 hours is a warning with its person', async () => {
+  const { store } = service.app
+  const user = await service.createUser()
+  const login = await addLogin(store, user.id)
+  const hour = 3_600_000
+  const ages = [49, 47].map((hours) => service.clock.now() - hours * hour)
+  const [old] = await Promise.all(
+    ages.map((lastRefreshedAt) =>
+      store.connections.save(newConnection(user.id, login.id, { lastRefreshedAt })),
+    ),
+  )
+  const diagnosis = await examine()
+  const found = diagnosis.checks.filter(({ name }) => name.startsWith('stale:'))
+  assert.deepEqual(
+    found.map(({ name, status }) => [name, status]),
+    [[`stale:${old?.id}`, 'warning']],
+  )
+  const owner = await store.users.find(user.id)
+  assert.match(
+    found[0]?.message ?? '',
+    new RegExp(`of ${owner?.email} was last refreshed there 2026-`),
+  )
 })
