@@ -1,8 +1,9 @@
 /**
  * The background sweep for unfinished deletions: connections whose provider has not ended the consent yet, then users
  * whose deletion was interrupted. It runs at the start and every few minutes, one deletion at a time. Once a provider
- * is unavailable, it is skipped for the rest of the sweep. Each sweep continues after the previous one, so that
- * deletions that keep failing do not block the others.
+ * is unavailable, it is skipped for the rest of the sweep. Each sweep continues where the previous one began to skip, or
+ * after its end, so that deletions that keep failing do not block the others: with people's own keys the failure may
+ * concern one login alone.
  */
 import { bySystem } from '#contract/actor.ts'
 import type { Provider } from '#contract/resources.ts'
@@ -30,20 +31,22 @@ const defaultEveryMs = 5 * 60_000
 /** Makes the sweep; a call during a running sweep joins it. */
 export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): FinishDeletions {
   let running: ReturnType<FinishDeletions> | null = null
-  /** The last connection that was handled. */
+  /** The last connection before the first one that was skipped. */
   let reached: ConnectionId | null = null
 
   async function sweep(stop: AbortSignal) {
     const unavailable = new Set<Provider>()
     let done = 0
     let pending = 0
+    let hasSkipped = false
     for (const row of await listRound(deps.store, reached)) {
       if (stop.aborted) break
-      reached = row.id
       if (unavailable.has(row.provider)) {
+        hasSkipped = true
         pending += 1
         continue
       }
+      if (!hasSkipped) reached = row.id
       const options = { timeoutMs: deps.timeoutMs, priority: 'background', stop } as const
       const end = await purgeConnection(deps, row, options)
       if (end.kind === 'pending') pending += 1

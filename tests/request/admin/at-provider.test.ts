@@ -1,8 +1,9 @@
 /** Removing connections behind people's own keys: forgotten here, and ended at the provider only when that is asked for. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { UserId } from '#kernel/ids.ts'
+import type { ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'
 import { demoUserTokens, toPersonalTokens } from '#sandbox/akahu/emulator.ts'
+import { demoPersonalKey } from '#sandbox/snaptrade/index.ts'
 import { akahu, errorOf, link, need, up } from './credentials.ts'
 import { makeWorld, type World } from './world.ts'
 
@@ -81,6 +82,35 @@ test('with the provider away the removal waits, and the sweep does what was aske
   assert.deepEqual(await world.connections.finishDeletions(), { done: 1, pending: 0 })
   assert.equal(person.personal.userToken, null)
   assert.equal(await world.store.connections.find(connection.id), null)
+})
+
+test('a removal that waits for a key that is no longer set does not keep the others of its provider waiting', async (t) => {
+  const world = await makeWorld(t, { providers: ['snaptrade'], snaptradeKey: 'none' })
+  const emulator = need(world, 'snaptrade')
+  const former = (await world.addUser('a@b.example')) as UserId
+  const waiting: string[] = []
+  // Users of a commercial key that was taken out of the variables.
+  for (const upstreamUserId of ['first', 'second']) {
+    const owner = { userId: former, provider: 'snaptrade', upstreamUserId } as const
+    const login = await world.store.logins.save({ ...owner, secret: 'of-a-user' })
+    const row = await world.store.connections.save({
+      ...{ userId: former, loginId: login.id, provider: 'snaptrade', status: 'active' },
+      ...{ upstreamId: upstreamUserId as UpstreamId, institutionId: 'B', institutionName: 'B' },
+      ...{ institutionLogo: null, lastRefreshedAt: null, createdAt: world.clock.now() },
+    })
+    await remove(world, row.id)
+    waiting.push(row.id)
+  }
+  const id = await world.addUser('c@d.example')
+  const connections = await link(world, id, { provider: 'snaptrade', ...demoPersonalKey })
+  emulator.addFault(down)
+  for (const connection of connections) await remove(world, connection.id, '?atProvider=true')
+  emulator.clearFaults()
+  for (let sweep = 0; sweep < 4; sweep += 1) await world.connections.finishDeletions()
+  assert.equal(emulator.people.personal.connections.length, 0)
+  for (const one of waiting) {
+    assert.equal((await world.store.connections.find(one as ConnectionId))?.status, 'deleting')
+  }
 })
 
 test('a waiting removal that is repeated without the question still does what was asked for', async (t) => {
