@@ -37,14 +37,16 @@ export interface AkahuRequest {
 export interface AkahuClient {
   /** The app token of this installation. */
   readonly appToken: string | null
+  /** It is a full app, which has a secret. */
+  readonly isFull: boolean
   /**
-   * Whether a person's tokens are of a personal app: their own, or this installation's that has no secret. Null: the
-   * app is this installation's, and it is not configured.
+   * Whether a person's tokens are of a personal app; then the app's token is among them. Null: they are of a full app, and
+   * none is configured.
    */
   isPersonal(tokens: UserTokens): boolean | null
   /**
    * Sends a request for a person. `account`: the path names one account, so a 404 may mean that it was moved. Throws
-   * `misconfigured` without a call when there is no app token.
+   * `misconfigured` without a call when the tokens are of a full app and none is configured.
    */
   asUser(
     tokens: UserTokens,
@@ -83,7 +85,8 @@ const nobody: Standing = { headers: {}, audience: 'user', isPersonal: false, sec
 const noApp: UpstreamFailure = {
   kind: 'misconfigured',
   status: 401,
-  detail: 'AKAHU_APP_TOKEN is not set, and this login has no app token of its own',
+  detail:
+    'this login has no app token of its own, and no full app is set: set AKAHU_APP_TOKEN and AKAHU_APP_SECRET, or link again',
 }
 
 /** Opens the pool. Every method throws UpstreamError, or the signal's own reason. */
@@ -119,16 +122,17 @@ export function makeClient(options: AkahuOptions): AkahuClient {
 
   return {
     appToken,
+    isFull: appSecret !== null,
     isPersonal,
     async asUser(tokens, request, call, audience = 'user') {
       const { userToken } = tokens
-      const app = tokens.appToken ?? appToken
+      const app = tokens.appToken ?? (appSecret === null ? null : appToken)
       if (app === null) throw new UpstreamError('akahu', reported(request.route, noApp))
       const standing = {
         headers: { authorization: `Bearer ${userToken}`, 'x-akahu-id': app },
         audience,
         isPersonal: isPersonal(tokens) === true,
-        secrets: [userToken, app, appSecret ?? ''],
+        secrets: [...listForms(userToken), ...listForms(app), appSecret ?? ''],
       }
       return send(request, standing, call)
     },
@@ -152,7 +156,12 @@ type Apps = Pick<AkahuOptions, 'appToken' | 'appSecret'>
 
 function isOfPersonalApp(tokens: UserTokens, { appToken, appSecret }: Apps): boolean | null {
   if (tokens.appToken !== null) return true
-  return appToken === null ? null : appSecret === null
+  return appToken === null || appSecret === null ? null : false
+}
+
+/** What of a token may stand in a message: the whole, as a URL has it, and the part after its prefix. */
+function listForms(token: string): readonly string[] {
+  return [token, encodeURIComponent(token), token.replace(/^(?:user|app)_token_/, '')]
 }
 
 /** HTTP Basic, which a full app alone can use. */

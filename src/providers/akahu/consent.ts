@@ -26,7 +26,7 @@ export async function identify(
   call: CallContext,
 ): Promise<Identity> {
   assert(credentials.provider === 'akahu', 'the credentials are for Akahu')
-  const tokens = chooseTokens(credentials, client.appToken)
+  const tokens = chooseTokens(credentials, client)
   const isPersonal = client.isPersonal(tokens) === true
   try {
     const upstreamUserId = await fetchUserId(client, tokens, call)
@@ -75,8 +75,9 @@ export async function revoke(
   if (login.secret === null) return
   const isPersonal = client.isPersonal(tokensOf(login))
   if (isPersonal === null) {
-    // Whose app it was is not known, so the connection waits until the variables are set again.
-    const detail = 'AKAHU_APP_TOKEN is not set, so the consent cannot be ended'
+    // It was linked with a full app, so the connection waits until the variables are set again.
+    const detail =
+      'AKAHU_APP_TOKEN and AKAHU_APP_SECRET are not set, so the consent cannot be ended'
     throw new UpstreamError('akahu', { kind: 'rejected', status: 401, detail })
   }
   if (isPersonal && !isAsked) return

@@ -1,7 +1,8 @@
 /**
  * The two tokens that a call for a person carries: the person's user token, and the id token of the app it was given to.
- * The app is this installation's, or the person's own (docs/providers/akahu.md, Personal apps). It says how both are kept
- * in a login's secret, and what can be told of them without a call, so that no other provider's token is sent to Akahu.
+ * The app is this installation's, or the person's own (docs/providers/akahu.md, Personal apps). The token of a personal app
+ * is kept beside the user token in the login's secret, so that no user token is sent with another app's token, whatever the
+ * variables become. It says what can be told of them without a call, so that no other provider's token is sent to Akahu.
  */
 import type { CredentialsAt } from '../credentials.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
@@ -9,7 +10,7 @@ import type { Login } from '../port.ts'
 
 export interface UserTokens {
   readonly userToken: string
-  /** Of the person's own app; null: this installation's app is used. */
+  /** Of the personal app; null: the full app of this installation is used. */
   readonly appToken: string | null
 }
 
@@ -21,7 +22,7 @@ const tokenPattern = /^[\x21-\x7e]{1,512}$/
 const userPrefix = 'user_token_'
 const appPrefix = 'app_token_'
 
-/** The login's secret: the user token, followed by a blank and the app token where the app is the person's own. */
+/** The login's secret: the user token, followed by a blank and the app token where the app is a personal one. */
 export function toSecret({ userToken, appToken }: UserTokens): string {
   return appToken === null ? userToken : `${userToken} ${appToken}`
 }
@@ -37,16 +38,20 @@ export function tokensOf(login: Login): UserTokens {
 }
 
 /**
- * The tokens to use for a person, with the app token `own` of this installation where none of the person's is given.
+ * The tokens to use for a person, with the app of this installation where none of the person's is given.
  * Throws `rejected` for what cannot be such a token, and where there is no app token at all. Makes no call.
  */
-export function chooseTokens(given: CredentialsAt<'akahu'>, own: string | null): UserTokens {
+export function chooseTokens(
+  given: CredentialsAt<'akahu'>,
+  { appToken: own, isFull }: { readonly appToken: string | null; readonly isFull: boolean },
+): UserTokens {
   const { userToken, appToken } = given
   const detail = findFault(userToken, appToken, own)
   if (detail !== null) {
     throw new UpstreamError('akahu', { kind: 'rejected', status: 401, isPersonal: true, detail })
   }
-  return { userToken, appToken: appToken === own ? null : (appToken ?? null) }
+  const app = appToken ?? own
+  return { userToken, appToken: isFull && app === own ? null : app }
 }
 
 function findFault(

@@ -35,17 +35,17 @@ const installs = { 'a personal app': personalInstall, 'no app': noApp, 'a full a
 const loginWith = (secret: string | null): Login => ({ ...loginFor('healthy'), secret })
 const paths = ({ akahu }: Ground) => akahu.requests.map(({ method, path }) => `${method} ${path}`)
 
-test('with the app token of the variable, the secret is the user token alone', async () => {
+test('with the app token of the variable, both tokens are kept with the login', async () => {
   await using ground = await makeGround(personalInstall)
   const identity = await ground.adapter.identify(link({ userToken: own.userToken }), call)
   assert.deepEqual(identity, {
     upstreamUserId: ground.akahu.people.healthy.user._id,
-    secret: own.userToken,
+    secret: `${own.userToken} ${own.appToken}`,
     isPersonal: true,
     ifNothing: 'Share accounts with the app at my.akahu.nz, Developers, Accounts; then link again.',
   })
   assert.deepEqual(paths(ground), ['GET /v1/me'])
-  // The same app token again is this installation's app, and nothing of it is kept with the login.
+  // The same app token again is this installation's app.
   assert.deepEqual(await ground.adapter.identify(link(own), call), identity)
 })
 
@@ -127,8 +127,9 @@ test('what cannot be the two tokens is refused without a call', async () => {
 })
 
 test('in use: a regenerated token is a lost consent, a switched-off permission or another address is not', async () => {
-  for (const secret of [own.userToken, `${own.userToken} ${own.appToken}`]) {
-    await using ground = await makeGround(secret === own.userToken ? personalInstall : {})
+  const secret = `${own.userToken} ${own.appToken}`
+  for (const install of [personalInstall, {}]) {
+    await using ground = await makeGround(install)
     const query = {
       ...scopedQuery('healthy', firstAccount(ground, 'healthy')),
       login: loginWith(secret),
@@ -161,16 +162,49 @@ test('the words about personal apps are not said to users of a full app', async 
   assert.equal(failure.detail, 'Invalid or revoked user token')
 })
 
-test('a login that needs the app token of the variable is our fault when the variable is gone, without a call', async () => {
-  await using ground = await makeGround(noApp)
+test('a login of a full app is our fault when there is none now, without a call', async () => {
+  for (const install of [noApp, personalInstall]) await readWithoutFullApp(install)
+})
+
+async function readWithoutFullApp(install: object): Promise<void> {
+  await using ground = await makeGround(install)
   const failure = await failureOf(ground.adapter.discover(loginWith(own.userToken), call))
   assert.equal(failure.kind, 'misconfigured')
-  assert.match(failure.detail, /AKAHU_APP_TOKEN is not set/)
+  assert.match(
+    failure.detail,
+    /no full app is set: set AKAHU_APP_TOKEN and AKAHU_APP_SECRET, or link again/,
+  )
   assert.deepEqual([ground.alerts.length, paths(ground)], [1, []])
   const { connection } = connectionOf(ground.akahu.people.healthy.accounts)
   const options = { last: true, isAsked: false }
   const ended = ground.adapter.revoke(loginWith(own.userToken), connection, options, call)
   assert.equal((await failureOf(ended)).kind, 'rejected')
+}
+
+test('a login that was linked with the app of the variable keeps it when the variable names another app', async () => {
+  await using before = await makeGround(personalInstall)
+  const credentials = link({ userToken: own.userToken })
+  const { secret } = await before.adapter.identify(credentials, call)
+  for (const install of [{ appToken: others.appToken, appSecret: null }, noApp, {}]) {
+    await using ground = await makeGround(install)
+    assert.ok((await ground.adapter.discover(loginWith(secret), call)).length > 0)
+    assert.deepEqual(
+      ground.akahu.requests.map(({ headers }) => headers['x-akahu-id']),
+      [own.appToken],
+    )
+  }
+})
+
+test('a refusal that repeats a token percent-encoded, or without its prefix, does not show it', async () => {
+  await using ground = await makeGround(noApp)
+  const app = 'app_token_pq/98+zz=='
+  const login = loginWith(`user_token_hidden.part/12+ab== ${app}`)
+  const message =
+    'no hidden.part/12+ab== or user_token_hidden.part%2F12%2Bab%3D%3D or pq/98+zz== for app_token_pq%2F98%2Bzz%3D%3D'
+  const body = { success: false, message }
+  ground.akahu.addFault({ does: { kind: 'reply', reply: { status: 403, body } } })
+  const failure = await failureOf(ground.adapter.discover(login, call))
+  assert.match(failure.detail, /^no \[secret\] or \[secret\] or \[secret\] for \[secret\] \(/)
 })
 
 test('a personal login is only forgotten here, unless its end at Akahu is asked for', async () => {

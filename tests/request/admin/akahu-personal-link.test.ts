@@ -23,7 +23,7 @@ test('201: two people of a household link, one with the app of the variable and 
   const jack = await world.addUser('jack@b.example')
   assert.equal((await link(world, emma, userTokenAlone)).length, 4)
   assert.equal((await link(world, jack, others)).length, 1)
-  assert.deepEqual(await secretsOf(world, emma), [own.userToken])
+  assert.deepEqual(await secretsOf(world, emma), [`${own.userToken} ${own.appToken}`])
   assert.deepEqual(await secretsOf(world, jack), [`${others.userToken} ${others.appToken}`])
   // Only what a personal app can reach: no webhooks, no list of institutions.
   assert.deepEqual(new Set(pathsAt(world)), new Set(['GET me', 'GET accounts']))
