@@ -75,6 +75,7 @@ export async function openFoundation(options: AppOptions): Promise<Foundation> {
     windows: kv.windows,
     timeoutMs,
     report: reports.connections,
+    sharesPersonalKeys: config.mode === 'sandbox',
   })
   const signIns = makeSignIns({
     store,

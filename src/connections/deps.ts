@@ -38,6 +38,8 @@ export interface ConnectionsDeps {
   /** The time limit of all provider calls of one action together (`REQUEST_TIMEOUT_MS`). */
   readonly timeoutMs: number
   readonly report: ConnectionsReport
+  /** Sandbox mode: several users may link the same made-up person by a personal key. Absent: one user only. */
+  readonly sharesPersonalKeys?: boolean
 }
 
 /** What the parts of an action that write in its transaction need. */

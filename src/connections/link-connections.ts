@@ -91,7 +91,8 @@ async function adopt(
     return await deps.store.transact(async (tx) => {
       // This locks the user's row: a concurrent deletion of the user or the login waits for the end of the
       // transaction.
-      const { upstreamUserId, secret, isPersonal: isExclusive } = identity
+      const { upstreamUserId, secret, isPersonal } = identity
+      const isExclusive = isPersonal && deps.sharesPersonalKeys !== true
       const owner = { userId, provider, upstreamUserId }
       const login = await tx.logins.save({ ...owner, secret, isExclusive })
       const ids = await saveAll({ ...deps, store: tx }, login, discovered)

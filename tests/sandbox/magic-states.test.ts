@@ -42,6 +42,15 @@ test('healthy: active, with rows, everywhere', async () => {
   }
 })
 
+test('several users may link the same person, by personal keys too', async () => {
+  for (const provider of sandboxProviders) {
+    for (let user = 0; user < 2; user += 1) {
+      const linked = await linkMagic(service, 'decimals', provider)
+      assert.equal(await linked.status(), 'active', provider)
+    }
+  }
+})
+
 test('history: more than 5,000 rows, so that one request is cut short and says so', async () => {
   for (const provider of sandboxProviders) {
     const linked = await linkMagic(service, 'history', provider)
