@@ -22,8 +22,8 @@ export interface PersonalKeys {
 
 export interface Collected {
   readonly keys: readonly PersonalKeys[]
-  /** Variables of the service that were asked for. */
-  readonly answers: ReadonlyMap<string, string>
+  /** Variables of the service that were asked for, by provider. */
+  readonly answers: ReadonlyMap<Provider, ReadonlyMap<string, string>>
   /** What was given and cannot be used, one sentence each. */
   readonly problems: readonly string[]
   /** What was left out without being wrong, by provider. */
@@ -56,7 +56,7 @@ export async function collectKeys(
   say: (text: string) => void,
 ): Promise<Collected> {
   const keys: PersonalKeys[] = []
-  const answers = new Map<string, string>()
+  const answers = new Map<Provider, ReadonlyMap<string, string>>()
   const problems: string[] = []
   const notes: { provider: Provider; text: string }[] = []
   for (const provider of providerNames) {
@@ -77,8 +77,8 @@ export async function collectKeys(
     else if (problem === null && found.held.size > 0)
       notes.push({ provider, text: describeGap(found) })
     if (problem !== null || asked.length === 0) continue
-    for (const { variable } of asked) answers.set(variable, found.held.get(variable) ?? '')
-    for (const [name, value] of Object.entries(personal.fixed)) answers.set(name, value)
+    const typed = asked.map(({ variable }) => [variable, found.held.get(variable) ?? ''] as const)
+    answers.set(provider, new Map([...typed, ...Object.entries(personal.fixed)]))
   }
   return { keys, answers, problems, notes }
 }
@@ -121,7 +121,7 @@ function findOtherUse({ personal, held }: Found, environment: Environment): stri
   const [fixed] = Object.entries(personal.fixed)
   if (fixed === undefined || held.size === 0 || isFixed(personal, environment)) return null
   const [name, value] = fixed
-  return `${personal.name}: ${[...held.keys()].join(' and ')} set, but not ${name}=${value}: users of a company’s key are linked with \`tributary connections link\``
+  return `${personal.name} is not linked: ${[...held.keys()].join(' and ')} set, but not ${name}=${value}; set it if the key is your own, and run setup again. Users of a company’s key are linked with \`tributary connections link\``
 }
 
 const listMissing = ({ values, held }: Found) =>

@@ -55,7 +55,7 @@ export function describeOutcome(outcome: Outcome): string {
   const changes = isNew || key !== null || added.length > 0 || (written?.names.length ?? 0) > 0
   const head =
     changes || failures.length > 0
-      ? []
+      ? describeFormerKey(outcome)
       : ['Nothing was changed: all of this is set up already.', '']
   const plan = user.plan === 'none' ? '; plan none: no API access, see `tributary plans set`' : ''
   const lines = [
@@ -64,12 +64,21 @@ export function describeOutcome(outcome: Outcome): string {
     ...describeConnections(outcome),
     ...describeSettings(outcome),
     ...(key === null
-      ? []
+      ? describeFormerKey(outcome)
       : [`  API key    ${key}`, '             Keep it now: it is never shown again.']),
     ...outcome.notes.map((text) => `  Note       ${text}`),
     ...describeNext(outcome),
   ]
   return `${lines.map(toPrintable).join('\n')}\n`
+}
+
+/** A key that was made by a run that was cut off was never seen. */
+function describeFormerKey({ user, connections, failures }: Outcome): string[] {
+  if (connections.length === 0 && failures.length > 0) return []
+  return [
+    '  API key    made before, shown only then; another one, while the service runs:',
+    `             npm run --silent tributary -- keys create ${user.email}`,
+  ]
 }
 
 function describeConnections({ connections, added, accounts }: Outcome): string[] {

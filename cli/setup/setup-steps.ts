@@ -14,7 +14,8 @@ export interface Arrangement {
   readonly admin: SetupAdmin
   /** The service runs and does not know what was asked for just now. */
   readonly isRunning: boolean
-  readonly written: Written | null
+  /** Adds what the service needs to its settings, these variables included. @throws Refusal */
+  readonly writeSettings: (answers: ReadonlyMap<string, string>) => Promise<Written | null>
   /**
    * Variables that the service needs too, and has from the environment of this process alone; null: what starts the
    * service sets them.
@@ -30,10 +31,14 @@ export async function arrange(given: Arrangement): Promise<Outcome> {
   const { user, isNew } = await ensureUser(given)
   const before = new Set((await listConnections(admin, user)).map(({ id }) => id))
   const refused: string[] = []
+  const accepted: (readonly [string, string])[] = []
   for (const keys of collected.keys) {
     const reason = await link(admin, user, keys, given.isRunning)
     if (reason !== null) refused.push(reason)
+    else accepted.push(...(collected.answers.get(keys.provider) ?? []))
   }
+  // What was refused is not kept: the next run asks for it again. What was linked is kept before the key is shown.
+  const written = await given.writeSettings(new Map(accepted))
   const failures = [...collected.problems, ...refused]
   const connections = await listConnections(admin, user)
   // A first run in which nothing could be linked is repeated: its key would be of no use until then.
@@ -50,7 +55,7 @@ export async function arrange(given: Arrangement): Promise<Outcome> {
         (name) => `${name} is sealed in the store; the line in .env is no longer needed`,
       ),
     ],
-    written: given.written,
+    written,
     fromEnvironment: given.fromEnvironment,
     isRunning: given.isRunning,
     baseUrl: admin.baseUrl,

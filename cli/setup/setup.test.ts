@@ -168,7 +168,7 @@ test('on a terminal everything is asked for, nothing secret is shown, and what t
   assert.equal(code, 0, err)
   assert.match(
     err,
-    /E-mail address of the owner: wrong\nE-mail address of the owner: emma@b\.example\n/,
+    /E-mail address of the owner: wrong\n {2}This is not an e-mail address, .*\nE-mail address of the owner: emma@b\.example\n/,
   )
   for (const secret of [akahuApp, akahuUser, up]) assert.ok(!(out + err).includes(secret))
   assert.match(out, /\(akahu\)[\s\S]*AKAHU_APP_TOKEN, SANDBOX added/)
@@ -178,6 +178,29 @@ test('on a terminal everything is asked for, nothing secret is shown, and what t
   assert.doesNotMatch(file, /USER_TOKEN|UP_TOKEN/)
   const again = await setUp(['--email', email], { typed: '\r\r\r\r' })
   assert.match(again.out, /^Nothing was changed/)
+  assert.match(
+    again.out,
+    / {2}API key {4}made before, .*\n {13}npm run --silent tributary -- keys create emma@b\.example\n/,
+  )
+})
+
+test('a typed key that is refused is not kept: the next run asks for it again', async (t) => {
+  const { folder, setUp } = makeFolder(t)
+  const { SNAPTRADE_CLIENT_ID: id, SNAPTRADE_CONSUMER_KEY: key } = snaptrade
+  const swapped = await setUp(['--email', email], {
+    typed: `${akahuUser}\r${akahuApp}\r${id}\rwrong\r${up}\r`,
+  })
+  assert.equal(swapped.code, 1)
+  assert.match(swapped.err, /Akahu is not linked: [\s\S]*SnapTrade is not linked: /)
+  const settings = () => readFileSync(join(folder, '.env'), 'utf8')
+  assert.equal(settings(), '# Added by tributary setup.\nSANDBOX=false\n')
+  const right = await setUp(['--email', email], {
+    typed: `${akahuApp}\r${akahuUser}\r${id}\r${key}\r\r`,
+  })
+  assert.equal(right.code, 0, right.err)
+  for (const one of [`AKAHU_APP_TOKEN=${akahuApp}`, `SNAPTRADE_CONSUMER_KEY=${key}`]) {
+    assert.ok(settings().includes(`${one}\n`), one)
+  }
 })
 
 test('Ctrl-C, the end of the input and a signal end it with one line, and nothing is made', async (t) => {
@@ -262,7 +285,18 @@ test('wrong input is one line before anything is made: address, zone, sandbox mo
       /^tributary: --timezone must be an IANA/,
     ],
     [['--email', email], { SANDBOX: 'true' }, 1, /^tributary: SANDBOX is true in the environment/],
-    [['--email', email], { PORT: 'x' }, 1, /^tributary: The configuration has 1 problem/],
+    [
+      ['--email', email],
+      { PORT: 'x' },
+      1,
+      /^tributary: PORT: got "x"[^\n]*; correct it in the environment, then run setup again\n$/,
+    ],
+    [
+      ['--email', email],
+      { PORT: 'x', LOG_LEVEL: 'x' },
+      1,
+      /^tributary: 2 settings cannot be used; .* run setup again\n {2}[A-Z]\S+: .*\n {2}[A-Z]\S+: .*\n$/,
+    ],
     [['--email', email, '--up-token', up], {}, 2, /^tributary: --up-token takes only -/],
     [
       ['--email', email, '--up-token', '-'],
@@ -341,7 +375,7 @@ test('a broker’s key alone: holdings are shown to try, on a terminal its varia
   assert.equal(company.code, 0, company.err)
   assert.match(
     company.out,
-    /Note {7}SnapTrade: .* set, but not SNAPTRADE_KEY=personal: users of a company’s key/,
+    /Note {7}SnapTrade is not linked: .* set, but not SNAPTRADE_KEY=personal; set it if the key is your own, and run setup again\. Users of a company’s key/,
   )
   const half = await other.setUp(['--email', email], { env: { SNAPTRADE_KEY: 'personal' } })
   assert.deepEqual([half.code, half.err.split('\n').length], [1, 2])

@@ -75,21 +75,23 @@ async function work(start: SetupStart, terminal: SetupTerminal): Promise<Outcome
   const leftInFile = [...tokenFlags.values()].filter((name) => file?.variables[name])
   const common = { ...given, leftInFile }
   if (running !== null) {
-    const rest = { admin: running, isRunning: true, written: null, fromEnvironment: [] }
-    return arrange({ ...common, ...rest })
+    const rest = { admin: running, isRunning: true, fromEnvironment: [] }
+    return arrange({ ...common, ...rest, writeSettings: async () => null })
   }
-  const additions = new Map([...collected.answers, ['SANDBOX', 'false']])
+  const additions = new Map([...collected.answers.values()].flatMap((answers) => [...answers]))
   const config = readLiveConfig({ own, file, workingDirectory, additions })
   const secrets = collected.keys.flatMap(({ tokens }) => Object.values(tokens))
   const admin = await openInside(config, secrets, err)
   try {
-    const written = await writeSettings(workingDirectory, own, file, additions)
+    const write = (answers: ReadonlyMap<string, string>) =>
+      writeSettings(workingDirectory, own, file, new Map([...answers, ['SANDBOX', 'false']]))
     // A wrapper on the path sets what the service needs: a container, or the unit of this machine.
     const isManaged = findCommand(readStartInfo()).knowsSettings
     const fromEnvironment = isManaged
       ? null
       : config.given.flatMap(({ name }) => (own[name]?.trim() ? [name] : []))
-    return await arrange({ ...common, admin, isRunning: false, written, fromEnvironment })
+    const rest = { admin, isRunning: false, writeSettings: write, fromEnvironment }
+    return await arrange({ ...common, ...rest })
   } finally {
     await admin.close()
   }
@@ -113,7 +115,7 @@ async function readGiven(
   const isAnswered = reader.isTerminal && isErrTerminal
   // Without `-` and without a terminal nothing is read: standard input may belong to another program.
   try {
-    const email = start.email ?? (await askEmail(isAnswered ? reader : null))
+    const email = start.email ?? (await askEmail(isAnswered ? reader : null, err))
     const flags: Record<string, string> = {}
     for (const variable of start.fromInput) flags[variable] = await readToken(reader, variable)
     const collected = await collectKeys(
@@ -129,11 +131,12 @@ async function readGiven(
 
 const maxAttempts = 3
 
-async function askEmail(reader: LineReader | null): Promise<string> {
+async function askEmail(reader: LineReader | null, say: (text: string) => void): Promise<string> {
   for (let attempt = 1; reader !== null && attempt <= maxAttempts; attempt += 1) {
     const text = await reader.ask({ text: 'E-mail address of the owner: ', isSecret: false })
     if (text === null) break
     if (isEmail(tidyEmail(text))) return text
+    say('  This is not an e-mail address, such as you@example.com.\n')
   }
   throw new Refusal({ error: { message: 'The e-mail address of the owner is needed: --email E' } })
 }
@@ -173,11 +176,22 @@ function readLiveConfig({ own, file, workingDirectory, additions }: LiveSources)
     if (config.mode === 'live') return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    throw new Refusal({ error: { message: error.message } }, { cause: error })
+    throw new Refusal({ error: describeProblems(error, file) }, { cause: error })
   }
   const place = own.SANDBOX === undefined ? (file?.path ?? '') : 'the environment'
   const message = `SANDBOX is true in ${place}, which means made-up people: set SANDBOX=false there, then run setup again`
   throw new Refusal({ error: { message } })
+}
+
+/** One problem is one line; several are one line each. */
+function describeProblems({ problems }: ConfigError, file: EnvironmentFile | null) {
+  const place = `the environment${file === null ? '' : ` or ${file.path}`}`
+  const [first = ''] = problems
+  if (problems.length === 1) {
+    return { message: `${first}; correct it in ${place}, then run setup again` }
+  }
+  const message = `${problems.length} settings cannot be used; correct them in ${place}, then run setup again`
+  return { message, details: problems }
 }
 
 /** Writes what neither the environment nor the file has. */
