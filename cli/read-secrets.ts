@@ -25,7 +25,7 @@ export interface LineReader {
    * @throws Refusal for Ctrl-C, and for a line that is too long.
    */
   ask(question: Question): Promise<string | null>
-  /** Closes the input, so that nothing waits for it. */
+  /** Closes the input, so that nothing waits for it; a terminal shows again what is typed. */
   close(): Promise<void>
 }
 
@@ -36,20 +36,24 @@ export function makeLineReader(input: SecretInput, show: (text: string) => void)
   const source = readTexts(input)
   const rest = { text: '' }
   const isTerminal = input.isTTY === true && input.setRawMode !== undefined
+  let isRaw = false
   return {
     isTerminal,
     async ask(question) {
       if (!isTerminal) return readLine(source, rest)
+      // Before the question and until the end: the terminal would show what is typed ahead.
+      if (!isRaw) input.setRawMode?.(true)
+      isRaw = true
       show(question.text)
-      input.setRawMode?.(true)
       try {
         return await readKeys(source, rest, question.isSecret ? () => {} : show)
       } finally {
-        input.setRawMode?.(false)
         show('\n')
       }
     },
     async close() {
+      if (isRaw) input.setRawMode?.(false)
+      isRaw = false
       await source.return(undefined)
     },
   }
