@@ -79,9 +79,18 @@ test('Ctrl-C stops, Ctrl-D is the end, and the terminal is as it was after both'
   const reading = readSecrets(stopped.input, ['--a'], stopped.show)
   await assert.rejects(reading, saying(/^Stopped; nothing was changed$/))
   const ended = makeTerminal('\x04')
-  assert.equal(
-    await makeLineReader(ended.input, ended.show).ask({ text: '', isSecret: true }),
-    null,
-  )
-  for (const { raw } of [stopped, ended]) assert.equal(raw.at(-1), false)
+  const reader = makeLineReader(ended.input, ended.show)
+  assert.equal(await reader.ask({ text: '', isSecret: true }), null)
+  await reader.close()
+  for (const { raw } of [stopped, ended]) assert.deepEqual(raw, [true, false])
+})
+
+test('the terminal shows nothing that is typed before the question stands there', async () => {
+  const terminal = makeTerminal('secret\r')
+  const order: string[] = []
+  const input = Object.assign(terminal.input, {
+    setRawMode: (isRaw: boolean) => order.push(`raw ${isRaw}`),
+  })
+  await readSecrets(input, ['--a'], (text) => order.push(text))
+  assert.deepEqual(order, ['raw true', '--a: ', '\n', 'raw false'])
 })
