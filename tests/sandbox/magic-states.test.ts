@@ -45,7 +45,7 @@ test('healthy: active, with rows, everywhere', async () => {
 test('several users may link the same person, by personal keys too', async () => {
   for (const provider of sandboxProviders) {
     for (let user = 0; user < 2; user += 1) {
-      const linked = await linkMagic(service, 'decimals', provider)
+      const linked = await linkMagic(service, 'healthy', provider)
       assert.equal(await linked.status(), 'active', provider)
     }
   }

@@ -10,7 +10,6 @@ import { request } from 'undici'
 import { type App, openApp } from '#app/app.ts'
 import { mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
-import { ApiError } from '#contract/errors.ts'
 import type { ErrorEnvelope, Provider } from '#contract/resources.ts'
 import type { KeyId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -88,10 +87,7 @@ export interface Service {
   readonly logLines: string[]
   /** A user with a key; Professional and active by default. */
   createUser(plan?: Partial<PlanRow> & { readonly timezone?: string | null }): Promise<ServiceUser>
-  /**
-   * Links a person's consents at every provider, or at one. A personal key that another user of the test has linked is
-   * removed there first.
-   */
+  /** Links a person's consents at every provider, or at one. */
   link(user: ServiceUser, person: MagicName, provider?: Provider): Promise<readonly ConnectionRow[]>
   accounts(user: ServiceUser): Promise<readonly AccountRow[]>
   /** A GET with the user's key (or a raw Authorization value, or none); the answer is checked against OpenAPI. */
@@ -169,14 +165,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       const rows: ConnectionRow[] = []
       for (const credentials of sandbox.person(person)) {
         if (provider !== undefined && credentials.provider !== provider) continue
-        const linkIt = () => app.connections.linkConnections(byOperator, user.id, credentials)
-        const linked = await linkIt().catch(async (error: unknown) => {
-          if (!(error instanceof ApiError) || error.entry !== 'login_taken') throw error
-          const { faultControls } = sandbox[credentials.provider]
-          const upstreamUserId = faultControls.upstreamUserId(person)
-          await free(app, { provider: credentials.provider, upstreamUserId })
-          return linkIt()
-        })
+        const linked = await app.connections.linkConnections(byOperator, user.id, credentials)
         rows.push(...linked)
       }
       return rows
@@ -201,18 +190,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       metrics.close()
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },
-  }
-}
-
-/** Removes what another user has linked with this person's own key. */
-async function free(
-  { store, connections }: App,
-  person: { readonly provider: Provider; readonly upstreamUserId: string },
-): Promise<void> {
-  for (const login of await store.logins.listByUpstream({ ...person, limit: 10 })) {
-    for (const { id } of await store.connections.listByLogin(login.id)) {
-      await connections.removeConnection(byOperator, id)
-    }
   }
 }
 
