@@ -1,8 +1,8 @@
 /**
  * The background sweep for unfinished deletions: connections whose provider has not ended the consent yet, then users
  * whose deletion was interrupted. It runs at the start and every few minutes, one deletion at a time. Once a provider
- * is unavailable, it is skipped for the rest of the sweep. Each sweep continues where the previous one began to skip, or
- * after its end, so that deletions that keep failing do not block the others: with people's own keys the failure may
+ * is unavailable, it is skipped for the rest of the sweep. Each sweep continues after the previous one, or, where
+ * that one covered all of them, with the first that it skipped, so that deletions that keep failing do not block the others: with people's own keys the failure may
  * concern one login alone.
  */
 import { bySystem } from '#contract/actor.ts'
@@ -39,10 +39,14 @@ export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): F
     let done = 0
     let pending = 0
     let hasSkipped = false
-    for (const row of await listRound(deps.store, reached)) {
+    const round = await listRound(deps.store, reached)
+    // With more connections than fit, those behind this round come next, whatever was skipped.
+    const isWhole = round.length < maxPerSweep
+    for (const row of round) {
       if (stop.aborted) break
       if (unavailable.has(row.provider)) {
-        hasSkipped = true
+        hasSkipped = isWhole
+        if (!isWhole) reached = row.id
         pending += 1
         continue
       }
