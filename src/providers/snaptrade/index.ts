@@ -15,7 +15,7 @@ import {
 } from './consent.ts'
 import { discoverConnections } from './discover.ts'
 import { identify } from './identify.ts'
-import { type Asker, isPersonalLogin, type OwnKey, readOwnKey, toAsker, toRevoker } from './keys.ts'
+import { type Asker, isPersonalLogin, type OwnKey, readOwnKey, toAsker } from './keys.ts'
 import { toHoldings } from './map-holding.ts'
 import { readRows } from './numbers.ts'
 import { probe } from './probe.ts'
@@ -46,7 +46,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
     async revoke(login, connection, { isAsked }, call) {
       // Its owner's other programs may use the connection behind a personal key.
       if (isPersonalLogin(login) && !isAsked) return
-      await revoke(client, toRevoker(own, login), connection, call)
+      await revoke(client, toAsker(own, login), connection, call)
     },
     confirmEmpty: async (login, connection, call, asked) =>
       confirmEmpty(asks(login, connection, call), asked),

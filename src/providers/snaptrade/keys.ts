@@ -4,7 +4,7 @@
  * personal key together with a user, or a commercial key without one where a user is needed.
  */
 import type { Login } from '../port.ts'
-import { fail, loseLogin } from './failures.ts'
+import { fail } from './failures.ts'
 
 export interface ApiKey {
   readonly clientId: string
@@ -49,20 +49,10 @@ export function readOwnKey(options: {
 }
 
 /**
- * Who asks for the data of a login. Throws `consent_lost` for a login that was linked with a key that this
- * installation no longer has, or has as another kind.
+ * Who makes the requests about a login. Throws `misconfigured` for a login that was linked with a key that this
+ * installation no longer has, or has as another kind: the variables say nothing about the consent, which still exists.
  */
 export function toAsker(own: OwnKey | null, login: Login): Asker {
-  const asker = findAsker(own, login)
-  if (typeof asker === 'string') throw loseLogin(asker)
-  return asker
-}
-
-/**
- * Who asks that a connection be deleted at SnapTrade. Where the key for it is missing, the connection still exists there:
- * `misconfigured`, as nothing but the key is lost.
- */
-export function toRevoker(own: OwnKey | null, login: Login): Asker {
   const asker = findAsker(own, login)
   if (typeof asker !== 'string') return asker
   throw fail({ kind: 'misconfigured', status: 401, detail: asker })
