@@ -55,7 +55,7 @@ export function describeOutcome(outcome: Outcome): string {
   const changes = isNew || key !== null || added.length > 0 || (written?.names.length ?? 0) > 0
   const head =
     changes || failures.length > 0
-      ? describeFormerKey(outcome)
+      ? []
       : ['Nothing was changed: all of this is set up already.', '']
   const plan = user.plan === 'none' ? '; plan none: no API access, see `tributary plans set`' : ''
   const lines = [

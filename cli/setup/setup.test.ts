@@ -157,6 +157,8 @@ test('the text has the key once and a request with a real account; no line of it
   )
   assert.match(out, /\n {2}npm start\n/)
   assert.ok(!(out + err).includes('up:yeah'))
+  assert.match(out, /^ {2}Owner/)
+  assert.doesNotMatch(out, /made before/)
 })
 
 test('on a terminal everything is asked for, nothing secret is shown, and what the service needs goes to .env', async (t) => {
