@@ -8,6 +8,7 @@ import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf, ownCredentialsOf } from '#providers/all-facts.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { Adapter, Adapters, ProbeReply } from '#providers/port.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import type { ProviderUse } from '#store/ports/inspector.ts'
 import type { Store } from '#store/ports/store.ts'
 import { compareClocks } from './clocks.ts'
@@ -39,11 +40,11 @@ export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check 
   const { provider, access } = adapter
   const name = `provider:${provider}`
   return async (signal) => {
-    const links = await store.inspector.listUse(maxNamed)
-    const own = links.find((one) => one.provider === provider)
-    const people = describePeople(adapter, own)
-    const action = own === undefined ? access.nextStep : null
-    if (own === undefined && !access.hasOwnCredentials) return [ok(name, people, action)]
+    const use = await readUse(adapter, store)
+    const isUnused = use === 'none'
+    const people = describePeople(adapter, use)
+    const action = isUnused ? access.nextStep : null
+    if (isUnused && !access.hasOwnCredentials) return [ok(name, people, action)]
     if (adapter.probe === undefined) return [ok(name, `${people}; it has no check`, action)]
     const asked = clock.now()
     const reply = await adapter.probe({ signal, priority: 'user' }).catch(toReply)
@@ -56,15 +57,33 @@ export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check 
         ? ok(name, `${reply.note ?? answers}; ${people}`, action)
         : describe(provider, reply.failure),
       ...compareClocks(`clock:${provider}`, provider, reply.theirTimeMs, span),
-      ...(await findStale(adapter, store, clock)),
+      ...(use === 'unknown' ? [] : await findStale(adapter, store, clock)),
     ]
   }
 }
 
+/** Our own credentials can be tried while the store is unavailable. */
+async function readUse(
+  { provider, access }: Adapter,
+  { inspector }: Parts['store'],
+): Promise<ProviderUse | 'none' | 'unknown'> {
+  try {
+    const uses = await inspector.listUse(maxNamed)
+    return uses.find((one) => one.provider === provider) ?? 'none'
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError) || !access.hasOwnCredentials) throw error
+    return 'unknown'
+  }
+}
+
 /** Whose keys are used, who is linked, when they were last read, and what is not possible with these keys. */
-function describePeople({ access, freshness }: Adapter, links: ProviderUse | undefined): string {
+function describePeople(
+  { access, freshness }: Adapter,
+  links: ProviderUse | 'none' | 'unknown',
+): string {
   const off = access.off.length === 0 ? '' : `; off: ${access.off.join(', ')}`
-  if (links === undefined) return `${access.mode}: nobody is linked${off}`
+  if (links === 'unknown') return `${access.mode}: who is linked is not known without the store`
+  if (links === 'none') return `${access.mode}: nobody is linked${off}`
   const { userCount, emails, connectionCount, refreshedAt } = links
   const rest = userCount - emails.length
   const who = `${emails.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
