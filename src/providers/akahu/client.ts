@@ -146,6 +146,10 @@ export function makeClient(options: AkahuOptions): AkahuClient {
       return {
         theirTimeMs: readServerTime(response.headers),
         failure: isFull ? failure : toBareFailure(failure),
+        // Nothing at Akahu proves an app token without a user token.
+        ...(isFull || appToken === null
+          ? {}
+          : { note: 'answers; the app token is proved with a user token, when linking' }),
       }
     },
     close: () => upstream.close(),

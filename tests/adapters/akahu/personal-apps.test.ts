@@ -248,6 +248,7 @@ test('without a secret the probe sends no credentials, and every refusal shows t
     await using ground = await makeGround(install)
     const probe = async () => (await ground.adapter.probe?.(call))?.failure?.kind ?? null
     const reply = await ground.adapter.probe?.(call)
+    assert.equal(reply?.note?.includes('proved') ?? false, install === personalInstall)
     assert.deepEqual(reply?.failure, null)
     assert.equal(new Date(reply.theirTimeMs ?? 0).toISOString(), '2026-11-20T21:15:00.000Z')
     const [request] = ground.akahu.requests
