@@ -54,6 +54,7 @@ export async function arrange(given: Arrangement): Promise<Outcome> {
       ...(refused.length === 0 ? given.leftInFile : []).map(
         (name) => `${name} is sealed in the store; the line in .env is no longer needed`,
       ),
+      ...describeZone(given, user),
     ],
     written,
     fromEnvironment: given.fromEnvironment,
@@ -61,6 +62,12 @@ export async function arrange(given: Arrangement): Promise<Outcome> {
     baseUrl: admin.baseUrl,
     storeDir: admin.storeDir,
   }
+}
+
+/** The zone of an owner who was there already is left as it is. */
+function describeZone({ timezone }: Arrangement, user: User): string[] {
+  if (timezone === null || timezone === user.timezone) return []
+  return [`--timezone is for a new owner; this one keeps ${user.timezone ?? 'no time zone'}`]
 }
 
 const pathOf = (user: string) => `/admin/users/${encodeURIComponent(user)}`

@@ -122,6 +122,10 @@ test('an empty folder: owner, key and the accounts of a token, as one JSON docum
   const text = await setUp(['--email', email], { env: { UP_TOKEN: up } })
   assert.match(text.out, /^Nothing was changed: all of this is set up already\.\n/)
   assert.equal(text.code, 0)
+  assert.doesNotMatch(text.out, /--timezone/)
+  const moved = ['--email', email, '--timezone', 'Pacific/Auckland']
+  const kept = await setUp(moved, { env: { UP_TOKEN: up } })
+  assert.match(kept.out, /Note {7}--timezone is for a new owner; this one keeps Australia\/Perth\n/)
 })
 
 test('every key at once from the environment, and a further key in a later run makes no second API key', async (t) => {

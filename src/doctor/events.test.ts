@@ -179,8 +179,8 @@ test('webhooks of a provider: the URL to register, an address that it cannot rea
   const store = await openSqliteStore(t)
   const receiver = { receive: () => Promise.reject(new Error('not asked')) }
   const adapters = {
-    fiskil: { provider: 'fiskil' },
-    akahu: { provider: 'akahu', webhooks: receiver },
+    fiskil: { provider: 'fiskil', access: { off: [] } },
+    akahu: { provider: 'akahu', access: { off: [] }, webhooks: receiver },
   } as unknown as Adapters
   const find = async (base: string, mode: Installation['mode'] = 'live') => {
     const findings = await look(

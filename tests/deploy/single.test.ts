@@ -1,7 +1,7 @@
 /** The installation for one person: `deploy/compose.single.yaml` and the lines of docs/self-hosting.md. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -75,9 +75,13 @@ test('the backup line makes a copy that opens, while another process has the sto
     symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))
     const store = new DatabaseSync(join(folder, 'data', 'tributary.db'))
     store.exec('pragma journal_mode = wal; create table users (id); insert into users values (7)')
-    const line = commands.find((one) => one.startsWith('node_modules/.bin/node -e')) ?? ''
-    const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' })
-    assert.equal(status, 0, stderr)
+    const line = commands.find((one) => /^umask .* node_modules\/\.bin\/node -e/.test(one)) ?? ''
+    // The second copy replaces the first.
+    for (let run = 0; run < 2; run += 1) {
+      const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' })
+      assert.equal(status, 0, stderr)
+    }
+    assert.equal(statSync(join(folder, 'tributary-backup.db')).mode & 0o777, 0o600)
     const copy = new DatabaseSync(join(folder, 'tributary-backup.db'), { readOnly: true })
     assert.equal(copy.prepare('select id from users').get()?.id, 7)
     copy.close()

@@ -17,6 +17,7 @@ test('an end user that exists is identified, and there is nothing secret to keep
   await using setting = await openSetting()
   const credentials = { provider: 'fiskil', endUserId: 'eu_sandbox_healthy' } as const
   assert.deepEqual(await setting.adapter.identify(credentials, makeCall()), {
+    isPersonal: false,
     upstreamUserId: 'eu_sandbox_healthy',
     secret: null,
   })

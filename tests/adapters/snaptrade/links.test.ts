@@ -95,7 +95,7 @@ test('a disabled connection is invalidated, a user without connections has none'
   assert.deepEqual(await adapter.discover(loginOf(person), call()), [])
 })
 
-test('R20: a secret that works no more, or is not known, loses every connection of the login', async () => {
+test('R20: a secret that works no more loses every connection of the login; a login without one is of a personal key that is not set', async () => {
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const login = loginOf(emulator.people.healthy)
@@ -104,7 +104,7 @@ test('R20: a secret that works no more, or is not known, loses every connection 
   const failure = await failureOf(adapter.discover(login, call()))
   assert.deepEqual({ ...failure, detail: '' }, { ...lost, detail: '' })
   const none = await failureOf(adapter.discover({ ...login, secret: null }, call()))
-  assert.deepEqual({ ...none, detail: '' }, { ...lost, detail: '' })
+  assert.deepEqual({ ...none, detail: '' }, { kind: 'misconfigured', status: 401, detail: '' })
 })
 
 test('revoking deletes the connection, keeps the user, and may be repeated', async () => {
