@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { systemClock } from '#kernel/time.ts'
@@ -37,6 +37,12 @@ beforeEach(async () => {
   await running.ready()
   origin = new URL(running.printed('REST API')).origin
   key ??= await prepare(running.printed('Admin API'))
+})
+
+// Where a test failed, or was left out when only failed ones are repeated, its process still has the store open.
+afterEach(async () => {
+  running.child.kill('SIGKILL')
+  await running.ended
 })
 
 /** Live mode, with the emulator where Fiskil would be. */
