@@ -13,36 +13,15 @@ import type {
   Trade,
   Transaction,
 } from '#contract/resources.ts'
-import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
+import type { AccountId, ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Micros, Zone } from '#kernel/time.ts'
 import type { Access, Credentials, Identity, RevokeOptions } from './credentials.ts'
 import type { UpstreamFailure } from './failure.ts'
+import type { Linking } from './linking.ts'
+import type { CallContext, ConnectionRef, Login } from './login.ts'
 
-/** The settings of one call: what aborts it, and its priority. */
-export interface CallContext {
-  /** Aborted when no caller waits any more or the request's time is over; the provider's call then ends. */
-  readonly signal: AbortSignal
-  /** Users' requests have priority where a provider limits the whole application. */
-  readonly priority: 'user' | 'background'
-}
-
-/** The credentials of one person at one provider; several connections may share them. */
-export interface Login {
-  readonly id: LoginId
-  /** The person's id there: Fiskil end user, Akahu user, SnapTrade user id. */
-  readonly upstreamUserId: string
-  /** The decrypted secret; null where the provider needs none of the person's (Fiskil). */
-  readonly secret: string | null
-  /** The version of the credentials: results obtained with older ones must not affect newer ones. */
-  readonly version: number
-}
-
-export interface ConnectionRef {
-  readonly id: ConnectionId
-  readonly upstreamId: UpstreamId
-  readonly status: ConnectionStatus
-}
+export type { CallContext, ConnectionRef, Login } from './login.ts'
 
 export interface AccountRef {
   readonly id: AccountId
@@ -62,6 +41,8 @@ export interface DiscoveredConnection {
   readonly status: ConnectionStatus
   /** ISO 8601 UTC, or null when the provider does not report it. */
   readonly lastRefreshedAt: string | null
+  /** When the consent ends: ISO 8601 UTC; null or absent when the provider does not report it. */
+  readonly consentExpiresAt?: string | null
   /** Null when the provider currently lists none (consent lost); the stored accounts stay. */
   readonly accounts: readonly DiscoveredAccount[] | null
 }
@@ -217,6 +198,8 @@ interface AdapterBase {
   probe?(call: CallContext): Promise<ProbeReply>
   /** Absent: the provider sends none, or what verifies them is not configured. */
   readonly webhooks?: WebhookReceiver
+  /** How a person gives consent in a browser; absent: people link by keys of their own, or not at all, in this mode. */
+  readonly linking?: Linking
   /** Closes the connection pool. */
   close(): Promise<void>
 }

@@ -16,12 +16,13 @@ import type {
 import type { StoredStatus } from '../ports/connections.ts'
 import type { OAuthModel } from '../ports/oauth.ts'
 import type { PlanName, PlanStatus } from '../ports/users.ts'
+import type { DashboardTables } from './dashboard-tables.ts'
 import type { EventTables } from './event-tables.ts'
 
 type Moment = ColumnType<number, Date, Date>
 type MomentOrNull = ColumnType<number | null, Date | null, Date | null>
 
-export interface Tables extends EventTables {
+export interface Tables extends EventTables, DashboardTables {
   readonly schema_migrations: { number: number; name: string; checksum: string }
   readonly meta: { name: string; value: string }
   readonly users: {
@@ -40,6 +41,7 @@ export interface Tables extends EventTables {
     name: string | null
     /** Set by the first step of a deletion, and never cleared. */
     deleting_at: MomentOrNull
+    email_confirmed_at: MomentOrNull
   }
   readonly sessions: {
     id: SessionId
@@ -48,6 +50,9 @@ export interface Tables extends EventTables {
     created_at: Moment
     signed_in_at: Moment
     last_seen_at: Moment
+    /** The network address and the `User-Agent` of the sign-in. */
+    address: string | null
+    agent: string | null
   }
   readonly api_keys: {
     id: KeyId
@@ -86,6 +91,8 @@ export interface Tables extends EventTables {
     status_at: MomentOrNull
     /** Of a connection that is being deleted: its end at the provider was asked for. */
     ends_at_provider: Generated<boolean>
+    /** When the consent ends, as the provider reported it. */
+    consent_expires_at: MomentOrNull
   }
   readonly accounts: {
     id: AccountId
@@ -125,6 +132,8 @@ export interface Tables extends EventTables {
     action: string
     user_id: UserId | null
     subject: string
+    /** The network address of the person who acted. */
+    address: string | null
   }
 }
 

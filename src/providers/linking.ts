@@ -1,0 +1,93 @@
+/**
+ * Linking in the port to a provider: how a person gives their consent in a browser. The provider's own page does it; the
+ * adapter says where that page is, and reads what the browser brings back. What comes back is not trusted: the consents
+ * themselves are read afterwards (`discover`).
+ */
+import type { Identity } from './credentials.ts'
+import type { CallContext, ConnectionRef, Login } from './login.ts'
+
+/** An institution that a person can choose. */
+export interface Institution {
+  readonly id: string
+  readonly name: string
+  /** As the provider reports it; null: it does not. */
+  readonly health: 'healthy' | 'degraded' | 'outage' | null
+  /** False: the provider takes no new links to it now. */
+  readonly isOpen: boolean
+}
+
+/** Whom a provider is told about. Ids of ours are random and mean nothing elsewhere. */
+export interface LinkingUser {
+  readonly userId: string
+  readonly email: string
+  readonly name: string | null
+}
+
+export interface LinkingRequest {
+  readonly user: LinkingUser
+  /** The person's login at the provider; null where `register` is absent and there is none yet. */
+  readonly login: Login | null
+  /** Null: the provider's page asks. */
+  readonly institutionId: string | null
+  /** The connection whose consent is renewed; null: a new consent. */
+  readonly renews: ConnectionRef | null
+  /** Our state: visible ASCII, single-use, to be found again by `Linking.stateIn`. */
+  readonly state: string
+  /** Where the browser returns: our callback, with the state where `stateIn` puts it. */
+  readonly returnUrl: string
+}
+
+/** Why a person came back without a consent. */
+export type LinkingFailure =
+  /** They left the provider's page, or declined. */
+  | 'cancelled'
+  /** The page was open for too long, or was used before. */
+  | 'expired'
+  /** The institution refused the sign-in or the second factor. */
+  | 'sign_in_refused'
+  /** The institution does not share these accounts. */
+  | 'ineligible'
+  /** A renewal with another account than before. */
+  | 'different_account'
+  /** The institution or the provider failed; it may work later. */
+  | 'unavailable'
+  /** The provider refuses our application; only the operator can mend it. */
+  | 'misconfigured'
+
+export type LinkingReturn =
+  /** The person agreed, as far as the provider says. The identity is the login's, with its newest secret. */
+  | { readonly kind: 'agreed'; readonly identity: Identity }
+  | {
+      readonly kind: 'failed'
+      readonly reason: LinkingFailure
+      /** The provider's own code, for the log; never text that may hold a secret. */
+      readonly code: string | null
+    }
+
+export interface ReturnRequest {
+  readonly login: Login | null
+  /** The query of the return, without our state. */
+  readonly query: URLSearchParams
+  /** As it was given to `begin`. */
+  readonly returnUrl: string
+  readonly renews: ConnectionRef | null
+}
+
+export interface Linking {
+  /**
+   * Where our state stands in the return address: `path` (a last segment), `query` (`?state=`), or `parameter` (the provider
+   * brings back what `begin` passes as a parameter, and the return address is the same for everybody).
+   */
+  readonly stateIn: 'path' | 'query' | 'parameter'
+  /** Absent: the person chooses on the provider's page. Sorted by name. */
+  institutions?(call: CallContext): Promise<readonly Institution[]>
+  /**
+   * Makes the person's login at the provider. The result is stored before anything else happens; the call is never
+   * repeated blindly, since it may make another login each time. Absent: the return brings the login.
+   */
+  register?(user: LinkingUser, call: CallContext): Promise<Identity>
+  /** Opens the provider's page for this person and returns its address, an absolute URL. */
+  begin(request: LinkingRequest, call: CallContext): Promise<{ readonly address: string }>
+  /** Reads a return. @throws UpstreamError when the provider had to be asked and did not answer. */
+  finish(request: ReturnRequest, call: CallContext): Promise<LinkingReturn>
+}

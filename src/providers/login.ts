@@ -1,0 +1,31 @@
+/**
+ * Whose behalf a call to a provider is on: the login, the connection, and the settings of the call. Every part of the port uses
+ * these.
+ */
+import type { ConnectionStatus } from '#contract/resources.ts'
+import type { ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
+
+/** The settings of one call: what aborts it, and its priority. */
+export interface CallContext {
+  /** Aborted when no caller waits any more or the request's time is over; the provider's call then ends. */
+  readonly signal: AbortSignal
+  /** Users' requests have priority where a provider limits the whole application. */
+  readonly priority: 'user' | 'background'
+}
+
+/** The credentials of one person at one provider; several connections may share them. */
+export interface Login {
+  readonly id: LoginId
+  /** The person's id there: Fiskil end user, Akahu user, SnapTrade user id. */
+  readonly upstreamUserId: string
+  /** The decrypted secret; null where the provider needs none of the person's (Fiskil). */
+  readonly secret: string | null
+  /** The version of the credentials: results obtained with older ones must not affect newer ones. */
+  readonly version: number
+}
+
+export interface ConnectionRef {
+  readonly id: ConnectionId
+  readonly upstreamId: UpstreamId
+  readonly status: ConnectionStatus
+}

@@ -1,0 +1,74 @@
+/**
+ * The types of the dashboard's tables: `migrations/0015_dashboard.sql`. Instants are written as `Date` and read as
+ * milliseconds, as in `tables.ts`.
+ */
+import type { ColumnType } from 'kysely'
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId, LoginId, SessionId, UserId } from '#kernel/ids.ts'
+
+type Moment = ColumnType<number, Date, Date>
+type MomentOrNull = ColumnType<number | null, Date | null, Date | null>
+
+export interface DashboardTables {
+  readonly link_attempts: {
+    /** SHA-256 of the state. */
+    id: Uint8Array
+    user_id: UserId
+    session_id: SessionId
+    provider: Provider
+    login_id: LoginId | null
+    institution_id: string | null
+    /** The connection that is to be renewed; null: a new one. */
+    connection_id: ConnectionId | null
+    created_at: Moment
+    expires_at: Moment
+    used_at: MomentOrNull
+  }
+  readonly second_factors: {
+    user_id: UserId
+    secret: Uint8Array
+    secret_key: string
+    created_at: Moment
+    /** Null: being set up; no code is asked for yet. */
+    confirmed_at: MomentOrNull
+    /** The newest time step whose code was accepted: no code is accepted twice. */
+    last_step: number
+  }
+  readonly recovery_codes: {
+    user_id: UserId
+    hash: Uint8Array
+    used_at: MomentOrNull
+  }
+  readonly mailed_links: {
+    /** SHA-256 of the token. */
+    id: Uint8Array
+    kind: string
+    /** Null: an invitation. */
+    user_id: UserId | null
+    email: string
+    created_at: Moment
+    expires_at: Moment
+    used_at: MomentOrNull
+  }
+  readonly mails: {
+    id: string
+    user_id: UserId | null
+    key: string
+    kind: string
+    created_at: Moment
+    /** Null: sent, or given up. */
+    due_at: MomentOrNull
+    attempts: number
+    /** Address and values, sealed; null once it was sent. */
+    payload: Uint8Array | null
+    payload_key: string | null
+  }
+  readonly usage_days: {
+    user_id: UserId
+    day: number
+    door: string
+    operation: string
+    result: string
+    requests: number
+  }
+}
