@@ -177,6 +177,12 @@ interface AdapterBase {
     call: CallContext,
   ): Promise<void>
   /**
+   * Ends a login that this installation made there (`Linking`), with everything it holds at the provider: for a login
+   * without connections, whose person never linked or has gone. It cannot be undone, and may be repeated. A personal key is
+   * left alone. Absent: a login leaves nothing there.
+   */
+  endLogin?(login: Login, call: CallContext): Promise<void>
+  /**
    * Called when a read found nothing: resolves when the empty result can be trusted, throws `consent_lost`,
    * `preparing` or `rejected` when it cannot (reading R20b). Without `asked` only the consent is checked.
    */

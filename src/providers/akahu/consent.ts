@@ -73,23 +73,34 @@ export async function revoke(
   { last, isAsked, call, onRefused }: RevokeCall,
 ): Promise<void> {
   if (login.secret === null) return
-  const isPersonal = client.isPersonal(tokensOf(login))
-  if (isPersonal === null) {
-    // It was linked with a full app, so the connection waits until the variables are set again.
-    const detail =
-      'AKAHU_APP_TOKEN and AKAHU_APP_SECRET are not set, so the consent cannot be ended'
-    throw new UpstreamError('akahu', { kind: 'rejected', status: 401, detail })
-  }
+  const isPersonal = isOfPersonalApp(client, login)
   if (isPersonal && !isAsked) return
   if (!last) return revokeLogin(client, login, connection, call)
   if (!isPersonal) await unlisten(client, login, { call, onRefused })
   return revokeToken(client, login, call)
 }
 
-interface RevokeCall extends RevokeOptions {
+/** Ends the webhooks and the token of a login of the full app, and with them every login at an institution. */
+export async function endLogin(client: AkahuClient, login: Login, ending: EndCall): Promise<void> {
+  if (login.secret === null || isOfPersonalApp(client, login)) return
+  await unlisten(client, login, ending)
+  await revokeToken(client, login, ending.call)
+}
+
+interface EndCall {
   readonly call: CallContext
   /** Called when Akahu refuses to end the webhooks. */
   readonly onRefused: () => void
+}
+
+type RevokeCall = RevokeOptions & EndCall
+
+/** Throws `rejected` where the variables of the full app that it was linked with are missing: it waits for them. */
+function isOfPersonalApp(client: AkahuClient, login: Login): boolean {
+  const isPersonal = client.isPersonal(tokensOf(login))
+  if (isPersonal !== null) return isPersonal
+  const detail = 'AKAHU_APP_TOKEN and AKAHU_APP_SECRET are not set, so the consent cannot be ended'
+  throw new UpstreamError('akahu', { kind: 'rejected', status: 401, detail })
 }
 
 /** Revokes the whole token. A token that is refused or unknown was revoked before. */

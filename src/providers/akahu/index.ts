@@ -16,7 +16,7 @@ import type {
 } from '../port.ts'
 import { fetchAccounts } from './accounts.ts'
 import { type AkahuClient, type AkahuOptions, makeClient } from './client.ts'
-import { confirmEmpty, identify, listAlive, revoke, sightLogins } from './consent.ts'
+import { confirmEmpty, endLogin, identify, listAlive, revoke, sightLogins } from './consent.ts'
 import { listen } from './listen.ts'
 import { type Note, toBalance, toConnections } from './map.ts'
 import { makeTransactionReader } from './reader.ts'
@@ -28,6 +28,8 @@ import { makeAkahuWebhooks } from './webhook.ts'
 export function makeAkahu(options: AkahuOptions): BankingAdapter {
   const client = makeClient(options)
   const note: Note = (what) => options.report.oddity({ provider: 'akahu', what })
+
+  const onRefused = () => note('webhooks could not be ended')
 
   async function discover(login: Login, call: CallContext) {
     return toConnections(await fetchAccounts(client, tokensOf(login), call), note)
@@ -58,11 +60,8 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
     identify: (credentials, call) => identify(client, credentials, call),
     discover,
     revoke: (login, connection, asked, call) =>
-      revoke(client, login, connection, {
-        ...asked,
-        call,
-        onRefused: () => note('webhooks could not be ended'),
-      }),
+      revoke(client, login, connection, { ...asked, call, onRefused }),
+    endLogin: (login, call) => endLogin(client, login, { call, onRefused }),
     confirmEmpty: (login, connection, call) => confirmEmpty(client, login, connection, call),
     listAlive: (login, call) => listAlive(client, login, call),
     balances,

@@ -4,6 +4,7 @@
  */
 import type { Balance } from '#contract/resources.ts'
 import { microsPerMs, toIso } from '#kernel/time.ts'
+import type { Credentials, Identity } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
   AccountRef,
@@ -13,6 +14,7 @@ import type {
   CallContext,
   ConnectionRef,
   ConsentState,
+  Login,
   PageCursor,
   RowsQuery,
   TransactionPage,
@@ -27,7 +29,7 @@ import {
   refuseLostConsent,
   sightConsents,
 } from './consent.ts'
-import { isUnknownAddress, rejected } from './failures.ts'
+import { isUnknownAddress, refusalCode, rejected } from './failures.ts'
 import { pageSize } from './lists.ts'
 import { toBalance } from './map.ts'
 import { openTransactionPage } from './reader.ts'
@@ -57,23 +59,12 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
         'Run `tributary connections link U --provider fiskil --end-user-id X` with an end user who has given consent.',
     },
 
-    async identify(credentials, call) {
-      if (credentials.provider !== 'fiskil') {
-        throw rejected(400, `these are credentials of ${credentials.provider}`)
-      }
-      try {
-        await client.one('GET', '/v1/end-users', credentials.endUserId, call)
-      } catch (error) {
-        // Where this path does not exist, the list of their consents answers the question.
-        if (!isUnknownAddress(error)) throw error
-      }
-      // The end user id is not secret: it gives no access without our client credentials.
-      return { upstreamUserId: credentials.endUserId, secret: null, isPersonal: false }
-    },
-
+    identify: (credentials, call) => identify(client, credentials, call),
     discover: (login, call) => discoverConnections(deps, login, call),
 
     revoke: (_login, connection, _options, call) => revoke(client, connection, call),
+
+    endLogin: (login, call) => deleteEndUser(client, login, call),
 
     confirmEmpty: (login, connection, call) => confirmConsent(deps, { login, connection }, call),
 
@@ -107,6 +98,24 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
   }
 }
 
+/** The end user id is not secret: it gives no access without our client credentials. */
+async function identify(
+  client: FiskilClient,
+  credentials: Credentials,
+  call: CallContext,
+): Promise<Identity> {
+  if (credentials.provider !== 'fiskil') {
+    throw rejected(400, `these are credentials of ${credentials.provider}`)
+  }
+  try {
+    await client.one('GET', '/v1/end-users', credentials.endUserId, call)
+  } catch (error) {
+    // Where this path does not exist, the list of their consents answers the question.
+    if (!isUnknownAddress(error)) throw error
+  }
+  return { upstreamUserId: credentials.endUserId, secret: null, isPersonal: false }
+}
+
 /**
  * The end user is kept even after the last consent: it may have consents that we never adopted, and a new link must
  * use the same end user. The call may be repeated, because an unknown consent gives 204 too.
@@ -120,6 +129,19 @@ async function revoke(
     await client.one('DELETE', '/v1/consent', upstreamId, call)
   } catch (error) {
     if (!isRefused(error, [404])) throw error
+  }
+}
+
+/** Deletes the end user with every consent. One who is unknown was deleted before; any other 404 is a wrong address. */
+async function deleteEndUser(
+  client: FiskilClient,
+  { upstreamUserId }: Login,
+  call: CallContext,
+): Promise<void> {
+  try {
+    await client.one('DELETE', '/v1/end-users', upstreamUserId, call)
+  } catch (error) {
+    if (refusalCode(error) !== 'end_user_not_found') throw error
   }
 }
 

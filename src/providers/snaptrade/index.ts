@@ -48,6 +48,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
       if (isPersonalLogin(login) && !isAsked) return
       await revoke(client, toAsker(own, login), connection, call)
     },
+    endLogin: async (login, call) => deleteUser(client, toAsker(own, login), call),
     confirmEmpty: async (login, connection, call, asked) =>
       confirmEmpty(asks(login, connection, call), asked),
     listAlive: async (login, call) => listAlive(client, toAsker(own, login), call),
@@ -139,5 +140,23 @@ async function revoke(
   } catch (error) {
     // Already deleted: by an earlier call, or by someone else.
     if (rejectedStatus(error) !== 404) throw toLoginFailure(error)
+  }
+}
+
+/**
+ * Deletes the user with every connection, by the commercial key alone. A personal key has no user. SnapTrade queues the
+ * deletion; an unknown user was deleted before. The same user id may not be registered again until it is done.
+ */
+async function deleteUser(client: SnapTradeClient, asker: Asker, call: CallContext): Promise<void> {
+  if (asker.kind !== 'user') return
+  const request = {
+    method: 'DELETE',
+    route: '/snapTrade/deleteUser',
+    query: [['userId', asker.userId]],
+  } as const
+  try {
+    await client.fetch(request, { kind: 'app', key: asker.key }, call)
+  } catch (error) {
+    if (rejectedStatus(error) !== 404) throw error
   }
 }

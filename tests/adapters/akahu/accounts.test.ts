@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Balance } from '#contract/resources.ts'
-import { demoApp, demoUserTokens } from '#sandbox/akahu/emulator.ts'
+import { demoApp, demoUserTokens, toPersonalTokens } from '#sandbox/akahu/emulator.ts'
 import { institutions } from '#sandbox/akahu/factories.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
 import { call, connectionOf, failureOf, firstAccount, loginFor, makeGround } from './harness.ts'
@@ -211,6 +211,20 @@ test('revoking the last login ends the whole token, and can be repeated', async 
   assert.equal(ground.akahu.people.healthy.userToken, null)
   await ground.adapter.revoke(login, connection, { last: false, isAsked: false }, call)
   assert.equal((await failureOf(ground.adapter.discover(login, call))).kind, 'consent_lost')
+})
+
+test('ending a login ends its webhooks and its token; a personal app is left alone', async () => {
+  await using ground = await makeGround()
+  const { adapter, akahu } = ground
+  const login = loginFor('healthy')
+  await adapter.webhooks?.listen?.(login, call)
+  for (const _ of [1, 2]) await adapter.endLogin?.(login, call)
+  assert.equal(akahu.people.healthy.userToken, null)
+  assert.equal(ground.exchanges.filter((one) => one === '200 DELETE /webhooks/{id}').length, 3)
+  const { appToken, userToken } = toPersonalTokens('history')
+  const asked = akahu.requests.length
+  await adapter.endLogin?.({ ...login, secret: `${userToken} ${appToken}` }, call)
+  assert.equal(akahu.requests.length, asked)
 })
 
 test('an active consent is never reported as revoked', async () => {

@@ -277,3 +277,14 @@ test('a revocation that failed is reported', async () => {
   )
   assert.equal((await failureOf(revoking)).kind, 'unavailable')
 })
+
+test('ending a login deletes the end user, may be repeated, and takes no wrong address for it', async () => {
+  await using setting = await openSetting()
+  const { login } = link(setting, 'history')
+  const end = async () => setting.adapter.endLogin?.(login, makeCall())
+  await end()
+  await end()
+  assert.equal(setting.emulator.people.history.deleted, true)
+  setting.emulator.addFault({ does: { kind: 'reply', reply: { status: 404 } } })
+  assert.equal((await failureOf(end())).kind, 'rejected')
+})

@@ -229,3 +229,29 @@ test('a connection that SnapTrade never knew is revoked, whatever its id looks l
   const failure = await failureOf(adapter.confirmEmpty(login, ref, call()))
   assert.equal(failure.kind === 'consent_lost' && failure.becomes, 'revoked')
 })
+
+test('ending a login deletes the user by the commercial key alone, and may be repeated', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { userId } = emulator.people.history
+  const login = loginOf(emulator.people.history)
+  for (const _ of [1, 2]) await adapter.endLogin?.(login, call())
+  assert.ok(!Object.values(emulator.people).some((person) => person.userId === userId))
+  const asked = emulator.requests.map(({ method, path, query }) => [
+    method,
+    path,
+    [...query.keys()],
+  ])
+  const once = ['DELETE', '/snapTrade/deleteUser', ['clientId', 'timestamp', 'userId']]
+  assert.deepEqual(asked, [once, once])
+  emulator.addFault({ does: { kind: 'reply', reply: { status: 500, body: {} } } })
+  assert.equal((await failureOf(adapter.endLogin?.(login, call()) ?? never)).kind, 'unavailable')
+})
+
+test('no user is ever deleted for a personal key', async () => {
+  await using harness = await startHarness()
+  await harness.adapter.endLogin?.(loginOf(harness.emulator.people.personal), call())
+  assert.deepEqual(harness.emulator.requests, [])
+})
+
+const never = Promise.resolve()
