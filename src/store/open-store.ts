@@ -19,6 +19,7 @@ import { checkIdentity, type Keys, type StoreMode } from './sql/identity.ts'
 import { makeInspector } from './sql/inspector.ts'
 import { makeKeyStore } from './sql/keys.ts'
 import { makeLedgerStore } from './sql/ledgers.ts'
+import { makeLinkingStore } from './sql/linkings.ts'
 import { makeLoginStore } from './sql/logins.ts'
 import { makeMark } from './sql/mark.ts'
 import { migrate } from './sql/migrate.ts'
@@ -163,6 +164,7 @@ function makeRows({ engine, write, sealer }: RowParts): StoreRows {
     accounts: makeAccountStore({ engine, write }),
     oauth: makeOAuthStore({ engine, write, sealer }),
     sessions: makeSessionStore({ engine, write }),
+    linkings: makeLinkingStore({ engine, write }),
     syncs: makeSyncStore({ engine, write }),
     ledgers: makeLedgerStore({ engine, write, sealer }),
     endpoints: makeEndpointStore({ engine, write, sealer }),

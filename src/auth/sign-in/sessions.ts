@@ -42,8 +42,8 @@ export interface Started {
 export interface Sessions {
   /**
    * Starts a session after a password was checked; the token goes into the cookie and nowhere else. `replaced`: the
-   * session that the browser had until now. It ends, with an entry of its own where it was another user's. Null when the
-   * password was changed after the check: then nobody is signed in.
+   * session that the browser had until now. It ends, with an entry of its own where it was another user's; the same user's
+   * new session gets the links that it began. Null when the password was changed after the check: then nobody is signed in.
    */
   start(by: By, proof: SignInProof, replaced: Session | null): Promise<Started | null>
   /** The session of a cookie; null when it is unknown or has ended. */
@@ -87,12 +87,13 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
         passwordHash: checked.reveal(),
       }
       const row = await store.transact(async (tx) => {
-        if (replaced !== null) {
-          const hadOne = await tx.sessions.delete(replaced.userId, replaced.id)
-          if (hadOne && replaced.userId !== userId) await note(tx, by, signedOut, replaced.userId)
-        }
+        const hadOne = replaced !== null && (await tx.sessions.delete(replaced.userId, replaced.id))
+        const isOthers = replaced !== null && replaced.userId !== userId
+        if (hadOne && isOthers) await note(tx, by, signedOut, replaced.userId)
         const made = await tx.sessions.create(given)
-        if (made !== null) await note(tx, by, signedIn, userId)
+        if (made === null) return null
+        await note(tx, by, signedIn, userId)
+        if (hadOne && !isOthers) await tx.linkings.moveSession(userId, replaced.id, made.id)
         return made
       })
       return row === null ? null : { token, session: toSession(row) }

@@ -1,4 +1,7 @@
-/** Deletes ended sessions and old audit entries of sign-ins, refused sign-ins and sign-outs in small batches. */
+/**
+ * Deletes ended sessions, expired links that they began, and old audit entries of sign-ins, refused sign-ins and sign-outs in
+ * small batches.
+ */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -23,7 +26,7 @@ const kept = {
 /** Every sweep runs every ten minutes. */
 export function makeSignInSweep(parts: {
   readonly sessions: Pick<Sessions, 'sweep'>
-  readonly store: Pick<Store, 'auditLog'>
+  readonly store: Pick<Store, 'auditLog' | 'linkings'>
   readonly clock: Clock
 }): PeriodicTask {
   const { sessions, store, clock } = parts
@@ -33,7 +36,7 @@ export function makeSignInSweep(parts: {
     return store.auditLog.sweep(kind, { before, ...counts, limit: auditBatch })
   }
   async function sweep(): Promise<number> {
-    const ended = await sessions.sweep()
+    const ended = (await sessions.sweep()) + (await store.linkings.sweep(clock.now()))
     const refused = await sweepAudit('refusals')
     return ended + refused + (await sweepAudit('sessions'))
   }

@@ -12,6 +12,7 @@ import type { EventRows, EventStore } from './events.ts'
 import type { StoreInspector } from './inspector.ts'
 import type { KeyStore } from './keys.ts'
 import type { LedgerStore } from './ledgers.ts'
+import type { LinkingStore } from './linkings.ts'
 import type { LoginStore } from './logins.ts'
 import type { StoreMark } from './meta.ts'
 import type { OAuthStore } from './oauth.ts'
@@ -28,6 +29,7 @@ export interface StoreRows {
   readonly accounts: AccountStore
   readonly oauth: OAuthStore
   readonly sessions: SessionStore
+  readonly linkings: LinkingStore
   readonly syncs: SyncStore
   readonly ledgers: LedgerStore
   readonly endpoints: EndpointStore

@@ -23,6 +23,8 @@ export interface DashboardTables {
     created_at: Moment
     expires_at: Moment
     used_at: MomentOrNull
+    /** When its consent was read, or when it became certain that there is none. */
+    ended_at: MomentOrNull
   }
   readonly second_factors: {
     user_id: UserId

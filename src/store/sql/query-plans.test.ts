@@ -4,13 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
+import { type ConnectionId, type LoginId, newId, type UserId } from '#kernel/ids.ts'
 import { newOAuthRow } from '#tests/contract/store/rows.ts'
 import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
 import { makeSealer } from '../seal.ts'
 import { makeAuditLog } from './audit.ts'
 import { makeConnectionStore } from './connections.ts'
 import type { Engine, Write } from './engine.ts'
+import { makeLinkingStore } from './linkings.ts'
 import { makeLoginStore } from './logins.ts'
 import { makeOAuthStore } from './oauth.ts'
 import { listKeys, sealedTables } from './sealed-tables.ts'
@@ -34,6 +35,16 @@ test('the sweep of sessions reads those that have ended, not all', async () => {
   const plans = await plansOf(() => sessions.sweep({ seenBefore: 2, createdBefore: 1 }))
   assertSearches(plans, ['sessions_by_last_seen', 'sessions_by_age'])
   for (const plan of plans) assert.match(plan, /\((last_seen_at|created_at)<\?\)/)
+})
+
+test('the sweep of begun links reads those that have expired, and the open one of a login is one search', async () => {
+  const linkings = makeLinkingStore({ engine, write })
+  const plans = await plansOf(async () => {
+    await linkings.sweep(1)
+    await linkings.findOpen(newId<LoginId>(), 1)
+  })
+  assertSearches(plans, ['link_attempts_by_expiry', 'link_attempts_of_login'])
+  assert.match(plans[0] ?? '', /\(expires_at<\?\)/)
 })
 
 test('the sweep of grants and tokens reads those that have expired, not all', async () => {

@@ -19,6 +19,7 @@ import { testIsolation } from './isolation-contract.ts'
 import { testKeys } from './keys-contract.ts'
 import { testLearntStatus } from './learnt-status-contract.ts'
 import { testLedgers } from './ledgers-contract.ts'
+import { testLinkings } from './linkings-contract.ts'
 import { testLogins } from './logins-contract.ts'
 import { testMissed } from './missed-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
@@ -40,6 +41,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   users: testUsers,
   keys: testKeys,
   sessions: testSessions,
+  linkings: testLinkings,
   logins: testLogins,
   connections: testConnections,
   accounts: testAccounts,

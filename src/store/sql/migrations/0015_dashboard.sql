@@ -2,7 +2,7 @@
 -- that wait to be sent, and counted requests. Same portable subset as 0001.
 
 -- A link that was begun in a browser, by the SHA-256 of its state. It is used once; a used one stays until it expires, so that
--- a repeated return is recognised.
+-- a repeated return is recognised. It has ended when its consent was read, or when there is none.
 create table link_attempts (
   id bytea not null primary key,
   user_id uuid not null references users (id) on delete cascade,
@@ -13,12 +13,16 @@ create table link_attempts (
   connection_id uuid,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  used_at timestamptz
+  used_at timestamptz,
+  ended_at timestamptz
 );
 
 create index link_attempts_of_user on link_attempts (user_id, created_at);
 
 create index link_attempts_by_expiry on link_attempts (expires_at);
+
+create index link_attempts_of_login on link_attempts (login_id, expires_at)
+  where login_id is not null;
 
 alter table connections add column consent_expires_at timestamptz;
 

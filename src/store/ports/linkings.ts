@@ -1,0 +1,57 @@
+/**
+ * Links that people began in a browser and that come back from a provider's page: one row per begun link, found by the
+ * SHA-256 of its state and used once. Instants are milliseconds since the epoch.
+ */
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId, LoginId, SessionId, UserId } from '#kernel/ids.ts'
+
+/** The largest number of begun links per user; beyond it the oldest are deleted. */
+export const maxLinkings = 20
+
+export interface NewLinking {
+  /** SHA-256 of the state. */
+  readonly id: Uint8Array
+  readonly userId: UserId
+  /** The session of the browser that began it. */
+  readonly sessionId: SessionId
+  readonly provider: Provider
+  /** Null: the return brings the login. */
+  readonly loginId: LoginId | null
+  /** Null: chosen on the provider's page. */
+  readonly institutionId: string | null
+  /** The connection that is to be renewed; null: a new one. */
+  readonly connectionId: ConnectionId | null
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface LinkingRow extends NewLinking {
+  /** When its state came back. */
+  readonly usedAt: number | null
+  /** When its consent was read, or when it became certain that there is none. Until then the consent may still arrive. */
+  readonly endedAt: number | null
+}
+
+export interface LinkingStore {
+  /** Beyond `maxLinkings` the user's oldest are deleted. @throws OwnerGoneError */
+  create(linking: NewLinking): Promise<LinkingRow>
+  find(id: Uint8Array): Promise<LinkingRow | null>
+  /**
+   * Uses the state, once: false when it was used before, has expired, or belongs to another session. Of several processes
+   * that call it at the same time one gets true.
+   */
+  claim(
+    id: Uint8Array,
+    by: { readonly sessionId: SessionId; readonly at: number },
+  ): Promise<boolean>
+  /** Records the login that a return brought. */
+  setLogin(id: Uint8Array, loginId: LoginId): Promise<void>
+  /** The newest one of this login that has neither ended nor expired; null: none. */
+  findOpen(loginId: LoginId, at: number): Promise<LinkingRow | null>
+  /** Records the end; a second one changes nothing. */
+  end(id: Uint8Array, at: number): Promise<void>
+  /** Gives what one session of a user began to another session of the same user. */
+  moveSession(userId: UserId, from: SessionId, to: SessionId): Promise<void>
+  /** Deletes a bounded number of those that expired before `at`; returns how many. */
+  sweep(at: number): Promise<number>
+}

@@ -1,0 +1,128 @@
+/** The contract of the port for links that people began in a browser. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type LoginId, newId, type SessionId } from '#kernel/ids.ts'
+import { OwnerGoneError } from '#store/failure.ts'
+import { maxLinkings, type NewLinking } from '#store/ports/linkings.ts'
+import type { StoreOf } from './place.ts'
+import { addUser, now, someHash } from './rows.ts'
+
+const hourMs = 3_600_000
+
+export function testLinkings(store: StoreOf): void {
+  async function begin(over: Partial<NewLinking> = {}) {
+    const userId = over.userId ?? (await addUser(store())).id
+    return store().linkings.create({
+      id: someHash(),
+      userId,
+      sessionId: newId<SessionId>(),
+      provider: 'fiskil',
+      loginId: newId<LoginId>(),
+      institutionId: '22',
+      connectionId: null,
+      createdAt: now,
+      expiresAt: now + hourMs,
+      ...over,
+    })
+  }
+
+  test('a begun link is found by the hash of its state with everything that was stored', async () => {
+    const row = await begin()
+    assert.deepEqual([row.createdAt, row.expiresAt, row.usedAt], [now, now + hourMs, null])
+    const found = await store().linkings.find(row.id)
+    assert.deepEqual({ ...found, id: [...(found?.id ?? [])] }, { ...row, id: [...row.id] })
+    assert.equal(await store().linkings.find(someHash()), null)
+  })
+
+  test('a state is used once, by its own session, before it expires', async () => {
+    const { linkings } = store()
+    const row = await begin()
+    const { sessionId } = row
+    assert.equal(await linkings.claim(row.id, { sessionId: newId<SessionId>(), at: now }), false)
+    assert.equal(await linkings.claim(row.id, { sessionId, at: now + hourMs }), false)
+    assert.equal((await linkings.find(row.id))?.usedAt, null)
+    assert.equal(await linkings.claim(row.id, { sessionId, at: now + 1 }), true)
+    assert.equal(await linkings.claim(row.id, { sessionId, at: now + 2 }), false)
+    assert.equal((await linkings.find(row.id))?.usedAt, now + 1)
+  })
+
+  test('of many that use a state at the same time one succeeds', async () => {
+    const { id, sessionId } = await begin()
+    const claims = Array.from({ length: 8 }, () =>
+      store().linkings.claim(id, { sessionId, at: now }),
+    )
+    assert.equal((await Promise.all(claims)).filter(Boolean).length, 1)
+  })
+
+  test('beyond the largest number the user’s oldest are deleted, those of others stay', async () => {
+    const theirs = await begin()
+    const { id: userId } = await addUser(store())
+    const first = await begin({ userId, createdAt: now })
+    const second = await begin({ userId, createdAt: now + 1 })
+    for (let count = 2; count < maxLinkings; count += 1) {
+      await begin({ userId, createdAt: now + count })
+    }
+    assert.notEqual(await store().linkings.find(first.id), null)
+    // The clock was set back: the new one is kept all the same.
+    const last = await begin({ userId, createdAt: now - hourMs })
+    const found = await Promise.all(
+      [theirs, first, second, last].map(({ id }) => store().linkings.find(id)),
+    )
+    assert.deepEqual(
+      found.map((row) => row !== null),
+      [true, false, true, true],
+    )
+  })
+
+  test('the open one of a login is the newest that has neither ended nor expired, used or not', async () => {
+    const { linkings } = store()
+    const loginId = newId<LoginId>()
+    await begin({ loginId, expiresAt: now })
+    await begin()
+    assert.equal(await linkings.findOpen(loginId, now), null)
+    const older = await begin({ loginId, expiresAt: now + 5 })
+    const newer = await begin({ loginId: null, expiresAt: now + 9 })
+    const openId = async (at: number) => {
+      const row = await linkings.findOpen(loginId, at)
+      return row === null ? null : Buffer.from(row.id).toString('hex')
+    }
+    const hex = (id: Uint8Array) => Buffer.from(id).toString('hex')
+    assert.equal(await openId(now), hex(older.id))
+    await linkings.setLogin(newer.id, loginId)
+    await linkings.claim(newer.id, { sessionId: newer.sessionId, at: now })
+    assert.equal(await openId(now), hex(newer.id))
+    await linkings.end(newer.id, now + 1)
+    await linkings.end(newer.id, now + 2)
+    assert.equal((await linkings.find(newer.id))?.endedAt, now + 1)
+    assert.equal(await openId(now), hex(older.id))
+    assert.equal(await openId(now + 5), null)
+  })
+
+  test('what a session began moves to a new session of the same user only', async () => {
+    const { linkings } = store()
+    const row = await begin()
+    const other = await begin({ sessionId: row.sessionId })
+    const next = newId<SessionId>()
+    await linkings.moveSession(row.userId, row.sessionId, next)
+    assert.equal((await linkings.find(row.id))?.sessionId, next)
+    assert.equal((await linkings.find(other.id))?.sessionId, row.sessionId)
+    assert.equal(await linkings.claim(row.id, { sessionId: next, at: now }), true)
+  })
+
+  test('the sweep deletes what has expired and nothing else', async () => {
+    const { linkings } = store()
+    const past = await begin({ expiresAt: now - 1 })
+    const open = await begin()
+    while ((await linkings.sweep(now)) > 0);
+    assert.equal(await linkings.find(past.id), null)
+    assert.notEqual(await linkings.find(open.id), null)
+  })
+
+  test('a user who is being deleted begins nothing, and the rows of a deleted user are gone', async () => {
+    const row = await begin()
+    await store().users.disarm(row.userId, now)
+    await assert.rejects(begin({ userId: row.userId }), OwnerGoneError)
+    await store().users.delete(row.userId)
+    assert.equal(await store().linkings.find(row.id), null)
+  })
+}
