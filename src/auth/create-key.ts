@@ -3,7 +3,7 @@
  * only in the reply that creates it.
  */
 import { z } from 'zod'
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { instant, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -54,8 +54,7 @@ export function makeCreateKey(deps: {
       )
       if (made === null) throw apiError('user_not_found')
       if (made === 'full') throw apiError('too_many_keys')
-      const actor = nameActor(by.actor)
-      await tx.audit({ at, actor, action: 'keys.create', userId, subject: made.id })
+      await tx.audit({ at, actor: by.actor, action: 'keys.create', userId, subject: made.id })
       return made
     })
     return { row, key }

@@ -3,7 +3,7 @@
  * this installation applies.
  */
 import { z } from 'zod'
-import { type By, nameActor, type Operator, type System } from '#contract/actor.ts'
+import type { By, Operator, System } from '#contract/actor.ts'
 import { isEmail, maxEmailLength, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
 import { oneOf, parseInput } from '#contract/input.ts'
@@ -71,7 +71,7 @@ export function makeCreateUser(deps: {
       const { id } = user
       await tx.audit({
         at,
-        actor: nameActor(actor),
+        actor,
         action: 'users.create',
         userId: id,
         subject: id,

@@ -1,5 +1,5 @@
 /** Revokes an API key: every process refuses it from then on. Revoking twice keeps the first time. */
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -20,8 +20,7 @@ export function makeRevokeKey(deps: {
       // Thrown inside the transaction, so that another user's key is not changed.
       if (row === null || !mayActFor(by, row.userId)) throw apiError('key_not_found')
       const { userId } = row
-      const actor = nameActor(by.actor)
-      await tx.audit({ at, actor, action: 'keys.revoke', userId, subject: id })
+      await tx.audit({ at, actor: by.actor, action: 'keys.revoke', userId, subject: id })
       return row
     })
 }

@@ -3,7 +3,7 @@
  * every process. Nobody sets their own plan: persons are no actors of this action.
  */
 import { z } from 'zod'
-import { type By, nameActor, type Operator, type System } from '#contract/actor.ts'
+import type { By, Operator, System } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { instant, oneOf, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -39,7 +39,7 @@ export function makeSetPlan(deps: {
       if (user === null) throw apiError('user_not_found')
       await tx.audit({
         at: deps.clock.now(),
-        actor: nameActor(by.actor),
+        actor: by.actor,
         action: 'plans.set',
         userId,
         subject: `${user.plan} ${user.status}`,

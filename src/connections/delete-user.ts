@@ -4,7 +4,7 @@
  * data is deleted. A provider that is unavailable, or a secret that does not decrypt, is reported and does not stop
  * the deletion. The sweep finishes an interrupted deletion.
  */
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import type { LoginId, UserId } from '#kernel/ids.ts'
 import type { ActionDeps } from './deps.ts'
 import { endConsent } from './end-consent.ts'
@@ -30,8 +30,7 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
       if (!(await tx.users.disarm(id, at))) return false
       // A deletion by the sweep continues one that was started before.
       if (by.actor.kind === 'system') return true
-      const actor = nameActor(by.actor)
-      await tx.audit({ at, actor, action: 'users.delete', userId: id, subject: id })
+      await tx.audit({ at, actor: by.actor, action: 'users.delete', userId: id, subject: id })
       return true
     })
     if (!isBegun) return false

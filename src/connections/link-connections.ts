@@ -4,7 +4,7 @@
  * then everything is stored in one transaction, or nothing. When the user is being deleted meanwhile, nothing is
  * stored and the consents are ended.
  */
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { Provider } from '#contract/resources.ts'
@@ -98,7 +98,7 @@ async function adopt(
       const ids = await saveAll({ ...deps, store: tx }, login, discovered)
       await tx.audit({
         at: deps.clock.now(),
-        actor: nameActor(by.actor),
+        actor: by.actor,
         action: 'connections.link',
         userId,
         subject: [provider, ...ids].join(' '),

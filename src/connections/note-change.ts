@@ -4,7 +4,7 @@
  * existing connection). The change and its audit row are one transaction.
  */
 import { z } from 'zod'
-import { type By, nameActor, type Operator, type System } from '#contract/actor.ts'
+import type { By, Operator, System } from '#contract/actor.ts'
 import { oneOf, parseInput } from '#contract/input.ts'
 import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
 import { sandboxActions } from '#store/ports/audit.ts'
@@ -45,7 +45,7 @@ export function makeNoteChange({ store, clock }: ActionDeps): NoteChange {
         if (row === null || row.status === 'revoked') continue
         await tx.connections.setStatus(id, 'pending_mfa')
       }
-      await tx.audit({ at: clock.now(), actor: nameActor(actor), action, userId: null, subject })
+      await tx.audit({ at: clock.now(), actor, action, userId: null, subject })
     })
   }
 }

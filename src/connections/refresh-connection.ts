@@ -4,7 +4,7 @@
  * adopts no new connection, because people decide what is linked. Results obtained with credentials that were
  * replaced meanwhile change no status.
  */
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -61,7 +61,7 @@ function toNote(
   about: { readonly userId: UserId; readonly subject: string },
 ): Note {
   if (actor.kind === 'system') return async () => {}
-  const entry = { actor: nameActor(actor), action: 'connections.refresh', ...about } as const
+  const entry = { actor, action: 'connections.refresh', ...about } as const
   return (tx) => tx.audit({ at: clock.now(), ...entry })
 }
 

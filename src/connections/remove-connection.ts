@@ -2,7 +2,7 @@
  * Removes a connection: it becomes invisible at once, then its consent is ended at the provider, then its rows are
  * deleted. When the provider is unavailable the connection stays `deleting`, and `finishDeletions` tries again.
  */
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
@@ -38,7 +38,7 @@ export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
       if (!(await tx.connections.startDeletion(id, { endsAtProvider }))) return
       await tx.audit({
         at: deps.clock.now(),
-        actor: nameActor(by.actor),
+        actor: by.actor,
         action: 'connections.remove',
         userId: row.userId,
         subject: endsAtProvider ? `${id} at-provider` : id,

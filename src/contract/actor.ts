@@ -26,6 +26,8 @@ export interface Person {
   readonly kind: 'person'
   readonly userId: UserId
   readonly sessionId: SessionId
+  /** The network address that the request came from. */
+  readonly address?: string
 }
 
 /** Somebody who is not signed in, identified by network address. */
@@ -52,6 +54,21 @@ export function mayActFor({ actor }: By, userId: UserId): boolean {
       return actor.userId === userId
     case 'visitor':
       return false
+    default:
+      return unreachable(actor)
+  }
+}
+
+/** The network address of an actor, as far as it is known; for the audit. */
+export function addressOf(actor: Actor): string | null {
+  switch (actor.kind) {
+    case 'person':
+      return actor.address ?? null
+    case 'visitor':
+      return actor.address
+    case 'operator':
+    case 'system':
+      return null
     default:
       return unreachable(actor)
   }

@@ -3,7 +3,7 @@
  * progress, in this process or another, the caller waits for its end instead.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
 import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
@@ -73,7 +73,7 @@ export function makeSyncNow(parts: SyncNowParts): SyncNow {
     const row = await findTheirs(by, connectionId)
     if (row === null) throw apiError('connection_not_found')
     const entry = {
-      actor: nameActor(by.actor),
+      actor: by.actor,
       action: 'connections.sync',
       userId: row.userId,
       subject: connectionId,

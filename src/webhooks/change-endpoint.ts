@@ -2,7 +2,7 @@
  * Changes of an existing endpoint: rotate its secret, enable, disable, remove. Each is one transaction with its audit
  * row; other users' endpoints are not found.
  */
-import { type By, nameActor } from '#contract/actor.ts'
+import type { By } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
 import type { EndpointId } from '#kernel/ids.ts'
 import type { AuditAction } from '#store/ports/audit.ts'
@@ -99,5 +99,5 @@ interface Change {
 }
 
 function note(tx: Pick<StoreRows, 'audit'>, { by, at, action, row }: Change): Promise<void> {
-  return tx.audit({ at, actor: nameActor(by.actor), action, userId: row.userId, subject: row.id })
+  return tx.audit({ at, actor: by.actor, action, userId: row.userId, subject: row.id })
 }

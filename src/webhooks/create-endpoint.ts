@@ -2,7 +2,7 @@
  * Creates a webhook endpoint; only this answer contains its secret. With a user's first endpoint their ledger begins
  * (reading R34b) and a sync of every connection is due, so that the first events report the existing rows soon.
  */
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -44,8 +44,7 @@ export function makeCreateEndpoint({ store, clock, allowPrivate }: EndpointDeps)
         for (const { id } of await tx.connections.list(userId)) {
           await tx.syncs.request(id, { at, reason: 'operator' })
         }
-        const actor = nameActor(by.actor)
-        await tx.audit({ at, actor, action: 'webhooks.create', userId, subject: made.id })
+        await tx.audit({ at, actor: by.actor, action: 'webhooks.create', userId, subject: made.id })
         return made
       })
       .catch((error: unknown) => {

@@ -2,7 +2,7 @@
  * Stores attempts and releases endpoints, many in one transaction (src/webhooks/keep.ts). The audit rows of warnings to the
  * owner are in the same transaction as the attempt that caused them.
  */
-import { nameActor } from '#contract/actor.ts'
+import { bySystem } from '#contract/actor.ts'
 import type { EndpointId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { AuditEntry } from '#store/ports/audit.ts'
@@ -57,7 +57,7 @@ export function makeKeepAttempt({ store, clock, writers }: KeepDeps): KeepAttemp
 
 /** Owners and operators read the audit; it contains only ids and numbers. */
 function toEntry({ id, userId }: EndpointRow, warning: Warning, at: number): AuditEntry {
-  const entry = { at, actor: nameActor({ kind: 'system' }), userId }
+  const entry = { at, actor: bySystem.actor, userId }
   switch (warning.kind) {
     case 'failing':
       return { ...entry, action: 'webhooks.failing', subject: `${id} ${warning.days} days` }

@@ -2,7 +2,7 @@
  * Sends accepted events again: one delivery, or every event of a time range, while their payloads are stored (reading R33).
  * A replay is sent at once, outside the order of its connection, with the same id and rows.
  */
-import { type By, nameActor } from '#contract/actor.ts'
+import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { DeliveryId, EndpointId } from '#kernel/ids.ts'
@@ -34,9 +34,14 @@ export function makeReplayDelivery({ store, clock }: EndpointDeps): ReplayDelive
       const at = clock.now()
       const made = await tx.deliveries.replay(id, at)
       if (made === null) throw apiError('payload_shredded')
-      const actor = nameActor(by.actor)
       const { userId, endpointId } = row
-      await tx.audit({ at, actor, action: 'webhooks.replay', userId, subject: endpointId })
+      await tx.audit({
+        at,
+        actor: by.actor,
+        action: 'webhooks.replay',
+        userId,
+        subject: endpointId,
+      })
       return findOwnDelivery(tx, by, made)
     })
 }
@@ -65,9 +70,8 @@ export function makeReplayRange({ store, clock }: EndpointDeps): ReplayRange {
         ]
         throw apiError('invalid_params', { details })
       }
-      const actor = nameActor(by.actor)
       const { userId } = row
-      await tx.audit({ at, actor, action: 'webhooks.replay', userId, subject: id })
+      await tx.audit({ at, actor: by.actor, action: 'webhooks.replay', userId, subject: id })
       return replayed
     })
   }

@@ -3,7 +3,7 @@
  * run. It waits for the first attempt and returns its result; if nothing was sent in time, the delivery is still pending.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { type By, nameActor } from '#contract/actor.ts'
+import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
@@ -42,8 +42,7 @@ export function makeTestEndpoint(deps: EndpointDeps): TestEndpoint {
     await store.transact(async (tx) => {
       await findOwnEndpoint(tx, by, id)
       await tx.events.accept(sealed, id)
-      const actor = nameActor(by.actor)
-      await tx.audit({ at, actor, action: 'webhooks.test', userId, subject: id })
+      await tx.audit({ at, actor: by.actor, action: 'webhooks.test', userId, subject: id })
     })
     return waitForAttempt(deps, await findDelivery(deps, id, sealed[0]?.id))
   }

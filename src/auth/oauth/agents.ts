@@ -3,7 +3,7 @@
  * with immediate effect.
  */
 import { z } from 'zod'
-import { mayActFor, nameActor } from '#contract/actor.ts'
+import { mayActFor } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -45,7 +45,7 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
         if (!(await tx.oauth.deleteGrant(id))) return false
         await tx.audit({
           at: clock.now(),
-          actor: nameActor(by.actor),
+          actor: by.actor,
           action: 'agent.disconnected',
           userId,
           subject: clientId,

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
 import { z } from 'zod'
-import { nameActor, type Person } from '#contract/actor.ts'
+import type { Person } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
@@ -188,7 +188,7 @@ async function saveGrant(
     await revokeFormer(tx, former, client)
     await tx.audit({
       at: now,
-      actor: nameActor(actor),
+      actor,
       action: 'agent.connected',
       userId,
       subject: `${client.clientId} ${scopes.join(' ')}`,

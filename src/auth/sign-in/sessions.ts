@@ -4,7 +4,7 @@
  * derived from the cookie, so that it needs no storage.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -68,7 +68,7 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
   }
 
   function note(tx: StoreRows, { actor }: By, action: AuditAction, userId: UserId): Promise<void> {
-    const entry = { actor: nameActor(actor), action, userId, subject: 'account' }
+    const entry = { actor, action, userId, subject: 'account' }
     return tx.audit({ at: clock.now(), ...entry })
   }
 

@@ -3,7 +3,7 @@
  * cleared: guesses at the old password say nothing about the new one.
  */
 import { z } from 'zod'
-import { type By, mayActFor, nameActor } from '#contract/actor.ts'
+import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -36,7 +36,7 @@ export function makeSetPassword(deps: {
       if (!(await tx.sessions.setPassword(userId, hash))) throw apiError('user_not_found')
       await tx.audit({
         at: deps.clock.now(),
-        actor: nameActor(by.actor),
+        actor: by.actor,
         action: 'users.set-password',
         userId,
         subject: userId,

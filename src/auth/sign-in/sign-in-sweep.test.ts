@@ -8,12 +8,13 @@ import { now } from '#tests/contract/store/rows.ts'
 import { makeSignInSweep } from './sign-in-sweep.ts'
 
 const day = 86_400_000
+const actor = { kind: 'visitor', address: '192.0.2.1' } as const
 
 test('refusals are kept for 90 days, sign-ins and sign-outs for a year, of each user the newest 500', async (t) => {
   const store = await openSqliteStore(t)
   const [mine, busy] = [newId<UserId>(), newId<UserId>()]
   const write = (userId: UserId, action: AuditAction, at: number) =>
-    store.audit({ at, actor: '192.0.2.1', action, userId, subject: 'account' })
+    store.audit({ at, actor, action, userId, subject: 'account' })
   const ages = [
     [refusedSignIn, 90],
     [signedIn, 365],
@@ -25,7 +26,7 @@ test('refusals are kept for 90 days, sign-ins and sign-outs for a year, of each 
   }
   await store.transact(async (tx) => {
     for (let count = 0; count < 502; count += 1) {
-      const entry = { actor: '192.0.2.1', userId: busy, subject: 'account' }
+      const entry = { actor, userId: busy, subject: 'account' }
       await tx.audit({ ...entry, at: now - count, action: count % 2 === 0 ? signedIn : signedOut })
     }
   })

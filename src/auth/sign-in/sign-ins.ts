@@ -6,7 +6,7 @@
  */
 
 import { z } from 'zod'
-import { type By, nameActor, type Visitor } from '#contract/actor.ts'
+import type { By, Visitor } from '#contract/actor.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
@@ -264,7 +264,7 @@ function toEntry(
   userId: UserId | null,
   { address }: Source,
 ) {
-  const actor = nameActor({ kind: 'visitor', address })
+  const actor = { kind: 'visitor', address } as const
   return { at: clock.now(), actor, action, userId, subject: 'account' }
 }
 

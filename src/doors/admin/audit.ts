@@ -31,6 +31,6 @@ async function toUserId(deps: Pick<AdminDoorDeps, 'store'>, text: string): Promi
   return parseUuid<UserId>(text) ?? (await findUser(deps, text)).id
 }
 
-function toEntry({ id, at, actor, action, userId, subject }: AuditRow) {
-  return { id, at: toIso(at), actor, action, userId, subject }
+function toEntry({ id, at, actor, address, action, userId, subject }: AuditRow) {
+  return { id, at: toIso(at), actor, address, action, userId, subject }
 }

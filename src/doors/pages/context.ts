@@ -68,9 +68,8 @@ export function makeContext(
   options: PagesDoorOptions,
   { assets, names }: { assets: Assets; names: AllowedHosts },
 ): PagesContext {
-  const { store, sessions } = options
   const cookies = makeCookies({ secure: options.secure })
-  const visits = makeVisits({ store, sessions, cookies, names })
+  const visits = makeVisits({ ...options, cookies, names })
   const context: PagesContext = {
     ...options,
     cookies,

@@ -73,8 +73,8 @@ function toPart({ params }: FastifyRequest): Turn['part'] {
 }
 
 /** The person as the actor of a change. */
-export function toBy({ user, session }: SignedIn): By<Person> {
-  return { actor: { kind: 'person', userId: user.id, sessionId: session.id } }
+export function toBy({ user, session, address }: SignedIn): By<Person> {
+  return { actor: { kind: 'person', userId: user.id, sessionId: session.id, address } }
 }
 
 /** The IANA name of the person's zone. */

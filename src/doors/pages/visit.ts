@@ -11,6 +11,8 @@ import type { AllowedHosts } from '../allowed-hosts.ts'
 import type { Cookies } from './cookies.ts'
 
 export interface Visit {
+  /** The network address of the browser. */
+  readonly address: string
   readonly session: Session | null
   readonly user: UserRow | null
   /** Goes into every form as the hidden field `token`. */
@@ -46,18 +48,21 @@ export interface VisitOptions {
   readonly sessions: Sessions
   readonly cookies: Cookies
   readonly names: AllowedHosts
+  readonly addressOf: (request: FastifyRequest) => string
 }
 
-export function makeVisits({ store, sessions, cookies, names }: VisitOptions): Visits {
+export function makeVisits(options: VisitOptions): Visits {
+  const { store, sessions, cookies, names } = options
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
+    const address = options.addressOf(request)
     const token = cookies.session(request)
     const session = await sessions.find(token)
     const user = session === null ? null : await store.users.find(session.userId)
     if (user === null || token === null) {
       const formToken = formTokenOf(cookies.visitor(request, reply))
-      return { session: null, user: null, formToken }
+      return { address, session: null, user: null, formToken }
     }
-    return { session, user, formToken: formTokenOf(token) }
+    return { address, session, user, formToken: formTokenOf(token) }
   }
 
   return {

@@ -2,6 +2,7 @@
  * What operators read from the audit, and the sweep that bounds its growth. Instants are milliseconds since the
  * epoch. Other repositories write the entries, which are never changed.
  */
+import type { Actor } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
 
 /** A refused sign-in: the only action that unauthenticated visitors cause. */
@@ -67,7 +68,8 @@ export type AuditAction =
 
 export interface AuditEntry {
   readonly at: number
-  readonly actor: string
+  /** Written by name, with the network address where it is known. */
+  readonly actor: Actor
   readonly action: AuditAction
   readonly userId: UserId | null
   /** Ids and names only, never a secret and never money data. */
@@ -75,8 +77,11 @@ export interface AuditEntry {
 }
 
 /** An entry as it was written, perhaps by another version, which may have had other actions. */
-export interface AuditRow extends Omit<AuditEntry, 'action'> {
+export interface AuditRow extends Omit<AuditEntry, 'actor' | 'action'> {
   readonly id: string
+  readonly actor: string
+  /** The network address of a person or visitor; null for others and for entries of earlier versions. */
+  readonly address: string | null
   readonly action: string
 }
 

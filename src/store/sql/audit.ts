@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { addressOf, nameActor } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { AuditEntry, AuditLog, SweptEntries } from '../ports/audit.ts'
 import { refusedSignIn, signedIn, signedOut } from '../ports/audit.ts'
@@ -17,7 +18,8 @@ export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
     .values({
       id: randomUUID(),
       at: moment(entry.at),
-      actor: entry.actor,
+      actor: nameActor(entry.actor),
+      address: addressOf(entry.actor),
       action: entry.action,
       user_id: entry.userId,
       subject: entry.subject,
@@ -31,7 +33,7 @@ export function makeAuditLog({ db, write }: { db: Db; write: Write }): AuditLog 
     list({ userId, after, limit }) {
       let query = db
         .selectFrom('audit')
-        .select(['id', 'at', 'actor', 'action', 'user_id as userId', 'subject'])
+        .select(['id', 'at', 'actor', 'address', 'action', 'user_id as userId', 'subject'])
         .orderBy('at', 'desc')
         .orderBy('id', 'desc')
         .limit(limit)

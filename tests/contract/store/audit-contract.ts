@@ -1,7 +1,8 @@
 /** The audit as operators read it, the sweep of entries that unauthenticated visitors cause; users page by page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newId, type UserId } from '#kernel/ids.ts'
+import type { Actor } from '#contract/actor.ts'
+import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import {
   type AuditAction,
   type AuditRow,
@@ -15,7 +16,13 @@ import { addUser, now } from './rows.ts'
 
 export function testAudit(store: StoreOf): void {
   const write = (userId: UserId | null, at: number, action: AuditAction = refusedSignIn) =>
-    store().audit({ at, actor: '192.0.2.1', action, userId, subject: 'account' })
+    store().audit({
+      at,
+      actor: { kind: 'visitor', address: '192.0.2.1' },
+      action,
+      userId,
+      subject: 'account',
+    })
   const all = (userId: UserId | null) => store().auditLog.list({ userId, after: null, limit: 1000 })
   const kept = { before: 0, ofUser: 1000, ofNobody: 1000, limit: 1000 }
 
@@ -39,10 +46,35 @@ export function testAudit(store: StoreOf): void {
     assert.deepEqual(entry, {
       at: now + 6,
       actor: '192.0.2.1',
+      address: '192.0.2.1',
       action: 'keys.revoke',
       userId: other,
       subject: 'account',
     })
+  })
+
+  test('the address of a person is kept beside the name; operators and the service have none', async () => {
+    const userId = newId<UserId>()
+    const sessionId = newId<SessionId>()
+    const actors: readonly Actor[] = [
+      { kind: 'person', userId, sessionId, address: '2001:db8::7' },
+      { kind: 'person', userId, sessionId },
+      { kind: 'operator' },
+      { kind: 'system' },
+    ]
+    for (const [index, actor] of actors.entries()) {
+      const about = { action: 'keys.create', userId, subject: 'k' } as const
+      await store().audit({ at: now + index, actor, ...about })
+    }
+    assert.deepEqual(
+      (await all(userId)).toReversed().map(({ actor, address }) => [actor, address]),
+      [
+        ['user', '2001:db8::7'],
+        ['user', null],
+        ['admin', null],
+        ['system', null],
+      ],
+    )
   })
 
   test('old refused sign-ins of all users are swept in batches, and nothing else', async () => {

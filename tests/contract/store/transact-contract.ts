@@ -1,6 +1,8 @@
 /** Several changes as one transaction: all or none are stored, and listeners are notified after the commit. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import type { SyncRunId, UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import { addEndpoint, claimEndpoint, deliverAll, newEvent } from './event-rows.ts'
@@ -19,7 +21,7 @@ import {
 export function testTransact(store: StoreOf): void {
   const entryOf = (userId: UserId) => ({
     at: now,
-    actor: 'admin',
+    actor: byOperator.actor,
     action: 'keys.revoke' as const,
     userId,
     subject: 'x',

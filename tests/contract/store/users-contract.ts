@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
+import { byOperator } from '#contract/actor.ts'
 import { isEmail } from '#contract/email.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import type { PlanRow } from '#store/ports/users.ts'
@@ -197,7 +198,12 @@ export function testUsers(store: StoreOf): void {
   test('the audit takes entries, also of users who are gone', async () => {
     const user = await addUser(store())
     await store().users.delete(user.id)
-    const entry = { at: now, actor: 'admin', action: 'users.delete', subject: user.id } as const
+    const entry = {
+      at: now,
+      actor: byOperator.actor,
+      action: 'users.delete',
+      subject: user.id,
+    } as const
     await store().audit({ ...entry, userId: user.id })
     await store().audit({ ...entry, userId: null })
   })

@@ -2,6 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
+import { toBy } from '../signed-in.ts'
+import { isSignedIn } from '../visit.ts'
 import { renderAgents, renderDisconnect } from './pages.ts'
 
 interface WithDone {
@@ -50,18 +52,13 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
     const form = formOf(request)
     const visit = await visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
-    const { user, session } = visit
-    if (user === null || session === null) return toSignIn(reply, '/agents')
+    if (!isSignedIn(visit)) return toSignIn(reply, '/agents')
     const grantId = (form.get('grant') ?? '').slice(0, maxGrantLength)
     const decision = form.get('decision')
     if (decision === null) return reply.redirect(toQuestion(grantId), 303)
     if (decision !== 'confirm') return reply.redirect('/agents', 303)
     // Another user's grant, or a revoked one, is treated as one that does not exist.
-    const isDone = await agents.disconnect(
-      { actor: { kind: 'person', userId: user.id, sessionId: session.id } },
-      user.id,
-      { grantId },
-    )
+    const isDone = await agents.disconnect(toBy(visit), visit.user.id, { grantId })
     return reply.redirect(isDone ? '/agents?done=disconnected' : '/agents', 303)
   })
 }

@@ -4,7 +4,8 @@ import { grantableScopes, hasApiAccess } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
 import { renderNotice } from '../notices.ts'
-import type { Visit } from '../visit.ts'
+import { toBy } from '../signed-in.ts'
+import { isSignedIn, type Visit } from '../visit.ts'
 import { renderConsent } from './pages.ts'
 
 interface WithUid {
@@ -48,11 +49,10 @@ export function addConsentRoutes(scope: FastifyInstance, context: PagesContext):
     if (visit === null) return context.refusePost(request, reply)
     const pending = await consent.find(request.raw, reply.raw)
     if (pending === null || pending.uid !== request.params.uid) return showExpired(reply, visit)
-    const { user, session } = visit
     const signIn = `/consent/${encodeURIComponent(pending.uid)}`
-    if (user === null || session === null) return toSignIn(reply, signIn)
-    const actor = { kind: 'person', userId: user.id, sessionId: session.id } as const
-    const decision = { actor, signedInAt: session.signedInAt }
+    if (!isSignedIn(visit)) return toSignIn(reply, signIn)
+    const { user, session } = visit
+    const decision = { actor: toBy(visit).actor, signedInAt: session.signedInAt }
     const input = { scopes: form.getAll('scope') }
     // Any choice but allowing counts as denying.
     const next =

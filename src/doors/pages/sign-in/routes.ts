@@ -6,7 +6,8 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, localPath } from '../forms.ts'
 import { renderNotice } from '../notices.ts'
-import type { Visit } from '../visit.ts'
+import { toBy } from '../signed-in.ts'
+import { isSignedIn, type Visit } from '../visit.ts'
 import { renderSignIn, renderSignUp, type SignInParts, type SignUpParts } from './pages.ts'
 
 interface WithReturn {
@@ -196,11 +197,7 @@ function addSignOutRoute(scope: FastifyInstance, context: PagesContext): void {
       arriving: false,
     })
     if (visit === null) return context.refusePost(request, reply)
-    const { session } = visit
-    if (session !== null) {
-      const { userId, id } = session
-      await sessions.end({ actor: { kind: 'person', userId, sessionId: id } }, session)
-    }
+    if (isSignedIn(visit)) await sessions.end(toBy(visit), visit.session)
     cookies.clearSession(reply)
     return reply.redirect('/', 303)
   })
