@@ -53,7 +53,10 @@ async function start(running: Running): Promise<void> {
     checkReplies: false,
     ...(sandbox === null
       ? {}
-      : { adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }) }),
+      : {
+          madeUpPeople: sandbox.person('healthy'),
+          adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }),
+        }),
   })
   running.app = app
   running.sandbox = sandbox

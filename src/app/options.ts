@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Connections } from '#connections/connections.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
+import type { Credentials } from '#providers/credentials.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { Config } from '#settings/config-types.ts'
 import type { Secrets } from '#settings/secrets.ts'
@@ -19,6 +20,8 @@ export interface AppOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
+  /** Made-up people that newcomers may link; absent: there are none (live mode). */
+  readonly madeUpPeople?: readonly Credentials[]
   /** Parse replies with their schemas: in tests and development. */
   readonly checkReplies: boolean
   /** For tests: replaces the adapters that `access` would open. */

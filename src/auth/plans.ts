@@ -12,6 +12,11 @@ export interface PlanSettings {
   readonly brokerageDuringTrial: boolean
 }
 
+/** The operator sells plans: a user for whom none was set does not have everything. */
+export function sellsPlans({ defaultPlan }: PlanSettings): boolean {
+  return defaultPlan !== 'professional'
+}
+
 /** How long legacy accounts keep access after their cut-off (reading R25). */
 const legacyGraceMs = 14 * 86_400_000
 

@@ -11,7 +11,7 @@ export interface PageAnswer {
   readonly text: string
   /** Where a redirect leads; null when it is none. */
   readonly location: string | null
-  /** The hidden fields of the last form on the page: the one in its middle, after the sign-out form. */
+  /** The hidden fields of the last form on the page that has any: the one in its middle, after the sign-out form. */
   readonly hidden: Readonly<Record<string, string>>
 }
 
@@ -95,7 +95,9 @@ function keep(cookies: Map<string, string>, line: string): void {
 function readHidden(text: string): Record<string, string> {
   const forms = text.split('<form ')
   const fields = [
-    ...(forms.at(-1) ?? '').matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g),
+    ...(forms.findLast((form) => form.includes('type="hidden"')) ?? '').matchAll(
+      /<input type="hidden" name="([^"]*)" value="([^"]*)">/g,
+    ),
   ]
   return Object.fromEntries(fields.map(([, name = '', value = '']) => [name, fromEntities(value)]))
 }

@@ -143,6 +143,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log,
     metrics,
     checkReplies: true,
+    madeUpPeople: sandbox.person('healthy'),
     adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }),
     ...(options.adapters === undefined ? {} : { adapters: options.adapters }),
   })

@@ -5,9 +5,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { UserActions } from '#auth/actions.ts'
 import type { Agents, ConsentRequests } from '#auth/oauth/port.ts'
-import type { PlanSettings } from '#auth/plans.ts'
+import { type PlanSettings, sellsPlans } from '#auth/plans.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
+import type { LinkMadeUpData } from '#connections/link-made-up-data.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { Sealer } from '#store/seal.ts'
@@ -31,6 +32,8 @@ export interface PagesDoorOptions {
   readonly consent: ConsentRequests
   readonly agents: Agents
   readonly plans: PlanSettings
+  /** Links the made-up people (sandbox mode); null: there are none. */
+  readonly linkMadeUpData: LinkMadeUpData | null
   readonly clock: Clock
   /** Public origins; known once the listener is bound. */
   readonly origins: () => PublicOrigins
@@ -76,10 +79,12 @@ export function makeContext(
     visits,
     shownOnce: makeShownOnce({ ...options, cookies }),
     show(reply, visit, { title, body, formAction, home }) {
+      const path = reply.request.url.split('?', 1)[0]
+      const plansAreSold = sellsPlans(options.plans)
       return reply
         .header('content-security-policy', contentSecurityPolicy(formAction))
         .type('text/html; charset=utf-8')
-        .send(renderPage({ title, visit, body, home }, assets))
+        .send(renderPage({ title, visit, body, home, path, plansAreSold }, assets))
     },
     async refusePost(request, reply) {
       const visit = await visits.begin(request, reply)

@@ -10,10 +10,15 @@ export interface PageParts {
   readonly body: Html
   /** Target of the logo link; the start page when undefined. */
   readonly home?: string | undefined
+  /** The path of the page, without its query: the navigation highlights the section that it belongs to. */
+  readonly path?: string | undefined
+  /** Plans are sold on this installation: the navigation has the page of the plan. */
+  readonly plansAreSold?: boolean | undefined
 }
 
 /** The whole document. */
-export function renderPage({ title, visit, body, home = '/' }: PageParts, assets: Assets): string {
+export function renderPage(parts: PageParts, assets: Assets): string {
+  const { title, visit, body, home = '/' } = parts
   const isSignedIn = visit !== null && visit.user !== null
   return html`<!doctype html>
 <html lang="en">
@@ -34,7 +39,7 @@ ${isSignedIn && html`<script src="${assets.script.path}" defer></script>`}
 <ul><li><a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a></li></ul>
 <ul>${visit !== null && renderAccountLinks(visit)}</ul>
 </nav>
-${isSignedIn && renderSections(title)}
+${isSignedIn && renderSections(parts)}
 </header>
 <main id="main" class="container">
 ${body}
@@ -52,10 +57,20 @@ const sections = [
   ['Agents', '/agents'],
 ] as const
 
-function renderSections(title: string): Html {
+/** In the navigation where plans are sold. */
+const planSection = ['Plan', '/plan'] as const
+
+function renderSections({ path = '', plansAreSold = false }: PageParts): Html {
+  const shown = plansAreSold ? [...sections, planSection] : sections
   return html`<nav class="sections" aria-label="Your account">
-<ul>${sections.map(([name, path]) => html`<li><a href="${path}"${name === title && html` aria-current="page"`}>${name}</a></li>`)}</ul>
+<ul>${shown.map(([name, target]) => html`<li><a href="${target}"${markCurrent(path, target)}>${name}</a></li>`)}</ul>
 </nav>`
+}
+
+/** Of the section that a page belongs to: `page` on its first page, `true` on those below it (WAI-ARIA, aria-current). */
+function markCurrent(path: string, target: string): Html | false {
+  if (path === target) return html` aria-current="page"`
+  return target !== '/' && path.startsWith(`${target}/`) && html` aria-current="true"`
 }
 
 function renderAccountLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html {

@@ -17,6 +17,7 @@ import { addKeyRoutes } from './keys/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
 import { addWebhookRoutes } from './webhooks/routes.ts'
+import { addWelcomeRoutes } from './welcome/routes.ts'
 
 /** Mounts the pages; register it without a prefix. */
 export async function pagesDoor(
@@ -51,6 +52,7 @@ export async function pagesDoor(
     addAgentRoutes(scope, context)
     addKeyRoutes(scope, context)
     addWebhookRoutes(scope, context)
+    addWelcomeRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {

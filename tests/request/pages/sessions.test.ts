@@ -17,11 +17,11 @@ test('200: signed out, the home page says what this is and where to sign in', as
   assert.match(text, /href="\/sign-up"/)
 })
 
-test('200: signed in, the home page shows the account and what agents need', async () => {
+test('200: signed in, the home page shows the account and the first steps', async () => {
   const person = await world.addPerson()
   const { text } = await (await world.enter(person)).get('/')
   assert.ok(text.includes(person.email))
-  assert.ok(text.includes(`${world.service.baseUrl}/mcp`))
+  assert.match(text, /First steps/)
 })
 
 test('303: sign-out ends the session at the server, not only in this browser', async () => {
@@ -109,5 +109,7 @@ test('a user’s own name is shown as text, whatever it is', async () => {
   const name = `<img src=x onerror='alert(1)'>"&`
   await jar.post('/sign-up', { ...hidden, name, email: 'x@html.test', password })
   const { text } = await jar.get('/')
-  assert.ok(text.includes('Hello, &lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&amp;'))
+  assert.ok(
+    text.includes('<strong>&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&amp;</strong>'),
+  )
 })

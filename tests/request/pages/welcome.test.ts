@@ -1,0 +1,97 @@
+/** The page after a sign-up and the first steps: each is offered until it is done, and made-up data links in sandbox mode only. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
+import { connectAgent, type PagesWorld, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages()
+})
+after(() => world.close())
+
+test('303: a visitor is redirected to the sign-in and back', async () => {
+  assert.equal((await world.jar().get('/welcome')).location, '/sign-in?return=%2Fwelcome')
+})
+
+test('the first steps are on the overview and after a sign-up, and go one by one as they are done', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  for (const path of ['/', '/welcome']) {
+    const { status, text } = await jar.get(path)
+    assert.equal(status, 200)
+    assert.match(text, /action="\/connections\/new"><button type="submit">Link a bank or broker</)
+    assert.match(text, /action="\/keys"><button type="submit" class="secondary outline">Make a key/)
+    assert.doesNotMatch(text, /class="tick"/)
+  }
+  await world.service.app.actions.createKey(byOperator, person.id, {})
+  const half = (await jar.get('/')).text
+  assert.match(half, /Make a key or connect an agent <span class="tick">done/)
+  assert.match(half, /action="\/connections\/new"/)
+  for (const credentials of world.service.sandbox.person('healthy')) {
+    await world.service.app.connections.linkConnections(byOperator, person.id, credentials)
+  }
+  assert.doesNotMatch((await jar.get('/')).text, /First steps/)
+  assert.match((await jar.get('/welcome')).text, /Everything is set up/)
+})
+
+test('a connected agent takes the place of a key; a revoked key does not', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { row } = await world.service.app.actions.createKey(byOperator, person.id, {})
+  await world.service.app.actions.revokeKey(byOperator, row.id)
+  assert.doesNotMatch((await jar.get('/')).text, /class="tick"/)
+  await connectAgent(world.service, jar)
+  assert.match((await jar.get('/')).text, /connect an agent <span class="tick">done/)
+})
+
+test('made-up data: one button links a person at every provider, again changes nothing, and the page says what was done', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const page = await jar.get('/welcome')
+  for (const _ of [1, 2]) {
+    const answer = await jar.post('/welcome/made-up-data', page.hidden)
+    assert.deepEqual([answer.status, answer.location], [303, '/welcome?done=linked'])
+  }
+  const rows = await world.service.app.store.connections.list(person.id)
+  const providers = [...new Set(rows.map(({ provider }) => provider))].sort()
+  assert.deepEqual(providers, ['akahu', 'fiskil', 'snaptrade', 'up'])
+  const again = new Set(rows.map(({ provider, upstreamId }) => `${provider} ${upstreamId}`))
+  assert.equal(again.size, rows.length)
+  const shown = await jar.get('/welcome?done=linked')
+  assert.match(shown.text, /role="status">Made-up banks and a broker are linked/)
+  assert.match(shown.text, /Link a bank or broker <span class="tick">done/)
+  const audited = await world.service.app.store.auditLog.list({
+    userId: person.id,
+    after: null,
+    limit: 50,
+  })
+  const links = audited.filter(({ action }) => action === 'connections.link')
+  assert.deepEqual([...new Set(links.map(({ actor }) => actor))], ['user'])
+})
+
+test('403: a form from elsewhere links nothing', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { hidden } = await jar.get('/welcome')
+  const foreign = { origin: 'https://evil.example' }
+  assert.equal((await jar.post('/welcome/made-up-data', hidden, foreign)).status, 403)
+  assert.deepEqual(await world.service.app.store.connections.list(person.id), [])
+})
+
+test('a section of the navigation is marked on its own page and on the pages below it; the plan is not in it where none are sold', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { row } = await world.service.app.actions.createKey(byOperator, person.id, {})
+  const current = (text: string) =>
+    [...text.matchAll(/<a href="([^"]*)" aria-current="(\w+)">/g)].map(([, path, how]) => [
+      path,
+      how,
+    ])
+  assert.deepEqual(current((await jar.get('/')).text), [['/', 'page']])
+  assert.deepEqual(current((await jar.get('/keys')).text), [['/keys', 'page']])
+  assert.deepEqual(current((await jar.get('/keys?done=revoked')).text), [['/keys', 'page']])
+  assert.deepEqual(current((await jar.get(`/keys/${row.id}/revoke`)).text), [['/keys', 'true']])
+  assert.deepEqual(current((await jar.get('/welcome')).text), [])
+  assert.ok(!(await jar.get('/')).text.includes('/plan"'))
+})
