@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '#auth/oauth/oauth.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
-import { makeLinkMadeUpData } from '#connections/link-made-up-data.ts'
+import { makeAddMadeUpData } from '#connections/add-made-up-data.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { clientAddress } from '#doors/client.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
@@ -62,10 +62,7 @@ export function mountDoors(parts: DoorParts): (fastify: FastifyInstance) => Prom
       consent: authorization.consent,
       agents: authorization.agents,
       plans: config.plans,
-      linkMadeUpData: makeLinkMadeUpData(
-        parts.connections.linkConnections,
-        parts.madeUpPeople ?? [],
-      ),
+      addMadeUpData: makeAddMadeUpData(parts.connections.linkConnections, parts.madeUpPeople ?? []),
       isLoopback,
       secure: origins().base.startsWith('https:'),
       addressOf: (request) =>

@@ -8,7 +8,7 @@ import type { Agents, ConsentRequests } from '#auth/oauth/port.ts'
 import { type PlanSettings, sellsPlans } from '#auth/plans.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
-import type { LinkMadeUpData } from '#connections/link-made-up-data.ts'
+import type { AddMadeUpData } from '#connections/add-made-up-data.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { Sealer } from '#store/seal.ts'
@@ -33,7 +33,7 @@ export interface PagesDoorOptions {
   readonly agents: Agents
   readonly plans: PlanSettings
   /** Links the made-up people (sandbox mode); null: there are none. */
-  readonly linkMadeUpData: LinkMadeUpData | null
+  readonly addMadeUpData: AddMadeUpData | null
   readonly clock: Clock
   /** Public origins; known once the listener is bound. */
   readonly origins: () => PublicOrigins

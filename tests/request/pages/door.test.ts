@@ -63,7 +63,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     consent: requestsWith(null),
     agents: { list: async () => [], disconnect: async () => false },
     plans: { defaultPlan: 'professional', brokerageDuringTrial: false },
-    linkMadeUpData: null,
+    addMadeUpData: null,
     actions: makeUserActions({ store, clock, signIns }),
     webhooks: makeWebhooks({ store, clock, allowPrivate: false }),
     sealer: makeSealer([new Uint8Array(32)]),

@@ -22,7 +22,7 @@ export interface FirstSteps {
 
 /** What this person has done already. */
 export async function readFirstSteps(
-  { store, agents, plans, clock, linkMadeUpData }: PagesContext,
+  { store, agents, plans, clock, addMadeUpData }: PagesContext,
   { user, formToken }: SignedIn,
 ): Promise<FirstSteps> {
   const [connections, keys, connected] = await Promise.all([
@@ -35,7 +35,7 @@ export async function readFirstSteps(
     hasConnection: connections.length > 0,
     hasReader: hasKey || connected.length > 0,
     mayRead: hasApiAccess(user, plans, clock.now()),
-    hasMadeUpData: linkMadeUpData !== null,
+    hasMadeUpData: addMadeUpData !== null,
     formToken,
   }
 }

@@ -10,12 +10,12 @@ const path = '/welcome'
 
 export function addWelcomeRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, (turn) => showWelcome(context, turn, null))
-  const { linkMadeUpData } = context
-  if (linkMadeUpData === null) return
+  const { addMadeUpData } = context
+  if (addMadeUpData === null) return
   const place = { path: '/welcome/made-up-data', returnTo: path }
   addForm(scope, context, place, async (turn) => {
     try {
-      await linkMadeUpData(toBy(turn.visit), turn.visit.user.id)
+      await addMadeUpData(toBy(turn.visit), turn.visit.user.id)
       return turn.reply.redirect(`${path}?done=linked`, 303)
     } catch (error) {
       // A made-up person may have been changed by a sandbox command; the page says why nothing was linked.

@@ -12,13 +12,13 @@ import type { LinkConnections } from './link-connections.ts'
  * Doing it again links nothing twice. What was linked before a failure stays linked.
  * @throws ApiError as `linkConnections` does.
  */
-export type LinkMadeUpData = (by: By, userId: UserId) => Promise<void>
+export type AddMadeUpData = (by: By, userId: UserId) => Promise<void>
 
 /** Null where there is nobody made up (live mode). */
-export function makeLinkMadeUpData(
+export function makeAddMadeUpData(
   linkConnections: LinkConnections,
   people: readonly Credentials[],
-): LinkMadeUpData | null {
+): AddMadeUpData | null {
   if (people.length === 0) return null
   return async (by, userId) => {
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
