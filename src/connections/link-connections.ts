@@ -129,9 +129,9 @@ async function saveAll(
   const held = await holdConnections(deps.store, login)
   const { known, unknown, absent } = reconcile(held, discovered)
   const ids = new Set<ConnectionId>()
-  for (const { row, found } of known) {
-    await updateConnection(deps, login, row, found)
-    ids.add(row.id)
+  for (const pair of known) {
+    await updateConnection(deps, login, pair)
+    ids.add(pair.row.id)
   }
   for (const found of unknown) ids.add((await saveDiscovered(deps, login, found)).id)
   for (const row of absent) await settleStatus(deps, login, row, 'revoked')

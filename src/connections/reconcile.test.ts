@@ -32,6 +32,7 @@ function held(
     lastRefreshedAt: null,
     createdAt: 0,
     endsAtProvider: false,
+    consentExpiresAt: null,
   }
   const toRow = ([account, accountNumber]: [string, string | null]): AccountRow => ({
     id: newId(),
@@ -109,6 +110,58 @@ test('at the same institution an account with the same number is enough, the ins
   assert.deepEqual(tell(numberless, [found('b', 'bank', { x: null })]), [[], ['b'], ['a']])
 })
 
+test('a login that shares one of two accounts with another login is not its renewal', () => {
+  const mine = held('a', 'bank', { own: 'xxxx1111', joint: 'xxxx9999' })
+  const theirs = found('b', 'bank', { x: 'xxxx2222', y: 'xxxx9999' })
+  assert.deepEqual(tell([mine], [theirs]), [[], ['b'], ['a']])
+})
+
+test('two logins at one institution that are renewed at once keep their own connections', () => {
+  const ours = [
+    held('a', 'bank', { own: 'xxxx1111', joint: 'xxxx9999' }),
+    held('b', 'bank', { other: 'xxxx2222', joint2: 'xxxx9999' }),
+  ]
+  const theirs = [
+    found('d', 'bank', { x: 'xxxx2222', y: 'xxxx9999' }),
+    found('c', 'bank', { x2: 'xxxx1111', y2: 'xxxx9999' }),
+  ]
+  const [known, unknown, absent] = tell(ours, theirs)
+  assert.deepEqual(known?.toSorted(), ['a→c', 'b→d'])
+  assert.deepEqual([unknown, absent], [[], []])
+})
+
+test('two logins with the same account numbers are not told apart', () => {
+  const ours = [held('a', 'bank', { m: 'xxxx1234' }), held('b', 'bank', { n: 'xxxx1234' })]
+  const theirs = [found('c', 'bank', { x: 'xxxx1234' }), found('d', 'bank', { y: 'xxxx1234' })]
+  assert.deepEqual(tell(ours, theirs), [[], ['c', 'd'], ['a', 'b']])
+})
+
+test('a renewal that was asked for takes the one new consent at its institution', () => {
+  const ours = [held('a', 'bank', { m: null }), held('b', 'bank', { n: null })]
+  const renews = ours[0]?.row.id ?? null
+  const tellAsked = (theirs: readonly DiscoveredConnection[]) => {
+    const { known, unknown } = reconcile(ours, theirs, { renews })
+    return [
+      known.map(({ row, found: to, isRenewed }) => [row.upstreamId, to.upstreamId, isRenewed]),
+      unknown.map(({ upstreamId: id }) => id),
+    ]
+  }
+  assert.deepEqual(tellAsked([found('x', 'bank')]), [[['a', 'x', true]], []])
+  assert.deepEqual(tellAsked([found('x', 'elsewhere')]), [[], ['x']])
+  assert.deepEqual(tellAsked([found('x', 'bank'), found('y', 'bank')]), [[], ['x', 'y']])
+  assert.deepEqual(tellAsked([found('a', 'bank')]), [[['a', 'a', true]], []])
+  assert.deepEqual(tellAsked([found('b', 'bank')]), [[['b', 'b', false]], []])
+})
+
+test('a renewal that was asked for does not take a login with other account numbers', () => {
+  const ours = [held('a', 'bank', { m: 'xxxx1111' }), held('b', 'bank', { n: 'xxxx2222' })]
+  const renews = ours[0]?.row.id ?? null
+  const meant = reconcile(ours, [found('x', 'bank', { o: 'xxxx3333' })], { renews })
+  assert.equal(meant.known.length, 0)
+  const other = reconcile(ours, [found('x', 'bank', { o: 'xxxx2222' })], { renews })
+  assert.equal(other.known[0]?.row.upstreamId, 'b')
+})
+
 test('a Fiskil consent is renewed by another at the same institution, before its accounts arrive', () => {
   const ours = [held('a', '22', { account: 'xxxx1234' }, 'fiskil'), held('c', '41', {}, 'fiskil')]
   assert.deepEqual(tell(ours, [found('b', '22', null)]), [['a→b'], [], ['c']])
@@ -131,6 +184,33 @@ test('every connection of either side occurs exactly once in the result', () => 
       const seen = [...known.map((pair) => pair.found), ...unknown].map((one) => one.upstreamId)
       assert.deepEqual([...rows].sort(), [...ourIds].sort())
       assert.deepEqual([...seen].sort(), [...theirIds].sort())
+    }),
+  )
+})
+
+test('which connections keep their ids does not depend on the order of either list', () => {
+  const number = fc.constantFrom('xxxx1', 'xxxx2', 'xxxx3', null)
+  const accounts = fc.array(number, { maxLength: 3 })
+  const shape = fc.record({
+    id: fc.constantFrom(...'abcdefgh'),
+    bank: fc.constantFrom('22', '41'),
+    accounts,
+  })
+  const list = fc.uniqueArray(shape, { selector: ({ id }) => id, maxLength: 5 })
+  const toAccounts = (id: string, numbers: readonly (string | null)[]) =>
+    Object.fromEntries(numbers.map((one, index) => [`${id}${index}`, one]))
+  fc.assert(
+    fc.property(list, list, fc.boolean(), (mine, theirs, isAsked) => {
+      const ours = mine.map(({ id, bank, accounts: own }) => held(id, bank, toAccounts(id, own)))
+      const listed = theirs.map(({ id, bank, accounts: own }) =>
+        found(id.toUpperCase(), bank, toAccounts(`${id}!`, own)),
+      )
+      const renews = isAsked ? (ours[0]?.row.id ?? null) : null
+      const pairs = (one: typeof ours, other: typeof listed) =>
+        reconcile(one, other, { renews })
+          .known.map(({ row, found: to }) => `${row.upstreamId}→${to.upstreamId}`)
+          .toSorted()
+      assert.deepEqual(pairs(ours.toReversed(), listed.toReversed()), pairs(ours, listed))
     }),
   )
 })

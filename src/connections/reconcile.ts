@@ -1,6 +1,7 @@
 /**
  * Compares the stored connections of a login with those that its provider lists now: which are known, which are new,
- * which are missing. It changes nothing. A connection keeps its id when the provider renews it under another one.
+ * which are missing. It changes nothing. A connection keeps its id when the provider renews it under another one; what is
+ * not certain is new. The order of both lists does not matter.
  */
 import type { ConnectionId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
@@ -10,9 +11,16 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 
+/** A stored connection and its current state. The upstream ids differ when the provider issued a new one. */
+export interface KnownConnection {
+  readonly row: ConnectionRow
+  readonly found: DiscoveredConnection
+  /** Its owner asked for the renewal, or the id is new: its accounts may have new ids too. */
+  readonly isRenewed: boolean
+}
+
 export interface Reconciliation {
-  /** A stored connection and its current state. The upstream ids differ when the provider issued a new one. */
-  readonly known: readonly { readonly row: ConnectionRow; readonly found: DiscoveredConnection }[]
+  readonly known: readonly KnownConnection[]
   readonly unknown: readonly DiscoveredConnection[]
   readonly absent: readonly ConnectionRow[]
 }
@@ -37,52 +45,108 @@ export async function holdConnections(
   return held
 }
 
-/** Matches by the provider's id first, then the rest by `isRenewal`; each side is matched at most once. */
+/**
+ * Matches by the provider's id first. The rest are renewals: an account moved with its id; at the same institution most
+ * account numbers are equal; the person asked to renew this connection and one new consent came; a person has one consent
+ * for each institution. Each step matches only what has one candidate on either side.
+ * @param renews the connection whose renewal the person asked for; null or absent: they asked for none.
+ */
 export function reconcile(
   held: readonly HeldConnection[],
   discovered: readonly DiscoveredConnection[],
+  { renews = null }: { readonly renews?: ConnectionId | null } = {},
 ): Reconciliation {
-  const left = new Map(held.map((entry) => [entry.row.upstreamId, entry]))
-  const known: { row: ConnectionRow; found: DiscoveredConnection }[] = []
-  const strangers: DiscoveredConnection[] = []
-  for (const found of discovered) {
-    const entry = left.get(found.upstreamId)
-    if (entry === undefined) strangers.push(found)
-    else {
-      left.delete(found.upstreamId)
-      known.push({ row: entry.row, found })
-    }
+  const strangers = [...new Map(discovered.map((found) => [found.upstreamId, found])).values()]
+  const lists: Lists = { held, strangers, pairs: [] }
+  const steps = [hasSameId, countMoved, countNumbers, toAsked(renews), isOnlyConsent]
+  const { held: absent, strangers: unknown, pairs } = steps.reduce(pairBest, lists)
+  return {
+    known: pairs.map(({ entry: { row }, found }) => ({
+      row,
+      found,
+      isRenewed: row.upstreamId !== found.upstreamId || row.id === renews,
+    })),
+    unknown,
+    absent: absent.map(({ row }) => row),
   }
-  const gone = new Map<ConnectionId, HeldConnection>()
-  for (const entry of left.values()) gone.set(entry.row.id, entry)
-  const unknown: DiscoveredConnection[] = []
-  for (const found of strangers) {
-    const entry = [...gone.values()].find((candidate) => isRenewal(candidate, found))
-    if (entry === undefined) unknown.push(found)
-    else {
-      gone.delete(entry.row.id)
-      known.push({ row: entry.row, found })
-    }
+}
+
+interface Pair {
+  readonly entry: HeldConnection
+  readonly found: DiscoveredConnection
+}
+
+interface Lists {
+  readonly held: readonly HeldConnection[]
+  readonly strangers: readonly DiscoveredConnection[]
+  readonly pairs: readonly Pair[]
+}
+
+/** How well a consent fits a stored connection; 0: not at all. */
+type Score = (entry: HeldConnection, found: DiscoveredConnection) => number
+
+/** Pairs what fits each other better than anything else that is left. */
+function pairBest({ held, strangers, pairs }: Lists, score: Score): Lists {
+  const found = strangers.flatMap((stranger): Pair[] => {
+    const entry = bestOf(held, (candidate) => score(candidate, stranger))
+    if (entry === null) return []
+    const rival = bestOf(strangers, (candidate) => score(entry, candidate))
+    return rival === stranger ? [{ entry, found: stranger }] : []
+  })
+  const taken = new Set<unknown>(found.flatMap((pair) => [pair.entry, pair.found]))
+  return {
+    held: held.filter((entry) => !taken.has(entry)),
+    strangers: strangers.filter((stranger) => !taken.has(stranger)),
+    pairs: [...pairs, ...found],
   }
-  return { known, unknown, absent: [...gone.values()].map((entry) => entry.row) }
+}
+
+/** The one with the highest score above 0; null where there is none, or several. */
+function bestOf<One>(candidates: readonly One[], score: (one: One) => number): One | null {
+  let [best, highest]: [One | null, number] = [null, 0]
+  for (const candidate of candidates) {
+    const points = score(candidate)
+    if (points > highest) [best, highest] = [candidate, points]
+    else if (points === highest) best = null
+  }
+  return best
+}
+
+const hasSameId: Score = ({ row }, found) => (row.upstreamId === found.upstreamId ? 1 : 0)
+
+/** Accounts that are known by their present or their former id. */
+const countMoved: Score = ({ accounts }, found) => {
+  const ids = new Set(accounts.map(({ upstreamId }) => upstreamId))
+  return (found.accounts ?? []).filter(
+    ({ upstreamId, previousUpstreamId: former }) =>
+      ids.has(upstreamId) || (former !== null && ids.has(former)),
+  ).length
 }
 
 /**
- * True when a consent with a new id renews a stored connection whose old id the provider no longer lists: an account
- * moved with it; or the institution is the same and, where a person may have several logins at one, an account number
- * too.
+ * Equal account numbers at the same institution; 0 when they are no more than half of the shorter list: two people's logins
+ * at one bank may share an account.
  */
-function isRenewal({ row, accounts }: HeldConnection, found: DiscoveredConnection): boolean {
-  const ids = new Set(accounts.map((account) => account.upstreamId))
-  const moved = (found.accounts ?? []).some(
-    ({ upstreamId, previousUpstreamId }) =>
-      ids.has(upstreamId) || (previousUpstreamId !== null && ids.has(previousUpstreamId)),
-  )
-  if (moved) return true
-  if (row.institutionId !== found.institutionId) return false
-  if (factsOf(row.provider).oneConsentPerInstitution) return true
-  const numbers = new Set(accounts.map((account) => account.accountNumber))
-  return (found.accounts ?? []).some(
-    ({ accountNumber }) => accountNumber !== null && numbers.has(accountNumber),
-  )
+const countNumbers: Score = ({ row, accounts }, found) => {
+  if (row.institutionId !== found.institutionId) return 0
+  const [ours, theirs] = [numbersOf(accounts), numbersOf(found.accounts ?? [])]
+  const equal = ours.intersection(theirs).size
+  return equal * 2 > Math.min(ours.size, theirs.size) ? equal : 0
+}
+
+/** The connection that was named, unless its accounts have other numbers. */
+function toAsked(renews: ConnectionId | null): Score {
+  return ({ row, accounts }, found) => {
+    if (row.id !== renews || row.institutionId !== found.institutionId) return 0
+    const [ours, theirs] = [numbersOf(accounts), numbersOf(found.accounts ?? [])]
+    const isOther = ours.size > 0 && theirs.size > 0 && ours.isDisjointFrom(theirs)
+    return isOther ? 0 : 1
+  }
+}
+
+const isOnlyConsent: Score = ({ row }, { institutionId }) =>
+  row.institutionId === institutionId && factsOf(row.provider).oneConsentPerInstitution ? 1 : 0
+
+function numbersOf(accounts: readonly { readonly accountNumber: string | null }[]): Set<string> {
+  return new Set(accounts.flatMap(({ accountNumber }) => accountNumber ?? []))
 }

@@ -89,7 +89,7 @@ async function refreshLogin(
   await deps.store.transact(async (tx) => {
     const saving = { ...deps, store: tx }
     const { known, absent } = reconcile(await holdConnections(tx, login), discovered)
-    for (const { row, found } of known) await updateConnection(saving, login, row, found)
+    for (const pair of known) await updateConnection(saving, login, pair)
     for (const row of absent) await settleStatus(saving, login, row, 'revoked')
     await note(tx)
   })

@@ -11,7 +11,8 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { getAdapter } from './ask-provider.ts'
 import type { SaveDeps } from './deps.ts'
-import { readRefreshedAt } from './refreshed-at.ts'
+import type { KnownConnection } from './reconcile.ts'
+import { readRefreshedAt, toMillis } from './refreshed-at.ts'
 
 /** Creates the connection, or updates the one with the same upstream id. @throws OwnerGoneError */
 export async function saveDiscovered(
@@ -32,22 +33,24 @@ export async function saveDiscovered(
     status: found.status,
     lastRefreshedAt: refreshed?.at ?? null,
     createdAt: clock.now(),
+    consentExpiresAt: readConsentEnd(found),
   })
   await saveAccounts(deps, row, found.accounts)
   return row
 }
 
-/** Updates a known connection. */
+/** Updates a known connection. The first accounts after a renewal may have new ids. */
 export async function updateConnection(
   deps: SaveDeps,
   login: LoginRow,
-  row: ConnectionRow,
-  found: DiscoveredConnection,
+  { row, found, isRenewed }: KnownConnection,
 ): Promise<void> {
   const { connections } = deps.store
   const isSame = row.institutionId === found.institutionId
   const known = isSame ? row : { institutionName: found.institutionId, institutionLogo: null }
   await connections.repoint(row.id, found.upstreamId)
+  if (isRenewed) await connections.noteRenewal(row.id)
+  await connections.setConsentExpiry(row.id, readConsentEnd(found))
   await connections.setInstitution(row.id, {
     institutionId: found.institutionId,
     institutionName: found.institutionName ?? known.institutionName,
@@ -58,6 +61,11 @@ export async function updateConnection(
   if (refreshed !== null)
     await connections.setRefreshed(row.id, refreshed.at, { isReported: refreshed.isReported })
   await saveAccounts(deps, row, found.accounts)
+}
+
+/** Null when the provider does not report it, as after the end of a consent that it no longer knows. */
+function readConsentEnd({ consentExpiresAt = null }: DiscoveredConnection): number | null {
+  return consentExpiresAt === null ? null : toMillis(consentExpiresAt)
 }
 
 /**

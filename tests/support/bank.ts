@@ -43,6 +43,7 @@ export async function plantBank(
     institutionLogo: null,
     status: 'active',
     lastRefreshedAt: null,
+    consentExpiresAt: null,
     createdAt: service.clock.now(),
     ...fields,
   })

@@ -42,9 +42,10 @@ export interface AccountStore {
   list(userId: UserId): Promise<readonly AccountRow[]>
   listByConnection(userId: UserId, connectionId: ConnectionId): Promise<readonly AccountRow[]>
   /**
-   * Makes the connection's accounts equal to `accounts`. Known ones (by upstream id or former one) keep our id;
-   * missing ones are hidden and keep their id if they return. When the connection does not exist or is being deleted,
-   * nothing is written and the result is empty.
+   * Makes the connection's accounts equal to `accounts`. Known ones (by upstream id or former one) keep our id; the first
+   * list after a renewal of the consent (`ConnectionStore.repoint`, `noteRenewal`) is also matched by masked numbers, and by
+   * elimination where one candidate is left on either side. Missing ones are hidden and keep their id if they return. When
+   * the connection does not exist or is being deleted, nothing is written and the result is empty.
    */
   replace(
     connectionId: ConnectionId,

@@ -23,6 +23,8 @@ export interface ConnectionRow {
   readonly createdAt: number
   /** Of a connection that is being deleted: the consent behind a person's own key ends at the provider too. */
   readonly endsAtProvider: boolean
+  /** When the consent ends, as the provider last reported it; null: it does not. */
+  readonly consentExpiresAt: number | null
 }
 
 export interface NewConnection {
@@ -36,6 +38,12 @@ export interface NewConnection {
   readonly status: ConnectionStatus
   readonly lastRefreshedAt: number | null
   readonly createdAt: number
+  readonly consentExpiresAt: number | null
+}
+
+/** A connection whose end of consent is known. */
+export interface ExpiringConnection extends ConnectionRow {
+  readonly consentExpiresAt: number
 }
 
 /** A status that a call with a login's credentials showed. */
@@ -80,8 +88,24 @@ export interface ConnectionStore {
    * `deleting` one is never reused. Its sync becomes due at `createdAt` (ports/syncs.ts). @throws OwnerGoneError
    */
   save(connection: NewConnection): Promise<ConnectionRow>
-  /** Stores a new upstream id that the provider gave the connection (a renewed consent); our id stays. */
+  /**
+   * Stores a new upstream id that the provider gave the connection (a renewed consent); our id stays. The next list of
+   * accounts is then that of a renewal (`AccountStore.replace`).
+   */
   repoint(id: ConnectionId, upstreamId: UpstreamId): Promise<void>
+  /** The consent was renewed under the same upstream id: the next list of accounts is that of a renewal. */
+  noteRenewal(id: ConnectionId): Promise<void>
+  /** When the consent ends; null: the provider does not report it. */
+  setConsentExpiry(id: ConnectionId, at: number | null): Promise<void>
+  /**
+   * All users' connections, except `deleting` and `revoked` ones, whose consent ends before `before`; the earliest end
+   * first, equal ones by id. Only those after `after`, at most `limit`.
+   */
+  listExpiring(page: {
+    readonly before: number
+    readonly after: { readonly consentExpiresAt: number; readonly id: ConnectionId } | null
+    readonly limit: number
+  }): Promise<readonly ExpiringConnection[]>
   /** Updates the institution's details from the provider. */
   setInstitution(
     id: ConnectionId,

@@ -6,7 +6,8 @@ import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { type AccountId, type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import type { AccountStore, NewAccount } from '../ports/accounts.ts'
 import type { Engine, Write } from './engine.ts'
-import { type KnownAccount, planAccounts } from './plan-accounts.ts'
+import type { KnownAccount } from './match-accounts.ts'
+import { planAccounts } from './plan-accounts.ts'
 import type { Db } from './tables.ts'
 import { bumpEpoch, lockUser } from './users.ts'
 
@@ -29,7 +30,7 @@ export function makeAccountStore({
       write(async (tx, touched) => {
         const living = tx
           .selectFrom('connections')
-          .select('user_id as userId')
+          .select(['id', 'user_id as userId', 'is_renewed as isRenewed'])
           .where('id', '=', connectionId)
           .where('status', '<>', 'deleting')
         const owner = await living.executeTakeFirst()
@@ -38,7 +39,8 @@ export function makeAccountStore({
           return []
         const connection = await living.executeTakeFirst()
         if (connection === undefined) return []
-        const changed = await apply(tx, connection.userId, connectionId, accounts)
+        const changed = await apply(tx, connection, accounts)
+        if (connection.isRenewed) await endRenewal(tx, connectionId)
         if (changed) {
           await bumpEpoch(tx, connection.userId)
           touched(connection.userId)
@@ -82,11 +84,22 @@ async function repoint(
   return numUpdatedRows > 0n
 }
 
+interface Owner {
+  readonly id: ConnectionId
+  readonly userId: UserId
+  /** Its consent was renewed, and these are the first accounts since. */
+  readonly isRenewed: boolean
+}
+
+/** From now on a new id is a new account. */
+async function endRenewal(tx: Db, id: ConnectionId): Promise<void> {
+  await tx.updateTable('connections').set({ is_renewed: false }).where('id', '=', id).execute()
+}
+
 /** Writes the differences; true when there were any. */
 async function apply(
   tx: Db,
-  userId: UserId,
-  connectionId: ConnectionId,
+  { id: connectionId, userId, isRenewed }: Owner,
   accounts: readonly NewAccount[],
 ): Promise<boolean> {
   const known: readonly KnownAccount[] = await tx
@@ -102,7 +115,7 @@ async function apply(
     ])
     .where('connection_id', '=', connectionId)
     .execute()
-  const plan = planAccounts(known, accounts)
+  const plan = planAccounts(known, accounts, { isRenewed })
   for (const id of plan.hidden)
     await tx.updateTable('accounts').set({ hidden: true }).where('id', '=', id).execute()
   for (const { id, account } of plan.changed)

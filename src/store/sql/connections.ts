@@ -9,6 +9,7 @@ import { OwnerGoneError } from '../failure.ts'
 import type { ConnectionStore, NewConnection } from '../ports/connections.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import { setLearntStatus, setReportedStatus } from './connection-status.ts'
+import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
 import type { Engine, Write } from './engine.ts'
 import { requestSync } from './syncs.ts'
 import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
@@ -27,6 +28,7 @@ const columns = [
   'last_refreshed_at as lastRefreshedAt',
   'created_at as createdAt',
   'ends_at_provider as endsAtProvider',
+  'consent_expires_at as consentExpiresAt',
 ] as const
 
 /** The connection repository of `engine`. */
@@ -37,7 +39,40 @@ export function makeConnectionStore({
   engine: Engine
   write: Write
 }): ConnectionStore {
-  const { db } = engine
+  return {
+    ...makeReads(engine),
+    save: (connection) =>
+      write(async (tx, touched, woke) => {
+        await demandUser(engine, tx, connection.userId)
+        const row = await orGone(upsert(tx, connection))
+        await requestSync(tx, row.id, { at: connection.createdAt, reason: 'linked' })
+        woke('sync')
+        await bumpEpoch(tx, row.userId)
+        touched(row.userId)
+        return row
+      }),
+    saveLearntStatus: (learnt) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('logins')
+          .select('user_id as userId')
+          .where('id', '=', learnt.login.id)
+          .executeTakeFirst()
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
+        if (!(await setLearntStatus(tx, learnt))) return
+        await bumpEpoch(tx, owner.userId)
+        touched(owner.userId)
+      }),
+    ...makeChanges(engine, write),
+  }
+}
+
+type Reads = Pick<
+  ConnectionStore,
+  'list' | 'get' | 'find' | 'listByLogin' | 'listDeleting' | 'listExpiring'
+>
+
+function makeReads({ db }: Engine): Reads {
   const select = () => db.selectFrom('connections').select(columns)
   return {
     list: (userId) =>
@@ -72,29 +107,15 @@ export function makeConnectionStore({
         .limit(limit)
       return (after === null ? waiting : waiting.where('id', '>', after)).execute()
     },
-    save: (connection) =>
-      write(async (tx, touched, woke) => {
-        await demandUser(engine, tx, connection.userId)
-        const row = await orGone(upsert(tx, connection))
-        await requestSync(tx, row.id, { at: connection.createdAt, reason: 'linked' })
-        woke('sync')
-        await bumpEpoch(tx, row.userId)
-        touched(row.userId)
-        return row
-      }),
-    saveLearntStatus: (learnt) =>
-      write(async (tx, touched) => {
-        const owner = await tx
-          .selectFrom('logins')
-          .select('user_id as userId')
-          .where('id', '=', learnt.login.id)
-          .executeTakeFirst()
-        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
-        if (!(await setLearntStatus(tx, learnt))) return
-        await bumpEpoch(tx, owner.userId)
-        touched(owner.userId)
-      }),
-    ...makeChanges(engine, write),
+    async listExpiring({ before, after, limit }) {
+      const rows = await select()
+        .where(whereExpiring({ before, after }))
+        .orderBy('consent_expires_at')
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return toExpiring(rows)
+    },
   }
 }
 
@@ -102,6 +123,8 @@ type Institution = Parameters<ConnectionStore['setInstitution']>[1]
 type Changes = Pick<
   ConnectionStore,
   | 'repoint'
+  | 'noteRenewal'
+  | 'setConsentExpiry'
   | 'setInstitution'
   | 'setStatus'
   | 'startDeletion'
@@ -136,12 +159,17 @@ function makeChanges(engine: Engine, write: Write): Changes {
     repoint: async (id, upstreamId) => {
       await change(id, (tx) =>
         living(tx, id)
-          .set({ upstream_id: upstreamId })
+          .set({ upstream_id: upstreamId, is_renewed: true })
           .where('upstream_id', '<>', upstreamId)
           .returning('user_id as userId')
           .executeTakeFirst(),
       )
     },
+    // Neither of the two is part of an answer, so the epoch stays.
+    noteRenewal: async (id) => {
+      await write((tx) => living(tx, id).set({ is_renewed: true }).execute())
+    },
+    setConsentExpiry: (id, at) => write((tx) => setConsentExpiry(tx, id, at)),
     setInstitution: async (id, institution) => {
       await change(id, (tx) =>
         setInstitution(tx, id, institution).returning('user_id as userId').executeTakeFirst(),
@@ -266,6 +294,7 @@ function upsert(tx: Db, connection: NewConnection) {
       last_refreshed_at: momentOrNull(connection.lastRefreshedAt),
       created_at: moment(connection.createdAt),
       status_at: moment(connection.createdAt),
+      consent_expires_at: momentOrNull(connection.consentExpiresAt),
     })
     .onConflict((conflict) =>
       conflict
@@ -279,6 +308,7 @@ function upsert(tx: Db, connection: NewConnection) {
           institution_logo: set.ref('excluded.institution_logo'),
           status: set.ref('excluded.status'),
           status_at: set.ref('excluded.status_at'),
+          consent_expires_at: set.ref('excluded.consent_expires_at'),
         })),
     )
     .returning(columns)

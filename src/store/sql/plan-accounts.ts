@@ -2,20 +2,9 @@
  * Decides, without writing, how a connection's stored accounts become the provider's current list: which are new,
  * which changed under the same id, which are missing.
  */
-import type { AccountType } from '#contract/resources.ts'
 import type { AccountId, UpstreamId } from '#kernel/ids.ts'
 import type { NewAccount } from '../ports/accounts.ts'
-
-/** An account as stored, including hidden ones. */
-export interface KnownAccount {
-  readonly id: AccountId
-  readonly upstreamId: UpstreamId
-  readonly name: string
-  readonly type: AccountType
-  readonly accountNumber: string | null
-  readonly currency: string
-  readonly hidden: boolean
-}
+import { type AccountPair, type KnownAccount, matchRenewed } from './match-accounts.ts'
 
 export interface AccountPlan {
   readonly added: readonly NewAccount[]
@@ -24,41 +13,64 @@ export interface AccountPlan {
 }
 
 /**
- * Matches by the provider's current id first, then by the former one; a row is matched once. When two entries have
- * the same id, the last one is used.
+ * Matches by the provider's current id first, then by the former one where only one account names it; a row is matched once.
+ * When two entries have the same id, the last one is used.
+ * @param isRenewed the consent was renewed and this is its first list: ids may be new, so accounts are also matched by
+ * their numbers and by elimination (`match-accounts.ts`). Otherwise a new id is a new account.
  */
 export function planAccounts(
   known: readonly KnownAccount[],
   accounts: readonly NewAccount[],
+  { isRenewed }: { readonly isRenewed: boolean },
 ): AccountPlan {
-  const wanted = new Map(accounts.map((account) => [account.upstreamId, account]))
+  const listed = [...new Map(accounts.map((account) => [account.upstreamId, account])).values()]
   const unmatched = new Map(known.map((row) => [row.upstreamId, row]))
-  const pairs: { readonly row: KnownAccount; readonly account: NewAccount }[] = []
-  const strangers: NewAccount[] = []
-  for (const account of wanted.values()) {
-    const row = unmatched.get(account.upstreamId)
-    if (row === undefined) strangers.push(account)
-    else {
-      unmatched.delete(account.upstreamId)
-      pairs.push({ row, account: withKnown(row, account) })
+  const pairs: AccountPair[] = []
+  const take = (toId: (account: NewAccount) => UpstreamId | null, left: readonly NewAccount[]) => {
+    const others: NewAccount[] = []
+    for (const account of left) {
+      const id = toId(account)
+      const row = id === null ? undefined : unmatched.get(id)
+      if (row === undefined) others.push(account)
+      else {
+        unmatched.delete(row.upstreamId)
+        pairs.push({ row, account })
+      }
     }
+    return others
   }
-  const added: NewAccount[] = []
-  for (const account of strangers) {
-    const former = account.previousUpstreamId
-    const row = former === null ? undefined : unmatched.get(former)
-    if (former === null || row === undefined) added.push(account)
-    else {
-      unmatched.delete(former)
-      pairs.push({ row, account: withKnown(row, account) })
-    }
-  }
+  const strangers = take(({ upstreamId }) => upstreamId, listed)
+  const isNamedOnce = toNamedOnce(strangers)
+  const former = ({ previousUpstreamId: id }: NewAccount) => (isNamedOnce(id) ? id : null)
+  const left = take(former, strangers)
+  const rows = [...unmatched.values()]
+  const renewed = isRenewed ? matchRenewed({ rows, accounts: left, listed }) : []
+  return toPlan({ rows, left, pairs, renewed })
+}
+
+/** Two accounts with one former id: neither of them is known to be the stored one. */
+function toNamedOnce(accounts: readonly NewAccount[]) {
+  const names = Map.groupBy(accounts, ({ previousUpstreamId }) => previousUpstreamId)
+  return (id: UpstreamId | null) => names.get(id)?.length === 1
+}
+
+interface Matched {
+  /** Not matched by an id. */
+  readonly rows: readonly KnownAccount[]
+  readonly left: readonly NewAccount[]
+  readonly pairs: readonly AccountPair[]
+  readonly renewed: readonly AccountPair[]
+}
+
+function toPlan({ rows, left, pairs, renewed }: Matched): AccountPlan {
+  const found = new Set<unknown>(renewed.flatMap(({ row, account }) => [row, account]))
   return {
-    added,
-    changed: pairs
+    added: left.filter((account) => !found.has(account)),
+    changed: [...pairs, ...renewed]
+      .map(({ row, account }) => ({ row, account: withKnown(row, account) }))
       .filter(({ row, account }) => differs(row, account))
       .map(({ row, account }) => ({ id: row.id, account })),
-    hidden: [...unmatched.values()].filter((row) => !row.hidden).map((row) => row.id),
+    hidden: rows.filter((row) => !row.hidden && !found.has(row)).map(({ id }) => id),
   }
 }
 

@@ -105,6 +105,17 @@ test('the sweep of deletions reads the connections that wait, not all', async ()
   assert.match(plans[1] ?? '', /SEARCH connections USING INDEX connections_deleting \(id>\?\)/)
 })
 
+test('consents that end soon are found by a search, in order', async () => {
+  const connections = makeConnectionStore({ engine, write })
+  const after = { consentExpiresAt: 1, id: newId<ConnectionId>() }
+  const plans = await plansOf(async () => {
+    await connections.listExpiring({ before: 2, after: null, limit: 10 })
+    await connections.listExpiring({ before: 2, after, limit: 10 })
+  })
+  assertSearches(plans, Array(2).fill('connections_by_consent_expiry'))
+  for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE/)
+})
+
 test('the change of keys reads the rows under older keys, and the keys in use in one step each', async () => {
   const plans = await plansOf(async () => {
     for (const table of sealedTables) {

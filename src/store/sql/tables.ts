@@ -93,6 +93,8 @@ export interface Tables extends EventTables, DashboardTables {
     ends_at_provider: Generated<boolean>
     /** When the consent ends, as the provider reported it. */
     consent_expires_at: MomentOrNull
+    /** The consent was renewed, and its accounts were not listed since. */
+    is_renewed: Generated<boolean>
   }
   readonly accounts: {
     id: AccountId

@@ -76,6 +76,24 @@ export function testAccounts(store: StoreOf): void {
     assert.deepEqual(idsByName(await store().accounts.replace(connection.id, [b, a])), first)
   })
 
+  test('the first accounts after a renewal of the consent keep their ids by number, later ones do not', async () => {
+    const { connection } = await addLink(store())
+    const [a, b] = [newAccount({ name: 'a' }), newAccount({ name: 'b', accountNumber: null })]
+    const first = idsByName(await store().accounts.replace(connection.id, [a, b]))
+    const renewed = () => [
+      { ...b, upstreamId: someUpstreamId() },
+      { ...a, upstreamId: someUpstreamId() },
+    ]
+    await store().connections.repoint(connection.id, someUpstreamId())
+    const accounts = renewed()
+    assert.deepEqual(idsByName(await store().accounts.replace(connection.id, accounts)), first)
+    assert.deepEqual(idsByName(await store().accounts.replace(connection.id, accounts)), first)
+    await store().connections.noteRenewal(connection.id)
+    assert.deepEqual(idsByName(await store().accounts.replace(connection.id, renewed())), first)
+    const later = idsByName(await store().accounts.replace(connection.id, renewed()))
+    assert.deepEqual([later.a === first.a, later.b === first.b], [false, false])
+  })
+
   test('an account that moved while it was hidden gets its id back too', async () => {
     const { connection } = await addLink(store())
     const old = newAccount()

@@ -21,6 +21,7 @@ export function testConnections(store: StoreOf): void {
       institutionLogo: 'https://logos.example.test/1.png',
       status: 'pending_mfa',
       lastRefreshedAt: now - 1,
+      consentExpiresAt: now + 1,
     })
     const made = await store().connections.save(given)
     assert.deepEqual(made, { ...given, id: made.id, endsAtProvider: false })
@@ -193,6 +194,43 @@ export function testConnections(store: StoreOf): void {
     assert.deepEqual(await store().connections.list(user.id), [moved])
     const again = newConnection(user.id, connection.loginId, { upstreamId })
     assert.deepEqual(await store().connections.save(again), moved)
+  })
+
+  test('the end of a consent is stored, changed and forgotten, but not for a connection that is being deleted', async () => {
+    const { connection } = await addLink(store(), { consentExpiresAt: now })
+    const { id } = connection
+    const read = async () => (await store().connections.find(id))?.consentExpiresAt
+    for (const at of [now, now + 1, null, null, now + 2]) {
+      await store().connections.setConsentExpiry(id, at)
+      assert.equal(await read(), at)
+    }
+    await store().connections.setStatus(id, 'deleting')
+    await store().connections.setConsentExpiry(id, null)
+    assert.equal(await read(), now + 2)
+  })
+
+  test('consents that end before a time are listed page by page, the earliest first', async () => {
+    const first = now - 9 * 365 * 86_400_000
+    const add = async (at: number | null, status: 'active' | 'invalidated' | 'revoked') => {
+      const { connection } = await addLink(store(), { consentExpiresAt: at, status })
+      return connection.id
+    }
+    const ids = [await add(first + 1, 'invalidated')]
+    ids.push(...[await add(first + 2, 'active'), await add(first + 2, 'active')].toSorted())
+    await add(first + 3, 'active')
+    await add(null, 'active')
+    await add(first, 'revoked')
+    const leaving = await add(first, 'active')
+    await store().connections.setStatus(leaving, 'deleting')
+    const { listExpiring } = store().connections
+    const seen: ConnectionId[] = []
+    for (let after: Parameters<typeof listExpiring>[0]['after'] = null; ; ) {
+      const page = await listExpiring({ before: first + 3, after, limit: 1 })
+      if (page[0] === undefined) break
+      after = page[0]
+      seen.push(page[0].id)
+    }
+    assert.deepEqual(seen, ids)
   })
 
   test('deleting a connection deletes its accounts and keeps the login', async () => {

@@ -93,6 +93,7 @@ export function newConnection(
     status: 'active',
     lastRefreshedAt: null,
     createdAt: now,
+    consentExpiresAt: null,
     ...over,
   }
 }

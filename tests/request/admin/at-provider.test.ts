@@ -96,7 +96,8 @@ test('a removal that waits for a key that is no longer set does not keep the oth
     const row = await world.store.connections.save({
       ...{ userId: former, loginId: login.id, provider: 'snaptrade', status: 'active' },
       ...{ upstreamId: upstreamUserId as UpstreamId, institutionId: 'B', institutionName: 'B' },
-      ...{ institutionLogo: null, lastRefreshedAt: null, createdAt: world.clock.now() },
+      ...{ institutionLogo: null, lastRefreshedAt: null, consentExpiresAt: null },
+      createdAt: world.clock.now(),
     })
     await remove(world, row.id)
     waiting.push(row.id)

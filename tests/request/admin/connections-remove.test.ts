@@ -334,10 +334,10 @@ test('five hundred stuck deletions delay no other by more than a sweep', async (
     { length: 500 },
     (_, index) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
   )
-  await world.tamper(`insert into connections select value, user_id, login_id, provider, upstream_id,
-    institution_id, institution_name, institution_logo, 'deleting', last_refreshed_at, created_at, status_at,
-    ends_at_provider
-    from connections, json_each('${JSON.stringify(ids)}') where connections.id = '${stuck.id}'`)
+  await world.tamper(`insert into connections (id, user_id, login_id, provider, upstream_id, institution_id,
+    institution_name, institution_logo, status, last_refreshed_at, created_at)
+    select value, user_id, login_id, provider, upstream_id, institution_id, institution_name, institution_logo,
+    'deleting', last_refreshed_at, created_at from connections, json_each('${JSON.stringify(ids)}') where connections.id = '${stuck.id}'`)
   await world.store.connections.setStatus(waiting.id, 'deleting')
   await world.store.connections.setStatus(stuck.id, 'deleting')
   need(world, 'fiskil').addFault(down)

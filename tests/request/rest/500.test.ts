@@ -30,6 +30,7 @@ test('R6: when something of ours breaks, the answer is a bare 500 with every hea
       institutionLogo: null,
       status: 'active',
       lastRefreshedAt: null,
+      consentExpiresAt: null,
       createdAt: service.clock.now(),
     })
     const path = `/v1/transactions?connectionId=${connection.id}`

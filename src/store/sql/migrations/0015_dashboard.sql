@@ -26,6 +26,9 @@ create index link_attempts_of_login on link_attempts (login_id, expires_at)
 
 alter table connections add column consent_expires_at timestamptz;
 
+-- The consent was renewed, and its accounts were not listed since: their ids at the provider may be new.
+alter table connections add column is_renewed boolean not null default false;
+
 create index connections_by_consent_expiry on connections (consent_expires_at, id)
   where consent_expires_at is not null;
 
