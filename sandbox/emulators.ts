@@ -88,7 +88,8 @@ export const emulators: Entries = {
     shows: akahuShows,
     async start(options) {
       const emulator = await startAkahuEmulator(options)
-      return { emulator, access: { baseUrl: emulator.baseUrl, ...demoApp } }
+      const { baseUrl, oauthUrl } = emulator
+      return { emulator, access: { baseUrl, oauthUrl, ...demoApp } }
     },
     link: (person) => ({ provider: 'akahu', userToken: toUserToken(person) }),
     linkPersonally: (person) => ({ provider: 'akahu', ...toPersonalTokens(person) }),

@@ -6,6 +6,7 @@ import type { Clock } from '#kernel/time.ts'
 import { type SendingEmulator, startEmulator, withWebhooks } from '../emulator.ts'
 import type { SendingFaultControls } from '../fault-controls.ts'
 import type { AkahuApp } from './auth.ts'
+import { authorisationPath } from './authorise.ts'
 import { type AkahuPeople, demoApp, makeDemoPeople } from './demo.ts'
 import { makeFaultControls } from './fault-controls.ts'
 import { answer } from './routes.ts'
@@ -28,6 +29,8 @@ export interface AkahuEmulatorOptions {
 export interface AkahuEmulator extends SendingEmulator {
   /** What the adapter is given as base URL: the origin and `/v1`. */
   readonly baseUrl: string
+  /** The authorisation page. */
+  readonly oauthUrl: string
   /** The people; tests may change them between requests. */
   readonly people: AkahuPeople
   /** The code that a person's consent would send to the redirect URI; valid once, for a minute. */
@@ -42,7 +45,7 @@ export async function startAkahuEmulator(options: AkahuEmulatorOptions): Promise
   const people = makeDemoPeople(seed, clock)
   const tokens = makeTokenExchange(app, clock)
   const webhooks = makeWebhooks(clock)
-  const site = { app, people, tokens, clock, webhooks }
+  const site = { app, people, tokens, clock, webhooks, seed }
   const plain = await startEmulator((request) => answer(request, site), {
     port: options.port ?? 0,
     clock: options.clock,
@@ -50,6 +53,7 @@ export async function startAkahuEmulator(options: AkahuEmulatorOptions): Promise
   const emulator = withWebhooks(plain, webhooks.sender)
   return Object.assign(emulator, {
     baseUrl: `${emulator.url}/v1`,
+    oauthUrl: `${emulator.url}${authorisationPath}`,
     people,
     faultControls: makeFaultControls({ people, clock, seed, webhooks }),
     issueCode(name: string, redirectUri: string): string {

@@ -25,7 +25,11 @@ export const institutions = {
   amex: institution('American Express', 'classic'),
   sharesies: institution('Sharesies', 'classic'),
   airpoints: institution('Airpoints', 'classic'),
+  heartland: institution('Heartland Bank', 'classic'),
 } as const
+
+/** Takes no new links at present. */
+export const closedInstitutions: ReadonlySet<string> = new Set([institutions.heartland._id])
 
 export type AccountParts = Pick<AkahuAccount, 'connection' | 'name' | 'type' | 'balance'> &
   Partial<AkahuAccount>

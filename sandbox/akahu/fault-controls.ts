@@ -13,6 +13,7 @@ import {
   type SendingFaultControls,
   type TouchedRow,
 } from '../fault-controls.ts'
+import { authorisationPath } from './authorise.ts'
 import { type AkahuPeople, makeDemoPeople } from './demo.ts'
 import { toUserToken } from './factories.ts'
 import { type AkahuAccount, type AkahuPerson, bringUpToDate } from './people.ts'
@@ -87,7 +88,7 @@ export function makeFaultControls(
       if (retryAfterSeconds === null) return reply
       return { ...reply, headers: { 'retry-after': String(retryAfterSeconds) } }
     },
-    isApiCall: ({ path }) => path !== '/v1/token',
+    isApiCall: ({ path }) => path !== '/v1/token' && path !== authorisationPath,
     reset() {
       bench.withdrawn.clear()
       Object.assign(people, makeDemoPeople(seed, clock))

@@ -5,29 +5,23 @@
 import nzfcc from '#providers/akahu/nzfcc.data.json' with { type: 'json' }
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { applyRowFaults } from '../row-faults.ts'
-import { type AkahuApp, authenticateApp, authenticateUser } from './auth.ts'
-import type { AkahuPeople } from './demo.ts'
-import { institutions } from './factories.ts'
+import { authenticateApp, authenticateUser } from './auth.ts'
+import { type AuthorisationSite, answerAuthorisation, authorisationPath } from './authorise.ts'
+import { closedInstitutions, institutions } from './factories.ts'
 import { type AkahuAccount, type AkahuPerson, bringUpToDate, loginOf } from './people.ts'
 import { type PersonalApp, refuseByApp } from './personal-app.ts'
-import type { TokenExchange } from './tokens.ts'
 import { toPendingWire, toWire, transactionsPage } from './transactions.ts'
-import { type AkahuWebhooks, tellAccount } from './webhooks.ts'
+import { tellAccount } from './webhooks.ts'
 import { itemReply, itemsReply, numberToken, refusal } from './wire.ts'
 
-export interface Site {
-  readonly app: AkahuApp
-  readonly people: AkahuPeople
-  readonly tokens: TokenExchange
-  readonly clock: { now(): number }
-  readonly webhooks: AkahuWebhooks
-}
+export type Site = AuthorisationSite
 
 const notFound = () => refusal(404, 'Not found')
 const maxIdsPerLookup = 100
 
 /** Answers one request. */
 export async function answer(request: EmulatorRequest, site: Site): Promise<EmulatorReply> {
+  if (request.path === authorisationPath) return answerAuthorisation(request, site)
   if (!request.path.startsWith('/v1/')) return notFound()
   const parts = request.path.slice('/v1/'.length).split('/')
   const what = `${request.method} ${parts[0]}`
@@ -88,7 +82,10 @@ function answerApp(parts: readonly string[]): EmulatorReply {
   if (parts.length > 2) return notFound()
   const all: readonly { readonly _id: string }[] =
     kind === 'connections'
-      ? Object.values(institutions).map((one) => ({ ...one, new_connections_enabled: true }))
+      ? Object.values(institutions).map((one) => ({
+          ...one,
+          new_connections_enabled: !closedInstitutions.has(one._id),
+        }))
       : nzfcc.rows.map(({ _id, name, group_id, group }) => ({
           _id,
           name,

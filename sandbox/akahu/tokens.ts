@@ -1,16 +1,19 @@
 /**
  * `POST /token` of the Akahu emulator: a short-lived, single-use code for the redirect it was issued to becomes the
- * person's user token. There is no consent page; `issue` stands for the person's agreement.
+ * person's user token. `issue` follows the person's agreement (`authorise.ts`).
  */
 import type { EmulatorReply } from '../emulator.ts'
 import type { AkahuApp } from './auth.ts'
 import type { AkahuPerson } from './people.ts'
+import { digest } from './rows.ts'
 
 const codeLifeMs = 60_000
+/** Codes that nobody exchanges are forgotten beyond this number. */
+const maxCodes = 1_000
 
 export interface TokenExchange {
-  /** The code that Akahu would put into the redirect once the person agreed. */
-  issue(person: AkahuPerson, redirectUri: string): string
+  /** The code that goes into the redirect once the person agreed; valid for a minute unless said otherwise. */
+  issue(person: AkahuPerson, redirectUri: string, lifeMs?: number): string
   exchange(body: string): EmulatorReply
 }
 
@@ -24,10 +27,11 @@ export function makeTokenExchange(app: AkahuApp, clock: { now(): number }): Toke
   const codes = new Map<string, Issued>()
   let count = 0
 
-  function issue(person: AkahuPerson, redirectUri: string): string {
+  function issue(person: AkahuPerson, redirectUri: string, lifeMs = codeLifeMs): string {
     count += 1
-    const code = `code_${count}`
-    codes.set(code, { person, redirectUri, until: clock.now() + codeLifeMs })
+    const code = `code_${digest(`${person.user._id}|${clock.now()}|${count}`)}`
+    if (codes.size >= maxCodes) codes.clear()
+    codes.set(code, { person, redirectUri, until: clock.now() + lifeMs })
     return code
   }
 

@@ -138,7 +138,7 @@ export const chapters = {
     ),
     AKAHU_OAUTH_URL: read.webUrl(
       'https://oauth.akahu.nz',
-      'Akahu: authorisation page. No effect yet: this version opens no consent page.',
+      'Akahu: authorisation page of a full app, where people give consent.',
     ),
     AKAHU_APP_TOKEN: read.secret(
       'Akahu: app id token (`app_token_…`): without `AKAHU_APP_SECRET` of a personal app. Without it people link with the token of their own app.',

@@ -85,7 +85,6 @@ test('every promised environment variable is read, documented and in .env.exampl
 const idle: Readonly<Record<string, RegExp>> = {
   SMTP_URL: /\bsmtpUrl\b/,
   FISKIL_TEAM_ID: /\bteamId\b/,
-  AKAHU_OAUTH_URL: /\boauthUrl\b/,
 }
 
 test('a variable is called without effect exactly when nothing beside the configuration reads it', () => {

@@ -42,7 +42,10 @@ const AccountsBody = z.object({
   // consents.
   cursor: z.object({ next: z.null().optional() }).nullish(),
 })
-const MeBody = z.object({ success: z.literal(true), item: z.object({ _id: id }) })
+const MeBody = z.object({
+  success: z.literal(true),
+  item: z.object({ _id: id, email: text.nullish() }),
+})
 
 /** Every account that the tokens show, in Akahu's order. */
 export async function fetchAccounts(
@@ -54,14 +57,14 @@ export async function fetchAccounts(
   return readBody(AccountsBody, await client.asUser(tokens, request, call)).items
 }
 
-/** The Akahu user that the tokens belong to. */
-export async function fetchUserId(
+/** The Akahu user that the tokens belong to; the e-mail address only where the app may read it. */
+export async function fetchUser(
   client: AkahuClient,
   tokens: UserTokens,
   call: CallContext,
-): Promise<string> {
+): Promise<{ readonly _id: string; readonly email?: string | null | undefined }> {
   const request = { method: 'GET', route: '/me', target: '/me' } as const
-  return readBody(MeBody, await client.asUser(tokens, request, call, 'identify')).item._id
+  return readBody(MeBody, await client.asUser(tokens, request, call, 'identify')).item
 }
 
 /** The login of an account; older data call it `_credentials`. Null when the account names none. */
@@ -69,7 +72,8 @@ export function loginOf(account: WireAccount): string | null {
   return account._authorisation ?? account._credentials ?? null
 }
 
-function readBody<Body>(schema: z.ZodType<Body>, bytes: Uint8Array): Body {
+/** Parses an answer; throws `malformed` for another shape. */
+export function readBody<Body>(schema: z.ZodType<Body>, bytes: Uint8Array): Body {
   let parsed: unknown
   try {
     parsed = parseExactJson(Buffer.from(bytes).toString('utf8'))

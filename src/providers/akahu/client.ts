@@ -14,6 +14,8 @@ import type { UserTokens } from './tokens.ts'
 export interface AkahuOptions {
   /** Includes the version, e.g. `https://api.akahu.io/v1`. */
   readonly baseUrl: string
+  /** Akahu's authorisation page, without a query. */
+  readonly oauthUrl: string
   /** Null: people link with apps of their own only. */
   readonly appToken: string | null
   /** Null: a personal app, which has none. */
@@ -32,6 +34,18 @@ export interface AkahuRequest {
   readonly target: string
   /** Sent as JSON. */
   readonly json?: unknown
+}
+
+export interface CodeExchange {
+  readonly code: string
+  /** As it was when the code was requested. */
+  readonly redirectUri: string
+}
+
+export interface ExchangeAnswer {
+  readonly body: Uint8Array
+  /** Null for a 2xx answer. */
+  readonly failure: UpstreamFailure | null
 }
 
 export interface AkahuClient {
@@ -56,6 +70,13 @@ export interface AkahuClient {
   ): Promise<Uint8Array>
   /** Sends a request with a full app's own credentials; only the operator can fix a refusal of them. */
   asApp(request: AkahuRequest, call: CallContext): Promise<Uint8Array>
+  /**
+   * Sends a full app's code for a token (`POST /token`), once: a code is valid once. A refusal is an answer too; its
+   * details never have the code.
+   */
+  exchangeCode(exchange: CodeExchange, call: CallContext): Promise<ExchangeAnswer>
+  /** Reports a refusal of our own app that its answer alone does not show. */
+  alert(detail: string): void
   /**
    * Checks that Akahu is reachable, and that it accepts the credentials of a full app. A personal app has nothing that
    * could be checked without a person.
@@ -118,12 +139,10 @@ export function makeClient(options: AkahuOptions): AkahuClient {
     return failure
   }
 
-  const isPersonal = (tokens: UserTokens) => isOfPersonalApp(tokens, options)
-
   return {
     appToken,
     isFull: appSecret !== null,
-    isPersonal,
+    isPersonal: (tokens) => isOfPersonalApp(tokens, options),
     async asUser(tokens, request, call, audience = 'user') {
       const { userToken } = tokens
       const app = tokens.appToken ?? (appSecret === null ? null : appToken)
@@ -131,12 +150,18 @@ export function makeClient(options: AkahuOptions): AkahuClient {
       const standing = {
         headers: { authorization: `Bearer ${userToken}`, 'x-akahu-id': app },
         audience,
-        isPersonal: isPersonal(tokens) === true,
+        isPersonal: isOfPersonalApp(tokens, options) === true,
         secrets: [...listForms(userToken), ...listForms(app), appSecret ?? ''],
       }
       return send(request, standing, call)
     },
     asApp: (request, call) => send(request, toAppStanding(options), call),
+    async exchangeCode(exchange, call) {
+      const { request, standing } = toExchange(options, exchange)
+      const response = await upstream.send({ ...request, headers: standing.headers }, call)
+      return { body: response.body, failure: judge(response, request, standing) }
+    },
+    alert: (detail) => report.alert({ provider: 'akahu', detail }),
     async probe(call) {
       const isFull = appSecret !== null
       const request = isFull ? asAppRequest : bareRequest
@@ -178,6 +203,23 @@ function toAppStanding({ appToken, appSecret }: Apps): Standing {
     isPersonal: false,
     secrets: [basic, appToken, appSecret],
   }
+}
+
+/** The app's credentials are in the body, so the request has no header of its own. */
+function toExchange(apps: Apps, { code, redirectUri }: CodeExchange) {
+  const { appToken, appSecret } = apps
+  assert(appToken !== null && appSecret !== null, 'only a full app exchanges codes')
+  const json = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    client_id: appToken,
+    client_secret: appSecret,
+  }
+  const request = { method: 'POST', route: '/token', target: '/token', json } as const
+  const secrets = [code, encodeURIComponent(code), ...listForms(appToken), appSecret]
+  const standing: Standing = { headers: {}, audience: 'app', isPersonal: false, secrets }
+  return { request, standing }
 }
 
 /** A request without credentials must be refused; then Akahu is reachable. */

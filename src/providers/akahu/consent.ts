@@ -7,7 +7,7 @@ import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import type { Credentials, Identity, RevokeOptions } from '../credentials.ts'
 import { consentGone, UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { BalanceQuery, CallContext, ConnectionRef, ConsentState, Login } from '../port.ts'
-import { fetchAccounts, fetchUserId, loginOf, type WireAccount } from './accounts.ts'
+import { fetchAccounts, fetchUser, loginOf, type WireAccount } from './accounts.ts'
 import type { AkahuClient } from './client.ts'
 import { unlisten } from './listen.ts'
 import { isInactive, newestRefresh } from './map.ts'
@@ -29,7 +29,7 @@ export async function identify(
   const tokens = chooseTokens(credentials, client)
   const isPersonal = client.isPersonal(tokens) === true
   try {
-    const upstreamUserId = await fetchUserId(client, tokens, call)
+    const { _id: upstreamUserId } = await fetchUser(client, tokens, call)
     const identity = { upstreamUserId, secret: toSecret(tokens), isPersonal }
     return isPersonal ? { ...identity, ifNothing: shareAccounts } : identity
   } catch (error) {

@@ -12,11 +12,11 @@ import type {
   BankingAdapter,
   CallContext,
   Login,
-  WebhookReceiver,
 } from '../port.ts'
 import { fetchAccounts } from './accounts.ts'
 import { type AkahuClient, type AkahuOptions, makeClient } from './client.ts'
 import { confirmEmpty, endLogin, identify, listAlive, revoke, sightLogins } from './consent.ts'
+import { makeLinking } from './linking.ts'
 import { listen } from './listen.ts'
 import { type Note, toBalance, toConnections } from './map.ts'
 import { makeTransactionReader } from './reader.ts'
@@ -67,16 +67,27 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
     balances,
     transactions: makeTransactionReader(client, note),
     probe: (call) => client.probe(call),
-    ...(options.appSecret === null ? {} : { webhooks: makeReceiver(client, options, note) }),
+    ...offerFullApp(client, options, note),
     close: () => client.close(),
   }
 }
 
-/** A full app alone gets webhooks: the keys that verify them are read with its secret. */
-function makeReceiver(client: AkahuClient, { clock }: AkahuOptions, note: Note): WebhookReceiver {
+/**
+ * What a full app alone has: webhooks, whose keys are read with its secret, and consent in a browser, which ends with an
+ * exchange that needs it.
+ */
+function offerFullApp(
+  client: AkahuClient,
+  { appToken, appSecret, oauthUrl, clock }: AkahuOptions,
+  note: Note,
+): Pick<BankingAdapter, 'webhooks' | 'linking'> {
+  if (appToken === null || appSecret === null) return {}
   return {
-    ...makeAkahuWebhooks({ keys: makeSigningKeys({ client, clock }), odd: note }),
-    listen: (login, call) => listen(client, login, call),
+    webhooks: {
+      ...makeAkahuWebhooks({ keys: makeSigningKeys({ client, clock }), odd: note }),
+      listen: (login, call) => listen(client, login, call),
+    },
+    linking: makeLinking({ client, appToken, oauthUrl }),
   }
 }
 

@@ -51,6 +51,7 @@ export async function makeGround(
   const oddities: string[] = []
   const adapter = makeAkahu({
     baseUrl: akahu.baseUrl,
+    oauthUrl: akahu.oauthUrl,
     appToken: options.appToken === undefined ? demoApp.appToken : options.appToken,
     appSecret: options.appSecret === undefined ? demoApp.appSecret : options.appSecret,
     timeoutMs: options.timeoutMs ?? 5_000,
