@@ -15,6 +15,7 @@ import { makeConnections } from './connections.ts'
 function connectionsOn(store: Store) {
   const report = {
     deletion: () => undefined,
+    linking: () => undefined,
     notListening: () => assert.fail('nothing is linked here'),
   }
   return makeConnections({

@@ -15,6 +15,7 @@ import { SealError } from '#store/seal.ts'
 import type { ActionDeps } from './deps.ts'
 import { forgetListening } from './listen-to.ts'
 import { requestSyncs } from './request-syncs.ts'
+import { adoptAwaited } from './resume-linking.ts'
 
 type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
 
@@ -44,11 +45,20 @@ export async function applyNotice(
   let concerned = 0
   for (const login of await findLogins(deps, provider, notice)) {
     const rows = await findConnections(deps, login, notice)
-    if (rows.length === 0) continue
+    if (rows.length === 0) {
+      // A consent that we do not know: the browser that it was given in may never return.
+      if (isNews(notice)) concerned += await adoptAwaited(deps, login)
+      continue
+    }
     await applyChange(deps, { login, rows, notice })
     concerned += rows.length
   }
   return concerned
+}
+
+/** True for a notice that can be the first about a new consent. */
+function isNews({ change }: WebhookNotice): boolean {
+  return change.kind !== 'secret_revoked' && change.kind !== 'cancelled' && change.kind !== 'moved'
 }
 
 /** The login that a provider's notices refer to by this text; null: there is none. */

@@ -6,7 +6,8 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import { ownCredentialsOf } from '#providers/all-facts.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import type { Adapter, Adapters, CallContext, Login } from '#providers/port.ts'
+import type { Adapter, Adapters, CallContext, ConnectionRef, Login } from '#providers/port.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 
 export interface AskOptions {
@@ -58,4 +59,9 @@ export function toLogin(row: LoginRow): Login {
     secret: row.secret,
     version: row.version,
   }
+}
+
+/** A connection in the form that adapters expect; they have no status `deleting`, and such a consent is being withdrawn. */
+export function toConnectionRef({ id, upstreamId, status }: ConnectionRow): ConnectionRef {
+  return { id, upstreamId, status: status === 'deleting' ? 'revoked' : status }
 }

@@ -6,11 +6,15 @@
 import { type DeleteUser, makeDeleteUser } from './delete-user.ts'
 import type { ConnectionsDeps } from './deps.ts'
 import { type FinishDeletions, makeFinishDeletions } from './finish-deletions.ts'
+import { type FinishLinking, makeFinishLinking } from './finish-linking.ts'
 import { type LinkConnections, makeLinkConnections } from './link-connections.ts'
+import { type ListInstitutions, makeListInstitutions } from './list-institutions.ts'
 import { makeNoteChange, type NoteChange } from './note-change.ts'
 import { makeReceiveWebhook, type ReceiveWebhook } from './receive-webhook.ts'
 import { makeRefreshConnection, type RefreshConnection } from './refresh-connection.ts'
 import { makeRemoveConnection, type RemoveConnection } from './remove-connection.ts'
+import { makeResumeLinking, type ResumeLinking } from './resume-linking.ts'
+import { makeStartLinking, type StartLinking } from './start-linking.ts'
 import { makeUserQueue } from './user-queue.ts'
 
 export type { ConnectionsDeps, ConnectionsReport } from './deps.ts'
@@ -18,6 +22,10 @@ export { makeDeletionSweep } from './finish-deletions.ts'
 
 export interface Connections {
   readonly linkConnections: LinkConnections
+  readonly listInstitutions: ListInstitutions
+  readonly startLinking: StartLinking
+  readonly finishLinking: FinishLinking
+  readonly resumeLinking: ResumeLinking
   readonly refreshConnection: RefreshConnection
   readonly removeConnection: RemoveConnection
   readonly deleteUser: DeleteUser
@@ -30,8 +38,13 @@ export interface Connections {
 export function makeConnections(deps: ConnectionsDeps): Connections {
   const actions = { ...deps, queue: makeUserQueue() }
   const deleteUser = makeDeleteUser(actions)
+  const listInstitutions = makeListInstitutions(actions)
   return {
     linkConnections: makeLinkConnections(actions),
+    listInstitutions,
+    startLinking: makeStartLinking(actions, listInstitutions),
+    finishLinking: makeFinishLinking(actions),
+    resumeLinking: makeResumeLinking(actions),
     refreshConnection: makeRefreshConnection(actions),
     removeConnection: makeRemoveConnection(actions),
     deleteUser,

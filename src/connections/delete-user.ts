@@ -7,7 +7,8 @@
 import { type By, mayActFor } from '#contract/actor.ts'
 import type { LoginId, UserId } from '#kernel/ids.ts'
 import type { ActionDeps } from './deps.ts'
-import { endConsent } from './end-consent.ts'
+import { endConsent, endEmptyLogin } from './end-consent.ts'
+import { openLogin } from './open-login.ts'
 
 /** Deliveries of one endpoint that are deleted with it in one statement. A user may have 20 endpoints. */
 const deletedAtOnce = 5000
@@ -61,6 +62,18 @@ async function endLogin(
   { deadline, stop }: Until,
 ): Promise<void> {
   const rows = await deps.store.connections.listByLogin(login)
+  if (rows.length === 0) {
+    // A link was begun and its consent never adopted.
+    const row = await openLogin(deps.store, login)
+    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
+    const options = {
+      timeoutMs,
+      priority: 'user',
+      ...(stop === undefined ? {} : { stop }),
+    } as const
+    if (row !== null && row !== 'damaged') await endEmptyLogin(deps, row, options)
+    return
+  }
   for (const [index, row] of rows.entries()) {
     const last = index === rows.length - 1
     const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))

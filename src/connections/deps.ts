@@ -5,9 +5,11 @@
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import type { LinkingFailure } from '#providers/linking.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
+import type { LinkingEnd } from './linking-attempt.ts'
 import type { UserQueue } from './user-queue.ts'
 
 /** What actions report to operators; the composition root turns it into log lines and metrics. */
@@ -24,6 +26,15 @@ export interface ConnectionsReport {
     readonly outcome: 'done' | 'pending' | 'abandoned'
     /** Why it is not finished; empty when it is. */
     readonly detail: string
+  }): void
+  /**
+   * A link that was begun in a browser came back. `code`: why it did not end with a connection, in the provider's words for
+   * the log; null where there is nothing to say.
+   */
+  linking(event: {
+    readonly provider: Provider
+    readonly outcome: Exclude<LinkingEnd['kind'], 'failed'> | LinkingFailure
+    readonly code: string | null
   }): void
   /** The provider could not be asked to send webhooks about a login. */
   notListening(event: { readonly provider: Provider; readonly error: unknown }): void

@@ -67,6 +67,38 @@ export async function endUnsavedConsents(
   }
 }
 
+/**
+ * Ends a login at its provider that has no connection of ours, where the provider has a call for it. Failures are reported:
+ * nothing waits for them, because our row goes in any case.
+ */
+export async function endUnsavedLogin(
+  deps: ActionDeps,
+  login: Pick<LoginRow, 'userId' | 'provider' | 'upstreamUserId' | 'secret'>,
+): Promise<void> {
+  const row = { ...login, id: newId<LoginId>(), version: 0 }
+  await endEmptyLogin(deps, row, { timeoutMs: deps.timeoutMs, priority: 'user' })
+}
+
+/** As `endUnsavedLogin`, for a login that has a row. */
+export async function endEmptyLogin(
+  deps: ActionDeps,
+  login: LoginRow,
+  options: AskOptions,
+): Promise<void> {
+  const { provider } = login
+  const adapter = deps.adapters[provider]
+  const { endLogin } = adapter ?? {}
+  if (adapter === undefined || endLogin === undefined) return
+  const about = { provider, connectionId: null } as const
+  try {
+    await askProvider(provider, options, (call) => endLogin.call(adapter, toLogin(login), call))
+    deps.report.deletion({ ...about, outcome: 'done', detail: '' })
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    deps.report.deletion({ ...about, outcome: 'abandoned', detail: error.failure.detail })
+  }
+}
+
 const notConfigured = {
   kind: 'pending',
   failure: null,

@@ -1,29 +1,21 @@
 /**
  * Adopts the consents that a person has given at a provider: one connection per institution, with its accounts.
- * Linking again updates existing connections and keeps their ids. Nothing is stored before the provider has answered;
- * then everything is stored in one transaction, or nothing. When the user is being deleted meanwhile, nothing is
- * stored and the consents are ended.
+ * Linking again updates existing connections and keeps their ids. Nothing is stored before the provider has answered.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
-import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
-import { newId } from '#kernel/ids.ts'
+import type { UserId } from '#kernel/ids.ts'
 import type { Credentials, Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toApiError } from '#providers/guard.ts'
 import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
-import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import type { LoginRow } from '#store/ports/logins.ts'
+import { adoptConsents, toUnsaved } from './adopt-consents.ts'
 import { type AskOptions, askProvider, getAdapter } from './ask-provider.ts'
-import type { ActionDeps, SaveDeps } from './deps.ts'
-import { endUnsavedConsents } from './end-consent.ts'
+import type { ActionDeps } from './deps.ts'
 import { LinkInput } from './link-input.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
-import { holdConnections, reconcile } from './reconcile.ts'
-import { saveDiscovered, settleStatus, updateConnection } from './save-discovery.ts'
 
 export type LinkConnections = (
   by: By,
@@ -52,11 +44,16 @@ export function makeLinkConnections(deps: ActionDeps): LinkConnections {
           ],
         })
       }
-      const { ids, login } = await adopt(
+      const { upstreamUserId, secret, isPersonal } = identity
+      const isExclusive = isPersonal && deps.sharesPersonalKeys !== true
+      const { provider } = credentials
+      const saved = { userId, provider, upstreamUserId, secret, isExclusive }
+      const { adopted, login } = await adoptConsents(
         deps,
-        { by, userId, provider: credentials.provider, identity },
+        { by, userId, provider, credentials: identity, login: (tx) => tx.logins.save(saved) },
         discovered,
       )
+      const ids = new Set(adopted.map(({ id }) => id))
       await forgetListening(deps, login.id)
       await listenTo(deps, login)
       const rows = await deps.store.connections.list(userId)
@@ -69,73 +66,6 @@ export function makeLinkConnections(deps: ActionDeps): LinkConnections {
 
 async function demandUser({ store }: ActionDeps, userId: UserId): Promise<void> {
   if ((await store.users.find(userId)) === null) throw apiError('user_not_found')
-}
-
-interface Claim {
-  readonly by: By
-  readonly userId: UserId
-  readonly provider: Provider
-  readonly identity: Identity
-}
-
-/**
- * Saves the login, its connections and the audit row in one transaction; returns the login and our ids of the connections.
- * @throws ApiError `user_not_found`
- */
-async function adopt(
-  deps: ActionDeps,
-  { by, userId, provider, identity }: Claim,
-  discovered: readonly DiscoveredConnection[],
-): Promise<{ readonly login: LoginRow; readonly ids: ReadonlySet<ConnectionId> }> {
-  try {
-    return await deps.store.transact(async (tx) => {
-      // This locks the user's row: a concurrent deletion of the user or the login waits for the end of the
-      // transaction.
-      const { upstreamUserId, secret, isPersonal } = identity
-      const isExclusive = isPersonal && deps.sharesPersonalKeys !== true
-      const owner = { userId, provider, upstreamUserId }
-      const login = await tx.logins.save({ ...owner, secret, isExclusive })
-      const ids = await saveAll({ ...deps, store: tx }, login, discovered)
-      await tx.audit({
-        at: deps.clock.now(),
-        actor: by.actor,
-        action: 'connections.link',
-        userId,
-        subject: [provider, ...ids].join(' '),
-      })
-      return { login, ids }
-    })
-  } catch (error) {
-    if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })
-    if (!(error instanceof OwnerGoneError)) throw error
-    if ((await deps.store.users.find(userId)) !== null) throw error
-    // The user was deleted during the provider call. That deletion found no rows of these consents, so they are ended
-    // here.
-    await endUnsavedConsents(deps, { ...unsaved(identity), userId, provider }, discovered)
-    throw apiError('user_not_found', { cause: error })
-  }
-}
-
-/** A login without a row: its id is valid only for calls to the provider. */
-function unsaved({ upstreamUserId, secret }: Identity) {
-  return { id: newId<LoginId>(), version: 0, upstreamUserId, secret }
-}
-
-async function saveAll(
-  deps: SaveDeps,
-  login: LoginRow,
-  discovered: readonly DiscoveredConnection[],
-): Promise<ReadonlySet<ConnectionId>> {
-  const held = await holdConnections(deps.store, login)
-  const { known, unknown, absent } = reconcile(held, discovered)
-  const ids = new Set<ConnectionId>()
-  for (const pair of known) {
-    await updateConnection(deps, login, pair)
-    ids.add(pair.row.id)
-  }
-  for (const found of unknown) ids.add((await saveDiscovered(deps, login, found)).id)
-  for (const row of absent) await settleStatus(deps, login, row, 'revoked')
-  return ids
 }
 
 /** Whose credentials these are, and the connections behind them. Nothing is stored yet. */
@@ -152,7 +82,7 @@ async function meet(
   try {
     return await askProvider(provider, options, async (call) => {
       const identity = await adapter.identify(credentials, call)
-      return { identity, discovered: await adapter.discover(unsaved(identity), call) }
+      return { identity, discovered: await adapter.discover(toUnsaved(identity), call) }
     })
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error

@@ -1,6 +1,7 @@
 /**
  * Receives a webhook of a provider: its adapter verifies it, repetitions are ignored, its changes are applied to our rows.
- * It calls no provider, except for a signing key that is not known yet; for data that must be read it requests a sync.
+ * It calls no provider, except for a signing key that is not known yet and for a consent that a person is giving now
+ * (`resume-linking.ts`); for data that must be read it requests a sync.
  * Without webhooks scheduled syncs find the same changes later.
  */
 import { apiError } from '#contract/errors.ts'

@@ -86,6 +86,11 @@ export interface Linking {
    * repeated blindly, since it may make another login each time. Absent: the return brings the login.
    */
   register?(user: LinkingUser, call: CallContext): Promise<Identity>
+  /**
+   * False for a login by a key that a person brought: a consent of this installation cannot be added to it. Absent: every
+   * login of the provider takes one.
+   */
+  accepts?(login: Login): boolean
   /** Opens the provider's page for this person and returns its address, an absolute URL. */
   begin(request: LinkingRequest, call: CallContext): Promise<{ readonly address: string }>
   /** Reads a return. @throws UpstreamError when the provider had to be asked and did not answer. */

@@ -19,6 +19,8 @@ export interface Metrics extends UpstreamReport {
   breakerOpened(provider: Provider): void
   /** A webhook of a provider arrived; `outcome`: what became of it, in a word of the code. */
   providerWebhook(provider: Provider, outcome: string): void
+  /** A link that was begun in a browser came back; `outcome`: how, in a word of the code. */
+  linkingEnded(provider: Provider, outcome: string): void
   /** A limit refused a request; `concurrency` is the limit of heavy requests in flight. */
   refused(bucket: Bucket | 'concurrency' | 'preauth' | 'preauth_ip' | (string & {})): void
   /** Background work failed; `task` is its name in the code. */
@@ -56,6 +58,7 @@ export function makeMetrics(): Metrics {
   const route = boundNames()
   const oddity = boundNames()
   const webhookOutcome = boundNames()
+  const linkingOutcome = boundNames()
   const bucketName = boundNames()
   const taskName = boundNames()
 
@@ -72,6 +75,8 @@ export function makeMetrics(): Metrics {
     breakerOpened: (provider) => counters.breakers.inc({ provider }),
     providerWebhook: (provider, outcome) =>
       counters.providerWebhooks.inc({ provider, outcome: webhookOutcome(outcome) }),
+    linkingEnded: (provider, outcome) =>
+      counters.linkings.inc({ provider, outcome: linkingOutcome(outcome) }),
     refused: (bucket) => counters.refusals.inc({ bucket: bucketName(bucket) }),
     backgroundFailed: (task) => counters.failures.inc({ task: taskName(task) }),
     backgroundRan(task, outcome) {
@@ -126,6 +131,11 @@ function makeCounters(registry: Registry) {
     providerWebhooks: counter(
       'provider_webhooks_total',
       'Webhooks of providers, by what became of them.',
+      ['provider', 'outcome'],
+    ),
+    linkings: counter(
+      'linkings_total',
+      'Links that came back from the page of a provider, by outcome.',
       ['provider', 'outcome'],
     ),
     refusals: counter('limit_refusals_total', 'Requests refused by a limit, by bucket.', [

@@ -64,6 +64,10 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
         if (event.outcome !== 'done') metrics.backgroundFailed(`deletion-${event.outcome}`)
         log[event.outcome === 'done' ? 'info' : 'warn'](event, 'connection removal')
       },
+      linking({ provider, outcome, code }) {
+        metrics.linkingEnded(provider, outcome)
+        log.info({ provider, outcome, code }, 'link from a browser')
+      },
       notListening({ provider, error }) {
         metrics.backgroundFailed('webhooks-not-listening')
         log.warn({ provider, err: error }, 'the provider was not asked for its webhooks')

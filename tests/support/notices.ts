@@ -46,7 +46,7 @@ export function makeBare(
     clock,
     windows: makeMemoryWindows(clock),
     timeoutMs: 1000,
-    report: { deletion: () => undefined, notListening: () => undefined },
+    report: { deletion: () => undefined, linking: () => undefined, notListening: () => undefined },
   })
 }
 

@@ -33,6 +33,7 @@ function brokenStores(store: Store): Store[] {
 
 const report = {
   deletion: () => assert.fail('no consent is ended here'),
+  linking: () => undefined,
   notListening: () => assert.fail('nothing is linked here'),
 }
 

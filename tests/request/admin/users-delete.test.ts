@@ -21,6 +21,7 @@ function another(world: World, store: Store = world.store): Connections {
   const { adapters, clock, windows, deletions } = world
   const report = {
     deletion: (event: (typeof deletions)[number]) => void deletions.push(event),
+    linking: () => undefined,
     notListening: () => assert.fail('nothing is linked here'),
   }
   return makeConnections({ store, adapters, clock, windows, timeoutMs: 5000, report })

@@ -142,6 +142,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     timeoutMs: options.timeoutMs ?? 5000,
     report: {
       deletion: (event) => void deletions.push(event),
+      linking: () => undefined,
       notListening: ({ provider }) => void unheard.push(provider),
     },
   })

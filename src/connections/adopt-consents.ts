@@ -1,0 +1,99 @@
+/**
+ * Stores the consents that a provider lists for one login: one connection per institution, with its accounts. Everything is
+ * stored in one transaction, or nothing. When the user is being deleted meanwhile, nothing is stored and the consents are
+ * ended.
+ */
+import type { By } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
+import { newId } from '#kernel/ids.ts'
+import type { DiscoveredConnection } from '#providers/port.ts'
+import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import type { ActionDeps, SaveDeps } from './deps.ts'
+import { endUnsavedConsents } from './end-consent.ts'
+import { holdConnections, reconcile } from './reconcile.ts'
+import { saveDiscovered, settleStatus, updateConnection } from './save-discovery.ts'
+
+export interface Adoption {
+  readonly by: By
+  readonly userId: UserId
+  readonly provider: Provider
+  /** Ends the consents when their user was deleted meanwhile. */
+  readonly credentials: Pick<LoginRow, 'upstreamUserId' | 'secret'>
+  /** The login, saved or read in the transaction. @throws OwnerGoneError */
+  readonly login: (tx: StoreRows) => Promise<LoginRow>
+  /** Further changes of the same transaction. */
+  readonly also?: (tx: StoreRows, adopted: readonly AdoptedConsent[]) => Promise<void>
+}
+
+/** A consent of the provider and our connection for it. */
+export interface AdoptedConsent {
+  readonly id: ConnectionId
+  readonly found: DiscoveredConnection
+  /** The connection was made now; otherwise it existed. */
+  readonly isNew: boolean
+}
+
+/**
+ * Saves the login, its connections and the audit row in one transaction.
+ * @throws ApiError `user_not_found`, `login_taken`
+ */
+export async function adoptConsents(
+  deps: ActionDeps,
+  { by, userId, provider, credentials, ...steps }: Adoption,
+  discovered: readonly DiscoveredConnection[],
+): Promise<{ readonly login: LoginRow; readonly adopted: readonly AdoptedConsent[] }> {
+  try {
+    return await deps.store.transact(async (tx) => {
+      // Saving or reading it locks the user's row: a concurrent deletion of the user or the login waits for the end of the
+      // transaction.
+      const login = await steps.login(tx)
+      const adopted = await saveAll({ ...deps, store: tx }, login, discovered)
+      await steps.also?.(tx, adopted)
+      await tx.audit({
+        at: deps.clock.now(),
+        actor: by.actor,
+        action: 'connections.link',
+        userId,
+        subject: [provider, ...adopted.map(({ id }) => id)].join(' '),
+      })
+      return { login, adopted }
+    })
+  } catch (error) {
+    if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })
+    if (!(error instanceof OwnerGoneError)) throw error
+    if ((await deps.store.users.find(userId)) !== null) throw error
+    // The user was deleted during the provider call. That deletion found no rows of these consents, so they are ended
+    // here.
+    await endUnsavedConsents(deps, { ...toUnsaved(credentials), userId, provider }, discovered)
+    throw apiError('user_not_found', { cause: error })
+  }
+}
+
+/** A login without a row: its id is valid only for calls to the provider. */
+export function toUnsaved({ upstreamUserId, secret }: Adoption['credentials']) {
+  return { id: newId<LoginId>(), version: 0, upstreamUserId, secret }
+}
+
+async function saveAll(
+  deps: SaveDeps,
+  login: LoginRow,
+  discovered: readonly DiscoveredConnection[],
+): Promise<readonly AdoptedConsent[]> {
+  const held = await holdConnections(deps.store, login)
+  const { known, unknown, absent } = reconcile(held, discovered)
+  const adopted: AdoptedConsent[] = []
+  for (const pair of known) {
+    await updateConnection(deps, login, pair)
+    adopted.push({ id: pair.row.id, found: pair.found, isNew: false })
+  }
+  for (const found of unknown) {
+    const { id } = await saveDiscovered(deps, login, found)
+    adopted.push({ id, found, isNew: true })
+  }
+  for (const row of absent) await settleStatus(deps, login, row, 'revoked')
+  return adopted
+}

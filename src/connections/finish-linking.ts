@@ -1,0 +1,184 @@
+/**
+ * Ends a link that was begun in a browser: uses the state once, lets the adapter read the return, and reads the consents from
+ * the provider. Nothing in the address is trusted but the state; whoever holds another session cannot use it.
+ */
+import { type By, mayActFor, type Person } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { Identity } from '#providers/credentials.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import type { Linking, LinkingFailure, LinkingReturn, ReturnRequest } from '#providers/linking.ts'
+import { OwnerGoneError } from '#store/failure.ts'
+import type { LinkingRow } from '#store/ports/linkings.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import { askProvider, getAdapter, toConnectionRef, toLogin } from './ask-provider.ts'
+import type { ActionDeps } from './deps.ts'
+import { endUnsavedLogin } from './end-consent.ts'
+import { hashState, isState, type LinkingEnd, toReturnUrl } from './linking-attempt.ts'
+import { openLogin } from './open-login.ts'
+import { readConsents } from './read-consents.ts'
+
+export interface LinkingArrival {
+  readonly provider: Provider
+  /** As it stood in the address. */
+  readonly state: string
+  /** The query of the return. */
+  readonly query: URLSearchParams
+  /** The origin to which the browser returned. */
+  readonly baseUrl: string
+}
+
+/** @throws ApiError `provider_not_configured`, `user_not_found` when the user was deleted meanwhile. */
+export type FinishLinking = (by: By<Person>, arrival: LinkingArrival) => Promise<LinkingEnd>
+
+/** Makes the action. A return that ends without a consent is a result, not a failure. */
+export function makeFinishLinking(deps: ActionDeps): FinishLinking {
+  return async (by, arrival) => {
+    const { provider } = arrival
+    const { linking } = getAdapter(deps.adapters, provider)
+    if (linking === undefined) throw apiError('provider_not_configured')
+    const claimed = await claim(deps, by, arrival)
+    if ('kind' in claimed) return claimed
+    return deps.queue.take(claimed.userId, async () => {
+      const end = await finish(deps, { by, arrival, linking, attempt: claimed })
+      if (end.kind !== 'failed') deps.report.linking({ provider, outcome: end.kind, code: null })
+      return end
+    })
+  }
+}
+
+/** Uses the state; a result of its own when it cannot be used. */
+async function claim(
+  { store, clock }: ActionDeps,
+  by: By<Person>,
+  { provider, state }: LinkingArrival,
+): Promise<LinkingRow | Exclude<LinkingEnd, { readonly kind: 'linked' }>> {
+  const id = isState(state) ? hashState(state) : null
+  const row = id === null ? null : await store.linkings.find(id)
+  // Another user's state does not exist for this one.
+  if (row === null || row.provider !== provider || !mayActFor(by, row.userId)) {
+    return { kind: 'unknown' }
+  }
+  if (row.usedAt !== null) return toUsed(row)
+  const at = clock.now()
+  if (row.expiresAt <= at) return { kind: 'expired' }
+  const { sessionId } = by.actor
+  if (row.sessionId !== sessionId) return { kind: 'other_session' }
+  if (await store.linkings.claim(row.id, { sessionId, at })) return row
+  // The same return arrived twice at the same time.
+  return toUsed((await store.linkings.find(row.id)) ?? row)
+}
+
+function toUsed({ loginId, endedAt }: LinkingRow): LinkingEnd & { readonly kind: 'used' } {
+  return { kind: 'used', loginId: endedAt === null ? loginId : null }
+}
+
+interface Arrived {
+  readonly by: By<Person>
+  readonly arrival: LinkingArrival
+  readonly linking: Linking
+  readonly attempt: LinkingRow
+}
+
+async function finish(deps: ActionDeps, arrived: Arrived): Promise<LinkingEnd> {
+  const { by, attempt } = arrived
+  const known = attempt.loginId === null ? null : await openLogin(deps.store, attempt.loginId)
+  const login = known === 'damaged' ? null : known
+  const result = await readReturn(deps, arrived, login)
+  if (result.kind === 'failed') return fail(deps, arrived, result)
+  if (await isOther(deps, attempt, result.identity)) {
+    return fail(deps, arrived, { reason: 'different_account', code: null })
+  }
+  const saved = await saveLogin(deps, arrived, result.identity)
+  return readConsents(deps, by, { attempt, login: saved })
+}
+
+/** What the adapter makes of the return. A provider that does not answer is a result too: the state is used by now. */
+async function readReturn(
+  deps: ActionDeps,
+  { arrival, linking, attempt }: Arrived,
+  login: LoginRow | null,
+): Promise<LinkingReturn> {
+  const { provider, baseUrl, state } = arrival
+  const query = new URLSearchParams(arrival.query)
+  query.delete('state')
+  const renewed =
+    attempt.connectionId === null
+      ? null
+      : await deps.store.connections.get(attempt.userId, attempt.connectionId)
+  const request: ReturnRequest = {
+    login: login === null ? null : toLogin(login),
+    query,
+    returnUrl: toReturnUrl(baseUrl, { provider, stateIn: linking.stateIn }, state),
+    renews: renewed === null ? null : toConnectionRef(renewed),
+  }
+  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
+  try {
+    return await askProvider(provider, options, (call) => linking.finish(request, call))
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    const { kind, detail } = error.failure
+    const reason = kind === 'misconfigured' ? 'misconfigured' : 'unavailable'
+    return { kind: 'failed', reason, code: `${kind}: ${detail}` }
+  }
+}
+
+async function fail(
+  deps: ActionDeps,
+  { by, arrival, attempt }: Arrived,
+  { reason, code }: { readonly reason: LinkingFailure; readonly code: string | null },
+): Promise<LinkingEnd> {
+  const { provider } = arrival
+  deps.report.linking({ provider, outcome: reason, code })
+  await deps.store.transact(async (tx) => {
+    await tx.linkings.end(attempt.id, deps.clock.now())
+    await tx.audit({
+      at: deps.clock.now(),
+      actor: by.actor,
+      action: 'connections.finish-linking',
+      userId: attempt.userId,
+      subject: `${provider} ${reason}`,
+    })
+  })
+  return { kind: 'failed', reason, connectionId: attempt.connectionId }
+}
+
+/** True when a renewal brought another person's login than that of the connection; nothing of it is stored then. */
+async function isOther(
+  { store }: ActionDeps,
+  { connectionId, loginId }: LinkingRow,
+  { upstreamUserId }: Identity,
+): Promise<boolean> {
+  if (connectionId === null || loginId === null) return false
+  const known = await store.logins.find(loginId)
+  return known !== null && known.upstreamUserId !== upstreamUserId
+}
+
+/** Stores the login with its newest secret before anything is read with it: a secret may be given only once. */
+async function saveLogin(
+  deps: ActionDeps,
+  { by, arrival, attempt }: Arrived,
+  { upstreamUserId, secret }: Identity,
+): Promise<LoginRow> {
+  const { userId } = attempt
+  const { provider } = arrival
+  const named = { userId, provider, upstreamUserId, secret }
+  try {
+    return await deps.store.transact(async (tx) => {
+      const login = await tx.logins.save(named)
+      await tx.linkings.setLogin(attempt.id, login.id)
+      await tx.audit({
+        at: deps.clock.now(),
+        actor: by.actor,
+        action: 'connections.finish-linking',
+        userId,
+        subject: `${provider} agreed`,
+      })
+      return login
+    })
+  } catch (error) {
+    if (!(error instanceof OwnerGoneError)) throw error
+    await endUnsavedLogin(deps, named)
+    throw apiError('user_not_found', { cause: error })
+  }
+}

@@ -1,0 +1,48 @@
+/** Which login of a person a link in a browser is added to. */
+import { apiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { LoginId, UserId } from '#kernel/ids.ts'
+import type { Linking } from '#providers/linking.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import { toLogin } from './ask-provider.ts'
+import type { ActionDeps } from './deps.ts'
+import { openLogin } from './open-login.ts'
+
+/** `row` null: its secret is damaged; a return that brings another one mends it. */
+export interface LinkingLogin {
+  readonly id: LoginId
+  readonly row: LoginRow | null
+}
+
+interface Wanted {
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly linking: Linking
+  readonly renewed: ConnectionRow | null
+}
+
+/**
+ * The login of the renewed connection, else the person's own at this provider that takes consents; null: none yet.
+ * @throws ApiError `invalid_params` for a connection by a key of the person's own.
+ */
+export async function findLinkingLogin(
+  { store }: Pick<ActionDeps, 'store'>,
+  { userId, provider, linking, renewed }: Wanted,
+): Promise<LinkingLogin | null> {
+  const accepts = (row: LoginRow) => linking.accepts?.(toLogin(row)) ?? true
+  if (renewed !== null) {
+    const row = await openLogin(store, renewed.loginId)
+    if (row === null || row === 'damaged') return { id: renewed.loginId, row: null }
+    if (accepts(row)) return { id: row.id, row }
+    const message = 'This connection was linked by a key of your own: link it again with a new key'
+    throw apiError('invalid_params', { message })
+  }
+  for (const id of await store.logins.listIds(userId)) {
+    const reference = await store.logins.find(id)
+    if (reference?.provider !== provider) continue
+    const row = await openLogin(store, id)
+    if (row !== null && row !== 'damaged' && accepts(row)) return { id, row }
+  }
+  return null
+}

@@ -1,0 +1,152 @@
+/**
+ * Reads the consents of a link that was begun in a browser, adopts them, and judges whether the one that was meant has
+ * arrived: providers list a consent, and its accounts, some seconds to minutes after the person agreed.
+ */
+import type { By } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import type { DiscoveredConnection } from '#providers/port.ts'
+import { OwnerGoneError } from '#store/failure.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { LinkingRow } from '#store/ports/linkings.ts'
+import type { LoginRow } from '#store/ports/logins.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import { type AdoptedConsent, adoptConsents } from './adopt-consents.ts'
+import { askProvider, getAdapter, toLogin } from './ask-provider.ts'
+import type { ActionDeps } from './deps.ts'
+import type { LinkingEnd } from './linking-attempt.ts'
+import { forgetListening, listenTo } from './listen-to.ts'
+import { requestSyncs } from './request-syncs.ts'
+
+export interface OpenLinking {
+  readonly attempt: LinkingRow
+  readonly login: LoginRow
+}
+
+type Read = Extract<LinkingEnd, { readonly kind: 'linked' | 'waiting' | 'unread' }>
+
+/** A provider that cannot be read is `unread`. @throws ApiError `user_not_found` */
+export async function readConsents(
+  deps: ActionDeps,
+  by: By,
+  { attempt, login }: OpenLinking,
+): Promise<Read> {
+  try {
+    return await discoverAndAdopt(deps, by, { attempt, login })
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    deps.report.linking({
+      provider: login.provider,
+      outcome: 'unread',
+      code: `${error.failure.kind}: ${error.failure.detail}`,
+    })
+    return { kind: 'unread', loginId: login.id }
+  }
+}
+
+/** As `readConsents`. @throws UpstreamError when the provider cannot be read. */
+export async function discoverAndAdopt(
+  deps: ActionDeps,
+  by: By,
+  { attempt, login }: OpenLinking,
+): Promise<Read> {
+  const { provider, userId } = login
+  const adapter = getAdapter(deps.adapters, provider)
+  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
+  const discovered = await askProvider(provider, options, (call) =>
+    adapter.discover(toLogin(login), call),
+  )
+  const waiting = { kind: 'waiting', loginId: login.id } as const
+  if (discovered.length === 0) return waiting
+  let arrived: ReadonlySet<ConnectionId> | null = null
+  await adoptConsents(
+    deps,
+    {
+      by,
+      userId,
+      provider,
+      credentials: login,
+      async login(tx) {
+        if ((await tx.logins.find(login.id)) === null) throw new OwnerGoneError('the login is gone')
+        return login
+      },
+      async also(tx, adopted) {
+        arrived = await settle(deps, tx, { attempt, adopted })
+      },
+    },
+    discovered,
+  )
+  await forgetListening(deps, login.id)
+  await listenTo(deps, login)
+  if (arrived === null) return waiting
+  return { kind: 'linked', connections: await listOwn(deps, attempt, arrived) }
+}
+
+/** @throws ApiError `user_not_found` */
+async function listOwn(
+  { store }: ActionDeps,
+  { userId }: LinkingRow,
+  ids: ReadonlySet<ConnectionId>,
+): Promise<readonly ConnectionRow[]> {
+  const rows = await store.connections.list(userId)
+  // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
+  if ((await store.users.find(userId)) === null) throw apiError('user_not_found')
+  return rows.filter(({ id }) => ids.has(id))
+}
+
+interface Settling {
+  readonly attempt: LinkingRow
+  readonly adopted: readonly AdoptedConsent[]
+}
+
+/** Ends the attempt when what was meant has arrived, and returns its connections; null: not yet. */
+async function settle(
+  deps: ActionDeps,
+  tx: StoreRows,
+  { attempt, adopted }: Settling,
+): Promise<ReadonlySet<ConnectionId> | null> {
+  const meant = selectMeant(attempt, adopted)
+  if (meant.length === 0) return null
+  for (const consent of meant) {
+    const isRenewal = consent.id === attempt.connectionId
+    if (!(await hasArrived(tx, attempt, consent, isRenewal))) return null
+  }
+  await tx.linkings.end(attempt.id, deps.clock.now())
+  // A new connection is synced anyway; one that was known is read again at once.
+  const rows: ConnectionRow[] = []
+  for (const { id, isNew } of meant) {
+    const row = isNew ? null : await tx.connections.find(id)
+    if (row !== null) rows.push(row)
+  }
+  await requestSyncs(deps, tx, rows)
+  return new Set(meant.map(({ id }) => id))
+}
+
+/**
+ * The consents that the person meant: the renewed connection; else those to the chosen institution; else those that are new;
+ * else, where somebody gave a known consent again, all of them.
+ */
+function selectMeant(
+  { connectionId, institutionId }: LinkingRow,
+  adopted: readonly AdoptedConsent[],
+): readonly AdoptedConsent[] {
+  const renewed = adopted.filter(({ id }) => id === connectionId)
+  if (renewed.length > 0) return renewed
+  const chosen = adopted.filter(({ found }) => found.institutionId === institutionId)
+  if (chosen.length > 0) return chosen
+  const made = adopted.filter(({ isNew }) => isNew)
+  // The chosen institution is not among them: its consent has not arrived.
+  return made.length > 0 || institutionId !== null ? made : adopted
+}
+
+async function hasArrived(
+  tx: StoreRows,
+  { userId }: LinkingRow,
+  { id, found }: { readonly id: ConnectionId; readonly found: DiscoveredConnection },
+  isRenewal: boolean,
+): Promise<boolean> {
+  if (found.status !== 'active') return false
+  if (isRenewal || found.accounts !== null) return true
+  return (await tx.accounts.listByConnection(userId, id)).length > 0
+}

@@ -1,0 +1,217 @@
+/**
+ * Begins a link in a browser: makes the person's login at the provider where it needs one, stores the state, and opens the
+ * provider's page. The consent itself is read when the browser returns (`finish-linking.ts`).
+ */
+import { type By, mayActFor, type Person } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId, UserId } from '#kernel/ids.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import { toApiError } from '#providers/guard.ts'
+import type { Linking, LinkingRequest, LinkingUser } from '#providers/linking.ts'
+import { OwnerGoneError } from '#store/failure.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { NewLogin } from '#store/ports/logins.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import { askProvider, getAdapter, toConnectionRef, toLogin } from './ask-provider.ts'
+import type { ActionDeps } from './deps.ts'
+import { endUnsavedLogin } from './end-consent.ts'
+import { hashState, linkingLifeMs, newState, toReturnUrl } from './linking-attempt.ts'
+import { findLinkingLogin, type LinkingLogin } from './linking-login.ts'
+import type { ListInstitutions } from './list-institutions.ts'
+
+export interface LinkingStart {
+  readonly userId: UserId
+  readonly provider: Provider
+  /** Null: chosen on the provider's page, or that of the connection. */
+  readonly institutionId: string | null
+  /** The connection whose consent is renewed; null: a new one. */
+  readonly connectionId: ConnectionId | null
+  /** The origin to which the browser returns. */
+  readonly baseUrl: string
+}
+
+/** `address`: the provider's page. */
+export type StartLinking = (
+  by: By<Person>,
+  start: LinkingStart,
+) => Promise<{ readonly address: string }>
+
+/** Per user; every one may make a login and a page at the provider. */
+const starts = { most: 20, withinMs: 60 * 60_000 }
+
+/**
+ * Makes the action.
+ * @throws ApiError `user_not_found`, `connection_not_found`, `provider_not_configured`, `rate_limited`; `invalid_params` for an
+ * institution that cannot be chosen, and for a connection by a key of the person's own; upstream failures by the mapping of
+ * `guard.ts`.
+ */
+export function makeStartLinking(
+  deps: ActionDeps,
+  listInstitutions: ListInstitutions,
+): StartLinking {
+  return async (by, start) => {
+    const { userId, provider } = start
+    const user = mayActFor(by, userId) ? await deps.store.users.find(userId) : null
+    if (user === null) throw apiError('user_not_found')
+    const { linking } = getAdapter(deps.adapters, provider)
+    if (linking === undefined) throw apiError('provider_not_configured')
+    const renewed = await findRenewed(deps, start)
+    if (renewed === null) await demandInstitution(listInstitutions, start)
+    await countStart(deps, userId)
+    return deps.queue.take(userId, async () => {
+      try {
+        const parts = { by, start, linking, user, renewed }
+        return await begin(deps, parts)
+      } catch (error) {
+        if (error instanceof UpstreamError) throw toApiError(error)
+        if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
+        throw error
+      }
+    })
+  }
+}
+
+/** Null: a new connection. @throws ApiError `connection_not_found` */
+async function findRenewed(
+  { store }: ActionDeps,
+  { userId, provider, connectionId }: LinkingStart,
+): Promise<ConnectionRow | null> {
+  if (connectionId === null) return null
+  const row = await store.connections.get(userId, connectionId)
+  if (row === null || row.provider !== provider) throw apiError('connection_not_found')
+  return row
+}
+
+/** @throws ApiError `invalid_params` */
+async function demandInstitution(
+  listInstitutions: ListInstitutions,
+  { provider, institutionId }: LinkingStart,
+): Promise<void> {
+  if (institutionId === null) return
+  const known = (await listInstitutions(provider))?.find(({ id }) => id === institutionId)
+  if (known === undefined) {
+    throw apiError('invalid_params', { details: ['institution: is not one of the list'] })
+  }
+  if (!known.isOpen) {
+    throw apiError('invalid_params', { details: ['institution: takes no new links now'] })
+  }
+}
+
+async function countStart({ windows }: ActionDeps, userId: UserId): Promise<void> {
+  const { allowed, resetMs } = await windows.take(`linking:${userId}`, starts.most, starts.withinMs)
+  if (allowed) return
+  throw apiError('rate_limited', {
+    message: `More than ${starts.most} links were begun within an hour; wait a while`,
+    retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
+  })
+}
+
+interface Beginning {
+  readonly by: By<Person>
+  readonly start: LinkingStart
+  readonly linking: Linking
+  readonly user: UserRow
+  readonly renewed: ConnectionRow | null
+}
+
+async function begin(deps: ActionDeps, parts: Beginning): Promise<{ readonly address: string }> {
+  const { start, linking, user, renewed } = parts
+  const { provider } = start
+  const person: LinkingUser = { userId: user.id, email: user.email, name: user.name }
+  const wanted = { userId: user.id, provider, linking }
+  const known = await findLinkingLogin(deps, { ...wanted, renewed })
+  const made = known === null ? await register(deps, { ...wanted, person }) : null
+  const state = newState()
+  const login = await saveStart(deps, parts, { state, known, made })
+  const request: LinkingRequest = {
+    user: person,
+    login: login?.row ? toLogin(login.row) : null,
+    institutionId: renewed?.institutionId ?? start.institutionId,
+    renews: renewed === null ? null : toConnectionRef(renewed),
+    state,
+    returnUrl: toReturnUrl(start.baseUrl, { provider, stateIn: linking.stateIn }, state),
+  }
+  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
+  return askProvider(provider, options, (call) => linking.begin(request, call))
+}
+
+interface Registration {
+  readonly userId: UserId
+  readonly linking: Linking
+  readonly provider: Provider
+  readonly person: LinkingUser
+}
+
+type MadeLogin = Omit<NewLogin, 'isExclusive'>
+
+/**
+ * Makes the login at the provider; null where the return brings it. Each call may make another one, so it is never repeated
+ * here, and other processes are kept from it meanwhile.
+ */
+async function register(
+  deps: ActionDeps,
+  { linking, userId, provider, person }: Registration,
+): Promise<MadeLogin | null> {
+  const { register: make } = linking
+  if (make === undefined) return null
+  const key = `link-register:${provider}:${userId}`
+  const { allowed } = await deps.windows.take(key, 1, 2 * deps.timeoutMs)
+  if (!allowed) {
+    const message = 'This account is being set up at the provider by another page; try again'
+    throw apiError('rate_limited', { message, retryAfterSeconds: 2 })
+  }
+  try {
+    const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
+    const { upstreamUserId, secret } = await askProvider(provider, options, (call) =>
+      make.call(linking, person, call),
+    )
+    return { userId, provider, upstreamUserId, secret }
+  } finally {
+    await deps.windows.forget(key)
+  }
+}
+
+/** Stores a login that was made, the state, and the audit row, before the browser leaves. */
+async function saveStart(
+  deps: ActionDeps,
+  { by, start, renewed }: Beginning,
+  given: {
+    readonly state: string
+    readonly known: LinkingLogin | null
+    readonly made: MadeLogin | null
+  },
+): Promise<LinkingLogin | null> {
+  const { userId, provider } = start
+  const { state, known, made } = given
+  const now = deps.clock.now()
+  try {
+    return await deps.store.transact(async (tx) => {
+      const row = made === null ? null : await tx.logins.save(made)
+      const login = row === null ? known : { id: row.id, row }
+      await tx.linkings.create({
+        id: hashState(state),
+        userId,
+        sessionId: by.actor.sessionId,
+        provider,
+        loginId: login?.id ?? null,
+        institutionId: renewed?.institutionId ?? start.institutionId,
+        connectionId: renewed?.id ?? null,
+        createdAt: now,
+        expiresAt: now + linkingLifeMs,
+      })
+      await tx.audit({
+        at: now,
+        actor: by.actor,
+        action: 'connections.start-linking',
+        userId,
+        subject: renewed === null ? provider : `${provider} ${renewed.id}`,
+      })
+      return login
+    })
+  } catch (error) {
+    // The user was deleted meanwhile: their new login at the provider has no row that would end it.
+    if (error instanceof OwnerGoneError && made !== null) await endUnsavedLogin(deps, made)
+    throw error
+  }
+}
