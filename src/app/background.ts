@@ -6,6 +6,7 @@ import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeSignInSweep } from '#auth/sign-in/sign-in-sweep.ts'
 import { makeDeletionSweep } from '#connections/connections.ts'
+import { makeUsageSweep } from '#gate/usage-sweep.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
 import type { Syncs } from '#syncs/syncs.ts'
 import { startDeliveries } from './deliveries.ts'
@@ -26,6 +27,7 @@ export function startBackground(parts: BackgroundParts): Background {
     makeDeletionSweep(connections.finishDeletions),
     makeSignInSweep({ sessions, store, clock }),
     makeOAuthSweep(store.oauth, clock),
+    makeUsageSweep(store.usage, clock),
     ...syncs.tasks,
   ].map((task) => startPeriodic(task, reports.jobs))
   const claims = startPeriodic(syncs.claim, reports.jobs)

@@ -11,10 +11,13 @@ import { makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
 import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
+import { makeUsageCounts } from '#gate/usage-counts.ts'
+import { startPeriodic } from '#jobs/periodic.ts'
 import { openWalks } from '#paging/walk-cache.ts'
 import { makeRead } from '#resources/read.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
+import type { ReadRecord } from '#telemetry/request-record.ts'
 import type { Foundation } from './foundation.ts'
 import { makeAppGuard } from './guard.ts'
 import type { AppOptions } from './options.ts'
@@ -62,6 +65,31 @@ function makeReader(parts: ReadParts) {
   }
 }
 
+/** Records every request in the log and the metrics, and in the counts of its user. */
+function startCounting({ store, clock, reports }: ReadParts) {
+  const usage = makeUsageCounts({
+    store,
+    clock,
+    onDropped: (requests) =>
+      reports.backgroundFailure(
+        'usage-dropped',
+        new Error(`${requests} requests were not counted: too many users waited to be written`),
+      ),
+  })
+  const flushing = startPeriodic(usage.task, reports.jobs)
+  return {
+    observe(record: ReadRecord) {
+      reports.request(record)
+      usage.count(record)
+    },
+    settle: usage.settle,
+    async close() {
+      await flushing.stop()
+      await usage.flush().catch((error) => reports.backgroundFailure('usage-flush', error))
+    },
+  }
+}
+
 export function assembleReading(parts: ReadParts) {
   const { config, store, kv, clock, reports } = parts
   const reader = makeReader(parts)
@@ -87,19 +115,27 @@ export function assembleReading(parts: ReadParts) {
     clock,
     isTrustedProxy: (address: string) => config.trustedProxies.includes(address),
   }
+  const counting = startCounting(parts)
+  const { observe } = counting
   const docsUrl = () => `${parts.origins().base}/doc`
   const agents = {
     ...entrance,
     admit: makeAdmission({
       throttle,
       good,
-      identify: makeIdentifyAgent({ keys: identify, tokens: parts.tokens, store, clock }),
+      identify: makeIdentifyAgent({
+        keys: identify,
+        tokens: parts.tokens,
+        store,
+        clock,
+        onBackgroundFailure: reports.backgroundFailure,
+      }),
     }),
     origins: parts.origins,
     isLoopback: config.listener.isLoopback,
     maxAnswerBytes: config.mcpMaxAnswerBytes,
     version,
-    observe: reports.request,
+    observe,
   }
   return {
     lane: makeRestLane({
@@ -107,10 +143,12 @@ export function assembleReading(parts: ReadParts) {
       admit: makeAdmission({ throttle, good, identify }),
       docsUrl,
       unknownPage: parts.unknownPage,
-      observe: reports.request,
+      observe,
     }),
     agents,
+    settleUsage: counting.settle,
     async close() {
+      await counting.close()
       identify.close()
       await reader.close()
     },

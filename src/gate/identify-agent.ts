@@ -3,6 +3,7 @@
  * the plan behind them are looked up on every request, so that a revoked token or a changed plan applies to the next
  * call (reading R27); nothing about a token is cached.
  */
+import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
 import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
@@ -19,7 +20,12 @@ export interface IdentifyAgentOptions {
   readonly tokens: TokenReader | null
   readonly store: Pick<Store, 'users'>
   readonly clock: Clock
+  /** A background write failed: log and count it; the request continues. */
+  readonly onBackgroundFailure: (task: string, error: unknown) => void
 }
+
+const touchEveryMs = 60_000
+const maxRemembered = 10_000
 
 /**
  * Finds the caller of a request to `/mcp`; throws `invalid_token` for anything that is neither a valid key nor a valid
@@ -28,13 +34,27 @@ export interface IdentifyAgentOptions {
 export type IdentifyAgent = Pick<Identify, 'recall' | 'find'>
 
 export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent {
-  const { keys, tokens, store, clock } = options
+  const { keys, tokens, store, clock, onBackgroundFailure } = options
+
+  /** When the use of a grant was stored last. */
+  const touched = new LRUCache<string, number>({ max: maxRemembered })
+
+  /** Beside the request, which does not wait for it. */
+  function noteUse(reader: TokenReader, facts: TokenFacts): void {
+    const now = clock.now()
+    if (now < (touched.get(facts.grantId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs) return
+    touched.set(facts.grantId, now)
+    reader.noteUse(facts, now).catch((error: unknown) => {
+      onBackgroundFailure('agent-last-used', error)
+    })
+  }
 
   async function callerOf(token: string, reader: TokenReader): Promise<Caller> {
     const facts = await reader.find(token)
     if (facts === null || facts.expiresAt <= clock.now()) throw apiError('invalid_token')
     const access = await store.users.findAccess(facts.userId)
     if (access === null) throw apiError('invalid_token')
+    noteUse(reader, facts)
     return toCaller(facts, access)
   }
 

@@ -32,6 +32,7 @@ import { makeSessionStore } from './sql/sessions.ts'
 import { spreadSyncs } from './sql/spread-syncs.ts'
 import { openSqlite } from './sql/sqlite-engine.ts'
 import { makeSyncStore } from './sql/syncs.ts'
+import { makeUsageStore } from './sql/usage.ts'
 import { makeUserStore } from './sql/users.ts'
 
 export interface OpenStoreOptions {
@@ -170,6 +171,7 @@ function makeRows({ engine, write, sealer }: RowParts): StoreRows {
     endpoints: makeEndpointStore({ engine, write, sealer }),
     events: makeEventRows({ engine, write }),
     deliveries: makeDeliveryStore({ engine, write, sealer }),
+    usage: makeUsageStore({ engine, write }),
     audit: (entry) => writeAudit(engine.db, entry),
   }
 }

@@ -29,9 +29,10 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
   return {
     async list(userId) {
       const rows = await store.oauth.listAgents(userId, clock.now())
-      return rows.map(({ payload, createdAt }) => ({
+      return rows.map(({ payload, createdAt, lastUsedAt }) => ({
         ...AgentFacts.parse(JSON.parse(payload)),
         connectedAt: createdAt,
+        lastUsedAt,
       }))
     },
     async disconnect(by, userId, input) {

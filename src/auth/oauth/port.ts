@@ -22,6 +22,8 @@ export interface TokenFacts {
 export interface TokenReader {
   /** Null for a token that is unknown, expired, revoked or made for another audience. One indexed read. */
   find(token: string): Promise<TokenFacts | null>
+  /** Stores when a grant was used; called at most once a minute per grant, beside the request. */
+  noteUse(facts: TokenFacts, at: number): Promise<void>
 }
 
 /** An authorization request that waits for a person. */
@@ -78,6 +80,8 @@ export interface ConnectedAgent {
   readonly redirectHost: string
   readonly scopes: readonly Scope[]
   readonly connectedAt: number
+  /** To the minute; null: it has read nothing yet. */
+  readonly lastUsedAt: number | null
 }
 
 export interface Agents {

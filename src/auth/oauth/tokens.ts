@@ -32,6 +32,7 @@ export interface TokenDeps {
 
 export function makeTokenReader({ store, clock, resource }: TokenDeps): TokenReader {
   return {
+    noteUse: ({ grantId }, at) => store.touchGrant(toRowId('Grant', grantId), at),
     async find(token) {
       if (!shape.test(token)) return null
       const row = await store.find('AccessToken', toRowId('AccessToken', token))

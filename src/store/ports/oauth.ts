@@ -57,6 +57,8 @@ export interface OAuthAgentRow {
   readonly clientId: string
   readonly payload: string
   readonly createdAt: number
+  /** To the minute; null: never used. */
+  readonly lastUsedAt: number | null
 }
 
 export interface OAuthStore {
@@ -94,6 +96,8 @@ export interface OAuthStore {
   findGrant(id: Uint8Array): Promise<(OAuthRow & { readonly userId: UserId }) | null>
   /** Deletes the grant and everything that depends on it, at once; false when there was none. */
   deleteGrant(id: Uint8Array): Promise<boolean>
+  /** Stores the last use of a grant; called at most once a minute per grant, after the request. */
+  touchGrant(id: Uint8Array, at: number): Promise<void>
   /** True when any user has a grant to this client. */
   hasGrants(clientId: string): Promise<boolean>
   /**

@@ -13,5 +13,6 @@ export interface StoreReader {
   readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
   readonly deliveries: Pick<Store['deliveries'], 'list' | 'find'>
   readonly sessions: Pick<Store['sessions'], 'findPassword'>
+  readonly usage: Pick<Store['usage'], 'list'>
   readonly auditLog: Pick<Store['auditLog'], 'list'>
 }

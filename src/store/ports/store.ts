@@ -18,6 +18,7 @@ import type { StoreMark } from './meta.ts'
 import type { OAuthStore } from './oauth.ts'
 import type { SessionStore } from './sessions.ts'
 import type { SyncStore } from './syncs.ts'
+import type { UsageStore } from './usage.ts'
 import type { UserStore } from './users.ts'
 
 /** What can be read and written, in one transaction or separately. */
@@ -35,6 +36,7 @@ export interface StoreRows {
   readonly endpoints: EndpointStore
   readonly events: EventRows
   readonly deliveries: DeliveryStore
+  readonly usage: UsageStore
   audit(entry: AuditEntry): Promise<void>
 }
 

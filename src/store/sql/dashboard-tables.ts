@@ -5,6 +5,7 @@
 import type { ColumnType } from 'kysely'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, SessionId, UserId } from '#kernel/ids.ts'
+import type { UsageRow } from '../ports/usage.ts'
 
 type Moment = ColumnType<number, Date, Date>
 type MomentOrNull = ColumnType<number | null, Date | null, Date | null>
@@ -68,9 +69,9 @@ export interface DashboardTables {
   readonly usage_days: {
     user_id: UserId
     day: number
-    door: string
-    operation: string
-    result: string
+    door: UsageRow['door']
+    operation: UsageRow['operation']
+    result: UsageRow['result']
     requests: number
   }
 }

@@ -16,7 +16,7 @@ import { isBrokenReference } from './broken-reference.ts'
 import type { Engine, Write } from './engine.ts'
 import { admitPending, trimClients, trimUnusedClients } from './oauth-bounds.ts'
 import { openPayload, sealPayload } from './oauth-payload.ts'
-import { type Db, isAfter, isBefore, moment } from './tables.ts'
+import { type Db, isAfter, isBefore, isUnsetOrBefore, moment } from './tables.ts'
 import { lockUser } from './users.ts'
 
 const maxAgents = 200
@@ -92,6 +92,7 @@ type Grants =
   | 'saveGrant'
   | 'findGrant'
   | 'deleteGrant'
+  | 'touchGrant'
   | 'hasGrants'
   | 'listAgentGrants'
   | 'listAgents'
@@ -126,6 +127,14 @@ function makeGrants({ engine, write, sealer }: Parts): Pick<OAuthStore, Grants> 
         touched(row.userId)
         return true
       }),
+    async touchGrant(id, at) {
+      await db
+        .updateTable('oauth_grants')
+        .set({ last_used_at: moment(at) })
+        .where('id', '=', id)
+        .where(isUnsetOrBefore('last_used_at', at))
+        .execute()
+    },
     async hasGrants(clientId) {
       const row = await db
         .selectFrom('oauth_grants')
@@ -236,6 +245,7 @@ async function saveGrant(db: Db, sealer: Sealer, grant: NewOAuthGrant): Promise<
       client_id: grant.clientId,
       created_at: moment(grant.createdAt),
       expires_at: moment(grant.expiresAt),
+      last_used_at: null,
       ...sealPayload(sealer, 'oauth_grants', grant.id, grant.payload),
     })
     .onConflict((conflict) =>
@@ -288,6 +298,7 @@ async function listAgents(
       'oauth_grants.id as grantId',
       'oauth_grants.client_id as clientId',
       'oauth_grants.created_at as createdAt',
+      'oauth_grants.last_used_at as lastUsedAt',
       'agent.id',
       'agent.payload',
     ])

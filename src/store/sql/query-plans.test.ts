@@ -16,6 +16,7 @@ import { makeLoginStore } from './logins.ts'
 import { makeOAuthStore } from './oauth.ts'
 import { listKeys, sealedTables } from './sealed-tables.ts'
 import { makeSessionStore } from './sessions.ts'
+import { makeUsageStore } from './usage.ts'
 import { makeUserStore } from './users.ts'
 
 const sealer = makeSealer([new Uint8Array(32)])
@@ -45,6 +46,15 @@ test('the sweep of begun links reads those that have expired, and the open one o
   })
   assertSearches(plans, ['link_attempts_by_expiry', 'link_attempts_of_login'])
   assert.match(plans[0] ?? '', /\(expires_at<\?\)/)
+})
+
+test('the sweep of counted requests reads those of old days, and a user’s own are one search', async () => {
+  const usage = makeUsageStore({ engine, write })
+  const plans = await plansOf(async () => {
+    await usage.sweep(1, 10)
+    await usage.list(newId<UserId>(), 1)
+  })
+  assertSearches(plans, ['usage_days_by_day', 'sqlite_autoindex_usage_days_1'])
 })
 
 test('the sweep of grants and tokens reads those that have expired, not all', async () => {

@@ -115,6 +115,7 @@ export interface Tables extends EventTables, DashboardTables {
     expires_at: Moment
     payload: Uint8Array
     payload_key: string
+    last_used_at: MomentOrNull
   }
   readonly oauth_rows: {
     id: Uint8Array

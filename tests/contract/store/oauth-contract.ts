@@ -301,6 +301,19 @@ function testAgents(store: StoreOf): void {
     await store().oauth.consume(token.model, token.id, now)
     assert.deepEqual(await list(now), [])
   })
+
+  test('the last use of a grant only moves forward, and stays when the grant is saved again', async () => {
+    const user = await addUser(store())
+    const grant = await addGrant(store(), user.id)
+    await addOAuthRow(store(), { model: 'Agent', grantId: grant.id })
+    await addOAuthRow(store(), { model: 'RefreshToken', grantId: grant.id })
+    const lastUse = async () => (await store().oauth.listAgents(user.id, now))[0]?.lastUsedAt
+    assert.equal(await lastUse(), null)
+    for (const at of [now + 5, now + 9, now + 7]) await store().oauth.touchGrant(grant.id, at)
+    await store().oauth.saveGrant(grant)
+    assert.equal(await lastUse(), now + 9)
+    await store().oauth.touchGrant(new Uint8Array(32), now)
+  })
 }
 
 function testSweeping(store: StoreOf): void {

@@ -33,12 +33,14 @@ import { testSessions } from './sessions-contract.ts'
 import { testSyncs } from './syncs-contract.ts'
 import { testTransact } from './transact-contract.ts'
 import { testTurns } from './turns-contract.ts'
+import { testUsage } from './usage-contract.ts'
 import { testUsers } from './users-contract.ts'
 import { testWaits } from './waits-contract.ts'
 import { testWork } from './work-contract.ts'
 
 const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   users: testUsers,
+  usage: testUsage,
   keys: testKeys,
   sessions: testSessions,
   linkings: testLinkings,

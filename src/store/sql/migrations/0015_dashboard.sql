@@ -95,6 +95,8 @@ create index mails_by_age on mails (created_at);
 
 create index mails_by_payload_key on mails (payload_key, id);
 
+alter table oauth_grants add column last_used_at timestamptz;
+
 -- `day` is the day of the request in the person's zone, counted from 1970-01-01.
 create table usage_days (
   user_id uuid not null references users (id) on delete cascade,

@@ -1,0 +1,208 @@
+/**
+ * Counts the requests of identified callers by user, day in their zone, door, operation and result, in memory, and adds
+ * them to the store every ten seconds and at the end. On the path of a request it is one look-up and one increment. A kill
+ * loses what was counted since the last writing; a commit whose confirmation was lost counts twice.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Caller } from '#auth/caller.ts'
+import { type OperationName, operations } from '#contract/operations.ts'
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { type Clock, getZone, microsPerMs } from '#kernel/time.ts'
+import type { UsageOperation, UsageResult, UsageRow, UsageStore } from '#store/ports/usage.ts'
+import type { ReadRecord } from '#telemetry/request-record.ts'
+
+export interface UsageCountsOptions {
+  readonly store: { readonly usage: Pick<UsageStore, 'add'> }
+  readonly clock: Clock
+  /** Requests that were not counted, because too many users waited to be written. */
+  readonly onDropped: (requests: number) => void
+  /** Bound of users and days in memory; a test sets a small one. */
+  readonly maxTallies?: number
+}
+
+export interface UsageCounts {
+  /** Called once for each finished request. */
+  count(record: Pick<ReadRecord, 'caller' | 'door' | 'operation' | 'status' | 'cache'>): void
+  /** Writes what one user's requests have counted here, so that a page shows them at once. */
+  settle(userId: UserId): Promise<void>
+  /** Writes everything. What could not be written stays for the next time. @throws what the store throws. */
+  flush(): Promise<void>
+  readonly task: PeriodicTask
+}
+
+/** About 450 bytes each. */
+const defaultMaxTallies = 20_000
+const flushEveryMs = 10_000
+const batchRows = 500
+const msPerDay = 86_400_000
+
+/** The counts of one user on one day, one number for each combination of door, operation and result. */
+interface Tally {
+  readonly userId: UserId
+  readonly zone: string
+  readonly day: number
+  readonly startsAt: number
+  readonly endsAt: number
+  readonly counts: Uint32Array
+}
+
+const doors = ['rest', 'mcp'] as const
+const names: readonly UsageOperation[] = [...operations.map(({ name }) => name), 'other']
+const results: readonly UsageResult[] = ['HIT', 'MISS', 'BYPASS', 'limited', 'refused', 'failed']
+const slots = doors.length * names.length * results.length
+const namePlaces = new Map(names.map((name, at) => [name, at]))
+
+interface Memory {
+  readonly max: number
+  /** Of the day that is now in the user's zone. */
+  readonly current: Map<UserId, Tally>
+  /** Of a day that has ended, or could not be written; by user and day. */
+  readonly former: Map<string, Tally>
+  dropped: number
+}
+
+export function makeUsageCounts(options: UsageCountsOptions): UsageCounts {
+  const { store, clock, onDropped, maxTallies: max = defaultMaxTallies } = options
+  const memory: Memory = { max, current: new Map(), former: new Map(), dropped: 0 }
+
+  /** Writes batch by batch; at the first failure, what was not written goes back into memory. */
+  async function write(tallies: readonly Tally[]): Promise<void> {
+    const rows = tallies.flatMap(toRows)
+    for (let at = 0; at < rows.length; at += batchRows) {
+      try {
+        await store.usage.add(rows.slice(at, at + batchRows))
+      } catch (error) {
+        for (const row of rows.slice(at)) putBack(memory, row)
+        throw error
+      }
+      await nextTurn()
+    }
+  }
+
+  const flush = async () => {
+    const { dropped } = memory
+    memory.dropped = 0
+    if (dropped > 0) onDropped(dropped)
+    await write(takeAll(memory))
+  }
+  return {
+    count({ caller, door, operation, status, cache }) {
+      if (caller === null) return
+      const now = clock.now()
+      const known = memory.current.get(caller.userId)
+      const isToday =
+        known !== undefined &&
+        now < known.endsAt &&
+        now >= known.startsAt &&
+        known.zone === caller.timezone
+      const tally = isToday ? known : open(memory, caller, now)
+      if (tally === null) memory.dropped += 1
+      else add(tally.counts, toSlot(door, operation, toResult(status, cache)), 1)
+    },
+    settle: (userId) => write(takeOf(memory, userId)),
+    flush,
+    task: { name: 'usage-flush', everyMs: flushEveryMs, firstRun: 'after_wait', run: flush },
+  }
+}
+
+function toResult(status: number, cache: ReadRecord['cache']): UsageResult {
+  if (status < 400) return cache
+  if (status === 429) return 'limited'
+  return status < 500 ? 'refused' : 'failed'
+}
+
+function toSlot(door: 'rest' | 'mcp', operation: OperationName | null, result: UsageResult) {
+  const name = namePlaces.get(operation ?? 'other') ?? 0
+  const place = door === 'rest' ? name : names.length + name
+  return place * results.length + results.indexOf(result)
+}
+
+function add(counts: Uint32Array, slot: number, requests: number): void {
+  counts[slot] = (counts[slot] ?? 0) + requests
+}
+
+/** Begins the counts of a user on the day that is now in their zone; null when there is no room. */
+function open(memory: Memory, { userId, timezone }: Caller, now: number): Tally | null {
+  const zone = getZone(timezone)
+  const text = zone.dayOf(now * microsPerMs)
+  const day = Math.round(Date.parse(text) / msPerDay)
+  const known = memory.current.get(userId)
+  if (known !== undefined) {
+    memory.current.delete(userId)
+    for (const row of toRows(known)) putBack(memory, row)
+  }
+  if (isFull(memory)) return null
+  const tally: Tally = {
+    userId,
+    zone: timezone,
+    day,
+    startsAt: zone.startOfDay(text) / microsPerMs,
+    endsAt: zone.endOfDay(text) / microsPerMs,
+    counts: new Uint32Array(slots),
+  }
+  memory.current.set(userId, tally)
+  return tally
+}
+
+const isFull = ({ current, former, max }: Memory) => current.size + former.size >= max
+
+function putBack(memory: Memory, row: UsageRow): void {
+  const { userId, day, door, operation, result, requests } = row
+  const name = `${userId} ${day}`
+  let tally = memory.former.get(name)
+  if (tally === undefined) {
+    if (isFull(memory)) {
+      memory.dropped += requests
+      return
+    }
+    tally = { userId, zone: '', day, startsAt: 0, endsAt: 0, counts: new Uint32Array(slots) }
+    memory.former.set(name, tally)
+  }
+  add(tally.counts, toSlot(door, operation === 'other' ? null : operation, result), requests)
+}
+
+function takeAll({ current, former }: Memory): readonly Tally[] {
+  const taken = [...former.values(), ...current.values()]
+  former.clear()
+  current.clear()
+  return merge(taken)
+}
+
+function takeOf({ current, former }: Memory, userId: UserId): readonly Tally[] {
+  const taken: Tally[] = []
+  for (const [name, tally] of former) {
+    if (tally.userId !== userId) continue
+    taken.push(tally)
+    former.delete(name)
+  }
+  const own = current.get(userId)
+  current.delete(userId)
+  return merge(own === undefined ? taken : [...taken, own])
+}
+
+/** One tally for each user and day: no two rows of a batch are the same row of the store. */
+function merge(tallies: readonly Tally[]): readonly Tally[] {
+  const merged = new Map<string, Tally>()
+  for (const tally of tallies) {
+    const name = `${tally.userId} ${tally.day}`
+    const first = merged.get(name)
+    if (first === undefined) merged.set(name, tally)
+    else for (const [slot, requests] of tally.counts.entries()) add(first.counts, slot, requests)
+  }
+  return [...merged.values()]
+}
+
+function toRows({ userId, day, counts }: Tally): readonly UsageRow[] {
+  const rows: UsageRow[] = []
+  for (const [slot, requests] of counts.entries()) {
+    if (requests === 0) continue
+    const place = Math.floor(slot / results.length)
+    const door = doors[place < names.length ? 0 : 1]
+    const operation = names[place % names.length]
+    const result = results[slot % results.length]
+    if (operation === undefined || result === undefined) continue
+    rows.push({ userId, day, door, operation, result, requests })
+  }
+  return rows
+}
