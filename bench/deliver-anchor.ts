@@ -9,7 +9,7 @@ import { newId } from '#kernel/ids.ts'
 import { mintSecret, signatureHeaders } from '#webhooks/sign.ts'
 import { makeEvent } from './deliver-messages.ts'
 import { serveChild } from './serve.ts'
-import { measureSpan } from './span.ts'
+import { measureStall } from './span.ts'
 
 const url = process.argv[2] ?? ''
 const inFlight = 64
@@ -36,7 +36,7 @@ const server = createServer(async (asked, response) => {
   const messages = Array.from({ length: count }, () =>
     makeMessage(Number(searchParams.get('rows'))),
   )
-  const span = await measureSpan(() =>
+  const span = await measureStall(() =>
     Promise.all(Array.from({ length: inFlight }, () => post(messages))),
   )
   response.end(JSON.stringify(span))

@@ -16,7 +16,7 @@ import { makeEvent } from './deliver-messages.ts'
 import { fillFleet } from './fleet/fill.ts'
 import { openPlace, withEngine } from './ground.ts'
 import { serveChild } from './serve.ts'
-import { measureSpan, type Span } from './span.ts'
+import { measureStall, type StallSpan } from './span.ts'
 
 const url = process.argv[2] ?? ''
 const place = JSON.parse(process.argv[3] ?? '{}')
@@ -42,7 +42,7 @@ const post: Post = async (message, stop) => {
 }
 
 /** Runs the worker until it has made the given number of attempts. */
-async function deliver(count: number, whileRunning: () => Promise<void>): Promise<Span> {
+async function deliver(count: number, whileRunning: () => Promise<void>): Promise<StallSpan> {
   const done = Promise.withResolvers<void>()
   let left = count
   const fail = (_task: string, error: unknown) => done.reject(error)
@@ -62,7 +62,7 @@ async function deliver(count: number, whileRunning: () => Promise<void>): Promis
     jobs,
   )
   const forget = store.onWork(() => worker.wake())
-  const span = await measureSpan(async () => {
+  const span = await measureStall(async () => {
     worker.wake()
     await Promise.all([whileRunning(), done.promise])
   })

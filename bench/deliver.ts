@@ -8,7 +8,7 @@ import { type Child, startChild } from './child.ts'
 import type { Figure } from './figures.ts'
 import { type Ground, onGrounds } from './ground.ts'
 import { percentile } from './load.ts'
-import type { Span } from './span.ts'
+import type { StallSpan } from './span.ts'
 import { takeTurns } from './turns.ts'
 
 type Facts = { readonly port: number }
@@ -81,7 +81,10 @@ async function measureRate(
 ): Promise<Figure[]> {
   const count = sizes.perRound
   const run = (child: Child<Facts>) => async () => {
-    const { ms, cpuMs, stallMs } = (await ask(child, `/round?count=${count}&rows=${rows}`)) as Span
+    const { ms, cpuMs, stallMs } = (await ask(
+      child,
+      `/round?count=${count}&rows=${rows}`,
+    )) as StallSpan
     return { rate: (count / ms) * 1000, cpuMicros: (cpuMs / count) * 1000, stallMs }
   }
   const turns = await takeTurns({ bare: run(anchor), ours: run(service) }, sizes.rounds)

@@ -25,7 +25,7 @@ import { insertRows, measureTable, openPlace, type Place, withEngine } from './g
 import type { LedgerFacts, LedgerSizes } from './ledger.ts'
 import { fetchPages, type LedgerPages } from './ledger-pages.ts'
 import { serveChild } from './serve.ts'
-import { measureSpan, type Span } from './span.ts'
+import { measureSpan, measureStall, type Span } from './span.ts'
 import { takeTurns } from './turns.ts'
 
 interface Owner {
@@ -131,10 +131,11 @@ async function commit({ store, owner, runId }: Sync, news: News): Promise<void> 
 }
 
 /** Ends and begins the ledger, so that all rows are new again, or leaves it; then one sync. */
-async function sync(
+async function sync<Measured extends Span>(
   parts: { readonly store: Store; readonly owner: Owner; readonly pages: LedgerPages },
   { rows, isFirst }: { readonly rows: Rows; readonly isFirst: boolean },
-): Promise<Span & { readonly diffMs: number }> {
+  measure: (work: () => Promise<unknown>) => Promise<Measured>,
+): Promise<Measured & { readonly diffMs: number }> {
   const { store, owner } = parts
   if (isFirst) await store.ledgers.end(owner.userId)
   await store.ledgers.begin(owner.userId)
@@ -144,7 +145,7 @@ async function sync(
   if (key === null || claim?.kind !== 'claimed') throw new Error('the sync cannot be claimed')
   const own = { ...parts, key, rows, runId: claim.sync.runId }
   let diffMs = 0
-  const span = await measureSpan(async () => {
+  const span = await measure(async () => {
     const started = performance.now()
     const news = await diff(own)
     diffMs = performance.now() - started
@@ -175,15 +176,17 @@ async function measureSyncs(place: Place, { rounds, warmUp, rows: counts }: Ledg
       parse: async () =>
         toSample(await measureSpan(async () => JSON.parse(Buffer.from(body).toString()))),
       read: async () => toSample(await measureSpan(async () => readRows(pages.open(body)))),
-      first: async () => toWhole(await sync(parts, { rows: known, isFirst: true })),
-      usual: async () => toWhole(await sync(parts, { rows: change(), isFirst: false })),
+      first: async () => toWhole(await sync(parts, { rows: known, isFirst: true }, measureSpan)),
+      usual: async () =>
+        toWhole(await sync(parts, { rows: change(), isFirst: false }, measureSpan)),
     },
     rounds,
     warmUp,
   )
   const stalls: Record<number, number> = {}
   for (const count of counts) {
-    const { stallMs } = await sync(parts, { rows: listRows(pages, count), isFirst: true })
+    const rows = listRows(pages, count)
+    const { stallMs } = await sync(parts, { rows, isFirst: true }, measureStall)
     stalls[count] = stallMs
   }
   await store.close()
@@ -208,7 +211,7 @@ const toWhole = (span: Span & { readonly diffMs: number }) => ({
   diffMs: span.diffMs,
 })
 
-const toSample = ({ ms, cpuMs, stallMs }: Span) => ({ ms, cpuMs, stallMs })
+const toSample = ({ ms, cpuMs }: Span) => ({ ms, cpuMs })
 
 const months = 5
 /** Syncs that add to the newest month after it was first written. */
