@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { CompiledQuery, type KyselyPlugin, type QueryId, type RootOperationNode } from 'kysely'
 import { makeFeed } from '#store/sql/change-feed.ts'
 import { type Engine, makeWrite, type Write } from '#store/sql/engine.ts'
+import type { KeptQueries } from '#store/sql/kept-queries.ts'
 import { openSqlite } from '#store/sql/sqlite-engine.ts'
 import type { Db } from '#store/sql/tables.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
@@ -41,7 +42,10 @@ export async function openPlanStage(): Promise<PlanStage> {
         return result
       },
     } satisfies KyselyPlugin)
-  const engine = { ...plain, db: record(plain.db), keysOf: (db: Db) => record(plain.keysOf(db)) }
+  // Built each time, with their values: a plan is asked for with these.
+  const queries: KeptQueries = { compile: (build, db, values) => build(db, values).compile() }
+  const keysOf = (db: Db) => record(plain.keysOf(db))
+  const engine = { ...plain, queries, db: record(plain.db), keysOf }
   const feed = <News>() => makeFeed<News>(() => {}, 'a listener failed')
   return {
     engine,

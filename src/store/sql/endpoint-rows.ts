@@ -136,7 +136,7 @@ const heldColumns = [
 ] as const
 
 /** Rows locked until the transaction ends. */
-export function holdEndpoints({ kind }: Engine, tx: Db) {
+export function holdEndpoints({ kind }: Pick<Engine, 'kind'>, tx: Db) {
   const query = tx.selectFrom('webhook_endpoints').select(heldColumns)
   // SQLite has one writer: nothing else writes during a transaction.
   return kind === 'postgres' ? query.forNoKeyUpdate() : query
@@ -192,7 +192,7 @@ export async function refreshDue(
   return (await updateDue(tx, id, also).executeTakeFirstOrThrow()).dueAt
 }
 
-interface DueColumns {
+type DueColumns = {
   readonly lease?: null
   readonly not_before?: Date
   readonly last_position?: number

@@ -8,11 +8,14 @@ import { StoreUnavailableError } from '../failure.ts'
 import type { StoreChange, WorkKind } from '../ports/changes.ts'
 import type { KeyPlace } from '../ports/inspector.ts'
 import type { Feed } from './change-feed.ts'
+import type { KeptQueries } from './kept-queries.ts'
 import type { Db } from './tables.ts'
 
 export interface Engine {
   readonly kind: 'sqlite' | 'postgres'
   readonly db: Db
+  /** Statements of this database that were built before. */
+  readonly queries: KeptQueries
   /** A statement that is prepared once and reads committed data only; returns the first row. */
   prepare<Row>(
     name: string,

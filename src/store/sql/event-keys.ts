@@ -2,14 +2,14 @@
  * The wrapped keys of events in their separate place: durable before their events are accepted, destroyed before their
  * payloads. This file handles no payload.
  */
-import { sql } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
 import type { NewEvent } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
 import { inBatches } from './batches.ts'
 import type { Engine, Write } from './engine.ts'
 import { type EventKey, makeEventKey, unwrapKey, wrapKey } from './event-seal.ts'
-import { type Db, isBefore, moment } from './tables.ts'
+import { type Db, isBefore, moment, type Tables } from './tables.ts'
 
 interface Parts {
   readonly engine: Engine
@@ -28,7 +28,8 @@ export async function addKeys(
       created_at: moment(createdAt),
       ...wrapKey(sealer, id, key),
     }))
-    await engine.keysOf(engine.db).insertInto('event_keys').values(rows).execute()
+    const keys = engine.keysOf(engine.db)
+    await keys.executeQuery(engine.queries.compile(insertKeys, keys, { rows }))
     return made.map(({ key }) => key)
   })
 }
@@ -47,34 +48,49 @@ export async function readWrappedKeys(
   engine: Engine,
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, Uint8Array>> {
-  const rows = await inBatches(ids, (batch) =>
-    engine
-      .keysOf(engine.db)
-      .selectFrom('event_keys')
-      .select(['event_id as id', 'secret'])
-      .where('event_id', 'in', batch)
-      .execute(),
-  )
+  const keys = engine.keysOf(engine.db)
+  const rows = await inBatches(ids, async (batch) => {
+    const query = engine.queries.compile(selectKeys, keys, { ids: batch })
+    return (await keys.executeQuery(query)).rows
+  })
   return new Map(rows.map(({ id, secret }) => [id, secret]))
 }
 
 /** These keys cannot be deleted until the transaction `tx` ends. `missing` throws; it is called when one is gone. */
 export async function holdKeys(
-  { kind, keysOf, later }: Engine,
+  { kind, queries, keysOf, later }: Engine,
   tx: Db,
   ids: readonly EventId[],
   missing: () => never,
 ): Promise<void> {
   await inBatches(ids, async (batch) => {
     const keys = keysOf(tx)
-    const query = keys.selectFrom('event_keys').select('event_id').where('event_id', 'in', batch)
     const check = (rows: readonly unknown[]) => {
       if (rows.length !== batch.length) missing()
     }
-    await later(keys, (kind === 'postgres' ? query.forKeyShare() : query).compile(), { check })
+    const hold = kind === 'postgres' ? selectForShare : selectIds
+    await later(keys, queries.compile(hold, keys, { ids: batch }), { check })
     return []
   })
 }
+
+interface KeyIds {
+  readonly [name: string]: readonly EventId[]
+  readonly ids: readonly EventId[]
+}
+
+const selectKeys = (keys: Db, { ids }: KeyIds) =>
+  keys.selectFrom('event_keys').select(['event_id as id', 'secret']).where('event_id', 'in', ids)
+
+const selectIds = (keys: Db, { ids }: KeyIds) =>
+  keys.selectFrom('event_keys').select('event_id').where('event_id', 'in', ids)
+
+const selectForShare = (keys: Db, given: KeyIds) => selectIds(keys, given).forKeyShare()
+
+type NewKey = Insertable<Tables['event_keys']>
+
+const insertKeys = (keys: Db, { rows }: { readonly rows: readonly NewKey[] }) =>
+  keys.insertInto('event_keys').values(rows)
 
 /** Deletes the keys, and removes them from the engine's own log where the engine can. */
 export async function destroyKeys(engine: Engine, ids: readonly EventId[]): Promise<void> {

@@ -94,14 +94,11 @@ async function readBodies(
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, SealedBody>> {
   const wrapped = await readWrappedKeys(parts.engine, ids)
-  const rows = await inBatches([...wrapped.keys()], (batch) =>
-    parts.engine.db
-      .selectFrom('events')
-      .select(['id', 'type', 'size', 'payload'])
-      .where('id', 'in', batch)
-      .where('payload', 'is not', null)
-      .execute(),
-  )
+  const { db, queries } = parts.engine
+  const rows = await inBatches([...wrapped.keys()], async (ids) => {
+    const query = queries.compile(selectPayloads, db, { ids })
+    return (await db.executeQuery(query)).rows
+  })
   return new Map(
     rows.flatMap(({ payload, ...row }) => {
       const key = wrapped.get(row.id)
@@ -110,6 +107,13 @@ async function readBodies(
     }),
   )
 }
+
+const selectPayloads = (db: Db, { ids }: { readonly ids: readonly EventId[] }) =>
+  db
+    .selectFrom('events')
+    .select(['id', 'type', 'size', 'payload'])
+    .where('id', 'in', ids)
+    .where('payload', 'is not', null)
 
 interface SealedRow extends Pick<SealedEvent, 'id' | 'type' | 'size'> {
   readonly payload: Uint8Array
@@ -160,11 +164,17 @@ const eventsAtOnce = 16
 
 async function insertEvents(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {
   const insert = async (batch: readonly SealedEvent[]) => {
-    await engine.later(tx, tx.insertInto('events').values(batch.map(toColumns)).compile())
+    const rows = batch.map(toColumns)
+    await engine.later(tx, engine.queries.compile(insertRows, tx, { rows }))
     return []
   }
   await inBatches(events, insert, eventsAtOnce)
 }
+
+type NewRow = ReturnType<typeof toColumns>
+
+const insertRows = (tx: Db, { rows }: { readonly rows: readonly NewRow[] }) =>
+  tx.insertInto('events').values(rows)
 
 function toColumns(event: SealedEvent) {
   return {
@@ -185,14 +195,22 @@ function toColumns(event: SealedEvent) {
 }
 
 /** Locked in the order of their ids, so that two transactions do not deadlock. */
-function holdTakers(
+async function holdTakers(
   engine: Engine,
   tx: Db,
   userId: UserId,
   only: EndpointId | undefined,
 ): Promise<HeldEndpoint[]> {
-  const query = holdEndpoints(engine, tx).where('user_id', '=', userId).orderBy('id')
-  return (only === undefined ? query : query.where('id', '=', only)).execute()
+  const hold = takers[engine.kind]
+  if (only !== undefined) return hold(tx, { userId }).where('id', '=', only).execute()
+  return (await tx.executeQuery(engine.queries.compile(hold, tx, { userId }))).rows
+}
+
+const takers = { sqlite: makeHold('sqlite'), postgres: makeHold('postgres') }
+
+function makeHold(kind: Engine['kind']) {
+  return (tx: Db, { userId }: { readonly userId: UserId }) =>
+    holdEndpoints({ kind }, tx).where('user_id', '=', userId).orderBy('id')
 }
 
 function takes(endpoint: HeldEndpoint, event: SealedEvent): boolean {

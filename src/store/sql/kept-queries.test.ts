@@ -10,7 +10,11 @@ const database = async () => {
 const db: Db = new Kysely<Tables>({ dialect: new SqliteDialect({ database }) })
 
 interface Given {
-  readonly [name: string]: string | number | readonly string[] | readonly { readonly month: number }[]
+  readonly [name: string]:
+    | string
+    | number
+    | readonly string[]
+    | readonly { readonly month: number }[]
   readonly ids: readonly string[]
   readonly before: number
   readonly rows: readonly { readonly month: number }[]

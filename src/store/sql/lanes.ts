@@ -2,8 +2,8 @@
  * Creates deliveries in lanes: those of one connection at one endpoint run one after another; a test event and each replay
  * have a lane of their own. Only the first pending delivery of a lane has a due time.
  */
-import { type RawBuilder, sql } from 'kysely'
-import { type DeliveryId, type EventId, newId } from '#kernel/ids.ts'
+import { type Compilable, type RawBuilder, sql } from 'kysely'
+import { type DeliveryId, type EndpointId, type EventId, newId } from '#kernel/ids.ts'
 import { inBatches } from './batches.ts'
 import { type HeldEndpoint, isPending, updateDue } from './endpoint-rows.ts'
 import type { Engine } from './engine.ts'
@@ -61,14 +61,19 @@ export async function insertDeliveries(
     },
     rowsAtOnce,
   )
-  const last_position = endpoint.lastPosition + rows.length
-  const refresh =
-    endpoint.lease === null
-      ? updateDue(tx, endpoint.id, { last_position })
-      : tx.updateTable('webhook_endpoints').set({ last_position }).where('id', '=', endpoint.id)
-  await engine.later(tx, refresh.compile())
+  const place = { id: endpoint.id, last_position: endpoint.lastPosition + rows.length }
+  const refresh = endpoint.lease === null ? moveOnAndRefresh : moveOn
+  await engine.later(tx, engine.queries.compile(refresh, tx, place))
   return rows.map(({ id }) => id)
 }
+
+type Position = { readonly id: EndpointId; readonly last_position: number }
+
+const moveOnAndRefresh = (tx: Db, { id, last_position }: Position): Compilable =>
+  updateDue(tx, id, { last_position })
+
+const moveOn = (tx: Db, { id, last_position }: Position): Compilable =>
+  tx.updateTable('webhook_endpoints').set({ last_position }).where('id', '=', id)
 
 /**
  * The due time of the first new delivery of a lane; null where the lane has pending ones. Of an expression PostgreSQL knows

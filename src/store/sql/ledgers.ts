@@ -38,7 +38,7 @@ export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
     async readKey(userId) {
       // The lock on the user's row: `end` waits for this transaction, or has committed before.
       if (db.isTransaction && (await lockUser(engine, db, userId)) !== 'living') return null
-      const row = await selectKey(db, userId).executeTakeFirst()
+      const row = await selectKey(db, { userId }).executeTakeFirst()
       return row === undefined ? null : openLedgerKey(sealer, userId, row.secret)
     },
     checkKey: (userId, check) =>
@@ -48,7 +48,7 @@ export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
           isLiving = state === 'living'
         }
         await lockUserSoon(engine, tx, { id: userId, found })
-        await engine.later(tx, selectKey(tx, userId).compile(), {
+        await engine.later(tx, engine.queries.compile(selectKey, tx, { userId }), {
           check(rows) {
             const [row] = rows as SealedKey[]
             const isKept = isLiving && row !== undefined
@@ -58,13 +58,10 @@ export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
       }),
     end: (userId) => write((tx) => end(engine, tx, userId)),
     read: (accountIds) =>
-      inBatches(accountIds, (ids) =>
-        db
-          .selectFrom('ledger_months')
-          .select(['account_id as accountId', 'month', 'entries'])
-          .where('account_id', 'in', ids)
-          .execute(),
-      ),
+      inBatches(accountIds, async (ids) => {
+        const query = engine.queries.compile(selectMonths, db, { ids })
+        return (await db.executeQuery(query)).rows
+      }),
     write: (months) =>
       write(async (tx) => {
         await inBatches(months, (batch) => upsert(engine, tx, batch))
@@ -81,7 +78,7 @@ interface SealedKey {
   readonly secret: Uint8Array
 }
 
-function selectKey(db: Db, userId: UserId) {
+function selectKey(db: Db, { userId }: { readonly userId: UserId }) {
   return db.selectFrom('ledger_keys').select('secret').where('user_id', '=', userId)
 }
 
@@ -103,20 +100,36 @@ async function upsert(
   tx: Db,
   months: readonly LedgerMonth[],
 ): Promise<readonly never[]> {
-  const query = tx
+  const rows = months.map(({ accountId, month, entries }) => ({
+    account_id: accountId,
+    month,
+    entries,
+  }))
+  await engine.later(tx, engine.queries.compile(upsertMonths, tx, { rows }), { toError })
+  return []
+}
+
+interface MonthColumns {
+  readonly account_id: AccountId
+  readonly month: number
+  readonly entries: Uint8Array
+}
+
+const upsertMonths = (tx: Db, { rows }: { readonly rows: readonly MonthColumns[] }) =>
+  tx
     .insertInto('ledger_months')
-    .values(
-      months.map(({ accountId, month, entries }) => ({ account_id: accountId, month, entries })),
-    )
+    .values(rows)
     .onConflict((conflict) =>
       conflict
         .columns(['account_id', 'month'])
         .doUpdateSet((set) => ({ entries: set.ref('excluded.entries') })),
     )
-    .compile()
-  await engine.later(tx, query, { toError })
-  return []
-}
+
+const selectMonths = (db: Db, { ids }: { readonly ids: readonly AccountId[] }) =>
+  db
+    .selectFrom('ledger_months')
+    .select(['account_id as accountId', 'month', 'entries'])
+    .where('account_id', 'in', ids)
 
 async function dropBefore(
   tx: Db,

@@ -7,6 +7,7 @@ import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import { type Engine, runNow } from './engine.ts'
+import { makeKeptQueries } from './kept-queries.ts'
 import { toConnectError, toTarget } from './postgres-failure.ts'
 import { makeKeySchema } from './postgres-key-schema.ts'
 import { startListener, toMessages } from './postgres-listener.ts'
@@ -73,6 +74,7 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
   return {
     kind: 'postgres',
     db,
+    queries: makeKeptQueries(),
     prepare<Row>(name: string, query: CompiledQuery<Row>) {
       return async (parameters: readonly unknown[]) =>
         // The caller's type for the rows is that of the compiled query.

@@ -9,6 +9,7 @@ import { type CompiledQuery, Kysely, type SqliteDatabase, SqliteDialect, sql } f
 import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import { type Engine, runNow } from './engine.ts'
+import { makeKeptQueries } from './kept-queries.ts'
 import { describeExposure, enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
 import { makeStatements, onDisk, sqliteCode } from './sqlite-statements.ts'
 import type { Tables } from './tables.ts'
@@ -102,6 +103,7 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
   return {
     kind: 'sqlite',
     db,
+    queries: makeKeptQueries(),
     prepare<Row>(_name: string, query: CompiledQuery<Row>) {
       return async (parameters: readonly unknown[]) =>
         // The caller's type for the rows is that of the compiled query.

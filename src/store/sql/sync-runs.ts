@@ -1,9 +1,10 @@
 /** The runs of syncs: one row per run, from its start until the sweep. Leases are in `syncs.ts`. */
+import type { Updateable } from 'kysely'
 import type { SyncRunId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { ClaimedSync, SyncOutcome, SyncRunRow, SyncStore } from '../ports/syncs.ts'
 import type { Engine } from './engine.ts'
-import { type Db, isBefore, moment } from './tables.ts'
+import { type Db, isBefore, moment, type Tables } from './tables.ts'
 
 /** Starts a run of each, in the transaction that leased them; previous runs that did not end become `abandoned`. */
 export async function beginRuns(
@@ -50,13 +51,14 @@ export function endRun(
     endedAt,
   }: { readonly id: SyncRunId; readonly outcome: SyncOutcome; readonly endedAt: number },
 ): Promise<void> {
-  const query = tx
-    .updateTable('sync_runs')
-    .set({ state: outcome.kind, ended_at: moment(endedAt), ...toColumns(outcome) })
-    .where('id', '=', id)
-    .compile()
-  return engine.later(tx, query)
+  const values = { id, state: outcome.kind, ended_at: moment(endedAt), ...toColumns(outcome) }
+  return engine.later(tx, engine.queries.compile(updateRun, tx, values))
 }
+
+const updateRun = (tx: Db, { id, ...columns }: RunEnd) =>
+  tx.updateTable('sync_runs').set(columns).where('id', '=', id)
+
+type RunEnd = { readonly id: SyncRunId } & Updateable<Tables['sync_runs']>
 
 function toColumns(outcome: SyncOutcome) {
   switch (outcome.kind) {

@@ -68,7 +68,7 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
     },
     finish: (runId, end) =>
       write(async (tx, _touched, woke) => {
-        const kept = await giveBack(tx, runId, end)
+        const kept = await giveBack(engine, tx, runId, end)
         if (kept === null) return false
         await endRun(engine, tx, { id: runId, ...end })
         if (kept.isSooner) woke('sync')
@@ -241,38 +241,66 @@ function held({ kind }: Engine, tx: Db) {
 
 /** Null: the lease is lost. */
 async function giveBack(
+  { queries }: Engine,
   tx: Db,
   runId: SyncRunId,
   { outcome, nextDueAt }: Parameters<SyncStore['finish']>[1],
 ): Promise<{ readonly isSooner: boolean } | null> {
-  const row = await tx
+  const next = { runId, dueAt: moment(nextDueAt) }
+  const query =
+    outcome.kind === 'succeeded'
+      ? queries.compile(releaseSucceeded, tx, { ...next, ...knownAfter(outcome) })
+      : queries.compile(outcome.kind === 'failed' ? releaseFailed : releaseAbandoned, tx, next)
+  const [row] = (await tx.executeQuery(query)).rows
+  return row === undefined ? null : { isSooner: row.dueAt < nextDueAt }
+}
+
+type Release = { readonly runId: SyncRunId; readonly dueAt: Date }
+
+const releaseSucceeded = (tx: Db, { runId, dueAt, ...known }: Release & Known) =>
+  release(tx, { runId, dueAt }).set({ reason: reasonAfter('succeeded'), ...known })
+
+const releaseFailed = (tx: Db, next: Release) =>
+  release(tx, next).set((set) => ({
+    reason: reasonAfter('failed'),
+    failures: set('failures', '+', 1),
+  }))
+
+const releaseAbandoned = (tx: Db, next: Release) =>
+  release(tx, next).set({ reason: reasonAfter('abandoned') })
+
+function release(tx: Db, { runId, dueAt }: Release) {
+  return tx
     .updateTable('syncs')
-    .set((set) => ({
+    .set({
       run_id: null,
       was_due_at: null,
       requested_at: null,
       requested_reason: null,
-      due_at: sql<Date>`case when requested_at < ${moment(nextDueAt)} then requested_at
-        else ${moment(nextDueAt)} end`,
-      reason: reasonAfter(outcome),
-      ...(outcome.kind === 'failed' ? { failures: set('failures', '+', 1) } : {}),
-      ...(outcome.kind === 'succeeded' ? knownAfter(outcome) : {}),
-    }))
+      due_at: sql<Date>`case when requested_at < ${dueAt} then requested_at else ${dueAt} end`,
+    })
     .where('run_id', '=', runId)
     .where(isLiving)
     .returning('due_at as dueAt')
-    .executeTakeFirst()
-  return row === undefined ? null : { isSooner: row.dueAt < nextDueAt }
 }
 
 /** What was requested meanwhile. A failed run is repeated for the same reason: for `schedule` it might not read rows. */
-function reasonAfter({ kind }: SyncOutcome): RawBuilder<SyncReason> {
+function reasonAfter(kind: SyncOutcome['kind']): RawBuilder<SyncReason> {
   const requested = sql<SyncReason>`coalesce(requested_reason, 'schedule')`
   if (kind === 'succeeded') return requested
   return sql<SyncReason>`case when reason = 'schedule' then ${requested} else reason end`
 }
 
-function knownAfter({ rowsReadAt, ledgerFrom }: SyncOutcome & { readonly kind: 'succeeded' }) {
+type Known = {
+  readonly failures: number
+  readonly rows_read_at?: Date
+  readonly ledger_from?: Date | null
+}
+
+function knownAfter({
+  rowsReadAt,
+  ledgerFrom,
+}: SyncOutcome & { readonly kind: 'succeeded' }): Known {
   if (rowsReadAt === null) return { failures: 0 }
   return {
     failures: 0,

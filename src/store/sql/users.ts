@@ -3,7 +3,7 @@
  * adds anything to them. It ends with deleting the row; keys, logins, connections and accounts are deleted by foreign
  * key, the audit stays. What a plan allows is not decided here.
  */
-import { sql } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
 import { newId, parseUuid, type UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '../failure.ts'
@@ -239,7 +239,8 @@ function nextEpoch(tx: Db, id: UserId) {
  */
 export async function lockUser(engine: Engine, tx: Db, id: UserId): Promise<UserState> {
   if (living.get(tx)?.has(id)) return 'living'
-  return noteUser(tx, id, await selectLocked(engine, tx, id).execute())
+  const { rows } = await tx.executeQuery(selectLocked(engine, tx, id))
+  return noteUser(tx, id, rows)
 }
 
 export type UserState = 'living' | 'deleting' | null
@@ -255,14 +256,18 @@ export async function lockUserSoon(
 ): Promise<void> {
   if (living.get(tx)?.has(id)) return found('living')
   const check = (rows: readonly unknown[]) => found(noteUser(tx, id, rows as LockedRow[]))
-  await engine.later(tx, selectLocked(engine, tx, id).compile(), { check })
+  await engine.later(tx, selectLocked(engine, tx, id), { check })
 }
 
-function selectLocked({ kind }: Engine, tx: Db, id: UserId) {
-  const query = tx.selectFrom('users').select('deleting_at as deletingAt').where('id', '=', id)
+function selectLocked({ kind, queries }: Engine, tx: Db, id: UserId): CompiledQuery<LockedRow> {
   // SQLite has a single writer: no lock is needed.
-  return kind === 'postgres' ? query.forNoKeyUpdate() : query
+  return queries.compile(kind === 'postgres' ? selectForUpdate : selectUser, tx, { id })
 }
+
+const selectUser = (tx: Db, { id }: { readonly id: UserId }) =>
+  tx.selectFrom('users').select('deleting_at as deletingAt').where('id', '=', id)
+
+const selectForUpdate = (tx: Db, of: { readonly id: UserId }) => selectUser(tx, of).forNoKeyUpdate()
 
 interface LockedRow {
   readonly deletingAt: number | null
