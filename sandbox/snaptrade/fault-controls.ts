@@ -14,6 +14,7 @@ import {
 } from '../fault-controls.ts'
 import { refuse } from './auth.ts'
 import { makePeople, type People } from './people.ts'
+import { portalPath } from './portal.ts'
 import { makeUuid, securities } from './securities.ts'
 import type {
   Activity,
@@ -85,7 +86,7 @@ export function makeFaultControls(
       if (retryAfterSeconds === null) return reply
       return { ...reply, headers: { 'X-RateLimit-Reset': String(retryAfterSeconds) } }
     },
-    isApiCall: ({ path }) => path !== '/' && !path.startsWith('/snapTrade/redeemToken'),
+    isApiCall: ({ path }) => path !== '/' && path !== portalPath,
     reset() {
       bench.withdrawn.clear()
       Object.assign(people, makePeople({ seed, nowMs: clock.now() }))

@@ -1,11 +1,22 @@
 /**
- * The connection portal of the emulator: the page on which a person picks a broker and signs in.
- * Plain HTML with one link per outcome; it ends, as the real one does, by sending the browser to
- * `customRedirect`.
+ * The connection portal of the emulator: the page on which a person picks a broker and decides. A form without JavaScript
+ * with a button for each outcome; it ends, as the real one does, by sending the browser to `customRedirect`.
  */
+import {
+  carry,
+  choose,
+  decide,
+  isReturnAddress,
+  leaveTo,
+  markup,
+  others,
+  showEnd,
+  showPage,
+} from '../consent-page.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { refuse } from './auth.ts'
-import { makeAccount, makeConnection } from './factories.ts'
+import type { World } from './factories.ts'
+import { giveConsent } from './give-consent.ts'
 import { readObject } from './request-body.ts'
 import { brokerages, makeUuid } from './securities.ts'
 import type { SnapTradePerson } from './shapes.ts'
@@ -13,6 +24,7 @@ import type { PortalSession, SnapTradeState } from './state.ts'
 
 const lifeMs = 5 * 60_000
 const maxSessions = 1_000
+export const portalPath = '/snapTrade/redeemToken'
 
 interface Opening {
   readonly request: EmulatorRequest
@@ -25,12 +37,15 @@ interface Opening {
 export function openPortal({ request, state, nowMs, person }: Opening): EmulatorReply {
   const body = readObject(request.body)
   if (body === null) return refuse(400, '1012', 'Unable to read the body')
-  const { broker, reconnect, customRedirect, connectionType = 'read' } = body
+  const { broker, reconnect, customRedirect, immediateRedirect, connectionType = 'read' } = body
   if (connectionType !== 'read' && connectionType !== 'trade' && connectionType !== tradeIf) {
     return refuse(400, '1012', 'connectionType must be read, trade or trade-if-available')
   }
-  if (broker !== undefined && brokerages[String(broker)] === undefined) {
-    return refuse(400, '1012', 'Unknown broker')
+  if (broker !== undefined && !isOpen(String(broker))) {
+    return refuse(400, '1012', 'Unknown broker, or one that takes no new connections')
+  }
+  if (customRedirect !== undefined && !isReturnAddress(customRedirect)) {
+    return refuse(400, '1012', 'customRedirect must be an https address, or one of this machine')
   }
   const known = person.connections.some(({ id }) => id === reconnect)
   if (reconnect !== undefined && !known) return refuse(404, '1011', 'No such connection')
@@ -40,98 +55,117 @@ export function openPortal({ request, state, nowMs, person }: Opening): Emulator
     userId: person.userId,
     broker: broker === undefined ? null : String(broker),
     reconnect: reconnect === undefined ? null : String(reconnect),
-    customRedirect: typeof customRedirect === 'string' ? customRedirect : null,
+    customRedirect: customRedirect ?? null,
+    isImmediate: immediateRedirect === true,
     connectionType: connectionType === 'read' ? 'read' : 'trade',
     expiresAt: nowMs + lifeMs,
   }
   state.sessions.set(session.id, session)
   const query = new URLSearchParams({ token: session.id, sessionId: session.id })
-  const redirectURI = `http://${request.headers.host}/snapTrade/redeemToken?${query}`
+  const redirectURI = `http://${request.headers.host}${portalPath}?${query}`
   return { status: 200, body: { redirectURI, sessionId: session.id } }
 }
 
 const tradeIf = 'trade-if-available'
+const isOpen = (slug: string) => (brokerages[slug]?.state ?? 'maintenance') !== 'maintenance'
 
-/** The pages a browser sees, unsigned; null when the path is none of them. */
+/** The page of a browser, unsigned: `GET` shows it, `POST` decides; null when the path is another. */
 export function answerPortal(
   request: EmulatorRequest,
   state: SnapTradeState,
-  world: { readonly seed: string; readonly nowMs: number },
+  world: World,
 ): EmulatorReply | null {
-  if (request.method !== 'GET' || !request.path.startsWith('/snapTrade/redeemToken')) return null
-  const session = state.sessions.get(request.query.get('token') ?? '')
+  if (request.path !== portalPath) return null
+  const isDecision = request.method === 'POST'
+  const fields = isDecision ? new URLSearchParams(request.body) : request.query
+  const session = state.sessions.get(fields.get('token') ?? '')
   if (session === undefined || session.expiresAt <= world.nowMs) {
-    return page(403, 'This link has expired', '<p>Go back and start again.</p>')
+    const text =
+      'A link to this page works once, for five minutes. Go back to the app and start again.'
+    return { ...showEnd('SnapTrade', 'This link has expired', text), status: 403 }
   }
-  if (request.path === '/snapTrade/redeemToken') return choose(session)
-  if (request.path !== '/snapTrade/redeemToken/finish') return null
+  if (!isDecision) return showForm(session, state, null)
+  const decision = fields.get('decision') ?? ''
+  if (decision === 'expire') {
+    state.sessions.delete(session.id)
+    return showEnd('SnapTrade', 'This link has expired', 'Go back to the app and start again.')
+  }
+  const failure = failures.find(({ code }) => code === decision)
+  if (decision !== 'connect' && decision !== 'abandon' && failure === undefined) {
+    return showForm(session, state, 'Choose what happens.')
+  }
+  const slug = session.broker ?? fields.get('broker') ?? ''
+  if (decision === 'connect' && session.reconnect === null && !isOpen(slug)) {
+    return showForm(session, state, 'Choose a broker.')
+  }
   state.sessions.delete(session.id)
-  const outcome = request.query.get('outcome')
-  if (outcome === 'abandoned') return leave(session, { status: 'ABANDONED' })
-  if (outcome !== 'success') {
-    return leave(session, { status: 'ERROR', status_code: '403', error_code: '1066' })
-  }
-  const id = connect(session, request.query.get('broker') ?? 'SANDBOX', state, world)
-  if (id === null)
-    return leave(session, { status: 'ERROR', status_code: '401', error_code: '0000' })
-  return leave(session, { status: 'SUCCESS', connection_id: id })
+  if (decision === 'abandon') return leave(session, { status: 'ABANDONED' })
+  if (failure !== undefined) return fail(session, failure)
+  const connection = giveConsent(session, slug, state, world)
+  if (connection === null) return fail(session, unknownUser)
+  return leave(session, { status: 'SUCCESS', connection_id: connection.id })
 }
 
-function choose(session: PortalSession): EmulatorReply {
-  const slugs = session.broker === null ? Object.keys(brokerages) : [session.broker]
-  const link = (outcome: string, broker: string, label: string) => {
-    const query = new URLSearchParams({ token: session.id, outcome, broker })
-    const target = `/snapTrade/redeemToken/finish?${query}`.replaceAll('&', '&amp;')
-    return `<li><a href="${target}">${label}</a></li>`
-  }
-  const entries = [
-    ...slugs.map((slug) => link('success', slug, `Connect ${brokerages[slug]?.displayName}`)),
-    link('error', 'SANDBOX', 'Sign in with a wrong password'),
-    link('abandoned', 'SANDBOX', 'Cancel'),
-  ]
-  return page(200, 'Connect a brokerage (sandbox)', `<ul>${entries.join('')}</ul>`)
+interface Failure {
+  readonly code: string
+  readonly status: string
+  readonly label: string
 }
 
-/**
- * Repairs the connection named by `reconnect`, else creates a new one; its id, or null when the user
- * does not exist.
- */
-function connect(
-  session: PortalSession,
-  brokerage: string,
-  state: SnapTradeState,
-  world: { readonly seed: string; readonly nowMs: number },
-): string | null {
-  const person = Object.values(state.people).find(({ userId }) => userId === session.userId)
-  if (person === undefined || brokerages[brokerage] === undefined) return null
-  const existing = person.connections.find(({ id }) => id === session.reconnect)
-  if (existing !== undefined) {
-    existing.disabled = false
-    existing.disabledDate = null
-    state.webhooks.send('CONNECTION_FIXED', { userId: person.userId, connection: existing })
-    return existing.id
-  }
-  const key = `portal:${session.id}`
-  const connection = makeConnection(key, world, {
-    brokerage,
-    type: session.connectionType,
-    createdDate: new Date(world.nowMs).toISOString(),
-  })
-  connection.accounts = [makeAccount(key, world, { name: 'New Account', number: 'NEW00012345' })]
-  person.connections.push(connection)
-  state.webhooks.send('CONNECTION_ADDED', { userId: person.userId, connection })
-  return connection.id
+const unknownUser: Failure = { code: '0000', status: '401', label: 'The user is not known' }
+/** As the documentation lists them. */
+const failures: readonly Failure[] = [
+  { code: '1066', status: '403', label: 'Wrong password' },
+  { code: '1086', status: '400', label: 'Wrong second factor' },
+  { code: '1023', status: '400', label: 'Another account than before' },
+  { code: '1140', status: '403', label: 'Missing permissions' },
+  { code: '1006', status: '400', label: 'No sign-in in progress' },
+  { code: '1012', status: '400', label: 'Invalid input' },
+  { code: '3000', status: '500', label: 'Connecting fails' },
+  unknownUser,
+]
+
+function fail(session: PortalSession, { status, code }: Failure): EmulatorReply {
+  return leave(session, { status: 'ERROR', status_code: status, error_code: code })
 }
 
 function leave(session: PortalSession, outcome: Record<string, string>): EmulatorReply {
-  if (session.customRedirect === null) return page(200, 'Done', '<p>You may close this page.</p>')
-  const mark = session.customRedirect.includes('?') ? '&' : '?'
-  const location = `${session.customRedirect}${mark}${new URLSearchParams(outcome)}`
-  return { status: 302, headers: { location }, body: '' }
+  if (session.customRedirect === null) {
+    const content = markup`<p>You may close this page.</p>`
+    return showPage({ provider: 'SnapTrade', title: 'Done', content })
+  }
+  const reply = leaveTo(session.customRedirect, outcome)
+  if (session.isImmediate) return reply
+  const content = markup`<p><a href="${reply.headers?.location ?? ''}">Return to the app</a></p>`
+  return showPage({ provider: 'SnapTrade', title: 'Done', content })
 }
 
-function page(status: number, title: string, content: string): EmulatorReply {
-  const head = `<meta charset="utf-8"><title>${title}</title>`
-  const body = `<!doctype html><html lang="en">${head}<h1>${title}</h1>${content}</html>`
-  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
+function showForm(
+  session: PortalSession,
+  { people }: SnapTradeState,
+  problem: string | null,
+): EmulatorReply {
+  const person = Object.values(people).find(({ userId }) => userId === session.userId)
+  const renewed = person?.connections.find(({ id }) => id === session.reconnect) ?? null
+  const fixed = renewed?.brokerage ?? session.broker
+  const known = Object.values(brokerages).filter(({ slug }) => isOpen(slug))
+  const options = known.map(({ slug, displayName }) => ({ value: slug, label: displayName }))
+  const access = session.connectionType === 'read' ? 'read, and never trade,' : 'read and trade'
+  const content = markup`${problem !== null && markup`<p class="alert" role="alert">${problem}</p>`}
+<p>Tributary asks to ${access} your accounts${fixed !== null && ` at ${brokerages[fixed]?.displayName ?? fixed}`}.</p>
+<form method="post" action="${portalPath}">
+${carry({ token: session.id })}
+${fixed === null && choose('broker', 'Your broker', options)}
+${decide(
+  [
+    ['connect', renewed === null ? 'Connect' : 'Reconnect'],
+    ['abandon', 'Leave'],
+  ],
+  true,
+)}
+${others(markup`<p class="soft">Each button ends this page in another way.</p>
+${decide([...failures.map(({ code, label }) => [code, label] as const), ['expire', 'The link expires']])}`)}
+</form>`
+  const title = renewed === null ? 'Connect a brokerage' : 'Reconnect your brokerage'
+  return showPage({ provider: 'SnapTrade', title, content })
 }

@@ -136,6 +136,8 @@ export interface BrokerageInfo {
   readonly displayName: string
   readonly description: string
   readonly squareLogo: boolean
+  /** In maintenance it takes no new connections. */
+  readonly state: 'up' | 'degraded' | 'maintenance'
   readonly kind: 'Traditional Brokerage' | 'Cryptocurrency Exchange'
 }
 
@@ -147,11 +149,14 @@ export const brokerages: Readonly<Record<string, BrokerageInfo>> = Object.fromEn
       ['STAKEAUS', 'Stake Australia', 'Stake', true],
       ['QUESTRADE', 'Questrade', 'Questrade', false],
       ['COINBASE', 'Coinbase', 'Coinbase', true],
+      ['WEALTHWOOD', 'Wealthwood', 'Wealthwood', false, 'degraded'],
+      ['OLDFIELD', 'Oldfield Brokers', 'Oldfield', false, 'maintenance'],
       ['SANDBOX', 'SnapTrade Sandbox', 'SnapTrade Sandbox', false],
     ] as const
-  ).map(([slug, name, displayName, squareLogo]) => [
+  ).map(([slug, name, displayName, squareLogo, state = 'up' as const]) => [
     slug,
     {
+      state,
       slug,
       name,
       displayName,

@@ -9,6 +9,8 @@ export interface PortalSession {
   readonly broker: string | null
   readonly reconnect: string | null
   readonly customRedirect: string | null
+  /** The browser leaves by itself; otherwise by a link on a last page. */
+  readonly isImmediate: boolean
   readonly connectionType: 'read' | 'trade'
   readonly expiresAt: number
 }

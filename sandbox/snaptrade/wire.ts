@@ -39,8 +39,8 @@ export function toBrokerage(slug: string): Record<string, unknown> {
     aws_s3_square_logo_url: info.squareLogo ? `${logo}-square.png` : null,
     url: `https://${slug.toLowerCase()}.example.com`,
     enabled: true,
-    maintenance_mode: false,
-    is_degraded: false,
+    maintenance_mode: info.state === 'maintenance',
+    is_degraded: info.state === 'degraded',
     allows_trading: null,
     brokerage_type: { id: makeUuid(`brokerage-type:${info.kind}`), name: info.kind },
   }

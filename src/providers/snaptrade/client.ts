@@ -32,7 +32,7 @@ export interface SnapTradeOptions {
 }
 
 export interface ClientRequest {
-  readonly method?: 'GET' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'DELETE'
   /**
    * A template with at most one `{id}`, e.g. `/accounts/{id}/activities`; also the route in
    * metrics.
@@ -40,6 +40,8 @@ export interface ClientRequest {
   readonly route: string
   readonly id?: string
   readonly query?: readonly (readonly [string, string])[]
+  /** Sent as JSON, and part of the signature. ASCII alone: how other text is signed is not documented. */
+  readonly json?: Readonly<Record<string, string | boolean>>
 }
 
 export interface SnapTradeClient {
@@ -79,10 +81,10 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
       ...(request.query ?? []),
     ])
     const path = request.route.replace('{id}', () => toSegment(request.id ?? ''))
-    const { method = 'GET', route } = request
-    const signature = makeSigner(consumerKey)({ path: prefix + path, query })
+    const { method = 'GET', route, json } = request
+    const signature = makeSigner(consumerKey)({ content: json, path: prefix + path, query })
     const target = `${path}?${query}`
-    return upstream.send({ method, route, target, headers: { signature } }, call)
+    return upstream.send({ method, route, target, headers: { signature }, json }, call)
   }
 
   /** Reading R20a: the operator is alerted to what the caller cannot fix, including a 425. */

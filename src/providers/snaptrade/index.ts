@@ -16,6 +16,7 @@ import {
 import { discoverConnections } from './discover.ts'
 import { identify } from './identify.ts'
 import { type Asker, isPersonalLogin, type OwnKey, readOwnKey, toAsker } from './keys.ts'
+import { isRegisteredHere, makeLinking } from './linking.ts'
 import { toHoldings } from './map-holding.ts'
 import { readRows } from './numbers.ts'
 import { probe } from './probe.ts'
@@ -43,10 +44,11 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
     access: describeAccess(own),
     identify: (credentials, call) => identify(client, own, credentials, call),
     discover: async (login, call) => discoverConnections(client, toAsker(own, login), call),
-    async revoke(login, connection, { isAsked }, call) {
+    async revoke(login, connection, { last, isAsked }, call) {
       // Its owner's other programs may use the connection behind a personal key.
       if (isPersonalLogin(login) && !isAsked) return
       await revoke(client, toAsker(own, login), connection, call)
+      if (last && isRegisteredHere(login)) await deleteUser(client, toAsker(own, login), call)
     },
     endLogin: async (login, call) => deleteUser(client, toAsker(own, login), call),
     confirmEmpty: async (login, connection, call, asked) =>
@@ -76,22 +78,27 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
       },
     }),
     probe: (call) => probe(client, own, call),
-    ...receiveWebhooks(own, options),
+    ...offerCommercial(client, own, options),
     close: () => client.close(),
   }
 }
 
 /**
- * Webhooks under a personal key are off: who they name as their person is not documented (docs/providers/snaptrade.md,
- * What is not confirmed).
+ * What a commercial key alone has. Webhooks under a personal key are off: who they name as their person is not documented
+ * (docs/providers/snaptrade.md, What is not confirmed). Its owner connects brokers in the Dashboard.
  */
-function receiveWebhooks(
+function offerCommercial(
+  client: SnapTradeClient,
   own: OwnKey | null,
   { clock, report }: SnapTradeOptions,
-): Pick<BrokerageAdapter, 'webhooks'> {
+): Pick<BrokerageAdapter, 'webhooks' | 'linking'> {
   if (own?.kind !== 'commercial') return {}
-  const odd = (what: string) => report.oddity({ provider: 'snaptrade', what })
-  return { webhooks: makeSnapTradeWebhooks({ consumerKey: own.consumerKey, clock, odd }) }
+  const onOddity = (what: string) => report.oddity({ provider: 'snaptrade', what })
+  const onAlert = (detail: string) => report.alert({ provider: 'snaptrade', detail })
+  return {
+    webhooks: makeSnapTradeWebhooks({ consumerKey: own.consumerKey, clock, odd: onOddity }),
+    linking: makeLinking(client, own, { onOddity, onAlert }),
+  }
 }
 
 function describeAccess(own: OwnKey | null): Access {
@@ -122,7 +129,8 @@ function describeAccess(own: OwnKey | null): Access {
 }
 
 /**
- * The user is kept even without connections: the secret is shown only once, so a deleted user could not be restored.
+ * A user that was adopted is kept even without connections: its secret is shown only once, and others may use it. One that
+ * was registered here has no other use (`deleteUser`).
  */
 async function revoke(
   client: SnapTradeClient,
@@ -145,7 +153,7 @@ async function revoke(
 
 /**
  * Deletes the user with every connection, by the commercial key alone. A personal key has no user. SnapTrade queues the
- * deletion; an unknown user was deleted before. The same user id may not be registered again until it is done.
+ * deletion; an unknown user was deleted before.
  */
 async function deleteUser(client: SnapTradeClient, asker: Asker, call: CallContext): Promise<void> {
   if (asker.kind !== 'user') return

@@ -53,3 +53,24 @@ export const WireBalances = z
   .array(z.object({ currency: z.object({ code: text }).nullish() }))
   .max(1_000)
 export type WireBalances = z.infer<typeof WireBalances>
+
+/** A brokerage to choose from. */
+export const WireChoice = z.object({
+  id,
+  slug: z.string().regex(/^[\x21-\x7e]{1,100}$/),
+  name: text,
+  display_name: text,
+  enabled: flag,
+  maintenance_mode: flag,
+  is_degraded: flag,
+})
+export type WireChoice = z.infer<typeof WireChoice>
+/** Each is checked on its own: one that cannot be read is left out. */
+export const WireChoices = z.array(z.unknown()).max(2_000)
+
+/** Both are used in queries and bodies that are signed. */
+const credential = z.string().regex(/^[\x21-\x7e]{1,512}$/)
+export const WireRegistered = z.object({ userId: credential, userSecret: credential })
+
+/** The other form, an encrypted answer, is for customers who asked for it. */
+export const WirePortal = z.object({ redirectURI: z.string() })

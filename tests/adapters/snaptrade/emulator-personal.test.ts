@@ -132,8 +132,9 @@ test('a broker is connected by the portal of a personal key, as in the Dashboard
   const { redirectURI } = (await (await ask(emulator, '/snapTrade/login', options)).json()) as {
     redirectURI: string
   }
-  const finish = redirectURI.replace('/redeemToken', '/redeemToken/finish')
-  await fetch(`${finish}&outcome=success&broker=SANDBOX`)
+  const body = new URLSearchParams({ decision: 'connect', broker: 'SANDBOX' })
+  body.set('token', new URL(redirectURI).searchParams.get('token') ?? '')
+  await fetch(redirectURI, { method: 'POST', body })
   assert.equal(person.connections.at(-1)?.brokerage, 'SANDBOX')
 })
 

@@ -235,31 +235,47 @@ test('the portal connects, reconnects, refuses and expires', async () => {
   const { emulator, clock } = harness
   const person = emulator.people.history
   const customRedirect = 'https://us.example/providers/snaptrade/callback/state-1'
-  const open = async (body: object) => {
-    const sent = { person, method: 'POST', body: { customRedirect, ...body } }
-    const response = await ask(emulator, '/snapTrade/login', sent)
-    return ((await response.json()) as { redirectURI: string }).redirectURI
+  const login = (body: object) => {
+    const asked = { customRedirect, immediateRedirect: true, ...body }
+    return ask(emulator, '/snapTrade/login', { person, method: 'POST', body: asked })
   }
-  const follow = async (page: string, label: string) => {
-    const html = await (await fetch(page)).text()
-    const href = new RegExp(`href="([^"]+)">${label}`).exec(html)?.[1]?.replaceAll('&amp;', '&')
-    const response = await fetch(new URL(href ?? '', page), { redirect: 'manual' })
-    return response.headers.get('location') ?? ''
+  const open = async (body: object) =>
+    ((await (await login(body)).json()) as { redirectURI: string }).redirectURI
+  const post = async (page: string, fields: Readonly<Record<string, string>>) => {
+    const token = new URL(page).searchParams.get('token') ?? ''
+    const body = new URLSearchParams({ token, ...fields })
+    return fetch(page, { method: 'POST', body, redirect: 'manual' })
   }
-  const connected = await follow(await open({}), 'Connect Questrade')
+  const follow = async (page: string, fields: Readonly<Record<string, string>>) =>
+    (await post(page, fields)).headers.get('location') ?? ''
+  const shown = await (await fetch(await open({}))).text()
+  assert.ok(shown.includes('Questrade') && !shown.includes('Oldfield'))
+  const connected = await follow(await open({}), { decision: 'connect', broker: 'QUESTRADE' })
   const added = person.connections.at(-1)
   assert.equal(connected, `${customRedirect}?status=SUCCESS&connection_id=${added?.id}`)
   assert.equal(person.connections.length, 2)
+  assert.ok(
+    added?.accounts.every(({ activities, positions }) => activities.length * positions.length),
+  )
   if (added !== undefined) added.disabled = true
-  const mended = await follow(await open({ reconnect: added?.id, broker: 'QUESTRADE' }), 'Connect')
+  const mended = await follow(await open({ reconnect: added?.id }), { decision: 'connect' })
   assert.match(mended, /status=SUCCESS/)
   assert.equal(added?.disabled, false)
   assert.equal(person.connections.length, 2)
-  assert.equal(await follow(await open({}), 'Cancel'), `${customRedirect}?status=ABANDONED`)
-  assert.match(
-    await follow(await open({}), 'Sign in'),
-    /status=ERROR&status_code=403&error_code=1066/,
-  )
+  const left = await follow(await open({}), { decision: 'abandon' })
+  assert.equal(left, `${customRedirect}?status=ABANDONED`)
+  const refused = await follow(await open({}), { decision: '1066' })
+  assert.match(refused, /status=ERROR&status_code=403&error_code=1066/)
+  const once = await open({})
+  assert.equal((await post(once, {})).status, 200)
+  assert.equal((await post(once, { decision: 'connect', broker: 'OLDFIELD' })).status, 200)
+  assert.equal((await post(once, { decision: 'abandon' })).status, 303)
+  assert.equal((await post(once, { decision: 'abandon' })).status, 403)
+  const slow = await post(await open({ immediateRedirect: false }), { decision: 'abandon' })
+  assert.match(await slow.text(), /state-1\?status=ABANDONED">Return to the app/)
+  for (const bad of ['javascript:alert(1)', 'http://us.example/back', '/back', 7]) {
+    assert.equal((await login({ customRedirect: bad })).status, 400)
+  }
   const late = await open({})
   clock.ms += 5 * 60_000
   assert.equal((await fetch(late)).status, 403)
