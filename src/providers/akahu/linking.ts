@@ -31,6 +31,8 @@ export function makeLinking(deps: AkahuLinkingDeps): Linking {
   return {
     stateIn: 'parameter',
     institutions: (call) => listInstitutions(deps.client, call),
+    // A revoked token is replaced by the one that the return brings.
+    accepts: (login) => login.secret === null || deps.client.isPersonal(tokensOf(login)) !== true,
     begin: async (request, call) => ({ address: await makeAddress(deps, request, call) }),
     finish: (request, call) => finish(deps.client, request, call),
   }

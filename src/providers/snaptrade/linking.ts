@@ -20,7 +20,7 @@ import type { SnapTradeClient } from './client.ts'
 import { rejectedStatus, toLoginFailure } from './consent.ts'
 import { fail, malformed } from './failures.ts'
 import { type Choices, findSlug, listInstitutions } from './institutions.ts'
-import { type Asker, type OwnKey, toAsker } from './keys.ts'
+import { type Asker, isPersonalLogin, type OwnKey, toAsker } from './keys.ts'
 import { WirePortal, WireRegistered } from './wire.ts'
 
 /** Users that this installation registers are called so, and no others: `isRegisteredHere`. */
@@ -38,6 +38,7 @@ export function makeLinking(client: SnapTradeClient, own: OwnKey, tell: Tell): L
   return {
     stateIn: 'path',
     institutions: (call) => listInstitutions(choices, call),
+    accepts: (login) => !isPersonalLogin(login),
     register: (user, call) => register(choices, tell, user, call),
     begin: async (request, call) => begin(choices, own, request, call),
     finish: async (request) => readReturn(request),

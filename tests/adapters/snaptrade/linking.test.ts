@@ -342,7 +342,10 @@ test('a personal key has no consent in a browser, and a login by one gets no pag
     assert.deepEqual(harness.emulator.requests, [])
   }
   await using harness = await startHarness()
-  for (const login of [loginOf(harness.emulator.people.personal), null]) {
+  const { healthy, personal } = harness.emulator.people
+  assert.equal(linkingOf(harness).accepts?.(loginOf(personal)), false)
+  assert.equal(linkingOf(harness).accepts?.(loginOf(healthy)), true)
+  for (const login of [loginOf(personal), null]) {
     const failure = await failureOf(begin(harness, login))
     assert.ok(failure.kind === 'rejected' && failure.isPersonal === true)
   }
