@@ -6,6 +6,7 @@
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { DiscoveredAccount, DiscoveredConnection } from '#providers/port.ts'
+import { toShownText } from '#providers/shown-text.ts'
 import type { AssumedField, NewAccount } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
@@ -28,7 +29,7 @@ export async function saveDiscovered(
     provider: login.provider,
     upstreamId: found.upstreamId,
     institutionId: found.institutionId,
-    institutionName: found.institutionName ?? found.institutionId,
+    institutionName: toShownText(found.institutionName ?? found.institutionId),
     institutionLogo: found.institutionLogo,
     status: found.status,
     lastRefreshedAt: refreshed?.at ?? null,
@@ -53,7 +54,7 @@ export async function updateConnection(
   await connections.setConsentExpiry(row.id, readConsentEnd(found))
   await connections.setInstitution(row.id, {
     institutionId: found.institutionId,
-    institutionName: found.institutionName ?? known.institutionName,
+    institutionName: toShownText(found.institutionName ?? known.institutionName),
     institutionLogo: found.institutionLogo ?? known.institutionLogo,
   })
   await settleStatus(deps, login, row, found.status)
@@ -106,5 +107,6 @@ function toNewAccount(provider: Provider, account: DiscoveredAccount): NewAccoun
   if (account.accountNumber === null) assumed.push('accountNumber')
   if (account.currency === null) assumed.push('currency')
   const { defaultCurrency } = factsOf(provider)
-  return { ...account, currency: account.currency ?? defaultCurrency, assumed }
+  const name = toShownText(account.name)
+  return { ...account, name, currency: account.currency ?? defaultCurrency, assumed }
 }

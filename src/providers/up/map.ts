@@ -8,6 +8,7 @@ import { upstreamId } from '#kernel/ids.ts'
 import { type Micros, parseInstant, type Zone } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
+import { toShownText } from '../shown-text.ts'
 import { toCategoryKey } from './categories.ts'
 import { malformed } from './failures.ts'
 import { isStorableId, readField, readRelated, type WireRow } from './lists.ts'
@@ -44,8 +45,6 @@ function toAccount(account: WireRow, note: Note): DiscoveredAccount {
   const { attributes } = account
   const name = readField(attributes, 'displayName')
   if (typeof name !== 'string') throw malformed('an account has no name')
-  // Not every store takes control characters (PostgreSQL refuses U+0000).
-  const shown = name.toWellFormed().replace(/\p{Cc}+/gu, ' ')
   const type = accountTypes.get(readField(attributes, 'accountType'))
   if (type === undefined) note('unknown account type')
   const money = readMoney(readField(attributes, 'balance'))
@@ -53,7 +52,7 @@ function toAccount(account: WireRow, note: Note): DiscoveredAccount {
   return {
     upstreamId: upstreamId(accountIdOf(account)),
     previousUpstreamId: null,
-    name: hideNumbers(shown, []),
+    name: hideNumbers(toShownText(name), []),
     type: type ?? 'other',
     accountNumber: null,
     currency: money?.currency ?? null,

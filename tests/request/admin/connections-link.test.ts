@@ -343,3 +343,15 @@ test('a provider that cannot be asked for webhooks costs the link nothing, and i
   assert.equal((await link(world, id, akahu)).length, 4)
   assert.deepEqual(world.unheard, ['akahu'])
 })
+
+test('names of a provider are stored without control characters, which PostgreSQL does not take', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const id = await world.addUser('a@b.example')
+  const account = need(world, 'fiskil').people.healthy.consents[0]?.accounts[0]
+  assert.ok(account !== undefined)
+  account.body.nickname = 'Every\u0000day\u0007 \ud800'
+  account.body.display_name = account.body.nickname
+  await link(world, id, fiskil)
+  const names = (await accountsOf(world, id)).map(({ name }) => name)
+  assert.ok(names.includes('Every day  \ufffd'), names.join(', '))
+})
