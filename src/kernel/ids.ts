@@ -20,6 +20,7 @@ export type EndpointId = Id<'endpoint'>
 export type EventId = Id<'event'>
 /** One event for one endpoint, with all its attempts. */
 export type DeliveryId = Id<'delivery'>
+export type MailId = Id<'mail'>
 /** An identifier issued by a provider: opaque, never parsed, and shown only where the contract says so. */
 export type UpstreamId = Id<'upstream'>
 

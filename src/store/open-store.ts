@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '#kernel/time.ts'
 import { StoreOpenError, StoreUnavailableError, toAdvice } from './failure.ts'
 import type { StoreLog } from './log.ts'
 import type { Store, StoreRows } from './ports/store.ts'
-import { makeSealer, type Sealer } from './seal.ts'
+import { makeSealer } from './seal.ts'
 import { makeAccountStore } from './sql/accounts.ts'
 import { makeAuditLog, writeAudit } from './sql/audit.ts'
 import { makeFeed } from './sql/change-feed.ts'
@@ -21,6 +21,8 @@ import { makeKeyStore } from './sql/keys.ts'
 import { makeLedgerStore } from './sql/ledgers.ts'
 import { makeLinkingStore } from './sql/linkings.ts'
 import { makeLoginStore } from './sql/logins.ts'
+import type { MailQueue } from './sql/mail-queue.ts'
+import { makeMailStore } from './sql/mails.ts'
 import { makeMark } from './sql/mark.ts'
 import { migrate } from './sql/migrate.ts'
 import { makeOAuthStore } from './sql/oauth.ts'
@@ -29,6 +31,7 @@ import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
 import { forgetPlainUrls, sealUrls } from './sql/seal-urls.ts'
 import { makeSessionStore } from './sql/sessions.ts'
+import { makeSingleUseStore } from './sql/single-use.ts'
 import { spreadSyncs } from './sql/spread-syncs.ts'
 import { openSqlite } from './sql/sqlite-engine.ts'
 import { makeSyncStore } from './sql/syncs.ts'
@@ -46,8 +49,10 @@ export interface OpenStoreOptions {
   /** Where the operator keeps the keys, for messages; `ENCRYPTION_KEY` when absent. */
   readonly encryptionKeysIn?: string
   readonly log?: StoreLog
-  /** Only for the due times of connections that have none; the system's when absent. */
+  /** Only for due times that no caller gives: of syncs, and of mails about connections; the system's when absent. */
   readonly clock?: Clock
+  /** There is a mail server: mails are queued. Absent: none is. */
+  readonly sendsMail?: boolean
 }
 
 /**
@@ -70,7 +75,8 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   try {
     await prepareSchema(engine, options.mode, keys, { log, clock })
     await engine.listen({ change: feeds.changes.emit, work: feeds.work.emit })
-    return makeStore(engine, feeds, sealer, log)
+    const mails = { isOn: options.sendsMail === true, sealer, now: () => clock.now() }
+    return makeStore(engine, feeds, mails, log)
   } catch (error) {
     await engine.close()
     throw toOpenError(error, options)
@@ -113,8 +119,9 @@ async function prepareSchema(
     log({ level: 'info', message: 'the schema was brought up to date', migrations: applied })
 }
 
-function makeStore(engine: Engine, feeds: Feeds, sealer: Sealer, log: StoreLog): Store {
+function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog): Store {
   const { db } = engine
+  const { sealer } = mails
   const write = makeWrite(engine, feeds)
   const closing = new AbortController()
   const resealed = reseal(engine, { sealer, log, signal: closing.signal }).catch(
@@ -130,11 +137,11 @@ function makeStore(engine: Engine, feeds: Feeds, sealer: Sealer, log: StoreLog):
     await engine.close()
   }
   return {
-    ...makeRows({ engine, write, sealer }),
+    ...makeRows({ engine, write, mails }),
     events: makeEventStore({ engine, write, sealer }),
     transact: (work) =>
       write((tx, touched, woke) =>
-        work(makeRows({ ...joinTransaction(engine, tx, { touched, woke }), sealer })),
+        work(makeRows({ ...joinTransaction(engine, tx, { touched, woke }), mails })),
       ),
     inspector: makeInspector(engine, sealer),
     mark: makeMark(engine.db),
@@ -152,16 +159,17 @@ function makeStore(engine: Engine, feeds: Feeds, sealer: Sealer, log: StoreLog):
 interface RowParts {
   readonly engine: Engine
   readonly write: Write
-  readonly sealer: Sealer
+  readonly mails: MailQueue
 }
 
 /** The repositories over an engine, or over one transaction of it. */
-function makeRows({ engine, write, sealer }: RowParts): StoreRows {
+function makeRows({ engine, write, mails }: RowParts): StoreRows {
+  const { sealer } = mails
   return {
     users: makeUserStore({ engine, write }),
     keys: makeKeyStore({ engine, write }),
     logins: makeLoginStore({ engine, write, sealer }),
-    connections: makeConnectionStore({ engine, write }),
+    connections: makeConnectionStore({ engine, write, mails }),
     accounts: makeAccountStore({ engine, write }),
     oauth: makeOAuthStore({ engine, write, sealer }),
     sessions: makeSessionStore({ engine, write }),
@@ -172,6 +180,8 @@ function makeRows({ engine, write, sealer }: RowParts): StoreRows {
     events: makeEventRows({ engine, write }),
     deliveries: makeDeliveryStore({ engine, write, sealer }),
     usage: makeUsageStore({ engine, write }),
+    mails: makeMailStore({ engine, write, mails }),
+    singleUse: makeSingleUseStore({ engine, write }),
     audit: (entry) => writeAudit(engine.db, entry),
   }
 }

@@ -9,5 +9,5 @@ export interface StoreChange {
   readonly userId: UserId | null
 }
 
-/** A sync, or deliveries of an endpoint. */
-export type WorkKind = 'sync' | 'delivery'
+/** A sync, deliveries of an endpoint, or a mail. */
+export type WorkKind = 'sync' | 'delivery' | 'mail'

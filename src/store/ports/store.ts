@@ -14,9 +14,11 @@ import type { KeyStore } from './keys.ts'
 import type { LedgerStore } from './ledgers.ts'
 import type { LinkingStore } from './linkings.ts'
 import type { LoginStore } from './logins.ts'
+import type { MailStore } from './mails.ts'
 import type { StoreMark } from './meta.ts'
 import type { OAuthStore } from './oauth.ts'
 import type { SessionStore } from './sessions.ts'
+import type { SingleUseStore } from './single-use.ts'
 import type { SyncStore } from './syncs.ts'
 import type { UsageStore } from './usage.ts'
 import type { UserStore } from './users.ts'
@@ -37,6 +39,8 @@ export interface StoreRows {
   readonly events: EventRows
   readonly deliveries: DeliveryStore
   readonly usage: UsageStore
+  readonly mails: MailStore
+  readonly singleUse: SingleUseStore
   audit(entry: AuditEntry): Promise<void>
 }
 
@@ -57,7 +61,7 @@ export interface Store extends StoreRows {
    */
   onChange(listener: (change: StoreChange) => void): () => void
   /**
-   * Registers a listener for committed work: a sync or a delivery is due, at once or at a time that was not known before
+   * Registers a listener for committed work: a sync, a delivery or a mail is due, at once or at a time that was not known before
    * (the next scheduled sync and the retry of a delivery are known to their holder and not announced). Work of this process
    * is announced at once, on PostgreSQL also that of other processes; both kinds after the connection for notifications was
    * restored, as notifications may have been missed. It may be called without need. Returns a function that unsubscribes.

@@ -26,6 +26,8 @@ export interface UserRow extends PlanRow {
   /** IANA name; null: the default of the contract applies. */
   readonly timezone: string | null
   readonly createdAt: number
+  /** When it was proven that mail to the address reaches them, or an operator vouched for it; null: never. */
+  readonly emailConfirmedAt: number | null
 }
 
 /** What a request needs to know about a user identified by an agent's token. */
@@ -42,6 +44,7 @@ export interface NewUser extends PlanRow {
   readonly passwordHash?: string | null
   readonly timezone: string | null
   readonly createdAt: number
+  readonly emailConfirmedAt?: number | null
 }
 
 export interface UserStore {
@@ -65,6 +68,8 @@ export interface UserStore {
   findAccess(id: UserId): Promise<UserAccessRow | null>
   setPlan(id: UserId, plan: PlanRow): Promise<UserRow | null>
   setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
+  /** A time that is stored already stays. False when there is no such user. */
+  confirmEmail(id: UserId, at: number): Promise<boolean>
   /** Raises the user's epoch, so that no earlier cached answer is served again (reading R10). */
   outdate(id: UserId): Promise<void>
   /**

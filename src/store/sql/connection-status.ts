@@ -2,20 +2,21 @@
  * The status of connections, from a call with credentials or from a provider's report. A status counts only if its
  * credentials are current and its time is the newest.
  */
+import type { ConnectionId } from '#kernel/ids.ts'
 import type { LearntStatus, ReportedStatus } from '../ports/connections.ts'
 import { type Db, isUnsetOrBefore, moment } from './tables.ts'
 
-/** True when a connection changed. The caller has locked the user's row, which every save of the login locks too. */
+/** The connections that changed. The caller has locked the user's row, which every save of the login locks too. */
 export async function setLearntStatus(
   tx: Db,
   { login, connectionId, from, to, at }: LearntStatus,
-): Promise<boolean> {
+): Promise<readonly ConnectionId[]> {
   const current = await tx
     .selectFrom('logins')
     .select('version')
     .where('id', '=', login.id)
     .executeTakeFirst()
-  if (current?.version !== login.version) return false
+  if (current?.version !== login.version) return []
   const all = tx.updateTable('connections').where('login_id', '=', login.id)
   const meant = connectionId === null ? all : all.where('id', '=', connectionId)
   if (at !== undefined) {
@@ -25,12 +26,13 @@ export async function setLearntStatus(
       .execute()
   }
   const states = from.filter((status) => status !== to)
-  if (states.length === 0) return false
-  const { numUpdatedRows } = await meant
+  if (states.length === 0) return []
+  const changed = await meant
     .set({ status: to })
     .where('status', 'in', states)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+    .returning('id')
+    .execute()
+  return changed.map(({ id }) => id)
 }
 
 /** Whether the report was the newest, and whether it changed the status. The caller has locked the user's row. */

@@ -11,6 +11,8 @@ import { isBrokenReference } from './broken-reference.ts'
 import { setLearntStatus, setReportedStatus } from './connection-status.ts'
 import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
 import type { Engine, Write } from './engine.ts'
+import type { MailQueue } from './mail-queue.ts'
+import { mailStatus } from './status-mails.ts'
 import { requestSync } from './syncs.ts'
 import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
 import { bumpEpoch, demandUser, lockUser } from './users.ts'
@@ -31,14 +33,15 @@ const columns = [
   'consent_expires_at as consentExpiresAt',
 ] as const
 
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  /** Owners are told of connections that have to be reconnected. */
+  readonly mails: MailQueue
+}
+
 /** The connection repository of `engine`. */
-export function makeConnectionStore({
-  engine,
-  write,
-}: {
-  engine: Engine
-  write: Write
-}): ConnectionStore {
+export function makeConnectionStore({ engine, write, mails }: Parts): ConnectionStore {
   return {
     ...makeReads(engine),
     save: (connection) =>
@@ -48,6 +51,7 @@ export function makeConnectionStore({
         await requestSync(tx, row.id, { at: connection.createdAt, reason: 'linked' })
         woke('sync')
         await bumpEpoch(tx, row.userId)
+        await mailStatus(mails, tx, [row])
         touched(row.userId)
         return row
       }),
@@ -59,11 +63,18 @@ export function makeConnectionStore({
           .where('id', '=', learnt.login.id)
           .executeTakeFirst()
         if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
-        if (!(await setLearntStatus(tx, learnt))) return
+        const changed = await setLearntStatus(tx, learnt)
+        if (changed.length === 0) return
         await bumpEpoch(tx, owner.userId)
+        const { userId } = owner
+        await mailStatus(
+          mails,
+          tx,
+          changed.map((id) => ({ id, userId, status: learnt.to })),
+        )
         touched(owner.userId)
       }),
-    ...makeChanges(engine, write),
+    ...makeChanges({ engine, write, mails }),
   }
 }
 
@@ -153,7 +164,7 @@ function makeChange(engine: Engine, write: Write) {
 }
 
 /** Changes of one existing row. Each does nothing when there is nothing to change. */
-function makeChanges(engine: Engine, write: Write): Changes {
+function makeChanges({ engine, write, mails }: Parts): Changes {
   const change = makeChange(engine, write)
   return {
     repoint: async (id, upstreamId) => {
@@ -176,13 +187,15 @@ function makeChanges(engine: Engine, write: Write): Changes {
       )
     },
     setStatus: (id, status) =>
-      change(id, (tx) =>
-        living(tx, id)
+      change(id, async (tx) => {
+        const row = await living(tx, id)
           .set({ status })
           .where('status', '<>', status)
           .returning('user_id as userId')
-          .executeTakeFirst(),
-      ),
+          .executeTakeFirst()
+        if (row !== undefined) await mailStatus(mails, tx, [{ id, ...row, status }])
+        return row
+      }),
     startDeletion: (id, { endsAtProvider }) =>
       change(id, (tx) =>
         startDeletion(tx, id, endsAtProvider).returning('user_id as userId').executeTakeFirst(),
@@ -194,6 +207,8 @@ function makeChanges(engine: Engine, write: Write): Changes {
         const { isNew, hasChanged } = await setReportedStatus(tx, reported)
         if (hasChanged) {
           await bumpEpoch(tx, owner)
+          const { connectionId: id, to: status } = reported
+          await mailStatus(mails, tx, [{ id, userId: owner, status }])
           touched(owner)
         }
         return isNew

@@ -4,7 +4,7 @@
  */
 import type { ColumnType } from 'kysely'
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, LoginId, SessionId, UserId } from '#kernel/ids.ts'
+import type { ConnectionId, LoginId, MailId, SessionId, UserId } from '#kernel/ids.ts'
 import type { UsageRow } from '../ports/usage.ts'
 
 type Moment = ColumnType<number, Date, Date>
@@ -49,20 +49,24 @@ export interface DashboardTables {
     /** Null: an invitation. */
     user_id: UserId | null
     email: string
+    /** The spelling that addresses are compared by. */
+    email_lower: string
     created_at: Moment
     expires_at: Moment
     used_at: MomentOrNull
+    /** When a newer one of the same kind and address was made. */
+    replaced_at: MomentOrNull
   }
   readonly mails: {
-    id: string
+    id: MailId
     user_id: UserId | null
     key: string
     kind: string
     created_at: Moment
-    /** Null: sent, or given up. */
+    /** When it is to be sent next or, while a process sends it, when that one counts as gone; null: done. */
     due_at: MomentOrNull
     attempts: number
-    /** Address and values, sealed; null once it was sent. */
+    /** What it is about, sealed; null once it is done. */
     payload: Uint8Array | null
     payload_key: string | null
   }

@@ -36,6 +36,7 @@ import { makeUserStore } from './users.ts'
 let stage: PlanStage
 const plansOf = (work: () => Promise<unknown>) => stage.plansOf(work)
 const parts = () => ({ ...stage, sealer: makeSealer([new Uint8Array(32)]) })
+const noMails = { isOn: false, sealer: makeSealer([new Uint8Array(32)]), now: () => now }
 const key = (table: string) => `sqlite_autoindex_${table}_1`
 
 before(async () => {
@@ -49,7 +50,7 @@ async function addLink(): Promise<{ userId: UserId; connectionId: ConnectionId }
   const name = { userId: user.id, provider: 'akahu', upstreamUserId: 'x', secret: 'y' } as const
   const login = await makeLoginStore(parts()).save(name)
   const connection = newConnection(user.id, login.id, { createdAt: now + 2 * hour })
-  const { id } = await makeConnectionStore(stage).save(connection)
+  const { id } = await makeConnectionStore({ ...stage, mails: noMails }).save(connection)
   return { userId: user.id, connectionId: id }
 }
 

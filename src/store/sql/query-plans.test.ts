@@ -13,13 +13,16 @@ import { makeConnectionStore } from './connections.ts'
 import type { Engine, Write } from './engine.ts'
 import { makeLinkingStore } from './linkings.ts'
 import { makeLoginStore } from './logins.ts'
+import { makeMailStore } from './mails.ts'
 import { makeOAuthStore } from './oauth.ts'
 import { listKeys, sealedTables } from './sealed-tables.ts'
 import { makeSessionStore } from './sessions.ts'
 import { makeUsageStore } from './usage.ts'
+import { makeSingleUseStore } from './single-use.ts'
 import { makeUserStore } from './users.ts'
 
 const sealer = makeSealer([new Uint8Array(32)])
+const mails = { isOn: true, sealer, now: () => 1 }
 let stage: PlanStage
 let engine: Engine
 let write: Write
@@ -104,7 +107,7 @@ test('the sweeps of the audit read what they sweep alone, and lists read no more
 })
 
 test('the sweep of deletions reads the connections that wait, not all', async () => {
-  const connections = makeConnectionStore({ engine, write })
+  const connections = makeConnectionStore({ engine, write, mails })
   const plans = await plansOf(async () => {
     await connections.listDeleting({ after: null, limit: 10 })
     await connections.listDeleting({ after: newId<ConnectionId>(), limit: 10 })
@@ -141,6 +144,7 @@ test('the change of keys reads the rows under older keys, and the keys in use in
     ...Array(3).fill('ledger_keys_by_secret_key'),
     ...Array(3).fill('webhook_endpoints_by_secret_key'),
     ...Array(3).fill('event_keys_by_secret_key'),
+    ...Array(3).fill('mails_by_payload_key'),
   ])
 })
 
@@ -155,4 +159,35 @@ test('the sweep of deletions reads the users who are being deleted, not all', as
   const plans = await plansOf(() => users.listDeleting({ before: 1, limit: 10 }))
   assert.match(plans[0] ?? '', /SEARCH users USING (?:COVERING )?INDEX users_deleting/)
   for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE/)
+})
+
+test('mails and tokens that are due, counted or swept are found by a search', async () => {
+  const store = makeMailStore({ engine, write, mails })
+  const singleUse = makeSingleUseStore({ engine, write })
+  const [claim = '', wake = '', old = ''] = await plansOf(async () => {
+    await store.claim({ now: 1, leaseMs: 1, limit: 5 })
+    await store.sweep({ before: 1, now: 1, latestDue: 2, limit: 5 })
+  })
+  assert.match(claim, /INDEX mails_due \(due_at>\? AND due_at<\?\)/)
+  assert.match(wake, /INDEX mails_due \(due_at>\?\)/)
+  assert.match(old, /INDEX mails_by_age \(created_at<\?\)/)
+  const matter = { kind: 'key-created', name: 'x', byOperator: false } as const
+  const userId = newId<UserId>()
+  const [count = ''] = await plansOf(() =>
+    store.queue({ key: 'k', userId, matter, at: 1 }).catch(() => {}),
+  )
+  assert.match(count, /INDEX mails_of_user \(user_id=\? AND created_at>\?\)/)
+  const token = {
+    kind: 'invitation',
+    hash: new Uint8Array(32),
+    userId: null,
+    email: 'a@b',
+  } as const
+  const [since = '', older = ''] = await plansOf(() =>
+    singleUse.create({ ...token, createdAt: 1, expiresAt: 2 }, { since: 0, limit: 9 }),
+  )
+  for (const plan of [since, older]) assert.match(plan, /INDEX mailed_links_of_email/)
+  assertSearches(await plansOf(() => singleUse.sweep({ before: 1, limit: 5 })), [
+    'mailed_links_by_expiry',
+  ])
 })

@@ -9,6 +9,7 @@ import type { Engine } from './engine.ts'
 import { unwrapKey, wrapKey } from './event-seal.ts'
 import { openLedgerKey, sealLedgerKey } from './ledgers.ts'
 import { openSecret, sealedColumns } from './logins.ts'
+import { openMatter, sealMatter } from './mail-queue.ts'
 import { type OAuthTable, openPayload, sealPayload } from './oauth-payload.ts'
 import type { Db } from './tables.ts'
 
@@ -208,6 +209,43 @@ const eventKeys: SealedTable = {
   nextKey: ({ db, keysOf }, after) => nextSecretKey(keysOf(db), 'event_keys', after),
 }
 
+const mails: SealedTable = {
+  name: 'mails',
+  damage: 'the payload of a mail does not open',
+  async list({ db }, sealer, { key, after, limit }) {
+    const query = db
+      .selectFrom('mails')
+      .select(['id', 'payload'])
+      .where('payload_key', '=', key)
+      .orderBy('id')
+      .limit(limit)
+    const rows = await (after === null ? query : query.where(behind(after))).execute()
+    return rows.map(({ id, payload }) => ({
+      id,
+      name: id,
+      async reseal() {
+        if (payload === null) return
+        await db
+          .updateTable('mails')
+          .set(sealMatter(sealer, id, openMatter(sealer, id, payload)))
+          .where('id', '=', id)
+          .where('payload', '=', payload)
+          .execute()
+      },
+    }))
+  },
+  async nextKey({ db }, after) {
+    const row = await db
+      .selectFrom('mails')
+      .select('payload_key as fingerprint')
+      .where('payload_key', '>', after)
+      .orderBy('payload_key')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.fingerprint ?? undefined
+  },
+}
+
 async function nextSecretKey(
   db: Db,
   table: 'ledger_keys' | 'webhook_endpoints' | 'event_keys',
@@ -231,6 +269,7 @@ export const sealedTables: readonly SealedTable[] = [
   ledgerKeys,
   endpoints,
   eventKeys,
+  mails,
 ]
 
 /** Fingerprints of all keys in use. One index step per key, so that a large table costs no more. */

@@ -21,6 +21,7 @@ const columns = [
   'legacy_until as legacyUntil',
   'grandfathered',
   'created_at as createdAt',
+  'email_confirmed_at as emailConfirmedAt',
 ] as const
 
 interface Parts {
@@ -106,7 +107,7 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
 function makeChanges(
   engine: Engine,
   write: Write,
-): Pick<UserStore, 'create' | 'setPlan' | 'setTimezone' | 'outdate'> {
+): Pick<UserStore, 'create' | 'setPlan' | 'setTimezone' | 'confirmEmail' | 'outdate'> {
   return {
     create(user) {
       const email = tidyEmail(user.email)
@@ -126,6 +127,7 @@ function makeChanges(
             password_hash: user.passwordHash ?? null,
             name: user.name ?? null,
             created_at: moment(user.createdAt),
+            email_confirmed_at: momentOrNull(user.emailConfirmedAt ?? null),
           })
           .onConflict((conflict) => conflict.column('email_lower').doNothing())
           .returning(columns)
@@ -162,6 +164,15 @@ function makeChanges(
         touched(id)
         return row
       })
+    },
+    async confirmEmail(id, at) {
+      const { numUpdatedRows } = await engine.db
+        .updateTable('users')
+        .set({ email_confirmed_at: sql<Date>`coalesce(email_confirmed_at, ${moment(at)})` })
+        .where('id', '=', id)
+        .where('deleting_at', 'is', null)
+        .executeTakeFirstOrThrow()
+      return numUpdatedRows > 0n
     },
     outdate: (id) =>
       write(async (tx, touched) => {

@@ -18,7 +18,10 @@ export const keyB = new Uint8Array(32).fill(0xb2)
 export type StoreOf = () => Store
 
 export type OpenAs = Partial<
-  Pick<OpenStoreOptions, 'mode' | 'encryptionKeys' | 'encryptionKeysIn' | 'log' | 'clock'>
+  Pick<
+    OpenStoreOptions,
+    'mode' | 'encryptionKeys' | 'encryptionKeysIn' | 'log' | 'clock' | 'sendsMail'
+  >
 >
 
 export interface Place {

@@ -21,6 +21,7 @@ import { testLearntStatus } from './learnt-status-contract.ts'
 import { testLedgers } from './ledgers-contract.ts'
 import { testLinkings } from './linkings-contract.ts'
 import { testLogins } from './logins-contract.ts'
+import { testMails } from './mails-contract.ts'
 import { testMissed } from './missed-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
@@ -30,6 +31,7 @@ import { testRiverInspector } from './river-inspector-contract.ts'
 import { testRiverOpening } from './river-opening-contract.ts'
 import { testRiver } from './river-property.ts'
 import { testSessions } from './sessions-contract.ts'
+import { testSingleUse } from './single-use-contract.ts'
 import { testSyncs } from './syncs-contract.ts'
 import { testTransact } from './transact-contract.ts'
 import { testTurns } from './turns-contract.ts'
@@ -65,6 +67,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   missed: testMissed,
   deliveries: testDeliveries,
   waits: testWaits,
+  'single-use': testSingleUse,
   work: testWork,
   river: testRiver,
 }
@@ -89,6 +92,7 @@ export function storeContract(name: string, makePlace: () => Promise<Place>): vo
     }
     describe('opening', () => testOpening(makePlace))
     describe('event river', () => testRiverOpening(makePlace))
+    describe('mails', () => testMails(makePlace))
     describe('inspector', () => testInspector(makePlace))
     describe('inspector of the event river', () => testRiverInspector(makePlace))
   })

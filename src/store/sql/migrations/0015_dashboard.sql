@@ -34,6 +34,10 @@ create index connections_by_consent_expiry on connections (consent_expires_at, i
 
 alter table users add column email_confirmed_at timestamptz;
 
+-- Whom an operator made counts as confirmed.
+update users set email_confirmed_at = created_at
+  where exists (select 1 from audit where audit.user_id = users.id and audit.action = 'users.create');
+
 alter table sessions add column address text;
 
 alter table sessions add column agent text;
@@ -64,12 +68,16 @@ create table mailed_links (
   kind text not null,
   user_id uuid references users (id) on delete cascade,
   email text not null,
+  email_lower text not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  used_at timestamptz
+  used_at timestamptz,
+  replaced_at timestamptz
 );
 
-create index mailed_links_of_user on mailed_links (user_id, kind, created_at);
+create index mailed_links_of_user on mailed_links (user_id);
+
+create index mailed_links_of_email on mailed_links (email_lower, kind, created_at);
 
 create index mailed_links_by_expiry on mailed_links (expires_at);
 
@@ -86,7 +94,7 @@ create table mails (
   payload_key text
 );
 
-create index mails_of_user on mails (user_id);
+create index mails_of_user on mails (user_id, created_at);
 
 create index mails_due on mails (due_at, id)
   where due_at is not null;

@@ -1,0 +1,44 @@
+/**
+ * Tokens of mailed links, each valid once: invitations, confirmations of an address, new passwords. The store has their
+ * SHA-256 alone. Instants are milliseconds since the epoch.
+ */
+import type { UserId } from '#kernel/ids.ts'
+
+export type SingleUseKind = 'invitation' | 'confirmation' | 'reset'
+
+export interface NewSingleUse {
+  readonly kind: SingleUseKind
+  /** SHA-256 of the token. */
+  readonly hash: Uint8Array
+  /** Null: an invitation, whose user does not exist yet. */
+  readonly userId: UserId | null
+  readonly email: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface SingleUseRow extends Omit<NewSingleUse, 'hash'> {
+  readonly usedAt: number | null
+  /** When a newer one of the same kind for the same address was made. */
+  readonly replacedAt: number | null
+}
+
+export interface SingleUseStore {
+  /**
+   * Stores a token; older ones of its kind for the same address are replaced. False, with nothing changed, when `limit` of
+   * them were made since `since`. Calls for one address run one after another. @throws OwnerGoneError
+   */
+  create(
+    token: NewSingleUse,
+    bounds: { readonly since: number; readonly limit: number },
+  ): Promise<boolean>
+  /** Used, replaced and expired ones too, until they are swept. */
+  find(kind: SingleUseKind, hash: Uint8Array): Promise<SingleUseRow | null>
+  /**
+   * Uses a token up. Null, with nothing changed, when it is unknown, used, replaced or expired: of two calls at once one gets
+   * the row.
+   */
+  use(kind: SingleUseKind, hash: Uint8Array, at: number): Promise<SingleUseRow | null>
+  /** Deletes those that expired before `before`, at most `limit`; returns how many. */
+  sweep(bounds: { readonly before: number; readonly limit: number }): Promise<number>
+}
