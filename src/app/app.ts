@@ -47,10 +47,10 @@ export interface App {
 export async function openApp(given: AppOptions): Promise<App> {
   const options = { ...given, clock: makeTurnClock(given.clock) }
   const { config } = options
-  const foundation = await openFoundation(options)
-  const { store, kv, adapters, actions, connections } = foundation
-  // With port 0 the origins are known once the listener is bound, so the doors read them for each answer (reading R2).
+  // With port 0 the origins are known once the listener is bound, so they are read for each answer (reading R2).
   let origins = toOrigins(config)
+  const foundation = await openFoundation(options, () => origins)
+  const { store, kv, adapters, actions, connections } = foundation
   const syncs = makeAppSyncs({ ...options, ...foundation })
   const parts = { ...options, ...foundation, syncs, origins: () => origins }
   const serving = config.role === 'worker' ? null : await openServing(parts)

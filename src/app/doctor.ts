@@ -4,6 +4,7 @@
  */
 import { type Examine, type Installation, makeDoctor, realMachine } from '#doctor/doctor.ts'
 import type { Clock } from '#kernel/time.ts'
+import type { Mailer } from '#mail/mailer.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { Config, Origins } from '#settings/config-types.ts'
 import type { Secrets } from '#settings/secrets.ts'
@@ -18,6 +19,7 @@ export interface ExaminationParts {
   readonly kv: Kv
   readonly adapters: Adapters
   readonly clock: Clock
+  readonly mailer: Mailer | null
   readonly origins: () => Origins
   readonly onFailure: (error: unknown) => void
 }
@@ -26,6 +28,7 @@ export interface ExaminationParts {
 export function makeExamination(parts: ExaminationParts): Examine {
   return makeDoctor({
     ...parts,
+    mail: parts.mailer,
     installation: describeInstallation(parts),
     machine: realMachine,
     onFailure: (check, error) => parts.onFailure(new Error(`check ${check}`, { cause: error })),

@@ -11,9 +11,11 @@ import { type Connections, makeConnections } from '#connections/connections.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
 import type { StaticPage } from '#doors/rest/reply.ts'
+import type { Mailer } from '#mail/mailer.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
 import type { Adapters } from '#providers/port.ts'
+import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import { openKv } from '#store/kv/open.ts'
 import { openStore } from '#store/open-store.ts'
@@ -22,6 +24,7 @@ import type { Store } from '#store/ports/store.ts'
 import { makeSealer, type Sealer } from '#store/seal.ts'
 import { makeReports, type Reports } from '#telemetry/reports.ts'
 import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
+import { makeMailer } from './mailer.ts'
 import type { AppOptions } from './options.ts'
 
 export interface Foundation {
@@ -36,10 +39,15 @@ export interface Foundation {
   readonly signIns: SignIns
   readonly actions: UserActions
   readonly sealer: Sealer
+  /** Null: no mail server is configured. */
+  readonly mailer: Mailer | null
 }
 
-/** The caller closes what this opens. */
-export async function openFoundation(options: AppOptions): Promise<Foundation> {
+/** The caller closes what this opens. `origins`: called late, when the listener is bound (reading R2). */
+export async function openFoundation(
+  options: AppOptions,
+  origins: () => Origins,
+): Promise<Foundation> {
   const { config, clock } = options
   const reports = makeReports(options.log, options.metrics)
   const encryptionKeys = options.secrets.encryptionKeys.reveal()
@@ -52,6 +60,7 @@ export async function openFoundation(options: AppOptions): Promise<Foundation> {
     encryptionKeysIn: options.secrets.encryptionKeysIn,
     log: reports.store,
     clock,
+    sendsMail: config.smtpUrl !== null,
   })
   const kv = await openKv({
     redisUrl: config.redisUrl?.reveal() ?? null,
@@ -90,7 +99,8 @@ export async function openFoundation(options: AppOptions): Promise<Foundation> {
   const unknownPage = await makeUnknownPage()
   const webhooks = makeWebhooks({ store, clock, allowPrivate: config.events.allowPrivate })
   const rooms = { adapters, connections, webhooks, signIns, actions }
-  return { reports, store, kv, sealer, unknownPage, ...rooms }
+  const mailer = makeMailer(config.smtpUrl, origins)
+  return { reports, store, kv, sealer, unknownPage, mailer, ...rooms }
 }
 
 function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {

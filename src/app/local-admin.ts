@@ -32,10 +32,10 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
   // Calls are injected: the listener of the settings, which may be another machine's name, has no part in them.
   const adminListener = { host: '127.0.0.1', port: 0, isLoopback: true }
   const options = { ...given, config: { ...given.config, adminListener } }
-  const foundation = await openFoundation(options)
+  const origins = () => toOrigins(options.config)
+  const foundation = await openFoundation(options, origins)
   const { store, kv, adapters } = foundation
   const syncs = makeAppSyncs({ ...options, ...foundation })
-  const origins = () => toOrigins(options.config)
   const parts = { ...options, ...foundation, syncs, origins, adminListener: makeListener() }
   const door = assembleAdmin(parts, () => false)
   const authorization = `Bearer ${options.secrets.adminToken.reveal()}`

@@ -50,6 +50,7 @@ async function diagnose(t: TestContext, over: Partial<DoctorDeps> = {}) {
     kv,
     adapters: {},
     clock,
+    mail: null,
     installation,
     machine,
     origins: () => ({ base: nowhere, mcp: nowhere, auth: nowhere }),

@@ -13,6 +13,7 @@ import { checkEndpoints, checkEventKeys, checkLedgers } from './events.ts'
 import { checkFastState, fastStateRemedy } from './fast-state.ts'
 import { type Check, type Diagnosis, type Finding, fault, worstOf } from './finding.ts'
 import { checkDisk, checkEventLoop, eventLoopRemedy, type Machine } from './machine.ts'
+import { checkMail, type MailService, mailRemedy } from './mail.ts'
 import { checkOrigins, originsRemedy, type PublicOrigins } from './origins.ts'
 import { checkProviderWebhooks } from './provider-webhooks.ts'
 import { checkProvider, checkUse, remedyForProvider } from './providers.ts'
@@ -24,10 +25,12 @@ export type { Diagnosis, Finding } from './finding.ts'
 export { type Machine, realMachine } from './machine.ts'
 
 export interface DoctorDeps {
-  readonly store: Pick<Store, 'inspector' | 'syncs' | 'endpoints' | 'deliveries'>
+  readonly store: Pick<Store, 'inspector' | 'syncs' | 'endpoints' | 'deliveries' | 'mails'>
   readonly kv: Pick<Kv, 'ping' | 'connections'>
   readonly adapters: Adapters
   readonly clock: Clock
+  /** Null: no mail server is configured. */
+  readonly mail: MailService | null
   readonly installation: Installation
   readonly machine: Machine
   /** The origins that currently apply. */
@@ -89,6 +92,7 @@ function listChecks(deps: DoctorDeps): readonly Look[] {
     look('connections', checkConnections(deps.store), storeAction),
     look('syncs', checkSyncs(deps), storeAction),
     look('deliveries', checkDeliveries(deps), storeAction),
+    look('mail', checkMail(deps), mailRemedy),
     look('leases', checkLeases(deps), storeAction),
     look('endpoints', checkEndpoints(deps.store), storeAction),
     look('ledgers', checkLedgers(deps.store), storeAction),

@@ -1,5 +1,5 @@
 /**
- * Decides which IP addresses belong to the public internet, and which addresses count as one client. Pure: it
+ * Decides which IP addresses belong to the public internet or to this machine, and which count as one client. Pure: it
  * resolves and connects nothing. Text that is not an IP address is never public.
  */
 import { BlockList, isIP } from 'node:net'
@@ -107,4 +107,14 @@ function toHexTail(address: string): string {
   if (parts.length !== 4) return address
   const [a = 0, b = 0, c = 0, d = 0] = parts
   return `${address.slice(0, cut)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+}
+
+/** True for `localhost`, names below it (RFC 6761 §6.3), 127.0.0.0/8 and ::1. */
+export function isLoopbackHost(host: string): boolean {
+  const version = isIP(host)
+  if (version === 0) return /^(?:.+\.)?localhost$/i.test(host)
+  const loopback = new BlockList()
+  loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+  loopback.addAddress('::1', 'ipv6')
+  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
 }

@@ -3,9 +3,10 @@
  * attention (warnings). Neither ever shows a secret.
  */
 import type { Provider } from '#contract/resources.ts'
+import { isLoopbackHost } from '#kernel/addresses.ts'
 import { factsOf, personalVariables, providerNames } from '#providers/all-facts.ts'
 import type { Config, Environment } from './config-types.ts'
-import { isLoopbackHost, isSameListener } from './listener.ts'
+import { isSameListener } from './listener.ts'
 import { hasOwnCredentials } from './own-credentials.ts'
 import { type SettingName, settings } from './settings.ts'
 

@@ -64,7 +64,7 @@ export interface Config {
     readonly defaultPlan: 'none' | 'developer' | 'professional'
     readonly brokerageDuringTrial: boolean
   }
-  readonly signUp: 'open' | 'invite'
+  readonly signUp: 'open' | 'invite' | 'closed'
   readonly smtpUrl: Secret<string> | null
   /** Null: not configured. In sandbox mode the emulators are used instead. */
   readonly providers: { readonly [Name in Provider]: ProviderSettings<Name> | null }

@@ -1,5 +1,6 @@
 /** Where a server listens, and whether other machines can reach it. */
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { isLoopbackHost } from '#kernel/addresses.ts'
 
 export interface Listener {
   readonly host: string
@@ -11,16 +12,6 @@ export interface Listener {
 
 export function toListener(host: string, port: number): Listener {
   return { host, port, isLoopback: isLoopbackHost(host) }
-}
-
-/** True for `localhost`, names below it (RFC 6761 §6.3), 127.0.0.0/8 and ::1. */
-export function isLoopbackHost(host: string): boolean {
-  const version = isIP(host)
-  if (version === 0) return /^(?:.+\.)?localhost$/i.test(host)
-  const loopback = new BlockList()
-  loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-  loopback.addAddress('::1', 'ipv6')
-  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
 }
 
 /** The address at which this machine itself reaches a listener; one on every interface is reached by loopback. */

@@ -3,6 +3,7 @@
  * `scripts/configuration.ts` writes `docs/configuration.md` and `.env.example` from them.
  */
 import { Secret } from '#kernel/secret.ts'
+import { parseSmtpUrl } from '#mail/smtp-url.ts'
 import { parseEncryptionKeys } from './encryption-keys.ts'
 import * as read from './setting-kinds.ts'
 import { noProxies, parseTrustedProxies, type TrustedProxies } from './trusted-proxies.ts'
@@ -33,6 +34,17 @@ const encryptionKey: read.Setting<Secret<readonly Uint8Array[]> | null> = {
     const keys = parseEncryptionKeys(text)
     return keys === undefined ? undefined : new Secret(keys)
   },
+}
+
+const smtpUrl: read.Setting<Secret<string> | null> = {
+  fallback: null,
+  defaultText: 'none: no mail',
+  expects:
+    'smtp://USER:PASSWORD@HOST:PORT or smtps://…, user and password percent-encoded and both or neither, with at most ?from=ADDRESS or ?from=NAME<ADDRESS>',
+  meaning:
+    'Mail server for invitations, confirmations, new passwords and notices ([mail](operations.md#mail)): `smtps://` with TLS from the start (port 465), `smtp://` with STARTTLS (port 587), which only a server on this machine may lack. `?from=` is the sender; `Tributary <no-reply@…>` at the host of `BASE_URL` when absent.',
+  isSecret: true,
+  parse: (text) => (parseSmtpUrl(text) === undefined ? undefined : new Secret(text)),
 }
 
 const fiskilVersion: read.Setting<string> = {
@@ -105,19 +117,15 @@ export const chapters = {
       meaning:
         'Plan of a user for whom none was ever set; a plan that was set to `none` stays `none`. Operators who sell access set `none`.',
     }),
-    SIGN_UP: read.choice(['open', 'invite'], null, {
+    SIGN_UP: read.choice(['open', 'invite', 'closed'], null, {
       meaning:
-        'Who may sign up: `open`, everybody; `invite`, nobody: an operator creates the accounts.',
+        'Who may sign up: `open`, everybody; `invite`, whom an operator invited; `closed`, nobody: an operator creates the accounts.',
       defaultText: '`invite`; `open` in sandbox mode',
     }),
     BROKERAGE_DURING_TRIAL: read.flag(false, {
       meaning: 'A user on a Professional trial has brokerage access.',
     }),
-    SMTP_URL: read.secretUrl(['smtp', 'smtps'], {
-      meaning:
-        'Mail server for invitations and notices. No effect yet: this version sends no mail.',
-      defaultText: 'none: no mail',
-    }),
+    SMTP_URL: smtpUrl,
   },
   Providers: {
     FISKIL_BASE_URL: read.webUrl('https://api.fiskil.com', 'Fiskil (AU banking), without `/v1`.'),

@@ -12,7 +12,7 @@ export interface Backlog {
 }
 
 export interface BacklogOptions {
-  readonly store: Pick<Store, 'syncs' | 'ledgers' | 'endpoints' | 'events' | 'deliveries'>
+  readonly store: Pick<Store, 'syncs' | 'ledgers' | 'endpoints' | 'events' | 'deliveries' | 'mails'>
   readonly clock: Clock
   /** A reading failed or was late; `reading` is its name. */
   readonly onFailure: (reading: string, error: unknown) => void
@@ -113,10 +113,13 @@ async function readDue(store: BacklogOptions['store'], clock: Clock) {
   const syncs = await store.syncs.readBacklog(now)
   const deliveries = await store.deliveries.readBacklog(now)
   const endpoints = await store.endpoints.countByHealth()
+  const mails = await store.mails.readBacklog()
   return {
     syncs,
     deliveries,
     endpoints,
+    mails,
+    mailsOldestSeconds: toAge(mails.oldestCreatedAt, now),
     syncsOldestSeconds: toAge(syncs.oldestDueAt, now),
     deliveriesOldestSeconds: toAge(deliveries.oldestDueAt, now),
   }
@@ -138,6 +141,9 @@ function makeDueGauges(registry: Registry) {
   const syncsOldest = gauge('syncs_oldest_due_seconds', 'How long the oldest due sync waits.')
   const pending = gauge('deliveries_pending', 'Deliveries that have not ended.')
   const oldest = gauge('deliveries_oldest_due_seconds', 'How long the oldest due delivery waits.')
+  const mails = gauge('mails_waiting', 'Mails that wait to be sent.')
+  const oldestMail = gauge('mails_oldest_waiting_seconds', 'How long the oldest mail waits.')
+  const plain = [syncsDue, syncsRunning, syncsOldest, pending, oldest, mails, oldestMail]
   const endpoints = gauge('webhook_endpoints', 'Webhook endpoints, by health.', ['health'])
   return {
     show(due: Due): void {
@@ -146,10 +152,12 @@ function makeDueGauges(registry: Registry) {
       syncsOldest.set(due.syncsOldestSeconds)
       pending.set(due.deliveries.pending)
       oldest.set(due.deliveriesOldestSeconds)
+      mails.set(due.mails.waiting)
+      oldestMail.set(due.mailsOldestSeconds)
       for (const [health, count] of Object.entries(due.endpoints)) endpoints.set({ health }, count)
     },
     hide(): void {
-      for (const one of [syncsDue, syncsRunning, syncsOldest, pending, oldest]) one.remove()
+      for (const one of plain) one.remove()
       endpoints.reset()
     },
   }

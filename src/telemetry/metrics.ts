@@ -8,6 +8,7 @@ import type { Bucket } from '#contract/operations.ts'
 import { Provider } from '#contract/resources.ts'
 import type { UpstreamReport } from '#providers/port.ts'
 import type { SyncReport } from '#syncs/syncs.ts'
+import { type MailMetrics, makeMailMetrics } from './mail-metrics.ts'
 import { type CountedRequest, makeRequestTally } from './request-tally.ts'
 import { makeSyncMetrics } from './sync-metrics.ts'
 import { makeWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
@@ -31,6 +32,7 @@ export interface Metrics extends UpstreamReport {
   sharedStateUnavailable(connection: 'limits' | 'cache', isUnavailable: boolean): void
   readonly webhooks: WebhookMetrics
   readonly syncs: SyncReport
+  readonly mails: MailMetrics
   /** All metrics in Prometheus' text format, version 0.0.4. */
   text(): Promise<string>
   /** The value of the `Content-Type` header for `text`. */
@@ -90,6 +92,7 @@ export function makeMetrics(): Metrics {
       counters.sharedUnavailable.set({ connection }, isUnavailable ? 1 : 0),
     webhooks: makeWebhookMetrics(registry),
     syncs: makeSyncMetrics(registry),
+    mails: makeMailMetrics(registry),
     text: async () => `${requests.text()}\n${await registry.metrics()}`,
     contentType: registry.contentType,
     close: () => loop.disable(),

@@ -8,6 +8,7 @@ import type { OAuthRecord } from '#auth/oauth/port.ts'
 import type { ConnectionsReport } from '#connections/connections.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { JobReport } from '#jobs/periodic.ts'
+import type { MailReport } from '#mail/worker.ts'
 import type { GuardTarget } from '#providers/guard.ts'
 import type { UpstreamReport } from '#providers/port.ts'
 import type { KvMetrics } from '#store/kv/open.ts'
@@ -15,6 +16,7 @@ import type { StoreLog } from '#store/log.ts'
 import type { SyncReport, SyncRunReport } from '#syncs/syncs.ts'
 import type { WebhooksReport } from '#webhooks/deps.ts'
 import type { Log } from './log.ts'
+import { makeMailReports } from './mail-reports.ts'
 import type { Metrics } from './metrics.ts'
 import type { ReadRecord, RequestRecord, WebhookRecord } from './request-record.ts'
 import { makeWebhookReports } from './webhook-reports.ts'
@@ -28,6 +30,7 @@ export interface Reports {
   readonly syncs: SyncReport
   readonly jobs: JobReport
   readonly webhooks: WebhooksReport
+  readonly mails: MailReport
   request(record: RequestRecord): void
   providerWebhook(record: WebhookRecord): void
   breakerOpen(target: GuardTarget): void
@@ -93,6 +96,7 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
     },
     jobs,
     webhooks: makeWebhookReports(log, metrics, backgroundFailure),
+    mails: makeMailReports(log, metrics),
     request,
     breakerOpen(target) {
       metrics.breakerOpened(target.provider)

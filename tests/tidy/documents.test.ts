@@ -83,7 +83,6 @@ test('every promised environment variable is read, documented and in .env.exampl
 
 /** Where the configuration keeps what a variable says, of those whose part of the product is not built. */
 const idle: Readonly<Record<string, RegExp>> = {
-  SMTP_URL: /\bsmtpUrl\b/,
   FISKIL_TEAM_ID: /\bteamId\b/,
 }
 

@@ -63,7 +63,7 @@ export interface SignInsOptions {
   readonly signInLimit: number
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */
   readonly secrets: readonly Uint8Array[]
-  readonly signUp: 'open' | 'invite'
+  readonly signUp: 'open' | 'invite' | 'closed'
 }
 
 export type GivenSignIn = Readonly<Record<'email' | 'password', string>>

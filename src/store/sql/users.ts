@@ -165,21 +165,23 @@ function makeChanges(
         return row
       })
     },
-    async confirmEmail(id, at) {
-      const { numUpdatedRows } = await engine.db
-        .updateTable('users')
-        .set({ email_confirmed_at: sql<Date>`coalesce(email_confirmed_at, ${moment(at)})` })
-        .where('id', '=', id)
-        .where('deleting_at', 'is', null)
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows > 0n
-    },
+    confirmEmail: (id, at) => confirmEmail(engine.db, id, at),
     outdate: (id) =>
       write(async (tx, touched) => {
         await engine.later(tx, nextEpoch(tx, id).compile())
         touched(id)
       }),
   }
+}
+
+async function confirmEmail(db: Db, id: UserId, at: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('users')
+    .set({ email_confirmed_at: sql<Date>`coalesce(email_confirmed_at, ${moment(at)})` })
+    .where('id', '=', id)
+    .where('deleting_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
 }
 
 /** The two steps of a user's deletion: remove all access, then delete the rows. */

@@ -185,6 +185,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
       kv,
       adapters,
       clock,
+      mail: null,
       installation,
       machine: realMachine,
       // Nothing public listens here.

@@ -1,0 +1,13 @@
+/** Makes the mailer of `SMTP_URL`. */
+import type { Secret } from '#kernel/secret.ts'
+import type { Mailer } from '#mail/mailer.ts'
+import { makeSmtp } from '#mail/smtp.ts'
+import { defaultSender, parseSmtpUrl } from '#mail/smtp-url.ts'
+import type { Origins } from '#settings/config-types.ts'
+
+/** Null: no mail server is configured. */
+export function makeMailer(smtpUrl: Secret<string> | null, origins: () => Origins): Mailer | null {
+  const server = smtpUrl === null ? undefined : parseSmtpUrl(smtpUrl.reveal())
+  if (server === undefined) return null
+  return makeSmtp({ server, sender: () => server.from ?? defaultSender(origins().base) })
+}

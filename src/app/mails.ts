@@ -1,0 +1,38 @@
+/** The part of a process that sends mail: the worker that the store notifies of waiting mails, and the sweep. */
+import { defaultTimezone } from '#auth/caller.ts'
+import { startPeriodic } from '#jobs/periodic.ts'
+import { makeCompose } from '#mail/compose.ts'
+import { makeMailSweep } from '#mail/mail-sweep.ts'
+import { makeMailTask } from '#mail/worker.ts'
+import type { Origins } from '#settings/config-types.ts'
+import type { Foundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+
+type MailParts = AppOptions & Foundation & { readonly origins: () => Origins }
+
+export interface Mails {
+  /** Sends nothing more; resolves when the attempts in flight have ended and are stored. */
+  stop(): Promise<void>
+}
+
+export function startMails({ store, clock, reports, mailer, origins }: MailParts): Mails {
+  const sweep = startPeriodic(makeMailSweep({ store, clock }), reports.jobs)
+  if (mailer === null) return sweep
+  const compose = makeCompose({
+    store,
+    clock,
+    origin: () => origins().base,
+    defaultZone: defaultTimezone,
+  })
+  const task = makeMailTask({ store, clock, mailer, compose, report: reports.mails })
+  const worker = startPeriodic(task, reports.jobs)
+  const unsubscribe = store.onWork((kind) => {
+    if (kind === 'mail') worker.wake()
+  })
+  return {
+    async stop() {
+      unsubscribe()
+      await Promise.all([worker.stop(), sweep.stop()])
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/** Whether there is a mail server, whether it takes us, and whether mails wait for longer than retries explain. */
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import { type Check, type Finding, fault, ok, warning } from './finding.ts'
+
+/** Connects and signs in; null when that works. The code is a word such as `EAUTH`, never the server's text. */
+export interface MailService {
+  verify(): Promise<{ readonly code: string; readonly status: number | null } | null>
+}
+
+interface Parts {
+  readonly mail: MailService | null
+  readonly store: Pick<Store, 'mails'>
+  readonly clock: Clock
+}
+
+export const mailRemedy =
+  'See that the server of SMTP_URL is reachable from here and answers (docs/operations.md, Mail)'
+
+const minuteMs = 60_000
+/** A mail whose first attempts failed for a passing reason has been sent by then. */
+const lateMs = 60 * minuteMs
+
+export function checkMail({ mail, store, clock }: Parts): Check {
+  return async () => {
+    if (mail === null) {
+      const without = 'SMTP_URL is not set: invitations and new passwords are links in the log'
+      return [ok('mail', `${without}, and nobody gets notices`)]
+    }
+    const { waiting, oldestCreatedAt } = await store.mails.readBacklog()
+    const age = oldestCreatedAt === null ? 0 : clock.now() - oldestCreatedAt
+    const failure = await mail.verify()
+    const counts = `${waiting} waiting`
+    if (failure !== null) return [describe(failure, counts)]
+    if (age < lateMs) return [ok('mail', `the server takes us; ${counts}`)]
+    return [
+      warning(
+        'mail',
+        `the server takes us; ${counts}, the oldest for ${Math.round(age / minuteMs)} min`,
+        'Look for "mail not sent" in the log; see that a process with ROLE=worker or ROLE=all has the same SMTP_URL',
+      ),
+    ]
+  }
+}
+
+function describe(
+  { code, status }: { readonly code: string; readonly status: number | null },
+  counts: string,
+): Finding {
+  const answer = status === null ? code : `${code}, status ${status}`
+  return fault('mail', `the server does not take us (${answer}); ${counts}`, adviceOn(code))
+}
+
+function adviceOn(code: string): string {
+  if (code === 'EAUTH') {
+    return 'Correct user and password in SMTP_URL; both are percent-encoded'
+  }
+  if (code === 'ETLS') {
+    return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used'
+  }
+  return mailRemedy
+}

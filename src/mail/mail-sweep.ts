@@ -1,0 +1,33 @@
+/** Deletes the rows of mails that are done, and of links that expired, some time later, in small batches. */
+import { runInBatches } from '#jobs/batches.ts'
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import { longestWaitMs } from './worker.ts'
+
+const dayMs = 86_400_000
+/** Longer than any matter could be reported a second time. */
+const mailsKeptMs = 90 * dayMs
+/** Until then the page of a link says why it is of no use any more. */
+const tokensKeptMs = 30 * dayMs
+const batch = 500
+const maxBatches = 100
+
+export function makeMailSweep(parts: {
+  readonly store: Pick<Store, 'mails' | 'singleUse'>
+  readonly clock: Clock
+}): PeriodicTask {
+  const { store, clock } = parts
+  async function sweep(): Promise<number> {
+    const now = clock.now()
+    const bounds = { before: now - mailsKeptMs, now, latestDue: now + longestWaitMs }
+    const mails = await store.mails.sweep({ ...bounds, limit: batch })
+    return mails + (await store.singleUse.sweep({ before: now - tokensKeptMs, limit: batch }))
+  }
+  return {
+    name: 'mail-sweep',
+    everyMs: 60 * 60_000,
+    firstRun: 'at_once',
+    run: (stop) => runInBatches(sweep, { maxBatches, stop }),
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * Sends the mails that wait. A claim keeps a mail from other processes for longer than an attempt can last, so that no two
+ * send it at once. A process that ends between the server's answer and the mark leaves the mail to be sent once more: each
+ * such end costs at most one repetition, with the same Message-ID.
+ */
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { MailKind } from '#store/mail-matter.ts'
+import type { ClaimedMail } from '#store/ports/mails.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { Compose } from './compose.ts'
+import type { Mailer, MailFailure } from './mailer.ts'
+
+export interface MailReport {
+  sent(kind: MailKind): void
+  /** It will be tried again. */
+  postponed(mail: FailedMail): void
+  /** Nobody tries it again. `unreadable`: its row cannot be decrypted. */
+  givenUp(mail: FailedMail | { readonly id: string; readonly unreadable: true }): void
+  /** It was not needed any more, or nobody may get it. */
+  dropped(kind: MailKind): void
+}
+
+export interface FailedMail {
+  readonly id: string
+  readonly kind: MailKind
+  readonly attempts: number
+  readonly failure: MailFailure
+}
+
+export interface MailWorkerDeps {
+  readonly store: Pick<Store, 'mails'>
+  readonly clock: Clock
+  readonly mailer: Mailer
+  readonly compose: Compose
+  readonly report: MailReport
+  readonly random?: () => number
+}
+
+/** Longer than an attempt, its look-ups and its mark. */
+const leaseMs = 120_000
+const maxInFlight = 4
+/** What is left then waits for the next run. */
+const maxRounds = 500
+/** An attempt that is under way at a stop may end within this. */
+const graceMs = 10_000
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+/** After each failed attempt; after the last of them, about a day in all, the mail is given up. */
+const waits: readonly number[] = [
+  minuteMs,
+  5 * minuteMs,
+  15 * minuteMs,
+  hourMs,
+  2 * hourMs,
+  4 * hourMs,
+  8 * hourMs,
+  8 * hourMs,
+]
+/** A clock that was ahead cannot have put a mail off for longer; notices may wait a day. */
+export const longestWaitMs = 26 * hourMs
+
+export function makeMailTask(deps: MailWorkerDeps): PeriodicTask {
+  const { store, clock } = deps
+  return {
+    name: 'mail',
+    everyMs: 30_000,
+    restMs: 30_000,
+    firstRun: 'at_once',
+    async run(stop) {
+      const { signal, release } = abortAfter(stop, graceMs)
+      try {
+        for (let round = 0; round < maxRounds && !stop.aborted; round += 1) {
+          const now = clock.now()
+          const claimed = await store.mails.claim({ now, leaseMs, limit: maxInFlight })
+          if (claimed.length === 0) return
+          await allOf(claimed.map((mail) => deliver(deps, mail, signal)))
+        }
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+/** One mail that fails inside must not leave the others half done. */
+async function allOf(work: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+async function deliver(deps: MailWorkerDeps, mail: ClaimedMail, stop: AbortSignal): Promise<void> {
+  const { store, compose, mailer, report } = deps
+  const { id, kind, attempts, matter } = mail
+  const letter = await compose(mail)
+  if (letter === null) {
+    await store.mails.end(mail)
+    if (matter === null) report.givenUp({ id, unreadable: true })
+    else report.dropped(kind)
+    return
+  }
+  const failure = await mailer.send(letter, stop)
+  if (failure === null) {
+    await store.mails.end(mail)
+    report.sent(kind)
+    return
+  }
+  const wait = waits[attempts - 1]
+  if (failure.isFinal || wait === undefined) {
+    await store.mails.end(mail)
+    report.givenUp({ id, kind, attempts, failure })
+    return
+  }
+  const { random = Math.random } = deps
+  await store.mails.postpone(mail, deps.clock.now() + Math.round(wait * (1 - random() / 10)))
+  report.postponed({ id, kind, attempts, failure })
+}
+
+/** A signal that is aborted some time after `stop`. */
+function abortAfter(stop: AbortSignal, ms: number) {
+  const controller = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const begin = () => {
+    timer = setTimeout(() => controller.abort(stop.reason), ms)
+  }
+  if (stop.aborted) begin()
+  else stop.addEventListener('abort', begin, { once: true })
+  return {
+    signal: controller.signal,
+    release() {
+      stop.removeEventListener('abort', begin)
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/** The metrics of mail. No label holds an id or an address. */
+import { Counter, type Registry } from 'prom-client'
+
+export interface MailMetrics {
+  /** `postponed`: an attempt failed, and the mail is tried again. `dropped`: it was not needed any more. */
+  ended(result: MailResult): void
+}
+
+const results = ['sent', 'postponed', 'given_up', 'dropped'] as const
+type MailResult = (typeof results)[number]
+
+/** Adds them to `registry`. */
+export function makeMailMetrics(registry: Registry): MailMetrics {
+  const mails = new Counter({
+    name: 'tributary_mails_total',
+    help: 'Attempts to send a mail, by result.',
+    labelNames: ['result'],
+    registers: [registry],
+  })
+  // An alert on the increase of a counter would miss its first count if there were no value before it.
+  for (const result of results) mails.inc({ result }, 0)
+  return { ended: (result) => mails.inc({ result }) }
+}

@@ -1,0 +1,33 @@
+/** Turns the reports of the mail room into log lines and metrics: ids and statuses, never an address or a text. */
+import type { MailReport } from '#mail/worker.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+export function makeMailReports(log: Log, metrics: Metrics): MailReport {
+  return {
+    sent(kind) {
+      metrics.mails.ended('sent')
+      log.debug({ kind }, 'mail sent')
+    },
+    postponed({ failure, ...mail }) {
+      metrics.mails.ended('postponed')
+      log.warn({ ...mail, ...toFields(failure) }, 'mail not sent, to be tried again')
+    },
+    givenUp(mail) {
+      metrics.mails.ended('given_up')
+      const fields =
+        'failure' in mail
+          ? { id: mail.id, kind: mail.kind, attempts: mail.attempts, ...toFields(mail.failure) }
+          : mail
+      log.error(fields, 'mail given up')
+    },
+    dropped(kind) {
+      metrics.mails.ended('dropped')
+      log.debug({ kind }, 'mail not needed any more')
+    },
+  }
+}
+
+function toFields({ code, status }: { readonly code: string; readonly status: number | null }) {
+  return status === null ? { code } : { code, status }
+}
