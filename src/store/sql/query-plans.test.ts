@@ -17,8 +17,8 @@ import { makeMailStore } from './mails.ts'
 import { makeOAuthStore } from './oauth.ts'
 import { listKeys, sealedTables } from './sealed-tables.ts'
 import { makeSessionStore } from './sessions.ts'
-import { makeUsageStore } from './usage.ts'
 import { makeSingleUseStore } from './single-use.ts'
+import { makeUsageStore } from './usage.ts'
 import { makeUserStore } from './users.ts'
 
 const sealer = makeSealer([new Uint8Array(32)])
@@ -119,7 +119,7 @@ test('the sweep of deletions reads the connections that wait, not all', async ()
 })
 
 test('consents that end soon are found by a search, in order', async () => {
-  const connections = makeConnectionStore({ engine, write })
+  const connections = makeConnectionStore({ engine, write, mails })
   const after = { consentExpiresAt: 1, id: newId<ConnectionId>() }
   const plans = await plansOf(async () => {
     await connections.listExpiring({ before: 2, after: null, limit: 10 })

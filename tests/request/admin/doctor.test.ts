@@ -83,6 +83,7 @@ test('200: every dependency of a healthy service is checked and ok', async () =>
       'deletions ok',
       'syncs ok',
       'deliveries ok',
+      'mail ok',
       'leases ok',
       'endpoints ok',
       'ledgers ok',
