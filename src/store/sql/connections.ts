@@ -6,7 +6,7 @@
 import { sql } from 'kysely'
 import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '../failure.ts'
-import type { ConnectionStore, NewConnection } from '../ports/connections.ts'
+import type { ConnectionStore, NewConnection, StoredStatus } from '../ports/connections.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import { setLearntStatus, setReportedStatus } from './connection-status.ts'
 import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
@@ -188,11 +188,7 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
     },
     setStatus: (id, status) =>
       change(id, async (tx) => {
-        const row = await living(tx, id)
-          .set({ status })
-          .where('status', '<>', status)
-          .returning('user_id as userId')
-          .executeTakeFirst()
+        const row = await setStatus(tx, id, status)
         if (row !== undefined) await mailStatus(mails, tx, [{ id, ...row, status }])
         return row
       }),
@@ -241,6 +237,14 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
 
 const living = (tx: Db, id: ConnectionId) =>
   tx.updateTable('connections').where('id', '=', id).where('status', '<>', 'deleting')
+
+function setStatus(tx: Db, id: ConnectionId, status: StoredStatus) {
+  return living(tx, id)
+    .set({ status })
+    .where('status', '<>', status)
+    .returning('user_id as userId')
+    .executeTakeFirst()
+}
 
 /** What was asked for before stays. */
 function startDeletion(tx: Db, id: ConnectionId, endsAtProvider: boolean) {
