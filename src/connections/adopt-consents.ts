@@ -21,6 +21,8 @@ export interface Adoption {
   readonly by: By
   readonly userId: UserId
   readonly provider: Provider
+  /** The connection whose renewal the person asked for; absent or null: they asked for none. */
+  readonly renews?: ConnectionId | null
   /** Ends the consents when their user was deleted meanwhile. */
   readonly credentials: Pick<LoginRow, 'upstreamUserId' | 'secret'>
   /** The login, saved or read in the transaction. @throws OwnerGoneError */
@@ -43,7 +45,7 @@ export interface AdoptedConsent {
  */
 export async function adoptConsents(
   deps: ActionDeps,
-  { by, userId, provider, credentials, ...steps }: Adoption,
+  { by, userId, provider, credentials, renews = null, ...steps }: Adoption,
   discovered: readonly DiscoveredConnection[],
 ): Promise<{ readonly login: LoginRow; readonly adopted: readonly AdoptedConsent[] }> {
   try {
@@ -51,7 +53,7 @@ export async function adoptConsents(
       // Saving or reading it locks the user's row: a concurrent deletion of the user or the login waits for the end of the
       // transaction.
       const login = await steps.login(tx)
-      const adopted = await saveAll({ ...deps, store: tx }, login, discovered)
+      const adopted = await saveAll({ ...deps, store: tx }, login, { discovered, renews })
       await steps.also?.(tx, adopted)
       await tx.audit({
         at: deps.clock.now(),
@@ -78,13 +80,18 @@ export function toUnsaved({ upstreamUserId, secret }: Adoption['credentials']) {
   return { id: newId<LoginId>(), version: 0, upstreamUserId, secret }
 }
 
+interface Listed {
+  readonly discovered: readonly DiscoveredConnection[]
+  readonly renews: ConnectionId | null
+}
+
 async function saveAll(
   deps: SaveDeps,
   login: LoginRow,
-  discovered: readonly DiscoveredConnection[],
+  { discovered, renews }: Listed,
 ): Promise<readonly AdoptedConsent[]> {
   const held = await holdConnections(deps.store, login)
-  const { known, unknown, absent } = reconcile(held, discovered)
+  const { known, unknown, absent } = reconcile(held, discovered, { renews })
   const adopted: AdoptedConsent[] = []
   for (const pair of known) {
     await updateConnection(deps, login, pair)

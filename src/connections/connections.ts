@@ -3,6 +3,7 @@
  * removed. Doors and background work use only these actions.
  */
 
+import { type CheckConnection, makeCheckConnection } from './check-connection.ts'
 import { type DeleteUser, makeDeleteUser } from './delete-user.ts'
 import type { ConnectionsDeps } from './deps.ts'
 import { type FinishDeletions, makeFinishDeletions } from './finish-deletions.ts'
@@ -13,8 +14,12 @@ import { makeNoteChange, type NoteChange } from './note-change.ts'
 import { makeReceiveWebhook, type ReceiveWebhook } from './receive-webhook.ts'
 import { makeRefreshConnection, type RefreshConnection } from './refresh-connection.ts'
 import { makeRemoveConnection, type RemoveConnection } from './remove-connection.ts'
+
+import { makeRenewals, type Renewals } from './renewal.ts'
+
 import { makeResumeLinking, type ResumeLinking } from './resume-linking.ts'
 import { makeStartLinking, type StartLinking } from './start-linking.ts'
+
 import { makeUserQueue } from './user-queue.ts'
 
 export type { ConnectionsDeps, ConnectionsReport } from './deps.ts'
@@ -28,6 +33,8 @@ export interface Connections {
   readonly resumeLinking: ResumeLinking
   readonly refreshConnection: RefreshConnection
   readonly removeConnection: RemoveConnection
+  readonly checkConnection: CheckConnection
+  readonly renewals: Renewals
   readonly deleteUser: DeleteUser
   readonly noteChange: NoteChange
   readonly finishDeletions: FinishDeletions
@@ -39,13 +46,16 @@ export function makeConnections(deps: ConnectionsDeps): Connections {
   const actions = { ...deps, queue: makeUserQueue() }
   const deleteUser = makeDeleteUser(actions)
   const listInstitutions = makeListInstitutions(actions)
+  const refreshConnection = makeRefreshConnection(actions)
   return {
     linkConnections: makeLinkConnections(actions),
     listInstitutions,
     startLinking: makeStartLinking(actions, listInstitutions),
     finishLinking: makeFinishLinking(actions),
     resumeLinking: makeResumeLinking(actions),
-    refreshConnection: makeRefreshConnection(actions),
+    refreshConnection,
+    checkConnection: makeCheckConnection(actions, refreshConnection),
+    renewals: makeRenewals(actions),
     removeConnection: makeRemoveConnection(actions),
     deleteUser,
     noteChange: makeNoteChange(actions),

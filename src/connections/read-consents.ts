@@ -66,6 +66,7 @@ export async function discoverAndAdopt(
       by,
       userId,
       provider,
+      renews: attempt.connectionId,
       credentials: login,
       async login(tx) {
         if ((await tx.logins.find(login.id)) === null) throw new OwnerGoneError('the login is gone')

@@ -11,6 +11,8 @@ export interface LinkField {
   readonly value: string
   readonly help: string
   readonly isSecret?: true
+  /** The field in a form for people, where they give a key of their own; absent: it is not asked for there. */
+  readonly onPage?: { readonly name: string; readonly label: string; readonly hint: string }
   /** May be left out; the adapter says which combinations of fields make sense. */
   readonly isOptional?: true
 }
@@ -52,6 +54,10 @@ export interface PersonalAccess {
 }
 
 export interface ProviderFacts {
+  /** For people. */
+  readonly name: string
+  /** How a person finishes a sign-in that waits for a second factor: full sentences. */
+  readonly secondFactor: string
   readonly category: ConnectionCategory
   /** Reading R24b: the currency of an account without one. */
   readonly defaultCurrency: string

@@ -35,6 +35,11 @@ const codes = {
 
 export type SyncFailureCode = keyof typeof codes
 
+/** The code of a run that was stored; null: another version of this service stored it. */
+export function parseFailureCode(code: string): SyncFailureCode | null {
+  return Object.hasOwn(codes, code) ? (code as SyncFailureCode) : null
+}
+
 export interface SyncFailure {
   readonly code: SyncFailureCode
   readonly message: string
@@ -116,8 +121,7 @@ function fromUpstream(failure: UpstreamFailure): SyncFailure {
 
 /** The error for the operator who requested a run that failed, in this process or another. */
 export function toApiError(failure: { readonly code: string; readonly message: string }): ApiError {
-  const entry = Object.hasOwn(codes, failure.code)
-    ? codes[failure.code as SyncFailureCode]
-    : 'sync_failed'
+  const code = parseFailureCode(failure.code)
+  const entry = code === null ? 'sync_failed' : codes[code]
   return apiError(entry, { message: `The sync failed: ${failure.message}` })
 }

@@ -9,6 +9,7 @@ import { type PlanSettings, sellsPlans } from '#auth/plans.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
 import type { AddMadeUpData } from '#connections/add-made-up-data.ts'
+import type { Connections } from '#connections/connections.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { Sealer } from '#store/seal.ts'
@@ -23,7 +24,14 @@ import { makeShownOnce, type ShownOnce } from './shown-once.ts'
 import { makeVisits, type Visit, type Visits } from './visit.ts'
 
 export interface PagesDoorOptions {
-  readonly store: Pick<StoreReader, 'users' | 'connections' | 'keys' | 'endpoints' | 'deliveries'>
+  readonly store: Pick<
+    StoreReader,
+    'users' | 'connections' | 'accounts' | 'syncs' | 'keys' | 'endpoints' | 'deliveries'
+  >
+  readonly connections: Pick<
+    Connections,
+    'linkConnections' | 'startLinking' | 'checkConnection' | 'removeConnection' | 'renewals'
+  >
   readonly actions: Pick<UserActions, 'createKey' | 'revokeKey'>
   readonly webhooks: Webhooks
   readonly sealer: Pick<Sealer, 'seal' | 'open'>

@@ -52,6 +52,7 @@ ${body}
 /** The pages of a signed-in person, in the order of their use. */
 const sections = [
   ['Overview', '/'],
+  ['Connections', '/connections'],
   ['Keys', '/keys'],
   ['Webhooks', '/webhooks'],
   ['Agents', '/agents'],

@@ -13,6 +13,12 @@ export function renderMoment(ms: number, zone: string): Html {
   return html`<time datetime="${exact}" title="${exact}">${text}</time>`
 }
 
+/** The day of an instant in the zone. */
+export function renderDay(ms: number, zone: string): Html {
+  const { day, month, year } = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
+  return html`${day} ${months[month - 1]} ${year}`
+}
+
 function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }

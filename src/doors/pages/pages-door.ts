@@ -9,6 +9,7 @@ import { makeAllowedHosts } from '../allowed-hosts.ts'
 import { hasDisconnected } from '../client.ts'
 import { addAgentRoutes } from './agents/routes.ts'
 import { addAssetRoutes, readAssets } from './assets.ts'
+import { addConnectionRoutes } from './connections/routes.ts'
 import { addConsentRoutes } from './consent/routes.ts'
 import { makeContext, type PagesContext, type PagesDoorOptions } from './context.ts'
 import { explain } from './failures.ts'
@@ -50,6 +51,7 @@ export async function pagesDoor(
     addSignInRoutes(scope, context)
     addConsentRoutes(scope, context)
     addAgentRoutes(scope, context)
+    addConnectionRoutes(scope, context)
     addKeyRoutes(scope, context)
     addWebhookRoutes(scope, context)
     addWelcomeRoutes(scope, context)

@@ -2,6 +2,9 @@
 import type { ProviderFacts } from '../provider-facts.ts'
 
 export const akahuFacts = {
+  name: 'Akahu',
+  secondFactor:
+    'Sign in at my.akahu.nz, open Connections and give the code that your bank sends; then refresh the connection here.',
   category: 'banking',
   defaultCurrency: 'NZD',
   oneConsentPerInstitution: false,
@@ -23,13 +26,24 @@ export const akahuFacts = {
     },
   },
   linkFields: {
-    userToken: { flag: 'user-token', value: 'X', help: 'the user token', isSecret: true },
+    userToken: {
+      flag: 'user-token',
+      value: 'X',
+      help: 'the user token',
+      isSecret: true,
+      onPage: { name: 'userToken', label: 'User token', hint: 'It begins with user_token_' },
+    },
     appToken: {
       flag: 'app-token',
       value: 'Z',
       help: 'the token of the person’s own app; AKAHU_APP_TOKEN when absent',
       isSecret: true,
       isOptional: true,
+      onPage: {
+        name: 'appToken',
+        label: 'App token',
+        hint: 'It begins with app_token_. Empty: the one of this server',
+      },
     },
   },
   settings: {

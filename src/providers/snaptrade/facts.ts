@@ -2,6 +2,9 @@
 import type { ProviderFacts } from '../provider-facts.ts'
 
 export const snaptradeFacts = {
+  name: 'SnapTrade',
+  secondFactor:
+    'Reconnect it: the broker asks for the code on its page. With a personal key, do so in the Dashboard of SnapTrade; then refresh the connection here.',
   category: 'brokerage',
   defaultCurrency: 'USD',
   oneConsentPerInstitution: false,

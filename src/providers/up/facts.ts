@@ -2,6 +2,8 @@
 import type { ProviderFacts } from '../provider-facts.ts'
 
 export const upFacts = {
+  name: 'Up',
+  secondFactor: 'Open the Up app and confirm the sign-in there; then refresh the connection here.',
   category: 'banking',
   defaultCurrency: 'AUD',
   // One token reaches one customer, who is one connection.
@@ -21,7 +23,13 @@ export const upFacts = {
     },
   },
   linkFields: {
-    token: { flag: 'token', value: 'X', help: 'the personal access token', isSecret: true },
+    token: {
+      flag: 'token',
+      value: 'X',
+      help: 'the personal access token',
+      isSecret: true,
+      onPage: { name: 'upToken', label: 'Personal access token', hint: 'It begins with up:yeah:' },
+    },
   },
   settings: {
     baseUrl: 'UP_BASE_URL',

@@ -8,8 +8,9 @@ export interface StoreReader {
   readonly users: Pick<Store['users'], 'list' | 'listPage' | 'find'>
   readonly keys: Pick<Store['keys'], 'list' | 'findCaller'>
   readonly logins: Pick<Store['logins'], 'list'>
-  readonly connections: Pick<Store['connections'], 'list' | 'find' | 'listByLogin'>
-  readonly accounts: Pick<Store['accounts'], 'list'>
+  readonly connections: Pick<Store['connections'], 'list' | 'get' | 'find' | 'listByLogin'>
+  readonly accounts: Pick<Store['accounts'], 'list' | 'listByConnection'>
+  readonly syncs: Pick<Store['syncs'], 'listStates' | 'listLastRuns' | 'countRuns' | 'listRuns'>
   readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
   readonly deliveries: Pick<Store['deliveries'], 'list' | 'find'>
   readonly sessions: Pick<Store['sessions'], 'findPassword'>

@@ -60,6 +60,23 @@ export interface SyncRunRow {
   readonly failure: { readonly code: string; readonly message: string } | null
 }
 
+/** The sync of one connection, as it stands. */
+export interface SyncState {
+  readonly connectionId: ConnectionId
+  /** When it is due next; null: a run is in progress. */
+  readonly nextAt: number | null
+  /** Failed runs since the last success. */
+  readonly failures: number
+  /** When rows were last read completely; null: never. */
+  readonly rowsReadAt: number | null
+}
+
+/** The runs of one connection that began on one day. */
+export interface RunCounts {
+  readonly succeeded: number
+  readonly failed: number
+}
+
 export interface SyncBacklog {
   /** Due time of the oldest due sync that is not running; null: none is due. */
   readonly oldestDueAt: number | null
@@ -119,6 +136,18 @@ export interface SyncStore {
   findRun(id: SyncRunId): Promise<SyncRunRow | null>
   /** Newest first. */
   listRuns(connectionId: ConnectionId, limit: number): Promise<readonly SyncRunRow[]>
+  /** Of each connection of the user, `deleting` ones included. */
+  listStates(userId: UserId): Promise<readonly SyncState[]>
+  /** The newest run in one of these states, of each connection of the user that has one. */
+  listLastRuns(userId: UserId, states: readonly SyncRunState[]): Promise<readonly SyncRunRow[]>
+  /**
+   * The ended runs of the user's connections by day; a connection without any is absent.
+   * @param days the instants at which days begin, ascending, and the end of the last one: 2 to 32.
+   */
+  countRuns(
+    userId: UserId,
+    days: readonly number[],
+  ): Promise<ReadonlyMap<ConnectionId, readonly RunCounts[]>>
   /** Deletes ended runs that started before `before`, about `limit` per call; returns how many. */
   sweepRuns(bounds: { readonly before: number; readonly limit: number }): Promise<number>
   /** Applies the limits to due times and leases; returns the number of syncs that were changed. */

@@ -77,12 +77,13 @@ function toColumns(outcome: SyncOutcome) {
   }
 }
 
-const columns = [
-  'id',
-  'connection_id as connectionId',
-  'user_id as userId',
-  'reason',
-  'state',
+/** With the table's name, for joins. */
+export const runColumns = [
+  'sync_runs.id',
+  'sync_runs.connection_id as connectionId',
+  'sync_runs.user_id as userId',
+  'sync_runs.reason',
+  'sync_runs.state',
   'started_at as startedAt',
   'ended_at as endedAt',
   'new_count as newCount',
@@ -94,7 +95,7 @@ const columns = [
 
 /** Queries of runs, and their sweep. */
 export function makeRunReads(db: Db): Pick<SyncStore, 'findRun' | 'listRuns' | 'sweepRuns'> {
-  const select = () => db.selectFrom('sync_runs').select(columns)
+  const select = () => db.selectFrom('sync_runs').select(runColumns)
   return {
     async findRun(id) {
       const row = await select().where('id', '=', id).executeTakeFirst()
@@ -130,6 +131,7 @@ type Found = Omit<SyncRunRow, 'failure'> & {
   readonly message: string | null
 }
 
-function toRun({ code, message, ...row }: Found): SyncRunRow {
+/** A row of those columns. */
+export function toRun({ code, message, ...row }: Found): SyncRunRow {
   return { ...row, failure: code === null ? null : { code, message: message ?? '' } }
 }

@@ -14,6 +14,7 @@ import type {
 } from '../ports/syncs.ts'
 import type { Engine, Write } from './engine.ts'
 import { shortenSyncWaits } from './set-back.ts'
+import { makeSyncOverview } from './sync-overview.ts'
 import { beginRuns, endRun, makeRunReads } from './sync-runs.ts'
 import { type Db, isAfter, isDue, moment, momentOrNull } from './tables.ts'
 
@@ -75,6 +76,7 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
         return true
       }),
     ...makeRunReads(db),
+    ...makeSyncOverview(db),
     shortenWaits: (limits) => shortenSyncWaits({ engine, write }, limits),
     readBacklog: (now) => readBacklog(db, now),
   }

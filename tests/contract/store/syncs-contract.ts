@@ -312,4 +312,56 @@ export function testSyncs(store: StoreOf): void {
     while ((await syncs().sweepRuns({ before: now + 100, limit: 10 })) > 0);
     assert.deepEqual(await list(), ids.slice(3))
   })
+
+  test('the syncs of a user at a glance: due times, last runs by state, runs by day', async () => {
+    const { user, login, connection } = await addLink(store())
+    const other = await store().connections.save(newConnection(user.id, login.id))
+    await addLink(store())
+    const day = 86_400_000
+    const days = [now, now + day, now + 2 * day, now + 3 * day]
+    for (const [at, outcome] of [
+      [now - 1, nothingNew],
+      [now, failed],
+      [now + day - 1, nothingNew],
+      [now + 2 * day, failed],
+      [now + 2 * day + 1, failed],
+      [now + 3 * day, nothingNew],
+    ] as const) {
+      const options = { now: at, leaseMs, reason: 'operator' } as const
+      const claimed = await syncs().claim(connection.id, options)
+      assert(claimed?.kind === 'claimed')
+      await finish(claimed.sync.runId, { outcome, at: at + 5, nextDueAt: at + 6 })
+    }
+    const counts = await syncs().countRuns(user.id, days)
+    assert.deepEqual(counts.get(connection.id), [
+      { succeeded: 1, failed: 1 },
+      { succeeded: 0, failed: 0 },
+      { succeeded: 0, failed: 2 },
+    ])
+    const ended = await syncs().listLastRuns(user.id, ['succeeded', 'failed'])
+    const mine = ended.find(({ connectionId }) => connectionId === connection.id)
+    assert.deepEqual([mine?.startedAt, mine?.endedAt], [now + 3 * day, now + 3 * day + 5])
+    const [lastFailed] = await syncs().listLastRuns(user.id, ['failed'])
+    assert.deepEqual(
+      [lastFailed?.connectionId, lastFailed?.startedAt, lastFailed?.failure?.code],
+      [connection.id, now + 2 * day + 1, 'upstream_down'],
+    )
+    const states = await syncs().listStates(user.id)
+    assert.deepEqual(
+      states.map(({ connectionId }) => connectionId).toSorted(),
+      [connection.id, other.id].toSorted(),
+    )
+    const state = () =>
+      syncs()
+        .listStates(user.id)
+        .then((all) => all.find(({ connectionId }) => connectionId === connection.id))
+    assert.deepEqual(await state(), {
+      connectionId: connection.id,
+      nextAt: now + 3 * day + 6,
+      failures: 0,
+      rowsReadAt: null,
+    })
+    await syncs().claim(connection.id, { now: now + 4 * day, leaseMs, reason: 'operator' })
+    assert.equal((await state())?.nextAt, null)
+  })
 }

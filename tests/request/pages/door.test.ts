@@ -35,6 +35,15 @@ function requestsWith(pending: PendingConsent | null): ConsentRequests {
   }
 }
 
+/** Nobody here has a connection. */
+const noConnections: PagesDoorOptions['connections'] = {
+  linkConnections: async () => [],
+  startLinking: async () => assert.fail('nothing is linked here'),
+  checkConnection: async () => assert.fail('nothing is linked here'),
+  removeConnection: async () => {},
+  renewals: { guess: () => 'operator', find: async () => 'operator' },
+}
+
 interface Over extends Partial<PagesDoorOptions> {
   readonly passwords?: Passwords
 }
@@ -58,6 +67,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
   const fastify = Fastify({ exposeHeadRoutes: false })
   await fastify.register(pagesDoor, {
     store,
+    connections: noConnections,
     signIns,
     sessions: makeSessions({ store, clock }),
     consent: requestsWith(null),

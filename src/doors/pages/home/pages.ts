@@ -1,11 +1,14 @@
 /** The start page, for visitors and for signed-in people. Rendering only. */
 import type { UserRow } from '#store/ports/users.ts'
+import { type CardsParts, renderCards } from '../connections/list-page.ts'
 import { type Html, html } from '../html.ts'
 import { type FirstSteps, renderFirstSteps } from '../welcome/first-steps.ts'
 
 export interface HomeParts {
   readonly user: UserRow
   readonly steps: FirstSteps
+  /** Null: there is no connection yet. */
+  readonly cards: CardsParts | null
 }
 
 /** The start page for a visitor who is not signed in. */
@@ -16,8 +19,9 @@ export function renderSignedOutHome({ signUpIsOpen }: { readonly signUpIsOpen: b
 }
 
 /** The start page for a signed-in person. */
-export function renderHome({ user: { name, email }, steps }: HomeParts): Html {
+export function renderHome({ user: { name, email }, steps, cards }: HomeParts): Html {
   return html`<h1>Overview</h1>
 <p>Signed in as ${name !== null && html`<strong>${name}</strong>, `}<strong>${email}</strong>.</p>
-${renderFirstSteps(steps)}`
+${renderFirstSteps(steps)}
+${cards !== null && renderCards(cards)}`
 }

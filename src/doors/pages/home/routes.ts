@@ -1,7 +1,11 @@
 /** The start page. */
 import type { FastifyInstance } from 'fastify'
+import { readOverview, readRunDays, sortByNeed } from '#connections/overview.ts'
+import type { CardsParts } from '../connections/list-page.ts'
+import { providerPages } from '../connections/reconnect.ts'
 import type { PagesContext } from '../context.ts'
-import { isSignedIn } from '../visit.ts'
+import { zoneOf } from '../signed-in.ts'
+import { isSignedIn, type SignedIn } from '../visit.ts'
 import { readFirstSteps } from '../welcome/first-steps.ts'
 import { renderHome, renderSignedOutHome } from './pages.ts'
 
@@ -14,7 +18,30 @@ export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): vo
       const body = renderSignedOutHome({ signUpIsOpen: signIns.signUpIsOpen })
       return context.show(reply, visit, { title: 'Start', body })
     }
-    const body = renderHome({ user: visit.user, steps: await readFirstSteps(context, visit) })
-    return context.show(reply, visit, { title: 'Overview', body })
+    const [steps, cards] = await Promise.all([
+      readFirstSteps(context, visit),
+      readCards(context, visit),
+    ])
+    const body = renderHome({ user: visit.user, steps, cards })
+    return context.show(reply, visit, { title: 'Overview', body, formAction: providerPages })
   })
+}
+
+/** Null: there is no connection yet. */
+async function readCards(
+  { store, clock, connections }: PagesContext,
+  { user, formToken }: SignedIn,
+): Promise<CardsParts | null> {
+  const [zone, now] = [zoneOf(user), clock.now()]
+  const [all, { counts }] = await Promise.all([
+    readOverview(store, user.id),
+    readRunDays(store, user.id, { now, zone }),
+  ])
+  if (all.length === 0) return null
+  return {
+    connections: sortByNeed(all),
+    ...{ zone, now, formToken },
+    renewalOf: ({ row }) => connections.renewals.guess(row),
+    countsOf: ({ row }) => counts.get(row.id),
+  }
 }

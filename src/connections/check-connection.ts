@@ -1,0 +1,38 @@
+/**
+ * A person asks on a page whether a connection still works: it is refreshed at once, with the priority of a user, and its
+ * sync becomes due, which reads rows where the provider's rate of scheduled reads allows it. Not more often than once a
+ * minute for a connection, so that a button costs no provider's budget.
+ */
+import { type By, mayActFor, type Person } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { ActionDeps } from './deps.ts'
+import type { RefreshConnection } from './refresh-connection.ts'
+
+export type CheckResult =
+  | { readonly kind: 'checked'; readonly row: ConnectionRow }
+  | { readonly kind: 'too_soon' }
+
+/** @throws ApiError `connection_not_found`, and what a refresh throws. */
+export type CheckConnection = (by: By<Person>, id: ConnectionId) => Promise<CheckResult>
+
+const everyMs = 60_000
+
+/** Makes the action. */
+export function makeCheckConnection(
+  { store, clock, windows }: Pick<ActionDeps, 'store' | 'clock' | 'windows'>,
+  refresh: RefreshConnection,
+): CheckConnection {
+  return async (by, id) => {
+    const known = await store.connections.find(id)
+    if (known === null || known.status === 'deleting' || !mayActFor(by, known.userId)) {
+      throw apiError('connection_not_found')
+    }
+    const { allowed } = await windows.take(`check:${id}`, 1, everyMs)
+    if (!allowed) return { kind: 'too_soon' }
+    const row = await refresh(by, id, { priority: 'user' })
+    await store.syncs.request(id, { at: clock.now(), reason: 'schedule' })
+    return { kind: 'checked', row }
+  }
+}

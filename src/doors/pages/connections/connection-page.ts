@@ -1,0 +1,154 @@
+/** One connection: its state, accounts, what is shared, recent syncs, and what can be done with it. Rendering only. */
+import { type ConnectionOverview, pictureDays, type RunDays } from '#connections/overview.ts'
+import type { Renewal } from '#connections/renewal.ts'
+import type { AccountType } from '#contract/resources.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { SyncRunRow } from '#store/ports/syncs.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { alertBox, hidden } from '../layout.ts'
+import { renderDay, renderMoment } from '../moments.ts'
+import {
+  nameOf,
+  pathOf,
+  renderFreshness,
+  renderOutlook,
+  renderReconnect,
+  statusOf,
+} from './facts.ts'
+import { renderPicture } from './picture.ts'
+import { describeReason, describeRun } from './words.ts'
+
+/** What was done just now. */
+export const doneSentences = {
+  checked: 'Consent and accounts were read just now. New rows follow within a minute.',
+  soon: 'It was read less than a minute ago. Wait a moment before you refresh it again.',
+  reconnected: 'The connection is renewed. Its ids are the same as before.',
+  kept: 'Nothing was changed.',
+} as const
+
+export interface ConnectionParts {
+  readonly overview: ConnectionOverview
+  readonly accounts: readonly AccountRow[]
+  /** Newest first. */
+  readonly runs: readonly SyncRunRow[]
+  readonly days: RunDays
+  readonly renewal: Renewal
+  readonly zone: string
+  readonly now: number
+  readonly formToken: string
+  readonly done: keyof typeof doneSentences | null
+  /** Why something that was asked for could not be done. */
+  readonly message: string | null
+}
+
+export function renderConnection(parts: ConnectionParts): Html {
+  const { overview, done, message, zone } = parts
+  const { row } = overview
+  const status = statusOf(row)
+  return html`<p><a href="/connections">All connections</a></p>
+<h1><span class="foreign">${nameOf(row)}</span></h1>
+${done !== null && html`<p class="done" role="status">${doneSentences[done]}</p>`}
+${alertBox(message)}
+<p><strong>${status.name}.</strong> ${status.sentence}</p>
+${renderActions(parts)}
+<dl class="facts">
+<dt>Provider</dt><dd>${factsOf(row.provider).name}</dd>
+<dt>Linked</dt><dd>${renderMoment(row.createdAt, zone)}</dd>
+${renderFreshness(overview, zone)}
+${renderOutlook(overview, parts)}
+</dl>
+<h2>Accounts</h2>
+${renderAccounts(parts.accounts)}
+${renderShared(overview)}
+<h2>Syncs</h2>
+${renderRuns(parts)}`
+}
+
+function renderActions(parts: ConnectionParts): Html {
+  const { overview, renewal, formToken } = parts
+  const { row } = overview
+  const refresh = html`<form method="post" action="${pathOf(row)}/refresh">${hidden('token', formToken)}<button type="submit" class="outline secondary">Refresh</button></form>`
+  return html`${renewal === 'operator' && statusOf(row).isBroken && html`<p>The operator of this server links it again for you.</p>`}
+<div class="actions">
+${renderReconnect({ row, renewal, formToken })}
+${refresh}
+<form method="get" action="${pathOf(row)}/remove"><button type="submit" class="outline secondary">Remove</button></form>
+</div>`
+}
+
+const typeWords: Readonly<Record<AccountType, string>> = {
+  transaction: 'Transaction account',
+  savings: 'Savings',
+  'credit-card': 'Credit card',
+  loan: 'Loan',
+  investment: 'Investment',
+  'term-deposit': 'Term deposit',
+  other: 'Other',
+}
+
+function renderAccounts(accounts: readonly AccountRow[]): Html {
+  if (accounts.length === 0) {
+    return html`<p>No account is known yet. Some banks take a few minutes after linking; refresh the page then.</p>`
+  }
+  const columns = ['Name', 'Type', 'Number', 'Currency']
+  return html`<table role="table" aria-label="Accounts">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${accounts.map(renderAccount)}</tbody>
+</table>`
+}
+
+function renderAccount({ name, type, accountNumber, currency }: AccountRow): Html {
+  return html`<tr role="row">
+<th role="rowheader" scope="row"><span class="foreign">${foreignText(name)}</span></th>
+<td role="cell" data-label="Type">${typeWords[type]}</td>
+<td role="cell" data-label="Number">${accountNumber ?? 'not told'}</td>
+<td role="cell" data-label="Currency">${foreignText(currency)}</td>
+</tr>`
+}
+
+function renderShared({ row }: ConnectionOverview): Html {
+  const isBank = factsOf(row.provider).category === 'banking'
+  const what = isBank ? 'balances and transactions' : 'holdings and trades'
+  return html`<p>Programs with one of your keys and agents that you allowed can read these accounts with their ${what}. None of that is stored here, and nothing can be paid or changed.</p>`
+}
+
+function renderRuns({ overview, runs, days, zone }: ConnectionParts): Html {
+  const { row } = overview
+  const counts = days.counts.get(row.id)
+  if (runs.length === 0) return html`<p>None has ended yet.</p>`
+  const columns = ['Begun', 'Why', 'Result']
+  return html`${renderPicture(counts, pictureDays)}
+${counts !== undefined && renderDays(days, counts, zone)}
+<table role="table" aria-label="Recent syncs">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${runs.map((run) => renderRun(run, row.provider, zone))}</tbody>
+</table>`
+}
+
+/** The picture as a table; days without a run are left out. */
+function renderDays(
+  { days }: RunDays,
+  counts: NonNullable<ReturnType<RunDays['counts']['get']>>,
+  zone: string,
+): Html {
+  const shown = days.flatMap((day, index) => {
+    const { succeeded = 0, failed = 0 } = counts[index] ?? {}
+    if (succeeded + failed === 0) return []
+    return html`<tr><th scope="row">${renderDay(day, zone)}</th><td>${succeeded}</td><td>${failed}</td></tr>`
+  })
+  return html`<details><summary>The last ${pictureDays} days as a table</summary>
+<table class="plain"><thead><tr><th scope="col">Day</th><th scope="col">Succeeded</th><th scope="col">Failed</th></tr></thead><tbody>${shown.toReversed()}</tbody></table></details>`
+}
+
+function renderRun(
+  run: SyncRunRow,
+  provider: ConnectionOverview['row']['provider'],
+  zone: string,
+): Html {
+  return html`<tr role="row">
+<th role="rowheader" scope="row">${renderMoment(run.startedAt, zone)}</th>
+<td role="cell" data-label="Why">${describeReason(run.reason)}</td>
+<td role="cell">${describeRun(run, provider)}</td>
+</tr>`
+}

@@ -1,0 +1,64 @@
+/** What pages show of one connection: its state, how fresh each kind of data is, its next sync, its button. Rendering only. */
+import type { ConnectionOverview } from '#connections/overview.ts'
+import type { Renewal } from '#connections/renewal.ts'
+import { hideNumberShapes } from '#kernel/account-numbers.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { hidden } from '../layout.ts'
+import { renderMoment } from '../moments.ts'
+import { describeFailure, describeStatus, type StatusWords } from './words.ts'
+
+export const pathOf = ({ id }: Pick<ConnectionRow, 'id'>) => `/connections/${id}`
+
+export const nameOf = ({ institutionName }: ConnectionRow) =>
+  foreignText(hideNumberShapes(institutionName))
+
+/** A connection that is being deleted is on no page. */
+export function statusOf({ provider, status }: ConnectionRow): StatusWords {
+  return describeStatus({ provider, status: status === 'deleting' ? 'revoked' : status })
+}
+
+/** When, or what is said instead. */
+const at = (ms: number | null, zone: string, otherwise: string) =>
+  ms === null ? otherwise : renderMoment(ms, zone)
+
+/** How fresh each kind of data is. Balances and rows are read from the provider when a program asks. */
+export function renderFreshness(overview: ConnectionOverview, zone: string): Html {
+  const { row, accounts, lastSuccessAt, rowsReadAt } = overview
+  const isBank = factsOf(row.provider).category === 'banking'
+  return html`<dt>Accounts</dt><dd>${accounts}, checked ${at(lastSuccessAt, zone, 'not in the last 30 days')}</dd>
+<dt>${isBank ? 'Balances, transactions' : 'Holdings, trades'}</dt><dd>${row.lastRefreshedAt === null ? 'read when a program asks' : html`as of ${renderMoment(row.lastRefreshedAt, zone)}`}</dd>
+${rowsReadAt !== null && html`<dt>New rows for events</dt><dd>looked for ${renderMoment(rowsReadAt, zone)}</dd>`}`
+}
+
+/** The next sync, the end of the consent, the last error. */
+export function renderOutlook(
+  { row, nextSyncAt, isSyncing, failure }: ConnectionOverview,
+  { zone, now }: { readonly zone: string; readonly now: number },
+): Html {
+  const { consentExpiresAt: end } = row
+  return html`<dt>Next sync</dt><dd>${isSyncing ? 'in progress' : at(nextSyncAt, zone, 'not planned')}</dd>
+${end !== null && html`<dt>Consent</dt><dd>${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</dd>`}
+${failure !== null && html`<dt>Last error</dt><dd>${renderMoment(failure.at, zone)}: ${describeFailure(failure.code, row.provider)}</dd>`}`
+}
+
+interface MendParts {
+  readonly row: ConnectionRow
+  readonly renewal: Renewal
+  readonly formToken: string
+}
+
+/** The button that mends a connection; null where its owner cannot do it on these pages. */
+export function renderReconnect({ row, renewal, formToken }: MendParts): Html | null {
+  const target = `${pathOf(row)}/reconnect`
+  const main = statusOf(row).isBroken ? html`` : html` class="outline secondary"`
+  switch (renewal) {
+    case 'browser':
+      return html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
+    case 'key':
+      return html`<form method="get" action="${target}"><button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
+    default:
+      return null
+  }
+}

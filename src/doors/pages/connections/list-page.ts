@@ -1,0 +1,97 @@
+/** The list of connections, and each as a card on the overview. Rendering only. */
+import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections/overview.ts'
+import type { Renewal } from '#connections/renewal.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import { type Html, html } from '../html.ts'
+import {
+  nameOf,
+  pathOf,
+  renderFreshness,
+  renderOutlook,
+  renderReconnect,
+  statusOf,
+} from './facts.ts'
+import { renderPicture } from './picture.ts'
+
+/** What was done just now. */
+export const doneInList = {
+  removed:
+    'The connection is removed. Its consent is being ended, and what was kept of it is deleted.',
+  linked: 'The connections below are linked.',
+} as const
+
+export interface ListParts {
+  /** Those that need their owner first. */
+  readonly connections: readonly ConnectionOverview[]
+  readonly zone: string
+  readonly now: number
+  readonly done: keyof typeof doneInList | null
+}
+
+export function renderConnections(parts: ListParts): Html {
+  const { connections, done } = parts
+  return html`<h1>Connections</h1>
+${done !== null && html`<p class="done" role="status">${doneInList[done]}</p>`}
+${connections.length === 0 ? renderEmpty() : renderTable(parts)}`
+}
+
+function renderEmpty(): Html {
+  return html`<p>A connection leads to one bank or broker. Through it your programs and agents read accounts, balances and transactions; nobody can pay or change anything.</p>
+${linkButton('')}`
+}
+
+const linkButton = (look: string) =>
+  html`<form method="get" action="/connections/new" class="narrow"><button type="submit" class="${look}">Link a bank or broker</button></form>`
+
+const columns = ['Institution', 'State', 'Accounts', 'Next sync', 'Details']
+
+function renderTable(parts: ListParts): Html {
+  return html`<table role="table" aria-label="Connections">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${parts.connections.map((one) => renderRow(one, parts))}</tbody>
+</table>
+${linkButton('outline')}`
+}
+
+function renderRow(overview: ConnectionOverview, { zone, now }: ListParts): Html {
+  const { row, accounts } = overview
+  return html`<tr role="row">
+<th role="rowheader" scope="row"><span class="foreign">${nameOf(row)}</span> <small class="place">by ${factsOf(row.provider).name}</small></th>
+<td role="cell" data-label="State">${renderState(overview)}</td>
+<td role="cell" data-label="Accounts">${accounts}</td>
+<td role="cell"><dl class="facts narrow-facts">${renderOutlook({ ...overview, failure: null }, { zone, now })}</dl></td>
+<td role="cell"><form method="get" action="${pathOf(row)}"><button type="submit" class="outline secondary" aria-label="Open ${nameOf(row)}">Open</button></form></td>
+</tr>`
+}
+
+/** A failing sync is told too, where the consent itself is fine. */
+export function renderState({ row, failure }: ConnectionOverview): Html {
+  const { name, isBroken } = statusOf(row)
+  if (isBroken) return html`<strong class="trouble">${name}</strong>`
+  return failure === null ? html`${name}` : html`<strong>Sync failing</strong>`
+}
+
+export interface CardsParts extends Omit<ListParts, 'done'> {
+  readonly formToken: string
+  readonly renewalOf: (overview: ConnectionOverview) => Renewal
+  readonly countsOf: (overview: ConnectionOverview) => readonly DayRuns[] | undefined
+}
+
+/** The connections on the overview. */
+export function renderCards(parts: CardsParts): Html {
+  return html`<h2>Connections</h2>
+<ul class="cards">${parts.connections.map((one) => renderCard(one, parts))}</ul>
+${linkButton('outline')}`
+}
+
+function renderCard(overview: ConnectionOverview, parts: CardsParts): Html {
+  const { row } = overview
+  const { isBroken, sentence } = statusOf(row)
+  const { zone, now, formToken } = parts
+  return html`<li class="card connection">
+<div class="top"><h3><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h3><span>${renderState(overview)}</span></div>
+${isBroken && html`<p>${sentence}</p>${renderReconnect({ row, renewal: parts.renewalOf(overview), formToken })}`}
+<dl class="facts">${renderFreshness(overview, zone)}${renderOutlook(overview, { zone, now })}</dl>
+${renderPicture(parts.countsOf(overview), pictureDays)}
+</li>`
+}

@@ -1,0 +1,136 @@
+/**
+ * Renews a connection: on the provider's page, or by a new personal key. The connection and its accounts keep their ids
+ * (src/connections/reconcile.ts).
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { ApiError } from '#contract/errors.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { PagesContext } from '../context.ts'
+import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
+import { pathOf } from './facts.ts'
+import { keyFieldsOf, renderNewKey } from './questions.ts'
+
+const path = '/connections'
+
+/** Where the form leads after our redirect: pages of providers, for the content security policy; https is meant too. */
+export const providerPages = 'http:'
+
+interface Parts {
+  /** Null: the person has no such connection. */
+  readonly find: (turn: Turn) => Promise<ConnectionRow | null>
+  /** The page of the connection with the reason of a refusal. */
+  readonly refuse: (
+    turn: Turn,
+    refused: { readonly row: ConnectionRow; readonly message: string; readonly status: number },
+  ) => Promise<FastifyReply>
+}
+
+export function addReconnect(
+  scope: FastifyInstance,
+  context: PagesContext,
+  { find, refuse }: Parts,
+): void {
+  const { connections } = context
+  const place = { path: '/connections/:connection/reconnect', returnTo: path }
+  addPage(scope, context, place, async (turn) => {
+    const row = await find(turn)
+    if (row === null) return turn.reply.redirect(path, 303)
+    if ((await connections.renewals.find(row)) !== 'key')
+      return turn.reply.redirect(pathOf(row), 303)
+    return showNewKey(context, turn, { row, problems: {}, message: null })
+  })
+  addForm(scope, context, place, async (turn) => {
+    const row = await find(turn)
+    if (row === null) return turn.reply.redirect(path, 303)
+    switch (await connections.renewals.find(row)) {
+      case 'browser':
+        return leave(context, turn, { row, refuse })
+      case 'key':
+        return takeKey(context, turn, row)
+      default: {
+        const message = 'Only the operator of this server can link it again.'
+        return refuse(turn, { row, message, status: 409 })
+      }
+    }
+  })
+}
+
+interface Refused {
+  readonly row: ConnectionRow
+  readonly problems: Readonly<Partial<Record<string, string>>>
+  readonly message: string | null
+}
+
+function showNewKey(context: PagesContext, { reply, visit }: Turn, refused: Refused): FastifyReply {
+  const body = renderNewKey({ ...refused, formToken: visit.formToken })
+  return context.show(reply, visit, { title: 'Reconnect', body })
+}
+
+/** To the page of the provider, where the person gives the consent again. */
+async function leave(
+  { connections, origins }: PagesContext,
+  turn: Turn,
+  { row, refuse }: Pick<Parts, 'refuse'> & { readonly row: ConnectionRow },
+): Promise<FastifyReply> {
+  const { id, userId, provider } = row
+  const start = { userId, provider, institutionId: null, connectionId: id, baseUrl: origins().base }
+  try {
+    const { address } = await connections.startLinking(toBy(turn.visit), start)
+    return turn.reply.redirect(address, 303)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.entry === 'internal') throw error
+    return refuse(turn, { row, status: error.status, message: explainStart(error) })
+  }
+}
+
+function explainStart({ status, message }: ApiError): string {
+  if (status !== 503) return message
+  return 'The provider could not be asked now. Try again in a few minutes.'
+}
+
+/** Links with the new key; what it does not reach is linked as new, or stays as it is. */
+async function takeKey(
+  context: PagesContext,
+  turn: FormTurn,
+  row: ConnectionRow,
+): Promise<FastifyReply> {
+  const { reply, form, visit } = turn
+  const fields = keyFieldsOf(row.provider)
+  // The button of the overview does not know that a key is needed.
+  const isAsked = fields.length === 0 || fields.some(({ name }) => form.has(name))
+  if (!isAsked) return reply.redirect(`${pathOf(row)}/reconnect`, 303)
+  const given = fields.flatMap(({ name, key }) => {
+    const value = (form.get(name) ?? '').trim()
+    return value === '' ? [] : [[key, value] as const]
+  })
+  const credentials = { provider: row.provider, ...Object.fromEntries(given) }
+  try {
+    const { linkConnections } = context.connections
+    const linked = await linkConnections(toBy(visit), visit.user.id, credentials)
+    const isSame = linked.some(({ id }) => id === row.id)
+    return reply.redirect(isSame ? `${pathOf(row)}?done=reconnected` : `${path}?done=linked`, 303)
+  } catch (error) {
+    return showRefusal(context, turn, { row, error })
+  }
+}
+
+/** The fields of the action have other names than those of the page. */
+function showRefusal(
+  context: PagesContext,
+  turn: Turn,
+  { row, error }: { readonly row: ConnectionRow; readonly error: unknown },
+): FastifyReply {
+  if (error instanceof ApiError && error.status === 503) {
+    turn.reply.code(503)
+    const message = 'The provider could not be asked now. Try again in a few minutes.'
+    return showNewKey(context, turn, { row, problems: {}, message })
+  }
+  const fields = keyFieldsOf(row.provider)
+  const labels = Object.fromEntries(
+    fields.map(({ key, label }) => [key, `The ${label.toLowerCase()}`]),
+  )
+  const { status, problems, message } = toProblems(error, labels)
+  turn.reply.code(status)
+  const named = fields.map(({ name, key }) => [name, problems[key]] as const)
+  return showNewKey(context, turn, { row, problems: Object.fromEntries(named), message })
+}

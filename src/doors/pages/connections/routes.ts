@@ -1,0 +1,142 @@
+/** A person's connections: listed, shown one by one, refreshed, reconnected, removed. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { readOverview, readRunDays, sortByNeed } from '#connections/overview.ts'
+import { ApiError } from '#contract/errors.ts'
+import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { PagesContext } from '../context.ts'
+import { addForm, addPage, readDone, type Turn, toBy, zoneOf } from '../signed-in.ts'
+import { doneSentences, renderConnection } from './connection-page.ts'
+import { pathOf } from './facts.ts'
+import { doneInList, renderConnections } from './list-page.ts'
+import { renderRemove } from './questions.ts'
+import { addReconnect, providerPages } from './reconnect.ts'
+
+const path = '/connections'
+const runsShown = 10
+
+export function addConnectionRoutes(scope: FastifyInstance, context: PagesContext): void {
+  addPage(scope, context, { path }, (turn) => showList(context, turn))
+  addPage(scope, context, { path: '/connections/:connection', returnTo: path }, async (turn) => {
+    const row = await findOwn(context, turn)
+    if (row === null) return turn.reply.redirect(path, 303)
+    return showConnection(context, turn, { row, message: null })
+  })
+  addRefresh(scope, context)
+  addRemoval(scope, context)
+  addReconnect(scope, context, {
+    find: (turn) => findOwn(context, turn),
+    refuse: (turn, { status, ...refused }) => {
+      turn.reply.code(status)
+      return showConnection(context, turn, refused)
+    },
+  })
+}
+
+/** A connection of this person; another's, or one that is being removed, is treated as one that does not exist. */
+async function findOwn(
+  { store }: PagesContext,
+  { visit, part }: Turn,
+): Promise<ConnectionRow | null> {
+  const id = parseUuid<ConnectionId>(part('connection'))
+  return id === null ? null : store.connections.get(visit.user.id, id)
+}
+
+async function showList(context: PagesContext, turn: Turn): Promise<FastifyReply> {
+  const { store, clock } = context
+  const { request, reply, visit } = turn
+  const body = renderConnections({
+    connections: sortByNeed(await readOverview(store, visit.user.id)),
+    zone: zoneOf(visit.user),
+    now: clock.now(),
+    done: readDone(request, Object.keys(doneInList) as (keyof typeof doneInList)[]),
+  })
+  return context.show(reply, visit, { title: 'Connections', body })
+}
+
+interface Shown {
+  readonly row: ConnectionRow
+  readonly message: string | null
+}
+
+async function showConnection(
+  context: PagesContext,
+  turn: Turn,
+  { row, message }: Shown,
+): Promise<FastifyReply> {
+  const { store, clock, connections } = context
+  const { request, reply, visit } = turn
+  const { user, formToken } = visit
+  const [zone, now] = [zoneOf(user), clock.now()]
+  const [all, accounts, runs, days, renewal] = await Promise.all([
+    readOverview(store, user.id),
+    store.accounts.listByConnection(user.id, row.id),
+    store.syncs.listRuns(row.id, runsShown),
+    readRunDays(store, user.id, { now, zone }),
+    connections.renewals.find(row),
+  ])
+  const overview = all.find((one) => one.row.id === row.id)
+  // It was removed just now.
+  if (overview === undefined) return reply.redirect(path, 303)
+  const body = renderConnection({
+    overview,
+    accounts: accounts.toSorted((one, other) => byName.compare(one.name, other.name)),
+    runs,
+    days,
+    renewal,
+    ...{ zone, now, formToken, message },
+    done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
+  })
+  return context.show(reply, visit, { title: 'Connection', body, formAction: providerPages })
+}
+
+/** As the API orders accounts (reading R16b). */
+const byName = new Intl.Collator('und')
+
+function addRefresh(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/connections/:connection/refresh', returnTo: path }
+  addForm(scope, context, place, async (turn) => {
+    const row = await findOwn(context, turn)
+    if (row === null) return turn.reply.redirect(path, 303)
+    try {
+      const { kind } = await context.connections.checkConnection(toBy(turn.visit), row.id)
+      const done = kind === 'checked' ? 'checked' : 'soon'
+      return turn.reply.redirect(`${pathOf(row)}?done=${done}`, 303)
+    } catch (error) {
+      const message = explainRefusal(error, row)
+      turn.reply.code(error instanceof ApiError ? error.status : 500)
+      return showConnection(context, turn, { row, message })
+    }
+  })
+}
+
+/** @throws what is no refusal of the provider. */
+function explainRefusal(error: unknown, { provider }: ConnectionRow): string {
+  if (!(error instanceof ApiError) || error.entry === 'internal') throw error
+  const { name } = factsOf(provider)
+  return `${name} could not be asked now, so nothing was changed. Try again in a few minutes; the next sync tries by itself.`
+}
+
+function addRemoval(scope: FastifyInstance, context: PagesContext): void {
+  const { connections } = context
+  const place = { path: '/connections/:connection/remove', returnTo: path }
+  addPage(scope, context, place, async (turn) => {
+    const row = await findOwn(context, turn)
+    if (row === null) return turn.reply.redirect(path, 303)
+    const { reply, visit } = turn
+    const renewal = await connections.renewals.find(row)
+    const body = renderRemove({ row, renewal, formToken: visit.formToken })
+    return context.show(reply, visit, { title: 'Remove this connection?', body })
+  })
+  addForm(scope, context, place, async (turn) => {
+    const row = await findOwn(context, turn)
+    if (row === null) return turn.reply.redirect(path, 303)
+    if (turn.form.get('decision') !== 'confirm') {
+      return turn.reply.redirect(`${pathOf(row)}?done=kept`, 303)
+    }
+    const endsAtProvider = turn.form.get('atProvider') === 'true'
+    await connections.removeConnection(toBy(turn.visit), row.id, { endsAtProvider })
+    return turn.reply.redirect(`${path}?done=removed`, 303)
+  })
+}

@@ -1,0 +1,232 @@
+/** The overview, the list of connections and the page of one: what they show, and what a person can do there. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { ConnectionStatus } from '#contract/resources.ts'
+import { type KeyId, newId } from '#kernel/ids.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import { type BankPlan, plantBank } from '#tests/support/bank.ts'
+import { type PagesWorld, type Person, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages()
+})
+after(() => world.close())
+
+const asUser = ({ id }: Person) => ({ id, key: '', keyId: newId<KeyId>() })
+const down = { does: { kind: 'reply', reply: { status: 500 } } } as const
+const plant = async (person: Person, plan: BankPlan = {}) =>
+  (await plantBank(world.service, asUser(person), plan)).connection
+const link = (person: Person, name: Parameters<typeof world.service.link>[1]) =>
+  world.service.link(asUser(person), name)
+
+/** Ends a run of the connection's sync. */
+async function addRun({ id }: ConnectionRow, code: string | null): Promise<void> {
+  const { app, clock } = world.service
+  const { syncs } = app.store
+  const options = { now: clock.now(), leaseMs: 60_000, reason: 'operator' } as const
+  const claimed = await syncs.claim(id, options)
+  assert(claimed?.kind === 'claimed')
+  const outcome =
+    code === null
+      ? ({
+          kind: 'succeeded',
+          ...{ newCount: 3, updatedCount: 1, chunks: 1, rowsReadAt: null, ledgerFrom: null },
+        } as const)
+      : ({ kind: 'failed', code, message: 'no sentence of a provider' } as const)
+  const end = { outcome, endedAt: clock.now(), nextDueAt: clock.now() + 3_600_000 }
+  assert.equal(await syncs.finish(claimed.sync.runId, end), true)
+}
+
+test('without a connection the list says what it is for and has one button', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const page = await jar.get('/connections')
+  assert.equal(page.status, 200)
+  assert.match(page.text, /leads to one bank or broker/)
+  const main = page.text.slice(page.text.indexOf('<main'))
+  assert.equal(main.match(/<button/g)?.length, 1)
+  assert.match(main, /action="\/connections\/new"[^>]*><button[^>]*>Link a bank or broker</)
+})
+
+test('a visitor is sent to the sign-in and back', async () => {
+  const person = await world.addPerson()
+  const row = await plant(person)
+  for (const path of ['/connections', `/connections/${row.id}`]) {
+    const answer = await world.jar().get(path)
+    assert.deepEqual([answer.status, answer.location], [303, '/sign-in?return=%2Fconnections'])
+  }
+})
+
+test('another person’s connection, one that is being removed and nonsense do not exist', async () => {
+  const [person, other] = [await world.addPerson(), await world.addPerson()]
+  const theirs = await plant(other)
+  const leaving = await plant(person)
+  await world.service.app.store.connections.setStatus(leaving.id, 'deleting')
+  const jar = await world.enter(person)
+  const { hidden } = await jar.get('/connections')
+  for (const id of [theirs.id, leaving.id, 'x', '00000000-0000-4000-8000-000000000000']) {
+    for (const path of [`/connections/${id}`, `/connections/${id}/remove`]) {
+      const answer = await jar.get(path)
+      assert.deepEqual([answer.status, answer.location], [303, '/connections'])
+    }
+    for (const verb of ['refresh', 'reconnect', 'remove']) {
+      const fields = { ...hidden, decision: 'confirm' }
+      const answer = await jar.post(`/connections/${id}/${verb}`, fields)
+      assert.deepEqual([answer.status, answer.location], [303, '/connections'])
+    }
+  }
+  assert.equal((await world.service.app.store.connections.find(theirs.id))?.status, 'active')
+})
+
+test('every status has its sentence, and what needs its owner comes first', async () => {
+  const person = await world.addPerson()
+  const names: Readonly<Record<ConnectionStatus, RegExp>> = {
+    active: /Your consent is active/,
+    pending_mfa: /waits for a second factor/,
+    invalidated: /has expired/,
+    revoked: /consent was withdrawn/,
+  }
+  for (const status of Object.keys(names) as ConnectionStatus[]) {
+    await plant(person, { status, institutionName: `Bank ${status}` })
+  }
+  const jar = await world.enter(person)
+  const overview = (await jar.get('/')).text
+  const order = [...overview.matchAll(/class="foreign">Bank (\w+)</g)].map(([, name]) => name)
+  assert.equal(order.length, 4)
+  assert.deepEqual(order.slice(2), ['pending_mfa', 'active'])
+  for (const row of await world.service.app.store.connections.list(person.id)) {
+    assert(row.status !== 'deleting')
+    const { status, text } = await jar.get(`/connections/${row.id}`)
+    assert.equal(status, 200)
+    assert.match(text, names[row.status])
+  }
+})
+
+test('a failed sync is told in our words, with the next one and the end of the consent', async () => {
+  const person = await world.addPerson()
+  const now = world.service.clock.now()
+  const row = await plant(person, { consentExpiresAt: now + 86_400_000 })
+  await addRun(row, null)
+  world.service.clock.advance(1000)
+  await addRun(row, 'unavailable')
+  const jar = await world.enter(person)
+  for (const path of ['/', `/connections/${row.id}`]) {
+    const { text } = await jar.get(path)
+    assert.match(text, /Last error<\/dt><dd>.*did not answer. It is tried again by itself/)
+    assert.match(text, /Next sync<\/dt><dd><time datetime="2026-11-21T03:/)
+    assert.match(text, /Consent<\/dt><dd>ends <time datetime="2026-11-22T/)
+    assert.match(text, /aria-label="Syncs in the last 30 days: 1 succeeded, 1 failed on 1 day"/)
+    assert.doesNotMatch(text, /no sentence of a provider/)
+  }
+  const { text } = await jar.get(`/connections/${row.id}`)
+  assert.match(text, /Done: 3 rows new, 1 changed/)
+  assert.match(text, /<th scope="row">21 Nov 2026<\/th><td>1<\/td><td>1<\/td>/)
+})
+
+test('the page lists accounts by name with masked numbers and no money', async () => {
+  const person = await world.addPerson()
+  const [row] = await link(person, 'healthy')
+  assert(row)
+  const text = (await (await world.enter(person)).get(`/connections/${row.id}`)).text
+  const accounts = await world.service.app.store.accounts.listByConnection(person.id, row.id)
+  assert.ok(accounts.length > 1)
+  const places = accounts
+    .toSorted((a, b) => new Intl.Collator('und').compare(a.name, b.name))
+    .map(({ name }) => text.indexOf(`>${name}</span>`))
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  )
+  for (const { accountNumber } of accounts) {
+    assert.match(text, new RegExp(`data-label="Number">${accountNumber ?? 'not told'}<`))
+  }
+})
+
+test('refresh reads the connection once a minute, and says so', async () => {
+  const person = await world.addPerson()
+  const [row] = await link(person, 'healthy')
+  assert(row)
+  await addRun(row, null)
+  const jar = await world.enter(person)
+  const press = async () => {
+    const { hidden } = await jar.get(`/connections/${row.id}`)
+    const { status, location } = await jar.post(`/connections/${row.id}/refresh`, hidden)
+    assert.equal(status, 303)
+    return (await jar.get(location ?? '')).text
+  }
+  assert.match(await press(), /role="status">Consent and accounts were read just now/)
+  assert.match(await press(), /role="status">It was read less than a minute ago/)
+  world.service.clock.advance(61_000)
+  assert.match(await press(), /role="status">Consent and accounts were read just now/)
+  const rows = await world.service.app.store.auditLog.list({
+    ...{ userId: person.id, after: null, limit: 20 },
+  })
+  assert.equal(rows.filter(({ action }) => action === 'connections.refresh').length, 2)
+  const states = await world.service.app.store.syncs.listStates(person.id)
+  const state = states.find(({ connectionId }) => connectionId === row.id)
+  assert.ok(state?.nextAt !== null && Number(state?.nextAt) <= world.service.clock.now())
+})
+
+test('a provider that cannot be asked is told on the page, and nothing is changed', async () => {
+  const person = await world.addPerson()
+  const rows = await link(person, 'healthy')
+  const row = rows.find(({ provider }) => provider === 'fiskil')
+  assert(row)
+  const jar = await world.enter(person)
+  const { hidden } = await jar.get(`/connections/${row.id}`)
+  world.service.sandbox.fiskil.addFault(down)
+  try {
+    const answer = await jar.post(`/connections/${row.id}/refresh`, hidden)
+    assert.equal(answer.status, 503)
+    assert.match(answer.text, /role="alert">Fiskil could not be asked now/)
+  } finally {
+    world.service.sandbox.fiskil.clearFaults()
+  }
+})
+
+test('removal asks once; kept changes nothing, confirmed removes the connection', async () => {
+  const person = await world.addPerson()
+  const rows = await link(person, 'healthy')
+  const row = rows.find(({ provider }) => provider === 'fiskil')
+  assert(row)
+  const jar = await world.enter(person)
+  const remove = `/connections/${row.id}/remove`
+  const question = await jar.get(remove)
+  assert.match(question.text, /<h1>Remove this connection\?<\/h1>/)
+  const kept = await jar.post(remove, { ...question.hidden, decision: 'cancel' })
+  assert.equal(kept.location, `/connections/${row.id}?done=kept`)
+  const gone = await jar.post(remove, { ...question.hidden, decision: 'confirm' })
+  assert.equal(gone.location, '/connections?done=removed')
+  assert.equal(await world.service.app.store.connections.find(row.id), null)
+  assert.equal((await jar.get(`/connections/${row.id}`)).status, 303)
+})
+
+test('a form without its token, or from elsewhere, changes nothing', async () => {
+  const person = await world.addPerson()
+  const row = await plant(person)
+  const jar = await world.enter(person)
+  for (const verb of ['refresh', 'reconnect', 'remove']) {
+    const answer = await jar.post(`/connections/${row.id}/${verb}`, { decision: 'confirm' })
+    assert.equal(answer.status, 403)
+  }
+  assert.equal((await world.service.app.store.connections.find(row.id))?.status, 'active')
+})
+
+test('fifty connections with a year of trouble stay under 100 KB, on the overview and in the list', async () => {
+  const person = await world.addPerson()
+  for (let index = 0; index < 50; index += 1) {
+    const row = await plant(person, {
+      status: index % 2 === 0 ? 'invalidated' : 'active',
+      institutionName: `An institution with a rather long name, number ${index}`,
+      consentExpiresAt: world.service.clock.now(),
+      accounts: [{}, {}, {}],
+    })
+    await addRun(row, 'unreadable')
+  }
+  const jar = await world.enter(person)
+  for (const path of ['/', '/connections']) {
+    const { text } = await jar.get(path)
+    assert.ok(Buffer.byteLength(text) < 100_000, `${path}: ${Buffer.byteLength(text)} bytes`)
+    assert.equal(text.match(/number \d+</g)?.length, 50)
+  }
+})
