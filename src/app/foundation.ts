@@ -91,6 +91,7 @@ export async function openFoundation(
     clock,
     windows: kv.windows,
     passwords: makePasswords(),
+    sealer,
     signInLimit: config.limits.signin,
     secrets: sealer.deriveAll('sign-in'),
     signUp: config.signUp,

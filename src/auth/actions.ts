@@ -5,6 +5,8 @@ import { type CreateKey, makeCreateKey } from './create-key.ts'
 import { type CreateUser, makeCreateUser } from './create-user.ts'
 import { makeRevokeKey, type RevokeKey } from './revoke-key.ts'
 import { makeSetPlan, type SetPlan } from './set-plan.ts'
+import { makeSetProfile, type SetProfile } from './set-profile.ts'
+import { makeResetSecondFactor, type ResetSecondFactor } from './sign-in/second-factor.ts'
 import type { SetPassword } from './sign-in/set-password.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 
@@ -12,6 +14,8 @@ export interface UserActions {
   readonly createUser: CreateUser
   readonly setPassword: SetPassword
   readonly setPlan: SetPlan
+  readonly setProfile: SetProfile
+  readonly resetSecondFactor: ResetSecondFactor
   readonly createKey: CreateKey
   readonly revokeKey: RevokeKey
 }
@@ -26,6 +30,8 @@ export function makeUserActions(deps: {
     createUser: makeCreateUser({ ...deps, hashPassword }),
     setPassword,
     setPlan: makeSetPlan(deps),
+    setProfile: makeSetProfile(deps),
+    resetSecondFactor: makeResetSecondFactor(deps),
     createKey: makeCreateKey(deps),
     revokeKey: makeRevokeKey(deps),
   }

@@ -7,11 +7,12 @@ import type { By, Operator, System } from '#contract/actor.ts'
 import { isEmail, maxEmailLength, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
 import { oneOf, parseInput } from '#contract/input.ts'
-import { type Clock, isZone } from '#kernel/time.ts'
+import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import { planNames, planStatuses } from './set-plan.ts'
 import { password } from './sign-in/set-password.ts'
+import { timezone } from './timezone.ts'
 
 const email = z
   .string('must be text')
@@ -25,9 +26,6 @@ const email = z
       })
       .refine(isEmail, 'must be an e-mail address'),
   )
-const timezone = z
-  .string('must be text')
-  .refine(isZone, 'must be an IANA time zone, e.g. Australia/Sydney or Pacific/Auckland')
 
 const NewUserInput = z
   .strictObject({

@@ -30,6 +30,7 @@ import { openPostgres } from './sql/postgres-engine.ts'
 import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
 import { forgetPlainUrls, sealUrls } from './sql/seal-urls.ts'
+import { makeSecondFactorStore } from './sql/second-factors.ts'
 import { makeSessionStore } from './sql/sessions.ts'
 import { makeSingleUseStore } from './sql/single-use.ts'
 import { spreadSyncs } from './sql/spread-syncs.ts'
@@ -173,6 +174,7 @@ function makeRows({ engine, write, mails }: RowParts): StoreRows {
     accounts: makeAccountStore({ engine, write }),
     oauth: makeOAuthStore({ engine, write, sealer }),
     sessions: makeSessionStore({ engine, write }),
+    secondFactors: makeSecondFactorStore({ engine, write, sealer }),
     linkings: makeLinkingStore({ engine, write }),
     syncs: makeSyncStore({ engine, write }),
     ledgers: makeLedgerStore({ engine, write, sealer }),

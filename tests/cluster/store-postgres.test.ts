@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { openStore } from '#store/open-store.ts'
 import type { StoreChange } from '#store/ports/changes.ts'
 import { keyA } from '#tests/contract/store/place.ts'
-import { raceDeletion, raceRelink, raceRemoval } from '#tests/contract/store/races.ts'
+import { raceCodes, raceDeletion, raceRelink, raceRemoval } from '#tests/contract/store/races.ts'
 import {
   addGrant,
   addKey,
@@ -151,6 +151,12 @@ function testSharing({ makePlace }: PostgresGround): void {
       await raceDeletion(one, two)
       await raceRemoval(one, two)
     }
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('of two processes that are given the same code, one accepts it', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    await raceCodes(one, two)
     await Promise.all([one.close(), two.close()])
   })
 

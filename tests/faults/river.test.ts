@@ -188,6 +188,8 @@ const tables = [
   'connections',
   'accounts',
   'sessions',
+  'second_factors',
+  'recovery_codes',
   'oauth_grants',
   'syncs',
   'sync_runs',

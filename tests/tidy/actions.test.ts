@@ -30,7 +30,7 @@ test('doors and the sandbox know the types of rows and the reading part of the s
   assert.deepEqual(bad, [])
 })
 
-const writing = /\bstore\??\.\w+\.(?!(?:list|find|get|count)[A-Z(])\w+\(/
+const writing = /\bstore\??\.\w+\.(?!(?:list|find|get|count|has)[A-Z(])\w+\(/
 /** A repository under a name of its own, with which a write would not show. */
 const aliasing = /[}\]]\s*=\s*(?:\w+\.)*store\b(?!\.)|=\s*(?:\w+\.)*store\.\w+$/
 const recording = /\.(?:audit|transact)\(|\brecordAction\b/

@@ -18,7 +18,7 @@ import {
 
 const passwordHash = '$argon2id$checked'
 const here: By = { actor: { kind: 'visitor', address: '203.0.113.7' } }
-const proofOf = (userId: UserId) => ({ userId, checked: new Secret(passwordHash) })
+const proofOf = (userId: UserId) => ({ userId, checked: new Secret(passwordHash), code: null })
 /** The actor who is signed in with this session. */
 const own = ({ userId, id }: Session): By => ({ actor: { kind: 'person', userId, sessionId: id } })
 const minute = 60_000

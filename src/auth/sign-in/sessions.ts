@@ -4,14 +4,16 @@
  * derived from the cookie, so that it needs no storage.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type By, mayActFor } from '#contract/actor.ts'
+import { addressOf, type By, mayActFor } from '#contract/actor.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
-import { type AuditAction, signedIn, signedOut } from '#store/ports/audit.ts'
+import { type AuditAction, signedIn, signedOut, usedRecoveryCode } from '#store/ports/audit.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isFreshSignIn } from '../fresh-sign-in.ts'
+import { consumeCode, type RightCode } from './check-code.ts'
+import { makeOwnSessions, type OwnSessions, toAgentText } from './own-sessions.ts'
 
 const dayMs = 86_400_000
 const idleMs = 14 * dayMs
@@ -31,6 +33,8 @@ export interface Session {
 export interface SignInProof {
   readonly userId: UserId
   readonly checked: Secret<string>
+  /** The code of the second factor, which the start of the session consumes; null for an account without one. */
+  readonly code: RightCode | null
 }
 
 export interface Started {
@@ -39,13 +43,19 @@ export interface Started {
 }
 
 /** What begins or ends a session writes its audit row in the same transaction. */
-export interface Sessions {
+export interface Sessions extends OwnSessions {
   /**
    * Starts a session after a password was checked; the token goes into the cookie and nowhere else. `replaced`: the
    * session that the browser had until now. It ends, with an entry of its own where it was another user's; the same user's
-   * new session gets the links that it began. Null when the password was changed after the check: then nobody is signed in.
+   * new session gets the links that it began. `agent`: what the browser calls itself. Null when the password or the second
+   * factor was changed after the check, or the code was used meanwhile: then nobody is signed in, and nothing has changed.
    */
-  start(by: By, proof: SignInProof, replaced: Session | null): Promise<Started | null>
+  start(
+    by: By,
+    proof: SignInProof,
+    replaced: Session | null,
+    agent?: string | null,
+  ): Promise<Started | null>
   /** The session of a cookie; null when it is unknown or has ended. */
   find(token: string | null): Promise<Session | null>
   /**
@@ -67,41 +77,30 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
     }
   }
 
-  function note(tx: StoreRows, { actor }: By, action: AuditAction, userId: UserId): Promise<void> {
-    const entry = { actor, action, userId, subject: 'account' }
-    return tx.audit({ at: clock.now(), ...entry })
-  }
-
-  function hasEnded(row: SessionRow): boolean {
-    const now = clock.now()
-    return now - row.lastSeenAt >= idleMs || now - row.createdAt >= absoluteMs
-  }
-
   return {
-    async start(by, { userId, checked }, replaced) {
+    ...makeOwnSessions({ store, clock }, (row) => !hasEnded(row, clock.now())),
+    async start(by, { userId, checked, code }, replaced, agent = null) {
       const token = newToken()
       const given = {
         userId,
-        hash: digest(token),
+        hash: toDigest(token),
         at: clock.now(),
         passwordHash: checked.reveal(),
+        address: addressOf(by.actor),
+        agent: toAgentText(agent),
       }
-      const row = await store.transact(async (tx) => {
-        const hadOne = replaced !== null && (await tx.sessions.delete(replaced.userId, replaced.id))
-        const isOthers = replaced !== null && replaced.userId !== userId
-        if (hadOne && isOthers) await note(tx, by, signedOut, replaced.userId)
-        const made = await tx.sessions.create(given)
-        if (made === null) return null
-        await note(tx, by, signedIn, userId)
-        if (hadOne && !isOthers) await tx.linkings.moveSession(userId, replaced.id, made.id)
-        return made
-      })
+      const row = await store
+        .transact((tx) => begin(tx, by, { given, code, replaced }))
+        .catch((error: unknown) => {
+          if (error instanceof NotStartedError) return null
+          throw error
+        })
       return row === null ? null : { token, session: toSession(row) }
     },
     async find(token) {
       if (token === null || !isToken(token)) return null
-      const row = await store.sessions.find(digest(token))
-      if (row === null || hasEnded(row)) return null
+      const row = await store.sessions.find(toDigest(token))
+      if (row === null || hasEnded(row, clock.now())) return null
       if (clock.now() - row.lastSeenAt >= touchMs) await store.sessions.touch(row.id, clock.now())
       return toSession(row)
     },
@@ -109,7 +108,9 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
       const { userId, id } = session
       if (!mayActFor(by, userId)) return
       await store.transact(async (tx) => {
-        if (await tx.sessions.delete(userId, id)) await note(tx, by, signedOut, userId)
+        if (await tx.sessions.delete(userId, id)) {
+          await note(tx, by, { action: signedOut, userId, at: clock.now() })
+        }
       })
     },
     sweep() {
@@ -117,6 +118,60 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
       return store.sessions.sweep({ seenBefore: now - idleMs, createdBefore: now - absoluteMs })
     },
   }
+}
+
+interface Beginning {
+  readonly given: Parameters<Store['sessions']['create']>[0]
+  readonly code: RightCode | null
+  readonly replaced: Session | null
+}
+
+function note(
+  tx: StoreRows,
+  { actor }: By,
+  about: { readonly action: AuditAction; readonly userId: UserId; readonly at: number },
+): Promise<void> {
+  return tx.audit({ actor, subject: 'account', ...about })
+}
+
+/** @throws NotStartedError */
+async function begin(tx: StoreRows, by: By, { given, code, replaced }: Beginning) {
+  const { userId, at } = given
+  const hadOne = replaced !== null && (await tx.sessions.delete(replaced.userId, replaced.id))
+  const isOthers = replaced !== null && replaced.userId !== userId
+  if (hadOne && isOthers) {
+    await note(tx, by, { action: signedOut, userId: replaced.userId, at })
+  }
+  const made = await tx.sessions.create(given)
+  if (made === null || !(await hasSecondProof(tx, given, code))) throw new NotStartedError()
+  await note(tx, by, { action: signedIn, userId, at })
+  if (code?.kind === 'recovery') {
+    await note(tx, by, { action: usedRecoveryCode, userId, at })
+  }
+  if (hadOne && !isOthers) await tx.linkings.moveSession(userId, replaced.id, made.id)
+  return made
+}
+
+/** Undoes the transaction of a start that is refused. */
+class NotStartedError extends Error {
+  override readonly name = 'NotStartedError'
+}
+
+/**
+ * Whether the second factor allows the session: its code was not used yet, or there is none. The user's row is locked, so that a
+ * factor that is added at the same time either asks for its code or comes after the sign-in.
+ */
+async function hasSecondProof(
+  tx: StoreRows,
+  { userId, at }: Beginning['given'],
+  code: RightCode | null,
+): Promise<boolean> {
+  if (code === null) return !(await tx.secondFactors.has(userId))
+  return consumeCode(tx, userId, code, at)
+}
+
+function hasEnded(row: SessionRow, now: number): boolean {
+  return now - row.lastSeenAt >= idleMs || now - row.createdAt >= absoluteMs
 }
 
 /** 32 random bytes as 43 characters. */
@@ -140,6 +195,7 @@ export function isFormToken(given: string, cookie: string): boolean {
   return found.length === wanted.length && timingSafeEqual(found, wanted)
 }
 
-function digest(token: string): Uint8Array {
+/** What the store keeps of a token. */
+export function toDigest(token: string): Uint8Array {
   return hash('sha256', token, 'buffer')
 }

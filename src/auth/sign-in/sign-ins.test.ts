@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { type By, byOperator, type Visitor } from '#contract/actor.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
+import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace, openSqliteStore } from '#tests/contract/store/place.ts'
 import { makeHashingQueue, type Turn } from './hashing-queue.ts'
 import { makePasswords, type Passwords } from './password.ts'
@@ -46,6 +47,7 @@ async function open(t: TestContext, over: Partial<SignInsOptions> = {}) {
     signInLimit: 30,
     secrets: [new Uint8Array(32)],
     signUp: 'open',
+    sealer: makeSealer([new Uint8Array(32)]),
     ...over,
   })
   return {

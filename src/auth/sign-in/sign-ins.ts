@@ -9,23 +9,41 @@ import { z } from 'zod'
 import type { By, Visitor } from '#contract/actor.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
-import { toAddressGroup } from '#kernel/addresses.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
-import { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
-import { type AuditAction, refusedSignIn } from '#store/ports/audit.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import { type Attempt, type Attempts, makeAttempts, type Subject } from './attempts.ts'
-import { type Browsers, makeBrowsers } from './browsers.ts'
-import { PasswordsBusyError, type Turn } from './hashing-queue.ts'
+import type { Sealer } from '#store/seal.ts'
+import { makeAttempts } from './attempts.ts'
+import { makeBrowsers } from './browsers.ts'
+import { type ChangePassword, makeChangePassword } from './change-password.ts'
+import { type CodeResult, giveCode, isValidNote, makeNote, type NoteHolder } from './code-step.ts'
 import { isAcceptable, type Passwords } from './password.ts'
-import type { SignInProof } from './sessions.ts'
+import {
+  busy,
+  type CompletedSignIn,
+  completeSignIn,
+  type Found,
+  isRightPassword,
+  type Later,
+  noteRefusal,
+  type ProofParts,
+  type Source,
+  toFound,
+  toTurn,
+  tryProof,
+  whenBusy,
+} from './proofs.ts'
+import { makeSecondFactors, type SecondFactors } from './second-factor.ts'
 import { makeSetPassword, type SetPassword } from './set-password.ts'
+
+export type { CompletedSignIn, Later } from './proofs.ts'
 
 export type SignInResult =
   | ({ readonly kind: 'in' } & CompletedSignIn)
+  /** The password is right and the account has a second factor: `giveCode` comes next, with this note. */
+  | { readonly kind: 'code'; readonly note: string }
   /** E-mail or password is wrong, or there is no such account: the answer does not say which. */
   | { readonly kind: 'refused' }
   | Later
@@ -37,20 +55,6 @@ export type SignUpResult =
   | { readonly kind: 'closed' }
   | Later
 
-/** A person gave the right password. */
-export interface CompletedSignIn {
-  readonly user: UserRow
-  readonly proof: SignInProof
-  /** The new value of the cookie that recognises this browser (browsers.ts). */
-  readonly browser: string
-}
-
-/** Too many attempts, or the hashing queue is full. */
-export interface Later {
-  readonly kind: 'slow_down' | 'busy'
-  readonly retryAfterSeconds: number
-}
-
 const SignUpField = z.enum(['name', 'email', 'password'])
 export type SignUpField = z.infer<typeof SignUpField>
 
@@ -59,6 +63,7 @@ export interface SignInsOptions {
   readonly clock: Clock
   readonly windows: WindowStore
   readonly passwords: Passwords
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>
   /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches off this limit and the limit of failures. */
   readonly signInLimit: number
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */
@@ -68,19 +73,25 @@ export interface SignInsOptions {
 
 export type GivenSignIn = Readonly<Record<'email' | 'password', string>>
 
-/** Where a form was sent from. */
-interface Source {
-  readonly address: string
-  readonly browser: string | null
-}
-
 export interface SignIns {
   readonly signUpIsOpen: boolean
   /**
    * Also used when a signed-in person gives the password again. `address`: where the request came from; `browser`: the
-   * value of the cookie that recognises the browser.
+   * value of the cookie that recognises the browser; `binding`: see code-step.ts.
    */
-  signIn(given: GivenSignIn, address: string, browser?: string | null): Promise<SignInResult>
+  signIn(
+    given: GivenSignIn,
+    address: string,
+    browser?: string | null,
+    binding?: string,
+  ): Promise<SignInResult>
+  /** The second step, with the note that the first one returned; `binding` must be the same in both. */
+  giveCode(
+    given: { readonly note: string | null; readonly code: string },
+    source: Source & NoteHolder,
+  ): Promise<CodeResult>
+  /** True while `giveCode` takes this note. */
+  awaitsCode(note: string | null, binding: string): boolean
   /**
    * An action: creates the account of a visitor, whose input is `{name, email, password}`. Wrong fields are a result.
    * @throws ApiError `invalid_params` for other fields.
@@ -90,6 +101,8 @@ export interface SignIns {
   hashPassword(password: string): Promise<string>
   /** Ends every session of the user. */
   readonly setPassword: SetPassword
+  readonly changePassword: ChangePassword
+  readonly secondFactors: SecondFactors
 }
 
 /** Longer than any accepted e-mail address. */
@@ -109,13 +122,7 @@ const SignUpInput = z.strictObject({
 })
 type SignUpInput = z.infer<typeof SignUpInput>
 
-/** The answer when the hashing queue is full. */
-const busy: Later = { kind: 'busy', retryAfterSeconds: 5 }
-
-interface Parts extends SignInsOptions {
-  readonly attempts: Attempts
-  readonly browsers: Browsers
-}
+type Parts = SignInsOptions & ProofParts
 
 export function makeSignIns(options: SignInsOptions): SignIns {
   const { store, clock, windows, passwords, secrets } = options
@@ -125,9 +132,14 @@ export function makeSignIns(options: SignInsOptions): SignIns {
   const parts: Parts = { ...options, attempts, browsers: makeBrowsers({ secrets, clock }) }
   return {
     signUpIsOpen: options.signUp === 'open',
-    signIn: (given, address, browser = null) => signIn(parts, given, { address, browser }),
+    signIn: (given, address, browser = null, binding = '') =>
+      signIn(parts, given, { address, browser, binding }),
+    giveCode: (given, source) => giveCode(parts, given, source),
+    awaitsCode: (note, binding) => isValidNote(parts, note, binding),
     signUp: (by, input, browser = null) => signUp(parts, by, input, browser),
     hashPassword: (password) => passwords.hash(password),
+    changePassword: makeChangePassword(parts),
+    secondFactors: makeSecondFactors(parts),
     setPassword: makeSetPassword({
       store,
       clock,
@@ -137,18 +149,15 @@ export function makeSignIns(options: SignInsOptions): SignIns {
   }
 }
 
-async function signIn(parts: Parts, given: GivenSignIn, source: Source): Promise<SignInResult> {
-  const { attempts } = parts
-  // The limit per address comes first, and a refused attempt counts nowhere else: otherwise one address could use up
-  // the failures that an account is allowed.
-  const wait = await attempts.ofAddress(source.address)
-  if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  const found = await findSubject(parts, tidyEmail(given.email), source)
-  const attempt = await attempts.begin(found.subject)
-  if (!attempt.allowed) {
-    return { kind: 'slow_down', retryAfterSeconds: attempt.retryAfterSeconds }
-  }
-  return settling(attempt, () => check(parts, found, given.password, source))
+function signIn(
+  parts: Parts,
+  given: GivenSignIn,
+  source: Source & NoteHolder,
+): Promise<SignInResult> {
+  const find = () => findSubject(parts, tidyEmail(given.email), source)
+  return tryProof(parts, source.address, find, (found) =>
+    check(parts, found, given.password, source),
+  )
 }
 
 async function signUp(
@@ -173,7 +182,10 @@ async function signUp(
     const email = 'There is an account with this address; sign in instead'
     return { kind: 'invalid', problems: { email } }
   }
-  return { kind: 'made', ...completeSignIn(parts, user, passwordHash, source) }
+  return {
+    kind: 'made',
+    ...completeSignIn(parts, user, { stored: passwordHash, code: null }, source),
+  }
 }
 
 function addUser(
@@ -194,102 +206,44 @@ function addUser(
       grandfathered: false,
       createdAt: parts.clock.now(),
     })
-    if (made !== 'taken') await tx.audit(toEntry(parts, 'account.signed-up', made.id, source))
+    if (made === 'taken') return made
+    const actor = { kind: 'visitor', address: source.address } as const
+    const about = { action: 'account.signed-up', userId: made.id, subject: 'account' } as const
+    await tx.audit({ at: parts.clock.now(), actor, ...about })
     return made
   })
 }
 
-interface Found {
-  readonly user: UserRow | null
-  /** The hash of the account's password. */
-  readonly stored: string | null
-  readonly subject: Subject
-}
-
 /** Which counter a failure of this attempt belongs to, and what is stored of the account. */
-async function findSubject(
-  { store, browsers }: Parts,
-  email: string,
-  source: Source,
-): Promise<Found> {
+async function findSubject(parts: Parts, email: string, source: Source): Promise<Found> {
+  const { store } = parts
   // Not the present rules for addresses: the user may have been created under earlier ones.
   const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
   const user = isAddress ? await store.users.find(email) : null
   // Always query the store: a faster answer would reveal that the account does not exist.
   const stored = await store.sessions.findPassword(user?.id ?? newId<UserId>())
   if (user === null) return { user, stored: null, subject: { kind: 'stranger', email } }
-  const holder = stored === null ? null : { userId: user.id, passwordHash: stored }
-  const browser = holder === null ? null : browsers.recognise(source.browser, holder)
-  const subject: Subject =
-    browser === null
-      ? { kind: 'account', userId: user.id }
-      : { kind: 'browser', userId: user.id, browser }
-  return { user, stored, subject }
+  return toFound(parts, user, stored, source)
 }
 
 async function check(
   parts: Parts,
-  { user, stored, subject }: Found,
+  found: Found,
   password: string,
-  source: Source,
+  source: Source & NoteHolder,
 ): Promise<SignInResult> {
-  const { store, passwords } = parts
-  const isRight = await passwords
-    .check(password.slice(0, 1024), stored, toTurn(source, subject))
-    .catch(whenBusy)
+  const { user, stored } = found
+  const isRight = await isRightPassword(parts, found, password, source)
   if (isRight === null) return busy
   if (!isRight || user === null || stored === null) {
-    await store.audit(toEntry(parts, refusedSignIn, user?.id ?? null, source))
+    await noteRefusal(parts, user?.id ?? null, 'account', source)
     return { kind: 'refused' }
   }
-  return { kind: 'in', ...completeSignIn(parts, user, stored, source) }
-}
-
-function completeSignIn(
-  { browsers }: Parts,
-  user: UserRow,
-  passwordHash: string,
-  { browser }: Source,
-): CompletedSignIn {
-  return {
-    user,
-    proof: { userId: user.id, checked: new Secret(passwordHash) },
-    browser: browsers.remember(browser, { userId: user.id, passwordHash }),
+  // The failures stay counted until the code is right: whoever has the password cannot guess codes without limit.
+  if (await parts.store.secondFactors.has(user.id)) {
+    return { kind: 'code', note: makeNote(parts, user.id, stored, source.binding) }
   }
-}
-
-function toEntry(
-  { clock }: Parts,
-  action: AuditAction,
-  userId: UserId | null,
-  { address }: Source,
-) {
-  const actor = { kind: 'visitor', address } as const
-  return { at: clock.now(), actor, action, userId, subject: 'account' }
-}
-
-/**
- * A right password clears the failures, a wrong one stays counted, and an attempt whose password was not checked does
- * not count.
- */
-async function settling(
-  attempt: Attempt & { readonly allowed: true },
-  check: () => Promise<SignInResult>,
-): Promise<SignInResult> {
-  let result: SignInResult | null = null
-  try {
-    result = await check()
-    return result
-  } finally {
-    if (result?.kind === 'in') await attempt.succeed()
-    else if (result?.kind !== 'refused') await attempt.withdraw()
-  }
-}
-
-/** A known browser queues under its user: one account has one place in the queue, whatever its addresses. */
-function toTurn({ address }: Source, subject: Subject | null): Turn {
-  if (subject?.kind === 'browser') return { from: subject.userId, isKnown: true }
-  return { from: toAddressGroup(address), isKnown: false }
+  return { kind: 'in', ...completeSignIn(parts, user, { stored, code: null }, source) }
 }
 
 /** The first problem of each field. @throws ApiError `invalid_params` where no field is to blame. */
@@ -301,10 +255,4 @@ function toProblems({ issues }: z.ZodError): Partial<Record<SignUpField, string>
     problems[field.data] ??= message
   }
   return problems
-}
-
-/** Turns PasswordsBusyError into null. */
-function whenBusy(error: unknown): null {
-  if (error instanceof PasswordsBusyError) return null
-  throw error
 }

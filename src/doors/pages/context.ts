@@ -26,7 +26,14 @@ import { makeVisits, type Visit, type Visits } from './visit.ts'
 export interface PagesDoorOptions {
   readonly store: Pick<
     StoreReader,
-    'users' | 'connections' | 'accounts' | 'syncs' | 'keys' | 'endpoints' | 'deliveries'
+    | 'users'
+    | 'connections'
+    | 'accounts'
+    | 'syncs'
+    | 'keys'
+    | 'endpoints'
+    | 'deliveries'
+    | 'secondFactors'
   >
   readonly connections: Pick<
     Connections,

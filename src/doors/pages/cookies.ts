@@ -1,7 +1,6 @@
 /**
  * The cookies of the pages: the session's; a visitor's, from which the forms of a person who is not signed in derive
- * their token; one that recognises a browser that signed in before; and one that holds, sealed, a secret that the next
- * page shows once. `__Host-` and Secure when the service uses
+ * their token; one that recognises a browser that signed in before; and those that hold something sealed for a later page. `__Host-` and Secure when the service uses
  * https (docs/accounts.md, Pages).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -21,18 +20,24 @@ export interface Cookies {
   /** The unverified cookie of a known browser; it outlives sessions and sign-outs. */
   browser(request: FastifyRequest): string | null
   setBrowser(reply: FastifyReply, value: string): void
-  /** The unverified cookie of a secret that the next page shows. */
-  shownOnce(request: FastifyRequest): string | null
-  setShownOnce(reply: FastifyReply, value: string, maxAgeSeconds: number): void
-  clearShownOnce(reply: FastifyReply): void
+  /** The unverified sealed cookie of this name; null when there is none. */
+  sealed(request: FastifyRequest, name: SealedCookie): string | null
+  setSealed(reply: FastifyReply, name: SealedCookie, value: string, maxAgeSeconds: number): void
+  clearSealed(reply: FastifyReply, name: SealedCookie): void
 }
+
+/**
+ * What is sealed for a later page: a secret that it shows once; the note between the two steps of a sign-in; the secret of a
+ * second factor that is being set up; what was ended with an account.
+ */
+export type SealedCookie = 'once' | 'code' | 'set-up' | 'deleted'
 
 export function makeCookies(options: { readonly secure: boolean }): Cookies {
   const prefix = options.secure ? '__Host-' : ''
   const sessionName = `${prefix}tributary`
   const visitorName = `${prefix}tributary-visitor`
   const browserName = `${prefix}tributary-browser`
-  const shownOnceName = `${prefix}tributary-once`
+  const toSealedName = (name: SealedCookie) => `${prefix}tributary-${name}`
   const attributes = `Path=/; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`
 
   const set = (reply: FastifyReply, name: string, value: string, maxAge: number) =>
@@ -52,9 +57,9 @@ export function makeCookies(options: { readonly secure: boolean }): Cookies {
     givenVisitor: (request) => readToken(request, visitorName),
     browser: (request) => readCookie(request, browserName),
     setBrowser: (reply, value) => void set(reply, browserName, value, browserLifeMs / 1000),
-    shownOnce: (request) => readCookie(request, shownOnceName) || null,
-    setShownOnce: (reply, value, maxAge) => void set(reply, shownOnceName, value, maxAge),
-    clearShownOnce: (reply) => void set(reply, shownOnceName, '', 0),
+    sealed: (request, name) => readCookie(request, toSealedName(name)) || null,
+    setSealed: (reply, name, value, maxAge) => void set(reply, toSealedName(name), value, maxAge),
+    clearSealed: (reply, name) => void set(reply, toSealedName(name), '', 0),
   }
 }
 

@@ -16,6 +16,7 @@ import { explain } from './failures.ts'
 import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
+import { addSecondFactorRoutes } from './settings/second-factor-routes.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
 import { addWebhookRoutes } from './webhooks/routes.ts'
 import { addWelcomeRoutes } from './welcome/routes.ts'
@@ -55,6 +56,7 @@ export async function pagesDoor(
     addKeyRoutes(scope, context)
     addWebhookRoutes(scope, context)
     addWelcomeRoutes(scope, context)
+    addSecondFactorRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {

@@ -33,7 +33,7 @@ const purpose = 'shown-once'
 const Kept = z.strictObject({ id: z.string(), secret: z.string(), until: z.int() })
 
 export interface ShownOnceOptions {
-  readonly cookies: Pick<Cookies, 'setShownOnce' | 'clearShownOnce' | 'shownOnce'>
+  readonly cookies: Pick<Cookies, 'sealed' | 'setSealed' | 'clearSealed'>
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly clock: Clock
 }
@@ -57,12 +57,12 @@ export function makeShownOnce({ cookies, sealer, clock }: ShownOnceOptions): Sho
       const kept = { id, secret, until: clock.now() + lifeSeconds * 1000 }
       const bytes = Buffer.from(JSON.stringify(kept), 'utf8')
       const sealed = sealer.seal(purpose, bindingOf(session, page), bytes)
-      cookies.setShownOnce(reply, Buffer.from(sealed).toString('base64url'), lifeSeconds)
+      cookies.setSealed(reply, 'once', Buffer.from(sealed).toString('base64url'), lifeSeconds)
     },
     take(request, reply, session, page) {
-      const text = cookies.shownOnce(request)
+      const text = cookies.sealed(request, 'once')
       if (text === null) return null
-      cookies.clearShownOnce(reply)
+      cookies.clearSealed(reply, 'once')
       try {
         return open(text, session, page)
       } catch (error) {

@@ -12,6 +12,9 @@ export const signedIn = 'account.signed-in'
 /** A session was ended by its user, or by another user who signed in in the same browser. */
 export const signedOut = 'account.signed-out'
 
+/** A recovery code stood in for the code of a second factor. */
+export const usedRecoveryCode = 'account.used-recovery-code'
+
 /** Kinds of entries that nothing else bounds, so they are swept: refused sign-ins; sign-ins and sign-outs. */
 export type SweptEntries = 'refusals' | 'sessions'
 
@@ -44,7 +47,16 @@ export type AuditAction =
   | typeof signedIn
   | typeof signedOut
   | SandboxAction
+  | typeof usedRecoveryCode
   | 'account.signed-up'
+  | 'account.end-other-sessions'
+  | 'account.end-session'
+  | 'account.remove-second-factor'
+  | 'account.set-name'
+  | 'account.set-password'
+  | 'account.set-recovery-codes'
+  | 'account.set-second-factor'
+  | 'account.set-timezone'
   | 'agent.connected'
   | 'agent.disconnected'
   | 'connections.finish-linking'
@@ -58,6 +70,7 @@ export type AuditAction =
   | 'plans.set'
   | 'users.create'
   | 'users.delete'
+  | 'users.reset-second-factor'
   | 'users.set-password'
   | 'webhooks.create'
   | 'webhooks.disable'

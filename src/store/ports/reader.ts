@@ -13,7 +13,8 @@ export interface StoreReader {
   readonly syncs: Pick<Store['syncs'], 'listStates' | 'listLastRuns' | 'countRuns' | 'listRuns'>
   readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
   readonly deliveries: Pick<Store['deliveries'], 'list' | 'find'>
-  readonly sessions: Pick<Store['sessions'], 'findPassword'>
   readonly usage: Pick<Store['usage'], 'list'>
+  readonly sessions: Pick<Store['sessions'], 'findPassword' | 'list'>
+  readonly secondFactors: Pick<Store['secondFactors'], 'has' | 'countCodes'>
   readonly auditLog: Pick<Store['auditLog'], 'list'>
 }

@@ -11,6 +11,10 @@ export interface SessionRow {
   /** When the password was last entered; sensitive actions require a recent time. */
   readonly signedInAt: number
   readonly lastSeenAt: number
+  /** The network address of the sign-in; null: unknown. */
+  readonly address: string | null
+  /** What the browser calls itself (`User-Agent`), bounded; null: nothing, or the session is older than this column. */
+  readonly agent: string | null
 }
 
 /** The largest number of sessions per user. */
@@ -29,19 +33,25 @@ export interface SessionStore {
     readonly at: number
     /** The PHC string that the given password was checked against. */
     readonly passwordHash: string
+    readonly address?: string | null
+    readonly agent?: string | null
   }): Promise<SessionRow | null>
   find(hash: Uint8Array): Promise<SessionRow | null>
+  /** The sessions of a user, the last seen first; at most `maxSessions`. */
+  list(userId: UserId): Promise<readonly SessionRow[]>
   /** The time never moves back. */
   touch(id: SessionId, at: number): Promise<void>
   /** False when the session is not this user's. */
   delete(userId: UserId, id: SessionId): Promise<boolean>
+  /** Ends all sessions of the user but one; returns how many. */
+  deleteOthers(userId: UserId, kept: SessionId): Promise<number>
   /** Deletes a bounded number of sessions older than either bound; returns how many. */
   sweep(bounds: { readonly seenBefore: number; readonly createdBefore: number }): Promise<number>
   /**
    * Stores a PHC string, or null to remove the password. Ends every session of the user; false when the user does not
-   * exist or is being deleted.
+   * exist or is being deleted, or when `checked` is given and is no longer the user's password: then nothing changes.
    */
-  setPassword(userId: UserId, hash: string | null): Promise<boolean>
+  setPassword(userId: UserId, hash: string | null, checked?: string): Promise<boolean>
   /** Null when the user has none, or does not exist. */
   findPassword(userId: UserId): Promise<string | null>
 }

@@ -17,6 +17,7 @@ import type { LoginStore } from './logins.ts'
 import type { MailStore } from './mails.ts'
 import type { StoreMark } from './meta.ts'
 import type { OAuthStore } from './oauth.ts'
+import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
 import type { SingleUseStore } from './single-use.ts'
 import type { SyncStore } from './syncs.ts'
@@ -32,6 +33,7 @@ export interface StoreRows {
   readonly accounts: AccountStore
   readonly oauth: OAuthStore
   readonly sessions: SessionStore
+  readonly secondFactors: SecondFactorStore
   readonly linkings: LinkingStore
   readonly syncs: SyncStore
   readonly ledgers: LedgerStore

@@ -67,6 +67,9 @@ export interface UserStore {
   /** Plan, zone and epoch in one read; null when there is no such user. */
   findAccess(id: UserId): Promise<UserAccessRow | null>
   setPlan(id: UserId, plan: PlanRow): Promise<UserRow | null>
+  /** Null: no name. */
+  setName(id: UserId, name: string | null): Promise<UserRow | null>
+  /** Raises the user's epoch (reading R10). */
   setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
   /** A time that is stored already stays. False when there is no such user. */
   confirmEmail(id: UserId, at: number): Promise<boolean>

@@ -32,8 +32,6 @@ export interface DashboardTables {
     secret: Uint8Array
     secret_key: string
     created_at: Moment
-    /** Null: being set up; no code is asked for yet. */
-    confirmed_at: MomentOrNull
     /** The newest time step whose code was accepted: no code is accepted twice. */
     last_step: number
   }

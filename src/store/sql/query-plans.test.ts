@@ -142,6 +142,7 @@ test('the change of keys reads the rows under older keys, and the keys in use in
     ...Array(3).fill('oauth_grants_by_payload_key'),
     ...Array(3).fill('oauth_rows_by_payload_key'),
     ...Array(3).fill('ledger_keys_by_secret_key'),
+    ...Array(3).fill('second_factors_by_secret_key'),
     ...Array(3).fill('webhook_endpoints_by_secret_key'),
     ...Array(3).fill('event_keys_by_secret_key'),
     ...Array(3).fill('mails_by_payload_key'),

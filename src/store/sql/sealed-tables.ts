@@ -11,6 +11,7 @@ import { openLedgerKey, sealLedgerKey } from './ledgers.ts'
 import { openSecret, sealedColumns } from './logins.ts'
 import { openMatter, sealMatter } from './mail-queue.ts'
 import { type OAuthTable, openPayload, sealPayload } from './oauth-payload.ts'
+import { openFactor, sealFactor } from './second-factors.ts'
 import type { Db } from './tables.ts'
 
 /** A row sealed under an older key. */
@@ -150,6 +151,33 @@ const ledgerKeys: SealedTable = {
   nextKey: ({ db }, after) => nextSecretKey(db, 'ledger_keys', after),
 }
 
+const secondFactors: SealedTable = {
+  name: 'second_factors',
+  damage: 'the secret of a second factor does not open',
+  async list({ db }, sealer, { key, after, limit }) {
+    const query = db
+      .selectFrom('second_factors')
+      .select(['user_id as id', 'secret'])
+      .where('secret_key', '=', key)
+      .orderBy('user_id')
+      .limit(limit)
+    const rows = await (after === null ? query : query.where(behind(after, 'user_id'))).execute()
+    return rows.map(({ id, secret }) => ({
+      id,
+      name: id,
+      async reseal() {
+        await db
+          .updateTable('second_factors')
+          .set(sealFactor(sealer, id, openFactor(sealer, id, secret)))
+          .where('user_id', '=', id)
+          .where('secret', '=', secret)
+          .execute()
+      },
+    }))
+  },
+  nextKey: ({ db }, after) => nextSecretKey(db, 'second_factors', after),
+}
+
 const endpoints: SealedTable = {
   name: 'webhook_endpoints',
   damage: 'the secrets of a webhook endpoint do not open',
@@ -248,7 +276,7 @@ const mails: SealedTable = {
 
 async function nextSecretKey(
   db: Db,
-  table: 'ledger_keys' | 'webhook_endpoints' | 'event_keys',
+  table: 'ledger_keys' | 'second_factors' | 'webhook_endpoints' | 'event_keys',
   after: string,
 ): Promise<string | undefined> {
   const row = await db
@@ -267,6 +295,7 @@ export const sealedTables: readonly SealedTable[] = [
   oauthTable('oauth_grants'),
   oauthTable('oauth_rows'),
   ledgerKeys,
+  secondFactors,
   endpoints,
   eventKeys,
   mails,

@@ -14,6 +14,8 @@ const columns = [
   'created_at as createdAt',
   'signed_in_at as signedInAt',
   'last_seen_at as lastSeenAt',
+  'address',
+  'agent',
 ] as const
 
 interface Parts {
@@ -37,6 +39,15 @@ export function makeSessionStore({ engine, write }: Parts): SessionStore {
         .executeTakeFirst()
       return row ?? null
     },
+    list: (userId) =>
+      db
+        .selectFrom('sessions')
+        .select(columns)
+        .where('user_id', '=', userId)
+        .orderBy('last_seen_at', 'desc')
+        .orderBy('id')
+        .limit(maxSessions)
+        .execute(),
     async touch(id, at) {
       await db
         .updateTable('sessions')
@@ -53,13 +64,22 @@ export function makeSessionStore({ engine, write }: Parts): SessionStore {
         .executeTakeFirstOrThrow()
       return numDeletedRows > 0n
     },
+    async deleteOthers(userId, kept) {
+      const { numDeletedRows } = await db
+        .deleteFrom('sessions')
+        .where('user_id', '=', userId)
+        .where('id', '!=', kept)
+        .executeTakeFirstOrThrow()
+      return Number(numDeletedRows)
+    },
     async sweep({ seenBefore, createdBefore }) {
       // One statement per bound: each uses the index of its column, whereas both in one statement would scan the
       // table.
       const idle = await deleteBefore(db, 'last_seen_at', seenBefore)
       return idle + (await deleteBefore(db, 'created_at', createdBefore))
     },
-    setPassword: (userId, hash) => write((tx) => replacePassword(tx, userId, hash)),
+    setPassword: (userId, hash, checked) =>
+      write((tx) => replacePassword(tx, userId, hash, checked)),
     async findPassword(userId) {
       const row = await db
         .selectFrom('users')
@@ -75,7 +95,14 @@ export function makeSessionStore({ engine, write }: Parts): SessionStore {
 async function begin(
   engine: Engine,
   tx: Db,
-  { userId, hash, at, passwordHash }: Parameters<SessionStore['create']>[0],
+  {
+    userId,
+    hash,
+    at,
+    passwordHash,
+    address = null,
+    agent = null,
+  }: Parameters<SessionStore['create']>[0],
 ): ReturnType<SessionStore['create']> {
   if (!(await holdPassword(engine, tx, userId, passwordHash))) return null
   const session = await tx
@@ -87,6 +114,8 @@ async function begin(
       created_at: moment(at),
       signed_in_at: moment(at),
       last_seen_at: moment(at),
+      address,
+      agent,
     })
     .returning(columns)
     .executeTakeFirstOrThrow()
@@ -98,13 +127,22 @@ async function begin(
  * Ends every session of the user. The user's row is updated first: a concurrent sign-in then either finds the new
  * password, or its session is deleted here.
  */
-async function replacePassword(tx: Db, userId: UserId, hash: string | null): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+async function replacePassword(
+  tx: Db,
+  userId: UserId,
+  hash: string | null,
+  checked: string | undefined,
+): Promise<boolean> {
+  const change = tx
     .updateTable('users')
     .set({ password_hash: hash })
     .where('id', '=', userId)
     .where('deleting_at', 'is', null)
-    .executeTakeFirstOrThrow()
+  const { numUpdatedRows } = await (checked === undefined
+    ? change
+    : change.where('password_hash', '=', checked)
+  ).executeTakeFirstOrThrow()
+  if (checked !== undefined && numUpdatedRows === 0n) return false
   await tx.deleteFrom('sessions').where('user_id', '=', userId).execute()
   return numUpdatedRows > 0n
 }

@@ -7,7 +7,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
 import { newId, parseUuid, type UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '../failure.ts'
-import type { PlanRow, UserStore } from '../ports/users.ts'
+import type { NewUser, PlanRow, UserRow, UserStore } from '../ports/users.ts'
 import type { Engine, Write } from './engine.ts'
 import { type Db, isBefore, moment, momentOrNull } from './tables.ts'
 
@@ -107,36 +107,9 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
 function makeChanges(
   engine: Engine,
   write: Write,
-): Pick<UserStore, 'create' | 'setPlan' | 'setTimezone' | 'confirmEmail' | 'outdate'> {
+): Pick<UserStore, 'create' | 'setPlan' | 'setName' | 'setTimezone' | 'confirmEmail' | 'outdate'> {
   return {
-    create(user) {
-      const email = tidyEmail(user.email)
-      const spellings = comparableEmails(email)
-      return write(async (tx, touched) => {
-        const [held] = await selectByEmail(tx, spellings).execute()
-        if (held !== undefined) return 'taken'
-        const row = await tx
-          .insertInto('users')
-          .values({
-            id: newId<UserId>(),
-            email,
-            email_lower: spellings[0],
-            timezone: user.timezone,
-            ...planColumns(user),
-            epoch: 0,
-            password_hash: user.passwordHash ?? null,
-            name: user.name ?? null,
-            created_at: moment(user.createdAt),
-            email_confirmed_at: momentOrNull(user.emailConfirmedAt ?? null),
-          })
-          .onConflict((conflict) => conflict.column('email_lower').doNothing())
-          .returning(columns)
-          .executeTakeFirst()
-        if (row === undefined) return 'taken'
-        touched(row.id)
-        return row
-      })
-    },
+    create: (user) => write((tx, touched) => createUser(tx, user, touched)),
     setPlan(id, plan) {
       return write(async (tx, touched) => {
         const row = await tx
@@ -150,6 +123,16 @@ function makeChanges(
         touched(id)
         return row
       })
+    },
+    async setName(id, name) {
+      const row = await engine.db
+        .updateTable('users')
+        .set({ name })
+        .where('id', '=', id)
+        .where('deleting_at', 'is', null)
+        .returning(columns)
+        .executeTakeFirst()
+      return row ?? null
     },
     setTimezone(id, timezone) {
       return write(async (tx, touched) => {
@@ -182,6 +165,37 @@ async function confirmEmail(db: Db, id: UserId, at: number): Promise<boolean> {
     .where('deleting_at', 'is', null)
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n
+}
+
+async function createUser(
+  tx: Db,
+  user: NewUser,
+  touched: (id: UserId) => void,
+): Promise<UserRow | 'taken'> {
+  const email = tidyEmail(user.email)
+  const spellings = comparableEmails(email)
+  const [held] = await selectByEmail(tx, spellings).execute()
+  if (held !== undefined) return 'taken'
+  const row = await tx
+    .insertInto('users')
+    .values({
+      id: newId<UserId>(),
+      email,
+      email_lower: spellings[0],
+      timezone: user.timezone,
+      ...planColumns(user),
+      epoch: 0,
+      password_hash: user.passwordHash ?? null,
+      name: user.name ?? null,
+      created_at: moment(user.createdAt),
+      email_confirmed_at: momentOrNull(user.emailConfirmedAt ?? null),
+    })
+    .onConflict((conflict) => conflict.column('email_lower').doNothing())
+    .returning(columns)
+    .executeTakeFirst()
+  if (row === undefined) return 'taken'
+  touched(row.id)
+  return row
 }
 
 /** The two steps of a user's deletion: remove all access, then delete the rows. */

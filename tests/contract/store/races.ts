@@ -77,3 +77,22 @@ export async function raceRemoval(one: Store, other: Store): Promise<void> {
   assert.deepEqual(await one.logins.listIds(user.id), [])
   assert.equal(await one.users.find(user.id, { deleting: true }), null)
 }
+
+/** Both give the same code, and the same recovery code: each is accepted once. */
+export async function raceCodes(one: Store, other: Store): Promise<void> {
+  for (let round = 1; round <= 5; round += 1) {
+    const user = await addUser(one)
+    const [hash, secret] = [someHash(), someHash()]
+    const factor = { userId: user.id, secret, at: now, step: 1, codeHashes: [hash] }
+    const made = [one, other].map((store) => store.secondFactors.create(factor))
+    assert.deepEqual((await Promise.all(made)).sort(), [false, true])
+    const steps = [one, other, one, other].map((store) =>
+      store.secondFactors.useStep(user.id, { createdAt: now, step: 2 }),
+    )
+    assert.deepEqual((await Promise.all(steps)).filter(Boolean).length, 1)
+    const codes = [one, other, one, other].map((store) =>
+      store.secondFactors.useCode(user.id, hash, now),
+    )
+    assert.deepEqual((await Promise.all(codes)).filter(Boolean).length, 1)
+  }
+}

@@ -20,23 +20,28 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
   }
 
   test(
-    'rotation: keys of ledgers and events and secrets of endpoints move to the first key',
+    'rotation: keys of ledgers and events, secrets of endpoints and second factors move to the first key',
     inPlace(async (place) => {
       const old = await place.open({ encryptionKeys: [keyA] })
       const { user, connection } = await addLink(old)
       const endpoint = await addEndpoint(old, user.id)
       await old.endpoints.rotate(endpoint.id, 'whsec_new', now + hour)
       await old.ledgers.begin(user.id)
+      const secret = new Uint8Array(20).fill(7)
+      const factor = { userId: user.id, secret, at: now, step: 1, codeHashes: [] }
+      await old.secondFactors.create(factor)
       const event = newEvent(user.id, connection.id)
       await accept(old, [event])
       const read = async (store: Store) => ({
         key: await store.ledgers.readKey(user.id),
+        factor: await store.secondFactors.find(user.id),
         secrets: await store.endpoints.readSecrets(endpoint.id),
         url: (await store.endpoints.find(endpoint.id))?.url,
         body: await store.events.open(event.id),
       })
       const before = await read(old)
       assert.equal(before.url, endpoint.url)
+      assert.deepEqual(before.factor?.secret, secret)
       await old.close()
       await rotate(place, [keyB, keyA])
       const rotated = await place.open({ encryptionKeys: [keyB] })
@@ -47,6 +52,7 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
 
   for (const [table, id, message] of [
     ['ledger_keys', 'user_id', 'the key of a ledger does not open'],
+    ['second_factors', 'user_id', 'the secret of a second factor does not open'],
     ['webhook_endpoints', 'id', 'the secrets of a webhook endpoint do not open'],
     ['event_keys', 'event_id', 'the key of an event does not open'],
   ] as const)
@@ -58,6 +64,14 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
           const { user, connection } = await addLink(store)
           await addEndpoint(store, user.id)
           await store.ledgers.begin(user.id)
+          const secret = new Uint8Array(20)
+          await store.secondFactors.create({
+            userId: user.id,
+            secret,
+            at: now,
+            step: 1,
+            codeHashes: [],
+          })
           await accept(store, [newEvent(user.id, connection.id)])
         }
         await store.close()

@@ -43,9 +43,15 @@ export const somePassword = '$argon2id$some'
 export async function addSession(
   store: Store,
   userId: UserId,
-  over: { readonly hash?: Uint8Array; readonly at?: number } = {},
+  over: Partial<Parameters<Store['sessions']['create']>[0]> = {},
 ): Promise<SessionRow> {
-  const session = { userId, hash: someHash(), at: now, passwordHash: somePassword, ...over }
+  const session = {
+    userId,
+    hash: someHash(),
+    at: now,
+    passwordHash: somePassword,
+    ...over,
+  }
   const row = await store.sessions.create(session)
   if (row === null) throw new Error('the user of the test has another password')
   return row

@@ -13,13 +13,16 @@ export function testSessions(store: StoreOf): void {
   test('a session is found by its hash alone, and never shows it', async () => {
     const user = await addUser(store(), { passwordHash: somePassword })
     const hash = newHash()
-    const made = await addSession(store(), user.id, { hash, at: now })
+    const from = { address: '2001:db8::7', agent: 'Firefox' }
+    const made = await addSession(store(), user.id, { hash, at: now, ...from })
     assert.deepEqual(made, {
       id: made.id,
       userId: user.id,
       createdAt: now,
       signedInAt: now,
       lastSeenAt: now,
+      address: '2001:db8::7',
+      agent: 'Firefox',
     })
     assert.deepEqual(await store().sessions.find(hash), made)
     assert.equal(await store().sessions.find(newHash()), null)

@@ -30,6 +30,7 @@ import { testReportedStatus } from './reported-status-contract.ts'
 import { testRiverInspector } from './river-inspector-contract.ts'
 import { testRiverOpening } from './river-opening-contract.ts'
 import { testRiver } from './river-property.ts'
+import { testSecondFactors } from './second-factors-contract.ts'
 import { testSessions } from './sessions-contract.ts'
 import { testSingleUse } from './single-use-contract.ts'
 import { testSyncs } from './syncs-contract.ts'
@@ -45,6 +46,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   usage: testUsage,
   keys: testKeys,
   sessions: testSessions,
+  secondFactors: testSecondFactors,
   linkings: testLinkings,
   logins: testLogins,
   connections: testConnections,

@@ -30,6 +30,7 @@ import { demoPersonalKey } from '#sandbox/snaptrade/index.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
+import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { makeWebhooks } from '#webhooks/webhooks.ts'
 
@@ -163,6 +164,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     signInLimit: 30,
     secrets: [new Uint8Array(32)],
     signUp: 'invite',
+    sealer: makeSealer([new Uint8Array(32)]),
   })
   const door = makeAdminDoor({
     store,

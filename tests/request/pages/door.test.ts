@@ -62,6 +62,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     signInLimit: 0,
     secrets: [new Uint8Array(32)],
     signUp: 'open',
+    sealer: makeSealer([new Uint8Array(32)]),
   })
   const failures: unknown[] = []
   const fastify = Fastify({ exposeHeadRoutes: false })

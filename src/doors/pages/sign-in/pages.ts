@@ -4,7 +4,7 @@ import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
 
 /** Names the agent that sent this browser here, by the name that it gives itself. */
-function renderWaiting(agent: string | null, next: string): Html | null {
+export function renderWaiting(agent: string | null, next: string): Html | null {
   if (agent === null) return null
   return html`<p><span class="foreign">${foreignText(agent)}</span> is waiting to read your data. ${next}</p>`
 }

@@ -1,83 +1,27 @@
 /** Sign-in, sign-up and sign-out: forms in, pages and redirects out. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { CompletedSignIn, Later } from '#auth/sign-in/sign-ins.ts'
-import type { By } from '#contract/actor.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, localPath } from '../forms.ts'
 import { renderNotice } from '../notices.ts'
 import { toBy } from '../signed-in.ts'
 import { isSignedIn, type Visit } from '../visit.ts'
+import { addCodeForm, askForCode } from './code-routes.ts'
+import { askToRetry, enter, returnOf, type WithReturn, waitingAgent } from './entering.ts'
 import { renderSignIn, renderSignUp, type SignInParts, type SignUpParts } from './pages.ts'
-
-interface WithReturn {
-  Querystring: { readonly return?: string | string[] }
-}
 
 /** One text for every refusal, so that it does not reveal whether the account exists. */
 const refusedText = 'The e-mail address or the password is wrong.'
 
-/** Status, `Retry-After` and text for a person who has to wait. */
-function askToRetry(reply: FastifyReply, { kind, retryAfterSeconds }: Later): string {
-  const isBusy = kind === 'busy'
-  reply.code(isBusy ? 503 : 429).header('retry-after', String(retryAfterSeconds))
-  const reason = isBusy ? 'Many people are signing in at this moment' : 'Too many attempts'
-  return `${reason}. Try again in ${inWords(retryAfterSeconds)}.`
-}
-
-function inWords(seconds: number): string {
-  if (seconds <= 120) return seconds === 1 ? '1 second' : `${seconds} seconds`
-  const minutes = Math.ceil(seconds / 60)
-  return minutes <= 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`
-}
-
 export function addSignInRoutes(scope: FastifyInstance, context: PagesContext): void {
   addSignInForm(scope, context)
+  addCodeForm(scope, context)
   addSignUpForm(scope, context)
   addSignOutRoute(scope, context)
 }
 
-const consentPath = '/consent/'
-
-/** The name of the agent whose consent request `returnTo` leads to, if that request waits in this browser. */
-async function waitingAgent(
-  { consent }: PagesContext,
-  { raw }: FastifyRequest,
-  reply: FastifyReply,
-  returnTo: string,
-): Promise<string | null> {
-  if (!returnTo.startsWith(consentPath)) return null
-  const pending = await consent.find(raw, reply.raw)
-  const isMeant = returnTo === `${consentPath}${encodeURIComponent(pending?.uid ?? '')}`
-  return isMeant ? (pending?.clientName ?? null) : null
-}
-
-/** The request of a person who signs in or signs up. */
-interface Coming {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly visit: Visit
-}
-
-/**
- * Always sets a new token: knowing the old cookie must not give access (session fixation). False when the password was
- * changed after it was checked: then there is no session.
- */
-async function enter(
-  { sessions, cookies, addressOf }: PagesContext,
-  { request, reply, visit }: Coming,
-  { proof, browser }: CompletedSignIn,
-): Promise<boolean> {
-  const by: By = { actor: { kind: 'visitor', address: addressOf(request) } }
-  const started = await sessions.start(by, proof, visit.session)
-  if (started === null) return false
-  cookies.setSession(reply, started.token)
-  cookies.setBrowser(reply, browser)
-  return true
-}
-
 function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
-  const { signIns, cookies, visits, addressOf } = context
+  const { signIns, cookies, visits } = context
 
   async function show(
     request: FastifyRequest,
@@ -110,7 +54,9 @@ function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
     if (visit === null) return context.refusePost(request, reply)
     const returnTo = localPath(form.get('return'))
     const given = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
-    const result = await signIns.signIn(given, addressOf(request), cookies.browser(request))
+    const { address, formToken } = visit
+    const result = await signIns.signIn(given, address, cookies.browser(request), formToken)
+    if (result.kind === 'code') return askForCode(context, reply, result.note, returnTo)
     if (result.kind === 'in' && (await enter(context, { request, reply, visit }, result))) {
       return reply.redirect(returnTo, 303)
     }
@@ -125,7 +71,7 @@ function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
 }
 
 function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
-  const { signIns, cookies, visits, addressOf } = context
+  const { signIns, cookies, visits } = context
 
   async function show(
     request: FastifyRequest,
@@ -162,7 +108,7 @@ function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
     const returnTo = localPath(form.get('return'))
     const values = { name: form.get('name') ?? '', email: form.get('email') ?? '' }
     const given = { ...values, password: form.get('password') ?? '' }
-    const visitor = { kind: 'visitor', address: addressOf(request) } as const
+    const visitor = { kind: 'visitor', address: visit.address } as const
     const result = await signIns.signUp({ actor: visitor }, given, cookies.browser(request))
     switch (result.kind) {
       case 'made':
@@ -201,9 +147,4 @@ function addSignOutRoute(scope: FastifyInstance, context: PagesContext): void {
     cookies.clearSession(reply)
     return reply.redirect('/', 303)
   })
-}
-
-function returnOf(request: FastifyRequest<WithReturn>): string {
-  const given = request.query.return
-  return localPath(typeof given === 'string' ? given : null)
 }

@@ -44,12 +44,12 @@ alter table sessions add column agent text;
 
 alter table audit add column address text;
 
+-- A row means that a code is asked for at every sign-in. `last_step`: no code is accepted twice.
 create table second_factors (
   user_id uuid not null primary key references users (id) on delete cascade,
   secret bytea not null,
   secret_key text not null,
   created_at timestamptz not null,
-  confirmed_at timestamptz,
   last_step integer not null
 );
 

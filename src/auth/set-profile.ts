@@ -1,0 +1,57 @@
+/**
+ * Sets the name and the time zone of a user. A new zone makes earlier cached answers invalid (reading R10): days in them are those
+ * of the former zone.
+ */
+import { z } from 'zod'
+import { type By, mayActFor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import { parseInput } from '#contract/input.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import { timezone } from './timezone.ts'
+
+/** Fields that are absent stay as they are; an empty name removes it. */
+const ProfileInput = z.strictObject({
+  name: z
+    .string('must be text')
+    .trim()
+    .regex(/^[^\p{Cc}\p{Cs}]{0,100}$/u, 'must have at most 100 characters, no control characters')
+    .transform((text) => (text === '' ? null : text))
+    .nullable()
+    .optional(),
+  timezone: timezone.optional(),
+})
+
+/** @throws ApiError `invalid_params`, `user_not_found`. */
+export type SetProfile = (by: By, userId: UserId, input: unknown) => Promise<UserRow>
+
+/** What does not change is not written and makes no audit row. */
+export function makeSetProfile(deps: {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+}): SetProfile {
+  return async (by, userId, raw) => {
+    const input = parseInput(ProfileInput, raw)
+    if (!mayActFor(by, userId)) throw apiError('user_not_found')
+    return deps.store.transact(async (tx) => {
+      let user = await tx.users.find(userId)
+      if (user === null) throw apiError('user_not_found')
+      const at = deps.clock.now()
+      if (input.name !== undefined && input.name !== user.name) {
+        user = await tx.users.setName(userId, input.name)
+        if (user === null) throw apiError('user_not_found')
+        const about = { action: 'account.set-name', userId, subject: 'account' } as const
+        await tx.audit({ at, actor: by.actor, ...about })
+      }
+      if (input.timezone !== undefined && input.timezone !== user.timezone) {
+        user = await tx.users.setTimezone(userId, input.timezone)
+        if (user === null) throw apiError('user_not_found')
+        const about = { action: 'account.set-timezone', userId, subject: input.timezone } as const
+        await tx.audit({ at, actor: by.actor, ...about })
+      }
+      return user
+    })
+  }
+}

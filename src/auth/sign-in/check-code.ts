@@ -1,0 +1,51 @@
+/**
+ * Is this a code of the person's second factor? Reading says whether it is right and unused; consuming, in the transaction of
+ * what the code allows, makes sure that it is used once.
+ */
+import type { UserId } from '#kernel/ids.ts'
+import type { Store, StoreRows } from '#store/ports/store.ts'
+import { readRecoveryCode } from './recovery-codes.ts'
+import { findStep } from './totp.ts'
+
+/** A code that was right when it was read. */
+export type RightCode =
+  | { readonly kind: 'step'; readonly createdAt: number; readonly step: number }
+  | { readonly kind: 'recovery'; readonly hash: Uint8Array }
+
+/** Longer than any code with its separators. */
+const maxTyped = 64
+
+/** A code as typed, without the blanks and hyphens that people put into it; bounded. */
+export function toPlain(typed: string): string {
+  return typed.slice(0, maxTyped).replace(/[\s-]/g, '')
+}
+
+/** Null when the code is wrong or was used. @throws SealError */
+export async function readCode(
+  { secondFactors }: Pick<Store, 'secondFactors'>,
+  userId: UserId,
+  typed: string,
+  now: number,
+): Promise<RightCode | null> {
+  const text = toPlain(typed)
+  const hash = readRecoveryCode(text)
+  if (hash !== null) {
+    return (await secondFactors.hasCode(userId, hash)) ? { kind: 'recovery', hash } : null
+  }
+  const factor = await secondFactors.find(userId)
+  const step = factor === null ? null : findStep(factor.secret, text, now)
+  if (factor === null || step === null || step <= factor.lastStep) return null
+  return { kind: 'step', createdAt: factor.createdAt, step }
+}
+
+/** False when the code was used since it was read. */
+export function consumeCode(
+  tx: Pick<StoreRows, 'secondFactors'>,
+  userId: UserId,
+  code: RightCode,
+  at: number,
+): Promise<boolean> {
+  return code.kind === 'recovery'
+    ? tx.secondFactors.useCode(userId, code.hash, at)
+    : tx.secondFactors.useStep(userId, code)
+}

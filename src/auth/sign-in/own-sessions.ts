@@ -1,0 +1,51 @@
+/** A person's own sessions: listed with where they come from, and ended one by one or all but the present one. */
+import type { By, Person } from '#contract/actor.ts'
+import type { SessionId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { SessionRow } from '#store/ports/sessions.ts'
+import type { Store } from '#store/ports/store.ts'
+
+export interface OwnSessions {
+  /** The sessions of the person that have not ended, the last seen first. */
+  list(by: By<Person>): Promise<readonly SessionRow[]>
+  /** False when the person has no session with this id. */
+  endOne(by: By<Person>, id: SessionId): Promise<boolean>
+  /** Ends all sessions but the one that asks; returns how many. */
+  endOthers(by: By<Person>): Promise<number>
+}
+
+export function makeOwnSessions(
+  { store, clock }: { readonly store: Pick<Store, 'sessions' | 'transact'>; readonly clock: Clock },
+  isOpen: (row: SessionRow) => boolean,
+): OwnSessions {
+  return {
+    async list({ actor }) {
+      return (await store.sessions.list(actor.userId)).filter(isOpen)
+    },
+    endOne: ({ actor }, id) =>
+      store.transact(async (tx) => {
+        const { userId } = actor
+        if (!(await tx.sessions.delete(userId, id))) return false
+        const about = { action: 'account.end-session', userId, subject: id } as const
+        await tx.audit({ at: clock.now(), actor, ...about })
+        return true
+      }),
+    endOthers: ({ actor }) =>
+      store.transact(async (tx) => {
+        const { userId, sessionId } = actor
+        const count = await tx.sessions.deleteOthers(userId, sessionId)
+        if (count === 0) return 0
+        const about = { action: 'account.end-other-sessions', userId, subject: `${count}` } as const
+        await tx.audit({ at: clock.now(), actor, ...about })
+        return count
+      }),
+  }
+}
+
+const maxAgentLength = 256
+
+/** What a browser calls itself, as one bounded line; null when it says nothing. */
+export function toAgentText(agent: string | null): string | null {
+  const text = (agent ?? '').replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '').trim()
+  return text === '' ? null : text.slice(0, maxAgentLength)
+}

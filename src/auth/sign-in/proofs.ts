@@ -1,0 +1,166 @@
+/**
+ * One limited attempt at proving who somebody is, by password or by code: whose failures it counts for, how it is settled, and
+ * what a completed sign-in consists of. The steps themselves are in sign-ins.ts, code-step.ts and present-proofs.ts.
+ */
+import { toAddressGroup } from '#kernel/addresses.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { Secret } from '#kernel/secret.ts'
+import type { Clock } from '#kernel/time.ts'
+import { refusedSignIn } from '#store/ports/audit.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import type { Sealer } from '#store/seal.ts'
+import type { Attempt, Attempts, Subject } from './attempts.ts'
+import type { Browsers } from './browsers.ts'
+import type { RightCode } from './check-code.ts'
+import { PasswordsBusyError, type Turn } from './hashing-queue.ts'
+import type { Passwords } from './password.ts'
+import type { SignInProof } from './sessions.ts'
+
+/** A person proved who they are. */
+export interface CompletedSignIn {
+  readonly user: UserRow
+  readonly proof: SignInProof
+  /** The new value of the cookie that recognises this browser (browsers.ts). */
+  readonly browser: string
+}
+
+/** Too many attempts, or the hashing queue is full. */
+export interface Later {
+  readonly kind: 'slow_down' | 'busy'
+  readonly retryAfterSeconds: number
+}
+
+/** Where a form was sent from. */
+export interface Source {
+  readonly address: string
+  /** The value of the cookie that recognises the browser (browsers.ts). */
+  readonly browser: string | null
+}
+
+export interface ProofParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly passwords: Passwords
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>
+  readonly attempts: Attempts
+  readonly browsers: Browsers
+}
+
+/** Whom an attempt is about. */
+export interface Found {
+  readonly user: UserRow | null
+  /** The hash of the account's password. */
+  readonly stored: string | null
+  /** Whose failures it counts for. */
+  readonly subject: Subject
+}
+
+/** The answer when the hashing queue is full. */
+export const busy: Later = { kind: 'busy', retryAfterSeconds: 5 }
+
+/** Longer passwords are cut before they are hashed; no accepted one is that long. */
+const maxTypedPassword = 1024
+
+/**
+ * Runs `check` when the limits allow it. The limit per address comes first, and a refused attempt counts nowhere else:
+ * otherwise one address could use up the failures that an account is allowed.
+ */
+export async function tryProof<Result extends { readonly kind: string }>(
+  { attempts }: ProofParts,
+  address: string,
+  find: () => Promise<Found>,
+  check: (found: Found) => Promise<Result>,
+): Promise<Result | Later> {
+  const wait = await attempts.ofAddress(address)
+  if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
+  const found = await find()
+  const attempt = await attempts.begin(found.subject)
+  if (!attempt.allowed) {
+    return { kind: 'slow_down', retryAfterSeconds: attempt.retryAfterSeconds }
+  }
+  return settling(attempt, () => check(found))
+}
+
+/**
+ * `in` clears the failures, `refused` stays counted, and anything else does not count: nothing was checked, or what was right
+ * is only a part of the proof.
+ */
+async function settling<Result extends { readonly kind: string }>(
+  attempt: Attempt & { readonly allowed: true },
+  check: () => Promise<Result>,
+): Promise<Result> {
+  let result: Result | null = null
+  try {
+    result = await check()
+    return result
+  } finally {
+    if (result?.kind === 'in') await attempt.succeed()
+    else if (result?.kind !== 'refused') await attempt.withdraw()
+  }
+}
+
+/** The account with its counter: that of this browser where the account's owner signed in with it before. */
+export function toFound(
+  { browsers }: ProofParts,
+  user: UserRow,
+  stored: string | null,
+  source: Source,
+): Found {
+  const holder = stored === null ? null : { userId: user.id, passwordHash: stored }
+  const browser = holder === null ? null : browsers.recognise(source.browser, holder)
+  const subject: Subject =
+    browser === null
+      ? { kind: 'account', userId: user.id }
+      : { kind: 'browser', userId: user.id, browser }
+  return { user, stored, subject }
+}
+
+/** Null when the hashing queue is full. It takes as long for an account that does not exist. */
+export function isRightPassword(
+  { passwords }: ProofParts,
+  { stored, subject }: Found,
+  password: string,
+  source: Source,
+): Promise<boolean | null> {
+  return passwords
+    .check(password.slice(0, maxTypedPassword), stored, toTurn(source, subject))
+    .catch(whenBusy)
+}
+
+/** Writes down that a password or a code was wrong. @param what the subject of the entry. */
+export async function noteRefusal(
+  { store, clock }: ProofParts,
+  userId: UserId | null,
+  what: 'account' | 'code',
+  { address }: Source,
+): Promise<void> {
+  const actor = { kind: 'visitor', address } as const
+  await store.audit({ at: clock.now(), actor, action: refusedSignIn, userId, subject: what })
+}
+
+/** @param code the code that was given besides the password; null for an account without a second factor. */
+export function completeSignIn(
+  { browsers }: Pick<ProofParts, 'browsers'>,
+  user: UserRow,
+  { stored, code }: { readonly stored: string; readonly code: RightCode | null },
+  { browser }: Source,
+): CompletedSignIn {
+  return {
+    user,
+    proof: { userId: user.id, checked: new Secret(stored), code },
+    browser: browsers.remember(browser, { userId: user.id, passwordHash: stored }),
+  }
+}
+
+/** A known browser queues under its user: one account has one place in the queue, whatever its addresses. */
+export function toTurn({ address }: Source, subject: Subject | null): Turn {
+  if (subject?.kind === 'browser') return { from: subject.userId, isKnown: true }
+  return { from: toAddressGroup(address), isKnown: false }
+}
+
+/** Turns PasswordsBusyError into null. */
+export function whenBusy(error: unknown): null {
+  if (error instanceof PasswordsBusyError) return null
+  throw error
+}

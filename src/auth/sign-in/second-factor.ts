@@ -1,0 +1,194 @@
+/**
+ * A person's second factor: set up, given new recovery codes, switched off; and removed by an operator for a person who lost
+ * everything. While it is set up the secret is stored nowhere: the browser holds it sealed, for ten minutes and for the session
+ * that began, so that nobody else who knows the password can read a secret that its owner is about to confirm.
+ */
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { By, Operator, Person, System } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import { parseInput } from '#contract/input.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+import { SealError } from '#store/seal.ts'
+import { consumeCode, readCode, toPlain } from './check-code.ts'
+import {
+  type Later,
+  noteRefusal,
+  type ProofParts,
+  type Source,
+  toFound,
+  tryProof,
+} from './proofs.ts'
+import { makeRecoveryCodes } from './recovery-codes.ts'
+import { findStep, makeTotpSecret, toTotpText, toTotpUri } from './totp.ts'
+
+/** A secret that waits for its first code. */
+export interface SetUp {
+  /** Names the secret in the form, so that a page that shows another one is noticed. */
+  readonly id: string
+  /** Base32, for typing. */
+  readonly text: string
+  /** The content of the QR code. */
+  readonly uri: string
+}
+
+export type SwitchedOn =
+  /** The recovery codes, which are never shown again. */
+  | { readonly kind: 'on'; readonly codes: readonly string[] }
+  | { readonly kind: 'refused' }
+  /** The set-up has ended, or the form shows another secret: it begins again. */
+  | { readonly kind: 'expired' }
+  /** Another page was faster. */
+  | { readonly kind: 'already_on' }
+
+export type SwitchedOff =
+  | { readonly kind: 'in' }
+  | { readonly kind: 'refused' }
+  /** There is no second factor. */
+  | { readonly kind: 'none' }
+  | Later
+
+export interface SecondFactors {
+  /** Text for a cookie, with a new secret. */
+  beginSetUp(by: By<Person>): string
+  /** Null when the text is another session's, too old or damaged. @param email names the account in the app. */
+  readSetUp(by: By<Person>, text: string | null, email: string): SetUp | null
+  /** An action: `input` is `{setUp, code}`. @throws ApiError `invalid_params` */
+  switchOn(by: By<Person>, text: string | null, input: unknown): Promise<SwitchedOn>
+  /** An action: new recovery codes instead of all former ones; null without a second factor. */
+  renewCodes(by: By<Person>): Promise<readonly string[] | null>
+  /** An action: `input` is `{code}`; wrong codes count like those of a sign-in. @throws ApiError `invalid_params` */
+  switchOff(by: By<Person>, input: unknown, source: Source): Promise<SwitchedOff>
+}
+
+export const setUpLifeSeconds = 600
+const purpose = 'second-factor-set-up'
+
+const Pending = z.strictObject({ secret: z.base64url(), until: z.int() })
+const OnInput = z.strictObject({ setUp: z.string('must be text'), code: z.string('must be text') })
+const OffInput = z.strictObject({ code: z.string('must be text') })
+
+export function makeSecondFactors(parts: ProofParts): SecondFactors {
+  const { store, clock, sealer } = parts
+
+  function open({ actor }: By<Person>, text: string | null): Uint8Array | null {
+    if (text === null) return null
+    try {
+      const bytes = sealer.open(purpose, actor.sessionId, Buffer.from(text, 'base64url'))
+      const { secret, until } = Pending.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+      return clock.now() < until ? new Uint8Array(Buffer.from(secret, 'base64url')) : null
+    } catch (error) {
+      if (error instanceof SealError) return null
+      throw error
+    }
+  }
+
+  return {
+    beginSetUp({ actor }) {
+      const secret = Buffer.from(makeTotpSecret()).toString('base64url')
+      const until = clock.now() + setUpLifeSeconds * 1000
+      const bytes = Buffer.from(JSON.stringify({ secret, until }), 'utf8')
+      return Buffer.from(sealer.seal(purpose, actor.sessionId, bytes)).toString('base64url')
+    },
+    readSetUp(by, text, email) {
+      const secret = open(by, text)
+      if (secret === null) return null
+      return { id: idOf(secret), text: toTotpText(secret), uri: toTotpUri(secret, email) }
+    },
+    async switchOn(by, text, input) {
+      const given = parseInput(OnInput, input)
+      if (await store.secondFactors.has(by.actor.userId)) return { kind: 'already_on' }
+      const secret = open(by, text)
+      if (secret === null || idOf(secret) !== given.setUp) return { kind: 'expired' }
+      const step = findStep(secret, toPlain(given.code), clock.now())
+      return step === null ? { kind: 'refused' } : storeFactor(parts, by, { secret, step })
+    },
+    renewCodes: (by) => renewCodes(parts, by),
+    switchOff: (by, input, source) => switchOff(parts, by, parseInput(OffInput, input), source),
+  }
+}
+
+async function storeFactor(
+  { store, clock }: ProofParts,
+  { actor }: By<Person>,
+  factor: { readonly secret: Uint8Array; readonly step: number },
+): Promise<SwitchedOn> {
+  const { userId } = actor
+  const { codes, hashes } = makeRecoveryCodes()
+  return store.transact(async (tx) => {
+    const at = clock.now()
+    if (!(await tx.secondFactors.create({ userId, at, ...factor, codeHashes: hashes }))) {
+      return { kind: 'already_on' }
+    }
+    const action = 'account.set-second-factor'
+    await tx.audit({ at, actor, action, userId, subject: 'account' })
+    return { kind: 'on', codes }
+  })
+}
+
+async function renewCodes(
+  { store, clock }: ProofParts,
+  { actor }: By<Person>,
+): Promise<readonly string[] | null> {
+  const { userId } = actor
+  const { codes, hashes } = makeRecoveryCodes()
+  return store.transact(async (tx) => {
+    if (!(await tx.secondFactors.replaceCodes(userId, hashes))) return null
+    const action = 'account.set-recovery-codes'
+    await tx.audit({ at: clock.now(), actor, action, userId, subject: 'account' })
+    return codes
+  })
+}
+
+async function switchOff(
+  parts: ProofParts,
+  { actor }: By<Person>,
+  { code: typed }: z.infer<typeof OffInput>,
+  source: Source,
+): Promise<SwitchedOff> {
+  const { store, clock } = parts
+  const { userId } = actor
+  const user = await store.users.find(userId)
+  if (user === null || !(await store.secondFactors.has(userId))) return { kind: 'none' }
+  const stored = await store.sessions.findPassword(userId)
+  const find = async () => toFound(parts, user, stored, source)
+  return tryProof<SwitchedOff>(parts, source.address, find, async () => {
+    const code = await readCode(store, userId, typed, clock.now())
+    const isOff =
+      code !== null &&
+      (await store.transact(async (tx) => {
+        const at = clock.now()
+        if (!(await consumeCode(tx, userId, code, at))) return false
+        if (!(await tx.secondFactors.delete(userId))) return false
+        const action = 'account.remove-second-factor'
+        await tx.audit({ at, actor, action, userId, subject: 'account' })
+        return true
+      }))
+    if (isOff) return { kind: 'in' }
+    await noteRefusal(parts, userId, 'code', source)
+    return { kind: 'refused' }
+  })
+}
+
+/** Removes a user's second factor and recovery codes at an operator's request. @throws ApiError `user_not_found`. */
+export type ResetSecondFactor = (by: By<Operator | System>, userId: UserId) => Promise<void>
+
+/** Repeating it changes nothing and writes nothing. */
+export function makeResetSecondFactor(deps: {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+}): ResetSecondFactor {
+  return ({ actor }, userId) =>
+    deps.store.transact(async (tx) => {
+      if ((await tx.users.find(userId)) === null) throw apiError('user_not_found')
+      if (!(await tx.secondFactors.delete(userId))) return
+      const about = { action: 'users.reset-second-factor', userId, subject: userId } as const
+      await tx.audit({ at: deps.clock.now(), actor, ...about })
+    })
+}
+
+function idOf(secret: Uint8Array): string {
+  return hash('sha256', secret, 'base64url').slice(0, 16)
+}

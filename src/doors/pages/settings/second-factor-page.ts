@@ -1,0 +1,86 @@
+/** The pages of the second factor: set up, recovery codes, switching off. Rendering only. */
+import type { SetUp } from '#auth/sign-in/second-factor.ts'
+import { type Html, html } from '../html.ts'
+import { alertBox, field, hidden } from '../layout.ts'
+import { renderQrCode } from './qr-code.ts'
+
+export interface SetUpParts {
+  readonly formToken: string
+  readonly setUp: SetUp
+  readonly message: string | null
+  readonly isRefused: boolean
+}
+
+export function renderSetUp({ formToken, setUp, message, isRefused }: SetUpParts): Html {
+  return html`<article class="card">
+<h1>Set up a second factor</h1>
+<p>From then on, signing in needs your password and a code from an authenticator app.</p>
+${alertBox(message)}
+<p><strong>1.</strong> Scan this with the app, or type the key into it:</p>
+${renderQrCode(setUp.uri, 'QR code with the key below')}
+<p><output name="secret" data-copy="the key">${setUp.text}</output></p>
+<form method="post" action="/settings/second-factor" novalidate>
+${hidden('token', formToken)}
+${hidden('setUp', setUp.id)}
+<p><strong>2.</strong> Enter the code that the app shows:</p>
+${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', hint: 'Six digits', problem: isRefused ? 'Check the code, and the clock of the device with the app' : undefined, autofocus: isRefused })}
+<button type="submit">Switch on</button>
+</form>
+<p><a href="/settings">Not now</a></p>
+</article>`
+}
+
+export interface SecondFactorParts {
+  readonly formToken: string
+  /** New recovery codes, shown this once. */
+  readonly codes: readonly string[]
+  readonly codesLeft: number
+  /** Another page has switched it on while this one was open. */
+  readonly wasOn: boolean
+}
+
+export function renderSecondFactor(parts: SecondFactorParts): Html {
+  const { formToken, codes, codesLeft, wasOn } = parts
+  return html`<h1>Second factor</h1>
+${wasOn && html`<p class="alert" role="alert">The second factor is on already; nothing was changed. If you did not do this in another page, switch it off and set it up again.</p>`}
+${codes.length > 0 && renderCodes(codes)}
+<p>The second factor is <strong>on</strong>: signing in needs your password and a code.</p>
+<h2>Recovery codes</h2>
+<p>${codesLeft === 0 ? 'None is left.' : codesLeft === 1 ? 'One is left.' : html`${codesLeft} are left.`} Each signs you in once, when you do not have the app.</p>
+<div class="actions">
+<form method="post" action="/settings/second-factor/codes">${hidden('token', formToken)}<button type="submit" class="secondary outline">Make new recovery codes</button></form>
+<form method="get" action="/settings/second-factor/remove"><button type="submit" class="secondary outline">Switch off</button></form>
+</div>
+<p><a href="/settings">Back to the settings</a></p>`
+}
+
+function renderCodes(codes: readonly string[]): Html {
+  return html`<section class="card once" aria-labelledby="codes">
+<h2 id="codes">Your recovery codes</h2>
+<p>Keep them where you find them without your phone. They are not shown again, and former ones no longer work.</p>
+<pre><output name="secret" data-copy="the recovery codes">${codes.join('\n')}</output></pre>
+</section>`
+}
+
+export interface RemoveParts {
+  readonly formToken: string
+  readonly message: string | null
+  readonly isRefused: boolean
+}
+
+/** The confirmation before the second factor is switched off. */
+export function renderRemove({ formToken, message, isRefused }: RemoveParts): Html {
+  return html`<article class="card">
+<h1>Switch off the second factor?</h1>
+<p>From then on, your password alone signs you in. The recovery codes end too.</p>
+${alertBox(message)}
+<form method="post" action="/settings/second-factor/remove" novalidate>
+${hidden('token', formToken)}
+${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', hint: 'A new one from the app, or a recovery code', problem: isRefused ? 'Check the code' : undefined, autofocus: true })}
+<div class="choices">
+<button type="submit" name="decision" value="confirm">Switch off</button>
+<button type="submit" name="decision" value="cancel" class="secondary outline">Keep it</button>
+</div>
+</form>
+</article>`
+}

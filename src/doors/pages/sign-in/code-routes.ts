@@ -1,0 +1,83 @@
+/**
+ * The second step of a sign-in: the code of the second factor. The note of the first step crosses over in a cookie; without a
+ * valid one the sign-in begins again.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { noteLifeSeconds } from '#auth/sign-in/code-step.ts'
+import type { PagesContext } from '../context.ts'
+import { formOf, localPath, toSignIn } from '../forms.ts'
+import { renderCode } from './code-page.ts'
+import {
+  askToRetry,
+  type Coming,
+  enter,
+  returnOf,
+  type WithReturn,
+  waitingAgent,
+} from './entering.ts'
+
+const path = '/sign-in/code'
+
+/** Sends the browser from the password to the code. */
+export function askForCode(
+  { cookies }: PagesContext,
+  reply: FastifyReply,
+  note: string,
+  returnTo: string,
+): FastifyReply {
+  cookies.setSealed(reply, 'code', note, noteLifeSeconds)
+  return reply.redirect(`${path}?return=${encodeURIComponent(returnTo)}`, 303)
+}
+
+/** One text for every code that is not accepted. */
+const refusedText = 'That code is wrong or was used already. Wait for the next one.'
+
+export function addCodeForm(scope: FastifyInstance, context: PagesContext): void {
+  const { signIns, cookies, visits } = context
+
+  async function show(
+    { request, reply, visit }: Coming,
+    returnTo: string,
+    problem: { readonly message: string | null; readonly isRefused: boolean },
+  ): Promise<FastifyReply> {
+    const agent = await waitingAgent(context, request, reply, returnTo)
+    const body = renderCode({ formToken: visit.formToken, returnTo, agent, ...problem })
+    return context.show(reply, visit, { title: 'Enter your code', body })
+  }
+
+  scope.get<WithReturn>(path, async (request, reply) => {
+    const visit = await visits.begin(request, reply)
+    const returnTo = returnOf(request)
+    if (!signIns.awaitsCode(cookies.sealed(request, 'code'), visit.formToken)) {
+      return visit.session?.isFresh === true
+        ? reply.redirect(returnTo, 303)
+        : toSignIn(reply, returnTo)
+    }
+    return show({ request, reply, visit }, returnTo, { message: null, isRefused: false })
+  })
+
+  scope.post(path, async (request, reply) => {
+    const form = formOf(request)
+    const visit = await visits.accept(request, reply, { form, arriving: true })
+    if (visit === null) return context.refusePost(request, reply)
+    const returnTo = localPath(form.get('return'))
+    const coming = { request, reply, visit }
+    const result = await signIns.giveCode(
+      { note: cookies.sealed(request, 'code'), code: form.get('code') ?? '' },
+      { address: visit.address, browser: cookies.browser(request), binding: visit.formToken },
+    )
+    if (result.kind === 'expired') {
+      cookies.clearSealed(reply, 'code')
+      return toSignIn(reply, returnTo)
+    }
+    if (result.kind === 'in' && (await enter(context, coming, result))) {
+      cookies.clearSealed(reply, 'code')
+      return reply.redirect(returnTo, 303)
+    }
+    if (result.kind === 'slow_down' || result.kind === 'busy') {
+      return show(coming, returnTo, { message: askToRetry(reply, result), isRefused: false })
+    }
+    reply.code(401)
+    return show(coming, returnTo, { message: refusedText, isRefused: true })
+  })
+}

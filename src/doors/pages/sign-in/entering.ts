@@ -1,0 +1,75 @@
+/** What all steps of a sign-in share: the new session's cookies, the agent that waits, and the text for who has to wait. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CompletedSignIn, Later } from '#auth/sign-in/sign-ins.ts'
+import type { By } from '#contract/actor.ts'
+import type { PagesContext } from '../context.ts'
+import { localPath } from '../forms.ts'
+import type { Visit } from '../visit.ts'
+
+export interface WithReturn {
+  Querystring: { readonly return?: string | string[] }
+}
+
+/** The request of a person who signs in or signs up. */
+export interface Coming {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly visit: Visit
+}
+
+/** Status, `Retry-After` and text for a person who has to wait. */
+export function askToRetry(reply: FastifyReply, { kind, retryAfterSeconds }: Later): string {
+  const isBusy = kind === 'busy'
+  reply.code(isBusy ? 503 : 429).header('retry-after', String(retryAfterSeconds))
+  const reason = isBusy ? 'Many people are signing in at this moment' : 'Too many attempts'
+  return `${reason}. Try again in ${inWords(retryAfterSeconds)}.`
+}
+
+function inWords(seconds: number): string {
+  if (seconds <= 120) return seconds === 1 ? '1 second' : `${seconds} seconds`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes <= 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`
+}
+
+const consentPath = '/consent/'
+
+/** The name of the agent whose consent request `returnTo` leads to, if that request waits in this browser. */
+export async function waitingAgent(
+  { consent }: PagesContext,
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+  returnTo: string,
+): Promise<string | null> {
+  if (!returnTo.startsWith(consentPath)) return null
+  const pending = await consent.find(raw, reply.raw)
+  const isMeant = returnTo === `${consentPath}${encodeURIComponent(pending?.uid ?? '')}`
+  return isMeant ? (pending?.clientName ?? null) : null
+}
+
+/**
+ * Always sets a new token: knowing the old cookie must not give access (session fixation). False when the password or the code is
+ * no longer good: then there is no session.
+ */
+export async function enter(
+  { sessions, cookies }: PagesContext,
+  { request, reply, visit }: Coming,
+  { proof, browser }: CompletedSignIn,
+): Promise<boolean> {
+  const by: By = { actor: { kind: 'visitor', address: visit.address } }
+  const started = await sessions.start(by, proof, visit.session, agentOf(request))
+  if (started === null) return false
+  cookies.setSession(reply, started.token)
+  cookies.setBrowser(reply, browser)
+  return true
+}
+
+/** What the browser calls itself. */
+export function agentOf({ headers }: FastifyRequest): string | null {
+  return headers['user-agent'] ?? null
+}
+
+/** The path to continue to. */
+export function returnOf(request: FastifyRequest<WithReturn>): string {
+  const given = request.query.return
+  return localPath(typeof given === 'string' ? given : null)
+}
