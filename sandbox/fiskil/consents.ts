@@ -151,7 +151,7 @@ function institutionBody(institution: SandboxInstitution): Record<string, unknow
     logo: institution.logo,
     industry: institution.industry,
     priority: 1,
-    is_accessible: true,
-    status: { connections: { status: 'HEALTHY' } },
+    is_accessible: institution.isAccessible !== false,
+    status: { connections: { status: institution.health } },
   }
 }

@@ -165,7 +165,7 @@ function accountBody(accountId: string, plan: AccountPlan): SandboxAccount['body
 }
 
 /** A UUID (version 4 in form) that depends on the text alone. */
-function makeUuid(text: string): string {
+export function makeUuid(text: string): string {
   const random = makeRandom(text)
   const hex = Array.from({ length: 32 }, () => random.int(0, 15).toString(16)).join('')
   return [

@@ -14,6 +14,7 @@ import {
   type TouchedRow,
 } from '../fault-controls.ts'
 import { dataError } from './answers.ts'
+import { authPagePath } from './auth-page.ts'
 import { makePeople, type People } from './people.ts'
 import { type FiskilWebhooks, fiskilWebhookKinds } from './webhooks.ts'
 import {
@@ -85,7 +86,7 @@ export function makeFaultControls(options: Omit<Bench, 'added'>): SendingFaultCo
       if (retryAfterSeconds === null) return reply
       return { ...reply, headers: { 'retry-after': String(retryAfterSeconds) } }
     },
-    isApiCall: ({ path }: EmulatorRequest) => path !== '/v1/token' && path !== '/auth',
+    isApiCall: ({ path }: EmulatorRequest) => path !== '/v1/token' && path !== authPagePath,
     reset() {
       Object.assign(people, makePeople({ seed, nowMs: clock.now() }))
     },

@@ -21,6 +21,7 @@ import {
   fiskilDemoCredentials,
   makeAuth,
 } from './auth.ts'
+import { authPagePath } from './auth-page.ts'
 import { listAccounts, listBalances, listTransactions } from './banking.ts'
 import {
   deleteEndUser,
@@ -76,7 +77,16 @@ export async function startFiskilEmulator(options: FiskilEmulatorOptions): Promi
   const plain = await startEmulator(answer, { port: options.port ?? 0, clock })
   const emulator = withWebhooks(plain, webhooks.sender)
   const faultControls = makeFaultControls({ people, clock, seed, webhooks })
-  return Object.assign(emulator, { people, forgetTokens: auth.forgetTokens, faultControls })
+  const { close } = emulator
+  return Object.assign(emulator, {
+    people,
+    forgetTokens: auth.forgetTokens,
+    faultControls,
+    async close() {
+      linking.close()
+      await close()
+    },
+  })
 }
 
 interface Routes {
@@ -91,8 +101,7 @@ interface Routes {
 function makeRoutes(routes: Routes) {
   return async (request: EmulatorRequest): Promise<EmulatorReply> => {
     if (request.method === 'POST' && request.path === '/v1/token') return routes.auth.mint(request)
-    if (request.method === 'GET' && request.path === '/auth')
-      return routes.linking.showPage(request)
+    if (request.path === authPagePath) return routes.linking.answerPage(request)
     const refusal = routes.auth.refuse(request)
     if (refusal !== null) return refusal
     const version = routes.auth.version(request)

@@ -1,25 +1,19 @@
 /**
- * Linking a person to a bank at the emulator: end users are created, an auth session is opened, and a page replaces
- * the bank's own sign-in. Allowing makes a consent (or renews the one named), refusing leads to the cancel address.
+ * Linking a person to a bank at the emulator: end users are created, and an auth session is opened, whose page replaces the
+ * bank's own sign-in (`auth-page.ts`).
  */
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
+import { isReturnAddress } from '../consent-page.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { serviceError } from './answers.ts'
+import { type AuthSession, answerAuthPage } from './auth-page.ts'
 import { endUserBody, showEndUser } from './consents.ts'
-import { makeFreshConsent, makePerson } from './factories.ts'
+import { makePerson } from './factories.ts'
+import { giveConsent } from './give-consent.ts'
 import type { People } from './people.ts'
 import type { FiskilWebhooks } from './webhooks.ts'
-import { institutions, type SandboxPerson } from './world.ts'
-
-interface Session {
-  readonly id: string
-  readonly person: SandboxPerson
-  readonly institutionId: string
-  readonly arrangementId: string | null
-  readonly redirectUri: string | null
-  readonly cancelUri: string | null
-  readonly expiresAtMs: number
-}
+import { institutions, isAccessible, type SandboxPerson } from './world.ts'
 
 export interface Linking {
   /** `POST /v1/end-users`: not idempotent, the same address makes another end user. */
@@ -28,14 +22,14 @@ export interface Linking {
   updateEndUser(person: SandboxPerson | null, request: EmulatorRequest): EmulatorReply
   /** `POST /v1/auth/session` */
   openSession(request: EmulatorRequest): EmulatorReply
-  /** `GET /auth?sess_id=[&decision=allow|deny]`: what the browser sees; needs no token. */
-  showPage(request: EmulatorRequest): EmulatorReply
+  /** The page that a browser sees (`auth-page.ts`); needs no token. */
+  answerPage(request: EmulatorRequest): EmulatorReply
+  /** Accounts that have not arrived do not arrive any more. */
+  close(): void
 }
 
 const sessionMs = 5 * 86_400_000
-const consentMs = 365 * 86_400_000
 const maxSessions = 1_000
-const sandboxBank = '88888'
 
 interface LinkingState {
   readonly clock: Clock
@@ -43,9 +37,8 @@ interface LinkingState {
   readonly seed: string
   readonly clientId: string
   readonly webhooks: FiskilWebhooks
-  readonly sessions: Map<string, Session>
-  /** How many ids were given out so far. */
-  made: number
+  readonly sessions: Map<string, AuthSession>
+  readonly timers: Set<NodeJS.Timeout>
 }
 
 export interface LinkingOptions {
@@ -57,24 +50,28 @@ export interface LinkingOptions {
 }
 
 export function makeLinking(options: LinkingOptions): Linking {
-  const state: LinkingState = { ...options, sessions: new Map(), made: 0 }
+  const state: LinkingState = { ...options, sessions: new Map(), timers: new Set() }
   return {
     createEndUser: (request) => createEndUser(state, request),
     updateEndUser,
     openSession: (request) => openSession(state, request),
-    showPage: (request) => showPage(state, request),
+    answerPage: (request) => answerPage(state, request),
+    close() {
+      for (const timer of state.timers) clearTimeout(timer)
+      state.timers.clear()
+    },
   }
 }
 
-function nextId(state: LinkingState, prefix: string): string {
-  state.made += 1
-  return `${prefix}_${state.made}`
+/** Unlike those of the other people, it is another after each start: what was linked before must not be somebody else. */
+function makeId(prefix: string): string {
+  return `${prefix}_${randomBytes(9).toString('base64url')}`
 }
 
 function createEndUser(state: LinkingState, request: EmulatorRequest): EmulatorReply {
   const { email, name } = readFields(request.body)
   if (typeof email !== 'string' || !email.includes('@')) return refuse('"email" is required')
-  const key = nextId(state, 'linked')
+  const key = makeId('linked')
   const person = makePerson(key, typeof name === 'string' ? name : '', () => [])
   person.email = email
   state.people[key] = person
@@ -97,10 +94,17 @@ function openSession(state: LinkingState, request: EmulatorRequest): EmulatorRep
   const arrangementId = text(fields.arrangement_id)
   const renewed = person.consents.find((one) => one.arrangementId === arrangementId)
   if (arrangementId !== null && renewed === undefined) return refuse('unknown arrangement_id')
-  const institutionId = renewed?.institutionId ?? text(fields.institution_id) ?? sandboxBank
-  if (!institutions.some((one) => one.id === institutionId)) return refuse('unknown institution_id')
-  const session: Session = {
-    id: nextId(state, 'sess'),
+  const institutionId = renewed?.institutionId ?? text(fields.institution_id)
+  const bank = institutions.find((one) => one.id === institutionId)
+  if (institutionId !== null && (bank === undefined || !isAccessible(bank))) {
+    return refuse('unknown institution_id')
+  }
+  for (const name of ['redirect_uri', 'cancel_uri'] as const) {
+    const address = fields[name]
+    if (address !== undefined && !isReturnAddress(address)) return refuse(`${name} is not allowed`)
+  }
+  const session: AuthSession = {
+    id: makeId('sess'),
     person,
     institutionId,
     arrangementId,
@@ -121,76 +125,29 @@ function openSession(state: LinkingState, request: EmulatorRequest): EmulatorRep
   }
 }
 
-function showPage(state: LinkingState, request: EmulatorRequest): EmulatorReply {
-  const session = state.sessions.get(request.query.get('sess_id') ?? '')
-  if (session === undefined || session.expiresAtMs <= state.clock.now()) {
-    return html(400, '<h1>This link cannot be used any more</h1>')
+function answerPage(state: LinkingState, request: EmulatorRequest): EmulatorReply {
+  const { clock, sessions, seed, webhooks } = state
+  const nowMs = clock.now()
+  return answerAuthPage(request, {
+    nowMs,
+    find: (id) => sessions.get(id) ?? null,
+    end: ({ id }) => void sessions.delete(id),
+    allow({ id, person, arrangementId }, allowed) {
+      const world = { seed, nowMs, webhooks, later: makeLater(state) }
+      giveConsent({ ...allowed, person, arrangementId, key: id }, world)
+    },
+  })
+}
+
+function makeLater({ timers }: LinkingState) {
+  return (ms: number, work: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      work()
+    }, ms)
+    timer.unref()
+    timers.add(timer)
   }
-  const decision = request.query.get('decision')
-  if (decision !== 'allow' && decision !== 'deny') return html(200, consentPage(session))
-  // A session can be used once.
-  state.sessions.delete(session.id)
-  if (decision === 'deny') return leave(session.cancelUri, denial)
-  grant(state, session)
-  return leave(session.redirectUri, { session_id: session.id })
-}
-
-/** The webhooks about a new consent: the sandbox's banks have their data at once. */
-const arrivals = [
-  'consent.received',
-  'banking.accounts.sync.completed',
-  'banking.balances.sync.completed',
-  'banking.transactions.sync.completed',
-]
-
-/** Renews the consent that the session names, or makes a new one. */
-function grant(state: LinkingState, { id, person, arrangementId, institutionId }: Session): void {
-  const nowMs = state.clock.now()
-  const known = person.consents.find((one) => one.arrangementId === arrangementId)
-  if (known === undefined) {
-    const seed = `${state.seed}:${person.endUserId}:${id}`
-    const made = makeFreshConsent({ seed, nowMs }, institutionId)
-    person.consents.push(made)
-    for (const kind of arrivals) state.webhooks.send(kind, { person, consents: [made] })
-    return
-  }
-  known.active = true
-  known.terminationReason = ''
-  known.expiresAtMs = nowMs + consentMs
-  state.webhooks.send('consent.updated', { person, consents: [known] })
-}
-
-const denial = {
-  error: 'access_denied',
-  error_id: 'err_sandbox',
-  error_type: 'CONSENT_ENDUSER_DENIED',
-  error_description: 'The customer declined the consent',
-  error_uri: 'https://docs.fiskil.com',
-}
-
-/** Sends the browser back; addresses keep the query they came with. */
-function leave(address: string | null, added: Readonly<Record<string, string>>): EmulatorReply {
-  const url = address === null ? null : URL.parse(address)
-  if (url === null) return html(200, '<h1>Done. You may close this page.</h1>')
-  for (const [name, value] of Object.entries(added)) url.searchParams.set(name, value)
-  return { status: 302, headers: { location: url.href } }
-}
-
-function consentPage(session: Session): string {
-  const bank = institutions.find((one) => one.id === session.institutionId)
-  const button = (decision: string, label: string) =>
-    `<button name="decision" value="${decision}">${label}</button>`
-  return `<h1>${bank?.name ?? ''}</h1>
-<p>Share accounts, balances and transactions with Tributary Sandbox?</p>
-<form action="/auth" method="get">
-<input type="hidden" name="sess_id" value="${session.id}">
-${button('allow', 'Allow')} ${button('deny', 'Deny')}
-</form>`
-}
-
-function html(status: number, body: string): EmulatorReply {
-  const page = `<!doctype html><html lang="en"><title>Fiskil sandbox</title>${body}</html>`
-  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body: page }
 }
 
 function refuse(message: string): EmulatorReply {

@@ -59,28 +59,37 @@ export interface SandboxInstitution {
   name: string
   logo: string
   industry: 'banking' | 'energy'
+  /** Of connections to it. */
+  health: 'HEALTHY' | 'DEGRADED' | 'OUTAGE'
+  /** False: listed, but it takes no consents now. */
+  isAccessible?: false
 }
 
 const msPerDay = 86_400_000
 const maxGrowthDays = 4_000
 
 export const institutions: readonly SandboxInstitution[] = [
-  { id: '88888', name: 'Banking Sandbox Data Holder', logo: '', industry: 'banking' },
+  bank('88888', 'Banking Sandbox Data Holder'),
+  { ...bank('22', 'Wattle Bank'), logo: 'https://cdn.sandbox.example/wattle-bank.png' },
   {
-    id: '22',
-    name: 'Wattle Bank',
-    logo: 'https://cdn.sandbox.example/wattle-bank.png',
-    industry: 'banking',
-  },
-  {
-    id: '41',
-    name: 'Southern Cross Mutual',
+    ...bank('41', 'Southern Cross Mutual'),
     logo: 'https://cdn.sandbox.example/southern-cross.png',
-    industry: 'banking',
   },
-  { id: '73', name: 'Coolamon Credit Union', logo: '', industry: 'banking' },
-  { id: '305', name: 'Banksia Energy', logo: '', industry: 'energy' },
+  bank('73', 'Coolamon Credit Union'),
+  { ...bank('58', 'Quandong Bank'), health: 'DEGRADED' },
+  { ...bank('61', 'Kurrajong Bank'), health: 'OUTAGE' },
+  { ...bank('91', 'Lilly Pilly Bank'), isAccessible: false },
+  { ...bank('305', 'Banksia Energy'), industry: 'energy' },
 ]
+
+function bank(id: string, name: string): SandboxInstitution {
+  return { id, name, logo: '', industry: 'banking', health: 'HEALTHY' }
+}
+
+/** Whether a person can consent to it. */
+export function isAccessible({ industry, isAccessible: open }: SandboxInstitution): boolean {
+  return industry === 'banking' && open !== false
+}
 
 /** The days since the epoch, in UTC. */
 export function dayNumber(ms: number): number {
