@@ -4,6 +4,7 @@
  */
 
 import type { Provider } from '#contract/resources.ts'
+import type { UsageResults } from '#gate/usage-report.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Command, Flag, LocalCommand } from './command.ts'
 import { providerWords, sandboxCommands } from './sandbox-commands.ts'
@@ -267,6 +268,34 @@ const audit: readonly Command[] = [
   },
 ]
 
+const usage: readonly Command[] = [
+  {
+    noun: 'usage',
+    verb: '',
+    summary: 'show the requests of a user by day; --json also by operation and result',
+    places: ['U'],
+    flags: [{ name: 'days', value: 'N', help: 'how many days, 1 to 90; 30 when absent' }],
+    method: 'GET',
+    path: '/admin/users/{}/usage',
+    show: {
+      kind: 'table',
+      rows: 'days',
+      columns: ['day', 'requests', 'cached', 'computed', 'limited', 'refused', 'failed'],
+      derive: {
+        cached: ({ results }) => toResults(results).HIT,
+        computed: ({ results }) => toResults(results).MISS + toResults(results).BYPASS,
+        limited: ({ results }) => toResults(results).limited,
+        refused: ({ results }) => toResults(results).refused,
+        failed: ({ results }) => toResults(results).failed,
+      },
+      empty: 'There are no days.',
+    },
+  },
+]
+
+/** The counts of one day, as the admin API answers them. */
+const toResults = (results: unknown) => results as UsageResults
+
 const doctor: readonly Command[] = [
   {
     noun: 'doctor',
@@ -289,6 +318,7 @@ export const commands: readonly Command[] = [
   ...syncCommands,
   ...webhookCommands,
   ...audit,
+  ...usage,
   ...doctor,
   ...sandboxCommands,
 ]

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import type { Listener } from '#doors/listener.ts'
+import type { UserId } from '#kernel/ids.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import type { Syncs } from '#syncs/syncs.ts'
@@ -10,12 +11,15 @@ import { makeBacklog } from '#telemetry/backlog-metrics.ts'
 import { makeExamination } from './doctor.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
+import { makeAppUsage } from './usage.ts'
 
 type AdminDoorParts = AppOptions &
   Foundation & {
     readonly syncs: Pick<Syncs, 'runSync'>
     readonly origins: () => Origins
     readonly adminListener: Listener
+    /** Null: this process serves no requests. */
+    readonly settleUsage: ((userId: UserId) => Promise<void>) | null
   }
 
 /** The caller listens and closes. */
@@ -28,6 +32,7 @@ export function assembleAdmin(parts: AdminDoorParts, isDraining: () => boolean):
     connections,
     webhooks,
     runSync: parts.syncs.runSync,
+    readUsage: makeAppUsage(parts, parts.settleUsage),
     clock,
     windows: kv.windows,
     adminToken: parts.secrets.adminToken,

@@ -56,7 +56,10 @@ export async function openApp(given: AppOptions): Promise<App> {
   const serving = config.role === 'worker' ? null : await openServing(parts)
   let draining = false
   const adminListener = makeListener()
-  const admin = assembleAdmin({ ...parts, adminListener }, () => draining)
+  const admin = assembleAdmin(
+    { ...parts, adminListener, settleUsage: serving?.settleUsage ?? null },
+    () => draining,
+  )
   const background = config.role === 'api' ? null : startBackground(parts)
 
   return {

@@ -14,7 +14,9 @@ import type { McpLaneOptions } from '#doors/mcp/lane.ts'
 import { oauthDoor } from '#doors/oauth/oauth-door.ts'
 import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { providerWebhooksDoor } from '#doors/provider-webhooks/door.ts'
+import type { ReadLimits } from '#gate/limits-left.ts'
 import { makeThrottle } from '#gate/throttle.ts'
+import type { ReadUsage } from '#gate/usage-report.ts'
 import { providerNames } from '#providers/all-facts.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
@@ -26,6 +28,8 @@ type DoorParts = AppOptions &
     readonly authorization: OAuth
     readonly sessions: Sessions
     readonly agentDoor: McpLaneOptions
+    readonly readUsage: ReadUsage
+    readonly readLimits: ReadLimits
     /** Called late: with port 0 the origins are known once the listener is bound (reading R2). */
     readonly origins: () => Origins
   }

@@ -36,7 +36,8 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
   const foundation = await openFoundation(options, origins)
   const { store, kv, adapters } = foundation
   const syncs = makeAppSyncs({ ...options, ...foundation })
-  const parts = { ...options, ...foundation, syncs, origins, adminListener: makeListener() }
+  const own = { adminListener: makeListener(), settleUsage: null }
+  const parts = { ...options, ...foundation, syncs, origins, ...own }
   const door = assembleAdmin(parts, () => false)
   const authorization = `Bearer ${options.secrets.adminToken.reveal()}`
   return {

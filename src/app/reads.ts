@@ -7,7 +7,7 @@ import { makeConsentMonitor } from '#connections/consent-monitor.ts'
 import { bySystem } from '#contract/actor.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import { makeAdmission, makeGoodTokens } from '#gate/admit.ts'
-import { makeGate } from '#gate/gate.ts'
+import { type GateLimits, makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
 import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
@@ -15,7 +15,7 @@ import { makeUsageCounts } from '#gate/usage-counts.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
 import { openWalks } from '#paging/walk-cache.ts'
 import { makeRead } from '#resources/read.ts'
-import type { Origins } from '#settings/config-types.ts'
+import type { Config, Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import type { Foundation } from './foundation.ts'
@@ -65,6 +65,11 @@ function makeReader(parts: ReadParts) {
   }
 }
 
+export function toGateLimits({ limits, requestTimeoutMs }: Config): GateLimits {
+  const { cheap, mid, heavy, heavyInFlight: concurrency } = limits
+  return { buckets: { cheap, mid, heavy }, concurrency, requestTimeoutMs }
+}
+
 /** Records every request in the log and the metrics, and in the counts of its user. */
 function startCounting({ store, clock, reports }: ReadParts) {
   const usage = makeUsageCounts({
@@ -98,11 +103,7 @@ export function assembleReading(parts: ReadParts) {
     read: reader.read,
     clock,
     plans: config.plans,
-    limits: {
-      buckets: { cheap: config.limits.cheap, mid: config.limits.mid, heavy: config.limits.heavy },
-      concurrency: config.limits.heavyInFlight,
-      requestTimeoutMs: config.requestTimeoutMs,
-    },
+    limits: toGateLimits(config),
     checkReplies: parts.checkReplies,
   })
   const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })

@@ -5,12 +5,15 @@
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { listenerTimes } from '#doors/listener.ts'
 import { makePublicServer } from '#doors/public-server.ts'
+import { makeReadLimits } from '#gate/limits-left.ts'
+import type { UserId } from '#kernel/ids.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { openAuthorization } from './authorization.ts'
 import { mountDoors } from './doors.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
-import { assembleReading } from './reads.ts'
+import { assembleReading, toGateLimits } from './reads.ts'
+import { makeAppUsage } from './usage.ts'
 
 type ServingParts = AppOptions &
   Foundation & {
@@ -23,6 +26,8 @@ export interface Serving {
   listen(): Promise<number>
   /** Requests in flight have `deadlineMs` to finish, then they are aborted. */
   drain(deadlineMs: number): Promise<void>
+  /** Writes what this process has counted of a user. */
+  settleUsage(userId: UserId): Promise<void>
   /** To be called after `drain`, before the store is closed. */
   close(): Promise<void>
 }
@@ -39,11 +44,24 @@ export async function openServing(parts: ServingParts): Promise<Serving> {
   const server = await makePublicServer({
     lane: reads.lane,
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
-    mount: mountDoors({ ...parts, authorization, sessions, agentDoor: reads.agents, origins }),
+    mount: mountDoors({
+      ...parts,
+      authorization,
+      sessions,
+      agentDoor: reads.agents,
+      origins,
+      readUsage: makeAppUsage(parts, reads.settleUsage),
+      readLimits: makeReadLimits({
+        ...parts,
+        agents: authorization.agents,
+        limits: toGateLimits(config),
+      }),
+    }),
   })
   return {
     listen: () => server.listen(config.listener.host, config.listener.port),
     drain: (deadlineMs) => server.drain(deadlineMs),
+    settleUsage: reads.settleUsage,
     async close() {
       await reads.close()
       await authorization.close()

@@ -172,14 +172,20 @@ async function compute(
   return { ...answer, stored: await parts.kv.cache.set(key, answer, lifeMs, caller.userId) }
 }
 
+/** The window of a key or agent for one bucket. */
+export function nameWindow(bucketId: string, bucket: Bucket): string {
+  return `key:${bucketId}:${bucket}`
+}
+
 /** Names of a caller's windows and in-flight places, built once because every request needs them. */
 function makeNames(): (caller: Caller) => Readonly<Record<Bucket | 'places', string>> {
   const known = new WeakMap<Caller, Readonly<Record<Bucket | 'places', string>>>()
   return (caller) => {
     let names = known.get(caller)
     if (names === undefined) {
-      const places = `key:${caller.bucketId}`
-      const named = (bucket: Bucket) => `${places}:${bucket}`
+      const { bucketId } = caller
+      const places = `key:${bucketId}`
+      const named = (bucket: Bucket) => nameWindow(bucketId, bucket)
       names = { places, cheap: named('cheap'), mid: named('mid'), heavy: named('heavy') }
       known.set(caller, names)
     }

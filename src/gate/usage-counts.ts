@@ -6,10 +6,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '#auth/caller.ts'
 import { type OperationName, operations } from '#contract/operations.ts'
+import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { type Clock, getZone, microsPerMs } from '#kernel/time.ts'
-import type { UsageOperation, UsageResult, UsageRow, UsageStore } from '#store/ports/usage.ts'
+import type { UsageRow, UsageStore } from '#store/ports/usage.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 
 export interface UsageCountsOptions {

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#kernel/time.ts'
 import type { WindowState, WindowStore } from '#store/ports/kv.ts'
-import type { CallContext } from './port.ts'
+import type { CallContext, CallsLeft } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
 
 export interface BudgetOptions extends BudgetLimits {
@@ -17,10 +17,14 @@ export interface BudgetOptions extends BudgetLimits {
 }
 
 /** `of` names a person's credentials or an account where each has a budget of its own; it must not reveal them. */
-export type Budget = (
-  call: CallContext,
-  of?: string,
-) => Promise<{ allowed: true } | { allowed: false; retryAfterSeconds: number }>
+export interface Budget {
+  (
+    call: CallContext,
+    of?: string,
+  ): Promise<{ allowed: true } | { allowed: false; retryAfterSeconds: number }>
+  /** What is left, without counting. Absent: nothing is limited. */
+  readonly peek?: (of?: string) => Promise<CallsLeft>
+}
 
 /** A user's request waits up to this long for the next window before it fails. */
 const userWaitMs = 3000
@@ -52,7 +56,19 @@ export function makeBudget(options: BudgetOptions): Budget {
     return state.allowed ? null : resetMs(state, now)
   }
 
-  return async (call, of) => {
+  async function peek(of?: string): Promise<CallsLeft> {
+    const now = clock.now()
+    const state = await windows.peek(toKey(of, now), calls, windowMs)
+    return {
+      calls,
+      left: state.remaining,
+      windowSeconds: windowMs / 1000,
+      resetSeconds: Math.ceil(resetMs(state, now) / 1000),
+      isShared: of === undefined,
+    }
+  }
+
+  const request: Budget = async (call, of) => {
     const patienceMs = call.priority === 'user' ? userWaitMs : (options.backgroundWaitMs ?? 0)
     for (let wait = 0; ; wait += 1) {
       const waitMs = await count(call, of)
@@ -63,6 +79,7 @@ export function makeBudget(options: BudgetOptions): Budget {
       })
     }
   }
+  return Object.assign(request, { peek })
 }
 
 function refusal(resetMs: number): { allowed: false; retryAfterSeconds: number } {

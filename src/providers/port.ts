@@ -154,6 +154,16 @@ export interface WebhookReceiver {
   listen?(login: Login, call: CallContext): Promise<void>
 }
 
+/** What is left of the requests that a provider allows in one window. */
+export interface CallsLeft {
+  readonly calls: number
+  readonly left: number
+  readonly windowSeconds: number
+  readonly resetSeconds: number
+  /** The budget is that of the whole installation, not of this person's key. */
+  readonly isShared: boolean
+}
+
 interface AdapterBase {
   readonly provider: Provider
   /**
@@ -192,6 +202,8 @@ interface AdapterBase {
     call: CallContext,
     asked?: EmptyAnswer,
   ): Promise<void>
+  /** What is left for this login, without counting. Absent: the provider does not limit us; null: not this login. */
+  callsLeft?(login: Login): Promise<CallsLeft | null>
   /**
    * The login's connections whose consent the provider reports as active (reading R20b). Absent where rows prove
    * that (Fiskil, Up); others keep serving old rows after a consent is lost.

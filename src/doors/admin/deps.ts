@@ -6,6 +6,7 @@ import type { PlanSettings } from '#auth/plans.ts'
 import type { Connections } from '#connections/connections.ts'
 import type { By } from '#contract/actor.ts'
 import type { Examine } from '#doctor/doctor.ts'
+import type { ReadUsage } from '#gate/usage-report.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -44,6 +45,8 @@ export interface AdminDoorDeps {
   readonly connections: Connections
   readonly webhooks: Webhooks
   readonly runSync: RunSync
+  /** What a user has asked for in the last days. */
+  readonly readUsage: ReadUsage
   readonly clock: Clock
   /** Counts failed attempts on the admin token. */
   readonly windows: WindowStore

@@ -15,6 +15,7 @@ import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
 import { addHealthRoutes } from './health.ts'
 import { addKeyRoutes } from './keys.ts'
 import { addServiceRoute } from './service.ts'
+import { addUsageRoute } from './usage.ts'
 import { addUserRoutes } from './users.ts'
 import { addWebhookRoutes } from './webhooks.ts'
 
@@ -77,6 +78,7 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   addConnectionRoutes(admin, deps)
   addAccountRoute(admin, deps)
   addWebhookRoutes(admin, deps)
+  addUsageRoute(admin, deps)
   addAuditRoute(admin, deps)
   addServiceRoute(admin, deps)
   addDoctorRoute(admin, deps)

@@ -10,6 +10,8 @@ import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
 import type { AddMadeUpData } from '#connections/add-made-up-data.ts'
 import type { Connections } from '#connections/connections.ts'
+import type { ReadLimits } from '#gate/limits-left.ts'
+import type { ReadUsage } from '#gate/usage-report.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { Sealer } from '#store/seal.ts'
@@ -49,6 +51,10 @@ export interface PagesDoorOptions {
   readonly plans: PlanSettings
   /** Links the made-up people (sandbox mode); null: there are none. */
   readonly addMadeUpData: AddMadeUpData | null
+  /** What this person has asked for in the last days. */
+  readonly readUsage: ReadUsage
+  /** What is left of their limits now. */
+  readonly readLimits: ReadLimits
   readonly clock: Clock
   /** Public origins; known once the listener is bound. */
   readonly origins: () => PublicOrigins

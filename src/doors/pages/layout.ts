@@ -56,6 +56,7 @@ const sections = [
   ['Keys', '/keys'],
   ['Webhooks', '/webhooks'],
   ['Agents', '/agents'],
+  ['Usage', '/usage'],
 ] as const
 
 /** In the navigation where plans are sold. */

@@ -18,6 +18,7 @@ import { addKeyRoutes } from './keys/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addSecondFactorRoutes } from './settings/second-factor-routes.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
+import { addUsageRoutes } from './usage/routes.ts'
 import { addWebhookRoutes } from './webhooks/routes.ts'
 import { addWelcomeRoutes } from './welcome/routes.ts'
 
@@ -57,6 +58,7 @@ export async function pagesDoor(
     addWebhookRoutes(scope, context)
     addWelcomeRoutes(scope, context)
     addSecondFactorRoutes(scope, context)
+    addUsageRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
 import type { Budget } from '../budget.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
-import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
+import type { CallContext, CallsLeft, ProbeReply, UpstreamReport } from '../port.ts'
 import { readServerTime } from '../server-time.ts'
 import { makeUpstream, type UpstreamResponse } from '../upstream.ts'
 import { decode, parseJson } from './body.ts'
@@ -54,6 +54,8 @@ export interface SnapTradeClient {
     asker: Asker,
     call: CallContext,
   ): Promise<Value>
+  /** What is left of the budget that this asker uses. */
+  callsLeft(asker: Asker): Promise<CallsLeft | null>
   /** The status alone, where a refusal is an answer too. */
   fetchStatus(request: ClientRequest, asker: Asker, call: CallContext): Promise<number>
   /** Asks without a key whether SnapTrade answers, and what time its clock shows. */
@@ -117,6 +119,10 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
         kind: 'malformed',
         detail: `${request.route}: ${issue?.path.join('.')}: ${issue?.message}`,
       })
+    },
+    async callsLeft(asker) {
+      const of = asker.kind === 'personal' ? nameBudget(asker.key.clientId) : undefined
+      return (await options.throttle.peek?.(of)) ?? null
     },
     fetchStatus: async (request, asker, call) => (await ask(request, asker, call)).status,
     async askTime(call) {

@@ -77,6 +77,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
           .catch((error: unknown) => explainRefusal(error, question, account))
       },
     }),
+    callsLeft: async (login) => client.callsLeft(toAsker(own, login)),
     probe: (call) => probe(client, own, call),
     ...offerCommercial(client, own, options),
     close: () => client.close(),

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
 import type { Budget } from '../budget.ts'
 import { UpstreamError } from '../failure.ts'
-import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
+import type { CallContext, CallsLeft, ProbeReply, UpstreamReport } from '../port.ts'
 import { readServerTime } from '../server-time.ts'
 import { makeUpstream } from '../upstream.ts'
 import { readMessage, toFailure } from './failures.ts'
@@ -33,6 +33,7 @@ export interface UpRequest {
 
 export interface UpClient {
   get(token: string, request: UpRequest, call: CallContext): Promise<Uint8Array>
+  callsLeft(token: string): Promise<CallsLeft | null>
   /** Checks that Up is reachable: asked without a token it refuses in its own form. */
   probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
@@ -72,6 +73,7 @@ export function makeClient(options: UpOptions): UpClient {
       }
       throw new UpstreamError('up', failure)
     },
+    callsLeft: async (token) => (await throttle.peek?.(nameToken(token))) ?? null,
     async probe(call) {
       const response = await upstream.send({ method: 'GET', ...pingRequest }, call)
       const theirTimeMs = readServerTime(response.headers)

@@ -75,6 +75,7 @@ export function makeUp(options: UpOptions): BankingAdapter {
     // No call ends a token, and other tools of its owner may use it: it is only forgotten here.
     async revoke() {},
     confirmEmpty: (login, _connection, call) => confirmEmpty(client, login, call),
+    callsLeft: (login) => client.callsLeft(tokenOf(login)),
     balances,
     transactions: makeTransactionReader(client, note),
     probe: (call) => client.probe(call),

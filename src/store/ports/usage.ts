@@ -2,17 +2,8 @@
  * Counted requests in the store: per user, day, door, operation and result a number, and nothing else. No ids of accounts,
  * no parameters.
  */
-import type { OperationName } from '#contract/operations.ts'
+import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
-
-/**
- * What became of a request: `HIT`, `MISS`, `BYPASS` as in the header `X-Cache` of an answer; `limited`: 429; `refused`:
- * another 4xx, also when the client disconnected; `failed`: 5xx.
- */
-export type UsageResult = 'HIT' | 'MISS' | 'BYPASS' | 'limited' | 'refused' | 'failed'
-
-/** `other`: a message of an agent that calls no tool (it connects, it lists the tools). */
-export type UsageOperation = OperationName | 'other'
 
 export interface UsageCount {
   /** The day of the request in the user's zone, counted from 1970-01-01. */

@@ -20,6 +20,7 @@ import {
 import type { Provider } from '#contract/resources.ts'
 import { makeDoctor, realMachine } from '#doctor/doctor.ts'
 import { type AdminDoorDeps, makeAdminDoor, type RunSync } from '#doors/admin/door.ts'
+import { makeReadUsage } from '#gate/usage-report.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
 import type { Adapters } from '#providers/port.ts'
@@ -171,6 +172,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     actions: makeUserActions({ store, clock, signIns }),
     connections,
     webhooks: makeWebhooks({ store, clock, allowPrivate: options.allowPrivate ?? true }),
+    readUsage: makeReadUsage({ store, clock, settle: null, onFailure: assertNever }),
     runSync: options.runSync ?? (async () => assertNever('no sync in this test')),
     clock,
     windows: kv.windows,

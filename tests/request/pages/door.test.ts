@@ -48,6 +48,9 @@ interface Over extends Partial<PagesDoorOptions> {
   readonly passwords?: Passwords
 }
 
+/** For pages that these tests do not open. */
+const refuse = () => Promise.reject(new Error('not asked for here'))
+
 async function open(t: TestContext, { passwords = makePasswords(), ...over }: Over = {}) {
   const place = makeSqlitePlace()
   const store = await place.open()
@@ -75,6 +78,8 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     agents: { list: async () => [], disconnect: async () => false },
     plans: { defaultPlan: 'professional', brokerageDuringTrial: false },
     addMadeUpData: null,
+    readUsage: refuse,
+    readLimits: refuse,
     actions: makeUserActions({ store, clock, signIns }),
     webhooks: makeWebhooks({ store, clock, allowPrivate: false }),
     sealer: makeSealer([new Uint8Array(32)]),

@@ -1,0 +1,14 @@
+/** Assembles the report of counted requests, for the pages and for the admin API. */
+import { makeReadUsage, type ReadUsage } from '#gate/usage-report.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { Foundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+
+/** @param settle writes what this process has counted of a user; null: this process counts nothing. */
+export function makeAppUsage(
+  { store, clock, reports }: Pick<AppOptions & Foundation, 'store' | 'clock' | 'reports'>,
+  settle: ((userId: UserId) => Promise<void>) | null,
+): ReadUsage {
+  const onFailure = (error: unknown) => reports.backgroundFailure('usage-flush', error)
+  return makeReadUsage({ store, clock, settle, onFailure })
+}

@@ -1,0 +1,75 @@
+/** The page of counted requests: by day, by operation, by result, and what is left of the limits. Rendering only. */
+import { operations } from '#contract/operations.ts'
+import type { UsageOperation, UsageResult } from '#contract/usage.ts'
+import type { LimitsLeft } from '#gate/limits-left.ts'
+import type { UsageReport } from '#gate/usage-report.ts'
+import { type Html, html } from '../html.ts'
+import { renderChart, renderDayTable } from './chart.ts'
+import { renderLimits } from './limits.ts'
+import { toText } from './words.ts'
+
+export interface UsageParts {
+  readonly report: UsageReport
+  readonly limits: LimitsLeft
+}
+
+export function renderUsage({ report, limits }: UsageParts): Html {
+  return html`<h1>Usage</h1>
+${report.requests === 0 ? renderNothing(report, limits) : renderCounts(report)}
+${renderLimits(limits)}`
+}
+
+function renderNothing({ days }: UsageReport, { readers }: LimitsLeft): Html {
+  return html`<p>Requests of your programs and agents are counted here by day. In the last ${days.length} days there was none.</p>
+${
+  readers.length === 0
+    ? html`<form method="get" action="/keys" class="actions"><button type="submit">Make a key</button></form>`
+    : html`<form method="get" action="/doc" class="actions"><button type="submit">See what can be asked for</button></form>`
+}`
+}
+
+function renderCounts(report: UsageReport): Html {
+  return html`<p><strong>${toText(report.requests)}</strong> ${report.requests === 1 ? 'request' : 'requests'} in the last ${report.days.length} days. Days are those of ${report.timezone}; the newest requests may be ten seconds behind.</p>
+${renderChart(report)}
+${renderDayTable(report)}
+<h2>By operation</h2>
+${renderOperations(report)}
+<h2>By result</h2>
+${renderResults(report)}`
+}
+
+const columns = ['Operation', 'Asked by', 'Requests', 'From the cache', 'Refused or failed']
+
+function renderOperations(report: UsageReport): Html {
+  return html`<table role="table" aria-label="Requests by operation" class="numbers">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${report.operations.map(
+    ({ door, operation, requests, results }) => html`<tr role="row">
+<th role="rowheader" scope="row">${nameOperation(operation)}</th>
+<td role="cell" data-label="Asked by">${door === 'rest' ? 'programs' : 'agents'}</td>
+<td role="cell" data-label="Requests">${toText(requests)}</td>
+<td role="cell" data-label="From the cache">${toText(results.HIT)}</td>
+<td role="cell" data-label="Refused or failed">${toText(results.limited + results.refused + results.failed)}</td>
+</tr>`,
+  )}</tbody>
+</table>`
+}
+
+function nameOperation(operation: UsageOperation): string {
+  const known = operations.find(({ name }) => name === operation)
+  return known?.title ?? 'Connect, list tools'
+}
+
+const resultWords: Readonly<Record<UsageResult, string>> = {
+  HIT: 'Answered from the cache',
+  MISS: 'Computed, then kept in the cache',
+  BYPASS: 'Computed, without the cache',
+  limited: 'Refused: over a limit (429)',
+  refused: 'Refused for another reason (400 to 499)',
+  failed: 'Failed here or at the provider (500 to 599)',
+}
+
+function renderResults({ results }: UsageReport): Html {
+  const rows = Object.entries(resultWords) as [UsageResult, string][]
+  return html`<dl class="facts numbers">${rows.map(([name, words]) => html`<dt>${words}</dt><dd>${toText(results[name])}</dd>`)}</dl>`
+}

@@ -1,0 +1,134 @@
+/**
+ * What is left of a user's limits now, without counting anything: the windows of each key and agent, and the requests that
+ * a provider still allows for this person or for the whole installation.
+ */
+import { toKeyStatus } from '#auth/keys.ts'
+import type { Agents } from '#auth/oauth/port.ts'
+import type { Bucket } from '#contract/operations.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import { UpstreamError } from '#providers/failure.ts'
+import type { Adapter, Adapters, CallsLeft, Login } from '#providers/port.ts'
+import type { Kv, WindowState } from '#store/ports/kv.ts'
+import type { Store } from '#store/ports/store.ts'
+import { SealError } from '#store/seal.ts'
+import { type GateLimits, nameWindow } from './gate.ts'
+import { windowMs } from './throttle.ts'
+
+/** A key or an agent, and what is left in this minute; null: not known, because the server that counts is unavailable. */
+export interface ReaderLimits {
+  readonly kind: 'key' | 'agent'
+  readonly name: string
+  readonly left: Readonly<Record<Bucket, WindowState | null>>
+}
+
+export interface LimitsLeft {
+  /** Requests a minute; 0: no limit. */
+  readonly perMinute: GateLimits['buckets']
+  /** Heavy requests of one key or agent at the same time; 0: no limit. */
+  readonly atOnce: number
+  readonly readers: readonly ReaderLimits[]
+  /** Of providers that limit requests and where this person has a login. `left` null: not known. */
+  readonly providers: readonly {
+    readonly provider: Provider
+    readonly left: CallsLeft | null
+  }[]
+}
+
+export type ReadLimits = (userId: UserId) => Promise<LimitsLeft>
+
+export interface LimitsLeftDeps {
+  readonly store: Pick<Store, 'keys' | 'logins'>
+  readonly agents: Pick<Agents, 'list'>
+  readonly kv: Pick<Kv, 'windows' | 'connections'>
+  readonly adapters: Adapters
+  readonly limits: Pick<GateLimits, 'buckets' | 'concurrency'>
+  readonly clock: Clock
+}
+
+/** A user has at most twenty active keys; further agents are left out. */
+const maxReaders = 40
+
+export function makeReadLimits(deps: LimitsLeftDeps): ReadLimits {
+  const { store, agents, kv, limits, clock } = deps
+  return async (userId) => {
+    const keys = (await store.keys.list(userId)).filter(
+      (key) => toKeyStatus(key, clock.now()) === 'active',
+    )
+    const readers = [
+      ...keys.map(({ id, name }) => ({ kind: 'key' as const, name, bucketId: id as string })),
+      ...(await agents.list(userId)).map(({ grantId, clientName }) => ({
+        kind: 'agent' as const,
+        name: clientName,
+        bucketId: `grant:${grantId}`,
+      })),
+    ].slice(0, maxReaders)
+    const isKnown = kv.connections().every(({ name, isUp }) => name !== 'limits' || isUp)
+    const peek = async (bucketId: string, bucket: Bucket) => {
+      if (!isKnown) return null
+      return kv.windows.peek(nameWindow(bucketId, bucket), limits.buckets[bucket], windowMs)
+    }
+    const peekAll = async (bucketId: string) => {
+      const [cheap, mid, heavy] = await Promise.all([
+        peek(bucketId, 'cheap'),
+        peek(bucketId, 'mid'),
+        peek(bucketId, 'heavy'),
+      ])
+      return { cheap, mid, heavy }
+    }
+    return {
+      perMinute: limits.buckets,
+      atOnce: limits.concurrency,
+      readers: await Promise.all(
+        readers.map(async ({ kind, name, bucketId }) => ({
+          kind,
+          name,
+          left: await peekAll(bucketId),
+        })),
+      ),
+      providers: await readProviders(deps, userId, isKnown),
+    }
+  }
+}
+
+async function readProviders(
+  { store, adapters }: LimitsLeftDeps,
+  userId: UserId,
+  isKnown: boolean,
+): Promise<LimitsLeft['providers']> {
+  const found: { readonly provider: Provider; readonly left: CallsLeft | null }[] = []
+  for (const id of await store.logins.listIds(userId)) {
+    const login = await findLogin(store, id)
+    if (login === null) continue
+    const left = await askAdapter(adapters[login.provider], login)
+    if (left === null) continue
+    // Several logins may share the budget of the whole installation.
+    const isShown = found.some((one) => one.provider === login.provider && one.left?.isShared)
+    if (!isShown) found.push({ provider: login.provider, left: isKnown ? left : null })
+  }
+  return found
+}
+
+/** Null where the provider does not limit us, and for a login that this installation cannot use at present. */
+async function askAdapter(adapter: Adapter | undefined, login: Login): Promise<CallsLeft | null> {
+  try {
+    return (await adapter?.callsLeft?.(login)) ?? null
+  } catch (error) {
+    if (error instanceof UpstreamError) return null
+    throw error
+  }
+}
+
+/** Null for a login that is gone, or whose secret does not open: reads with it fail and say so. */
+async function findLogin(
+  store: LimitsLeftDeps['store'],
+  id: Login['id'],
+): Promise<(Login & { readonly provider: Provider }) | null> {
+  try {
+    return await store.logins.get(id)
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
+}

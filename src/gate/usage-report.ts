@@ -1,0 +1,90 @@
+/**
+ * What a user has asked for in the last days: by day, by operation, by result. The page and the admin API show this one
+ * report, so that their numbers agree.
+ */
+import { defaultTimezone } from '#auth/caller.ts'
+import type { UsageOperation, UsageResult } from '#contract/usage.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { addDays, type Clock, getZone, microsPerMs } from '#kernel/time.ts'
+import type { UsageCount, UsageStore } from '#store/ports/usage.ts'
+
+export type UsageResults = Readonly<Record<UsageResult, number>>
+
+interface Counted {
+  readonly requests: number
+  readonly results: UsageResults
+}
+
+export interface UsageReport extends Counted {
+  /** IANA name of the zone whose days these are. */
+  readonly timezone: string
+  /** The first and the last day, `YYYY-MM-DD`. */
+  readonly from: string
+  readonly to: string
+  /** Every day of the range, the oldest first. */
+  readonly days: readonly (Counted & { readonly day: string })[]
+  /** Those that were asked for, the most frequent first. */
+  readonly operations: readonly (Counted & {
+    readonly door: 'rest' | 'mcp'
+    readonly operation: UsageOperation
+  })[]
+}
+
+/** @param days how many days, today included. */
+export type ReadUsage = (
+  user: { readonly id: UserId; readonly timezone: string | null },
+  days: number,
+) => Promise<UsageReport>
+
+export interface UsageReportDeps {
+  readonly store: { readonly usage: Pick<UsageStore, 'list'> }
+  readonly clock: Clock
+  /** Writes what this process has counted of a user; null: this process counts nothing. */
+  readonly settle: ((userId: UserId) => Promise<void>) | null
+  /** The counts could not be written; the report is then up to ten seconds behind, or more. */
+  readonly onFailure: (error: unknown) => void
+}
+
+const msPerDay = 86_400_000
+
+/** Makes the reader. Requests of other processes are in it ten seconds later. */
+export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportDeps): ReadUsage {
+  return async ({ id, timezone }, days) => {
+    await settle?.(id).catch(onFailure)
+    const zone = timezone ?? defaultTimezone
+    const to = getZone(zone).dayOf(clock.now() * microsPerMs)
+    const from = addDays(to, 1 - days)
+    const first = toNumber(from)
+    const rows = await store.usage.list(id, first)
+    return {
+      timezone: zone,
+      from,
+      to,
+      ...sum(rows),
+      days: Array.from({ length: days }, (_, at) => ({
+        day: addDays(from, at),
+        ...sum(rows.filter(({ day }) => day === first + at)),
+      })),
+      operations: [...Map.groupBy(rows, ({ door, operation }) => `${door} ${operation}`).values()]
+        .flatMap((group) => {
+          const [one] = group
+          return one === undefined
+            ? []
+            : [{ door: one.door, operation: one.operation, ...sum(group) }]
+        })
+        .sort((one, other) => other.requests - one.requests),
+    }
+  }
+}
+
+const toNumber = (day: string) => Math.round(Date.parse(day) / msPerDay)
+
+function sum(rows: readonly UsageCount[]): Counted {
+  const results = { HIT: 0, MISS: 0, BYPASS: 0, limited: 0, refused: 0, failed: 0 }
+  let requests = 0
+  for (const row of rows) {
+    results[row.result] += row.requests
+    requests += row.requests
+  }
+  return { requests, results }
+}

@@ -1,0 +1,189 @@
+/** The page of counted requests: what is counted, the plot with its table, limits and budgets without counting, and that the admin API agrees. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { byOperator } from '#contract/actor.ts'
+import type { ErrorEnvelope } from '#contract/resources.ts'
+import type { UsageReport } from '#gate/usage-report.ts'
+import { post, toolCall } from '#tests/support/agent.ts'
+import { specified } from '#tests/support/service.ts'
+import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages({ env: specified })
+})
+after(() => world.close())
+
+async function ask(path: string, key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await request(world.service.baseUrl + path, { headers })
+  await answer.body.dump()
+  return answer.statusCode
+}
+
+async function addKey({ id }: Person, name = 'budget'): Promise<string> {
+  return (await world.service.app.actions.createKey(byOperator, id, { name })).key
+}
+
+async function readAdmin({ id }: Person, query = '') {
+  const answer = await request(`${world.service.adminUrl}/admin/users/${id}/usage${query}`, {
+    headers: { authorization: `Bearer ${world.service.adminToken}` },
+  })
+  const body = (await answer.body.json()) as UsageReport & ErrorEnvelope
+  return { status: answer.statusCode, body }
+}
+
+/** The cells of the row that begins with this text, without the markup. */
+function rowOf(text: string, first: string): string[] {
+  const row = text.split('<tr ').find((part) => part.includes(`>${first}<`)) ?? ''
+  return [...row.matchAll(/<td[^>]*>([^<]*)</g)].map(([, cell = '']) => cell)
+}
+
+test('303: a visitor is redirected to the sign-in and back', async () => {
+  assert.equal((await world.jar().get('/usage')).location, '/sign-in?return=%2Fusage')
+})
+
+test('without requests the page says what it is for, with the one button that comes next', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const empty = await jar.get('/usage')
+  assert.match(empty.text, /In the last 30 days there was none/)
+  assert.match(empty.text, /action="\/keys"[^>]*><button type="submit">Make a key</)
+  assert.doesNotMatch(empty.text, /<svg/)
+  await addKey(person)
+  assert.match((await jar.get('/usage')).text, /See what can be asked for/)
+})
+
+test('requests of programs and agents are counted by day, operation and result, at once on this process, and the admin API agrees', async () => {
+  const person = await world.addPerson()
+  const key = await addKey(person)
+  const jar = await world.enter(person)
+  for (const _ of [1, 2, 3]) await ask('/v1/accounts', key)
+  await ask('/v1/accounts?limit=0', key)
+  await ask('/v1/transactions?connectionId=none', key)
+  const agent = await connectAgent(world.service, jar)
+  await post(world.service, toolCall('list_accounts'), { as: `Bearer ${agent.access_token}` })
+  world.service.clock.advance(86_400_000)
+  await ask('/v1/categories', key)
+  // Not identified, so nobody's.
+  await ask('/v1/categories', 'trib_live_unknown')
+  const { status, text } = await jar.get('/usage')
+  assert.equal(status, 200)
+  assert.match(text, /<strong>7<\/strong> requests in the last 30 days/)
+  assert.deepEqual(rowOf(text, 'List transactions'), ['programs', '1', '0', '1'])
+  assert.deepEqual(rowOf(text, 'List categories'), ['programs', '1', '0', '0'])
+  assert.match(text, /<svg role="img" aria-labelledby="plot-title"/)
+  assert.match(text, /<title id="plot-title">Requests by day from .* 7 in all, at most 6 on a day</)
+  const { body } = await readAdmin(person)
+  assert.equal(body.requests, 7)
+  assert.deepEqual(
+    [body.days.length, body.days.at(-1)?.requests, body.days.at(-2)?.requests],
+    [30, 1, 6],
+  )
+  const found = body.operations.map(({ door, operation, results }) => [
+    door,
+    operation,
+    results.HIT,
+    results.MISS,
+    results.refused,
+  ])
+  assert.deepEqual(found.sort(), [
+    ['mcp', 'list_accounts', 1, 0, 0],
+    ['rest', 'list_accounts', 2, 1, 1],
+    ['rest', 'list_categories', 0, 1, 0],
+    ['rest', 'list_transactions', 0, 0, 1],
+  ])
+  for (const [result, count] of Object.entries(body.results))
+    assert.ok(text.includes(`<dd>${count}</dd>`), result)
+  world.service.clock.advance(-86_400_000)
+})
+
+test('refusals by a limit are counted as such', async () => {
+  const person = await world.addPerson()
+  const key = await addKey(person)
+  const statuses = []
+  for (let asked = 0; asked < 62; asked += 1) statuses.push(await ask('/v1/categories', key))
+  assert.equal(statuses.filter((status) => status === 429).length, 2)
+  const { body } = await readAdmin(person)
+  assert.deepEqual([body.results.limited, body.results.refused, body.requests], [2, 0, 62])
+})
+
+test('what is left is shown for each key and agent, and looking counts nothing', async () => {
+  const person = await world.addPerson()
+  const key = await addKey(person, 'budget <b>')
+  const jar = await world.enter(person)
+  await connectAgent(world.service, jar, { name: 'Claude' })
+  await ask('/v1/accounts', key)
+  await ask('/v1/categories', key)
+  for (const _ of [1, 2]) {
+    const { text } = await jar.get('/usage')
+    const cells = rowOf(text, 'budget &lt;b&gt;')
+    assert.match(cells[0] ?? '', /^58 left, all again in \d+ seconds$/)
+    assert.deepEqual(cells.slice(1), ['30 left', '30 left'])
+    assert.deepEqual(rowOf(text, 'Claude'), ['60 left', '30 left', '30 left'])
+    assert.deepEqual(rowOf(text, 'Limit'), ['60', '30', '30'])
+  }
+})
+
+test('a provider that limits requests shows what is left for this person’s key or for everybody', async () => {
+  const person = await world.addPerson()
+  for (const credentials of world.service.sandbox.person('healthy')) {
+    await world.service.app.connections.linkConnections(byOperator, person.id, credentials)
+  }
+  const { text } = await (await world.enter(person)).get('/usage')
+  assert.match(
+    text,
+    /<li>SnapTrade: <strong>\d+<\/strong> of 200 requests left in this minute, for everybody on this server\./,
+  )
+  assert.match(
+    text,
+    /<li>Up: <strong>9\d\d<\/strong> of 1,000 requests left in this hour, for your own key\./,
+  )
+  const nobody = await world.enter(await world.addPerson())
+  assert.doesNotMatch((await nobody.get('/usage')).text, /At the providers/)
+})
+
+test('another person’s requests are not on the page', async () => {
+  const [one, other] = [await world.addPerson(), await world.addPerson()]
+  await ask('/v1/categories', await addKey(one))
+  assert.match((await (await world.enter(other)).get('/usage')).text, /there was none/)
+})
+
+test('a month of every operation and many keys stays below 100 KB, without inline style', async () => {
+  const person = await world.addPerson()
+  for (let made = 0; made < 20; made += 1) await addKey(person, `key ${made}`)
+  const today = Math.floor(world.service.clock.now() / 86_400_000)
+  const rows = Array.from({ length: 91 }, (_, back) =>
+    (['rest', 'mcp'] as const).flatMap((door) =>
+      (
+        ['list_accounts', 'list_balances', 'list_transactions', 'list_trades', 'other'] as const
+      ).flatMap((operation) =>
+        (['HIT', 'MISS', 'BYPASS', 'limited', 'refused', 'failed'] as const).map((result) => ({
+          userId: person.id,
+          day: today - back,
+          door,
+          operation,
+          result,
+          requests: 1_000_000 + back,
+        })),
+      ),
+    ),
+  )
+  for (const day of rows) await world.service.app.store.usage.add(day)
+  const { text } = await (await world.enter(person)).get('/usage')
+  assert.ok(Buffer.byteLength(text) < 100_000, String(Buffer.byteLength(text)))
+  assert.doesNotMatch(text, / style=/)
+})
+
+test('the admin API answers up to ninety days, and refuses other numbers and users', async () => {
+  const person = await world.addPerson()
+  assert.equal((await readAdmin(person, '?days=90')).body.days.length, 90)
+  assert.equal((await readAdmin(person, '?days=1')).body.days.length, 1)
+  for (const bad of ['?days=0', '?days=91', '?days=x', '?days=', '?day=3', '?days=1&days=2']) {
+    const { status, body } = await readAdmin(person, bad)
+    assert.deepEqual([status, body.error.code], [400, 'invalid_params'], bad)
+  }
+  const nobody = { id: '00000000-0000-4000-8000-000000000000' } as Person
+  assert.equal((await readAdmin(nobody)).status, 404)
+})
