@@ -215,7 +215,7 @@ const connections: readonly Command[] = [
     show: {
       kind: 'table',
       rows: 'data',
-      columns: connectionColumns,
+      columns: [...connectionColumns, 'consentExpiresAt', 'nextSyncAt', 'lastErrorCode'],
       empty: 'This user has no connections.',
     },
   },

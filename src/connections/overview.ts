@@ -26,6 +26,8 @@ export interface ConnectionOverview {
 
 export interface SyncFailureSeen {
   readonly code: string
+  /** Written here, not by a provider (src/syncs/failure.ts). */
+  readonly message: string
   readonly at: number
   /** Failed runs since the last success. */
   readonly failures: number
@@ -84,7 +86,7 @@ function toFailureSeen(
 ): SyncFailureSeen | null {
   if (run === undefined || run.failure === null) return null
   const { failure, endedAt, startedAt } = run
-  return { code: failure.code, at: endedAt ?? startedAt, failures: state?.failures ?? 1 }
+  return { ...failure, at: endedAt ?? startedAt, failures: state?.failures ?? 1 }
 }
 
 /** The runs of the last 30 days, today included, as days of this zone. One query. */

@@ -4,9 +4,11 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { type ConnectionOverview, readOverview } from '#connections/overview.ts'
 import { byOperator } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import { EmptyInput, parseInput } from '#contract/input.ts'
+import { toIso } from '#kernel/time.ts'
 import { toConnection } from '#resources/list-connections.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { AdminDoorDeps, RunSync } from './deps.ts'
@@ -30,7 +32,8 @@ export function addConnectionRoutes(admin: FastifyInstance, deps: AdminDoorDeps)
 
   admin.get<UserPath>('/users/:user/connections', async ({ params }) => {
     const user = await findUser(deps, params.user)
-    return { data: toConnections(await store.connections.list(user.id)) }
+    const all = await readOverview(store, user.id)
+    return { data: all.flatMap(toListed) }
   })
 
   admin.post<UserPath>('/users/:user/connections', async (request, reply) => {
@@ -73,6 +76,23 @@ function addSyncRoute(admin: FastifyInstance, runSync: RunSync): void {
 
 function toConnections(rows: readonly ConnectionRow[]) {
   return rows.flatMap((row) => toConnection(row) ?? [])
+}
+
+/** The public form, and what operators see besides; times as ISO 8601, null where there is none. */
+function toListed(overview: ConnectionOverview) {
+  const connection = toConnection(overview.row)
+  if (connection === null) return []
+  const { row, failure, lastSuccessAt, nextSyncAt } = overview
+  const at = (ms: number | null) => (ms === null ? null : toIso(ms))
+  const seen = {
+    consentExpiresAt: at(row.consentExpiresAt),
+    lastSuccessAt: at(lastSuccessAt),
+    nextSyncAt: at(nextSyncAt),
+    lastErrorAt: at(failure?.at ?? null),
+    lastErrorCode: failure?.code ?? null,
+    lastError: failure?.message ?? null,
+  }
+  return [{ ...connection, ...seen }]
 }
 
 /** The catalogue's message refers REST users to another operation; an operator is referred to the command. */

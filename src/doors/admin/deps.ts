@@ -39,7 +39,14 @@ export interface AdminDoorDeps {
   /** Read-only: every change is an action. */
   readonly store: Pick<
     StoreReader,
-    'users' | 'keys' | 'connections' | 'accounts' | 'endpoints' | 'deliveries' | 'auditLog'
+    | 'users'
+    | 'keys'
+    | 'connections'
+    | 'accounts'
+    | 'syncs'
+    | 'endpoints'
+    | 'deliveries'
+    | 'auditLog'
   >
   readonly actions: UserActions
   readonly connections: Connections

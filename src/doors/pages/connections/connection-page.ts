@@ -69,8 +69,7 @@ function renderActions(parts: ConnectionParts): Html {
   const { overview, renewal, formToken } = parts
   const { row } = overview
   const refresh = html`<form method="post" action="${pathOf(row)}/refresh">${hidden('token', formToken)}<button type="submit" class="outline secondary">Refresh</button></form>`
-  return html`${renewal === 'operator' && statusOf(row).isBroken && html`<p>The operator of this server links it again for you.</p>`}
-<div class="actions">
+  return html`<div class="actions">
 ${renderReconnect({ row, renewal, formToken })}
 ${refresh}
 <form method="get" action="${pathOf(row)}/remove"><button type="submit" class="outline secondary">Remove</button></form>

@@ -2,6 +2,7 @@
 import type { ConnectionOverview } from '#connections/overview.ts'
 import type { Renewal } from '#connections/renewal.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
+import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { foreignText, type Html, html } from '../html.ts'
@@ -27,20 +28,30 @@ const at = (ms: number | null, zone: string, otherwise: string) =>
 export function renderFreshness(overview: ConnectionOverview, zone: string): Html {
   const { row, accounts, lastSuccessAt, rowsReadAt } = overview
   const isBank = factsOf(row.provider).category === 'banking'
-  return html`<dt>Accounts</dt><dd>${accounts}, checked ${at(lastSuccessAt, zone, 'not in the last 30 days')}</dd>
+  return html`<dt>Accounts</dt><dd>${accounts}, ${lastSuccessAt === null ? 'not checked in the last 30 days' : html`checked ${renderMoment(lastSuccessAt, zone)}`}</dd>
 <dt>${isBank ? 'Balances, transactions' : 'Holdings, trades'}</dt><dd>${row.lastRefreshedAt === null ? 'read when a program asks' : html`as of ${renderMoment(row.lastRefreshedAt, zone)}`}</dd>
 ${rowsReadAt !== null && html`<dt>New rows for events</dt><dd>looked for ${renderMoment(rowsReadAt, zone)}</dd>`}`
 }
 
+/** The next sync alone, for a list. */
+export function renderNext({ nextSyncAt, isSyncing }: ConnectionOverview, zone: string) {
+  return isSyncing ? 'in progress' : at(nextSyncAt, zone, 'not planned')
+}
+
 /** The next sync, the end of the consent, the last error. */
 export function renderOutlook(
-  { row, nextSyncAt, isSyncing, failure }: ConnectionOverview,
+  overview: ConnectionOverview,
   { zone, now }: { readonly zone: string; readonly now: number },
 ): Html {
+  const { row, lastSuccessAt, failure } = overview
   const { consentExpiresAt: end } = row
-  return html`<dt>Next sync</dt><dd>${isSyncing ? 'in progress' : at(nextSyncAt, zone, 'not planned')}</dd>
+  return html`<dt>Next sync</dt><dd>${renderNext(overview, zone)}</dd>
 ${end !== null && html`<dt>Consent</dt><dd>${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</dd>`}
-${failure !== null && html`<dt>Last error</dt><dd>${renderMoment(failure.at, zone)}: ${describeFailure(failure.code, row.provider)}</dd>`}`
+${
+  failure !== null &&
+  html`<dt>Last success</dt><dd>${at(lastSuccessAt, zone, 'none in the last 30 days')}</dd>
+<dt class="wide">Last error</dt><dd class="wide">${renderMoment(failure.at, zone)}: ${describeFailure(failure.code, row.provider)}</dd>`
+}`
 }
 
 interface MendParts {
@@ -49,8 +60,8 @@ interface MendParts {
   readonly formToken: string
 }
 
-/** The button that mends a connection; null where its owner cannot do it on these pages. */
-export function renderReconnect({ row, renewal, formToken }: MendParts): Html | null {
+/** The button that mends a connection, or who does. */
+export function renderReconnect({ row, renewal, formToken }: MendParts): Html {
   const target = `${pathOf(row)}/reconnect`
   const main = statusOf(row).isBroken ? html`` : html` class="outline secondary"`
   switch (renewal) {
@@ -58,7 +69,9 @@ export function renderReconnect({ row, renewal, formToken }: MendParts): Html | 
       return html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
     case 'key':
       return html`<form method="get" action="${target}"><button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
+    case 'operator':
+      return html`${statusOf(row).isBroken && html`<p>The operator of this server links it again for you.</p>`}`
     default:
-      return null
+      return unreachable(renewal)
   }
 }

@@ -3,10 +3,12 @@ import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections
 import type { Renewal } from '#connections/renewal.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
+import { renderMoment } from '../moments.ts'
 import {
   nameOf,
   pathOf,
   renderFreshness,
+  renderNext,
   renderOutlook,
   renderReconnect,
   statusOf,
@@ -55,11 +57,12 @@ ${linkButton('outline')}`
 
 function renderRow(overview: ConnectionOverview, { zone, now }: ListParts): Html {
   const { row, accounts } = overview
+  const { consentExpiresAt: end } = row
   return html`<tr role="row">
 <th role="rowheader" scope="row"><span class="foreign">${nameOf(row)}</span> <small class="place">by ${factsOf(row.provider).name}</small></th>
 <td role="cell" data-label="State">${renderState(overview)}</td>
 <td role="cell" data-label="Accounts">${accounts}</td>
-<td role="cell"><dl class="facts narrow-facts">${renderOutlook({ ...overview, failure: null }, { zone, now })}</dl></td>
+<td role="cell" data-label="Next sync">${renderNext(overview, zone)}${end !== null && html` <small class="place">consent ${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</small>`}</td>
 <td role="cell"><form method="get" action="${pathOf(row)}"><button type="submit" class="outline secondary" aria-label="Open ${nameOf(row)}">Open</button></form></td>
 </tr>`
 }

@@ -21,7 +21,7 @@ export function renderPicture(counts: readonly DayRuns[] | undefined, days: numb
     }
   }
   const drawn = Object.entries(paths).filter(([, path]) => path !== '')
-  return html`<svg class="runs" viewBox="0 0 ${days * step - 2} ${height}" role="img" aria-label="${describeDays(all)}">${drawn.map(([kind, path]) => html`<path class="${kind}" d="${path}"/>`)}</svg>`
+  return html`<svg class="runs" viewBox="0 0 ${days * step - 2} ${height}" preserveAspectRatio="xMinYMid" role="img" aria-label="${describeDays(all)}">${drawn.map(([kind, path]) => html`<path class="${kind}" d="${path}"/>`)}</svg>`
 }
 
 const noRuns: DayRuns = { succeeded: 0, failed: 0 }

@@ -25,7 +25,7 @@ export function describeStatus({ status, provider }: Described): StatusWords {
       return { name: 'Working', sentence: 'Your consent is active.', isBroken: false }
     case 'invalidated':
       return {
-        name: 'Reconnect',
+        name: 'Expired',
         sentence: `The consent or the sign-in has expired, so ${name} gives no new data. Reconnect it to go on; your programs keep the same ids.`,
         isBroken: true,
       }
