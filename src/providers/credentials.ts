@@ -54,6 +54,6 @@ export interface Access {
   readonly mode: string
   /** What this mode cannot do, e.g. `webhooks`; empty: everything is possible. */
   readonly off: readonly string[]
-  /** What a person does to link the first login, one sentence. */
+  /** What a person does to link the first login, one or two sentences. */
   readonly nextStep: string
 }

@@ -100,7 +100,7 @@ function describeAccess({ appToken, appSecret }: AkahuOptions): Access {
       hasOwnCredentials: true,
       mode: 'full app',
       off: [],
-      nextStep: `${link}\` with the user token of a person who has authorised this app; people with personal apps add \`--app-token -\`.`,
+      nextStep: `People link on the page Connections. ${link}\` with the user token of a person who has authorised this app; people with personal apps add \`--app-token -\`.`,
     }
   }
   const off = ['consent page', 'webhooks', 'list of institutions']

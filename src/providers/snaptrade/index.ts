@@ -110,7 +110,7 @@ function describeAccess(own: OwnKey | null): Access {
         hasOwnCredentials: true,
         mode: 'commercial key',
         off: [],
-        nextStep: `With a user that is registered under this key, ${link} --snaptrade-user-id X --user-secret -\`.`,
+        nextStep: `People link on the page Connections. With a user that is registered under this key, ${link} --snaptrade-user-id X --user-secret -\`.`,
       }
     case 'personal':
       return {
