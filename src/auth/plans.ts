@@ -29,13 +29,19 @@ export function effectivePlan(
   return { plan: settings.defaultPlan, status: 'active' }
 }
 
+/** When a legacy account loses access; null for any other account. */
+function toLegacyEnd({ legacyUntil }: PlanRow): number | null {
+  return legacyUntil === null ? null : legacyUntil + legacyGraceMs
+}
+
 /**
  * Reading R25: a paid plan that is active, trialing or past due; a legacy account in its grace period; a grandfathered
  * one.
  */
 export function hasApiAccess(row: PlanRow, settings: PlanSettings, now: number): boolean {
   if (row.grandfathered) return true
-  if (row.legacyUntil !== null && now < row.legacyUntil + legacyGraceMs) return true
+  const legacyEnd = toLegacyEnd(row)
+  if (legacyEnd !== null && now < legacyEnd) return true
   const { plan, status } = effectivePlan(row, settings)
   return plan !== 'none' && status !== 'canceled'
 }
@@ -56,4 +62,26 @@ export function grantableScopes(
 ): readonly Scope[] {
   const mayReadBrokerage = hasBrokerageAccess(row, settings)
   return scopes.filter((scope) => scope !== 'brokerage:read' || mayReadBrokerage)
+}
+
+/** A person's plan and what follows from it. */
+export interface PlanSummary {
+  readonly plan: PlanName
+  readonly status: PlanStatus
+  /** A legacy account, and when its access ends or ended. */
+  readonly legacy: { readonly endsAt: number; readonly hasEnded: boolean } | null
+  readonly grandfathered: boolean
+  readonly mayRead: boolean
+  readonly mayReadBrokerage: boolean
+}
+
+export function summarisePlan(row: PlanRow, settings: PlanSettings, now: number): PlanSummary {
+  const endsAt = toLegacyEnd(row)
+  return {
+    ...effectivePlan(row, settings),
+    legacy: endsAt === null ? null : { endsAt, hasEnded: now >= endsAt },
+    grandfathered: row.grandfathered,
+    mayRead: hasApiAccess(row, settings, now),
+    mayReadBrokerage: hasBrokerageAccess(row, settings),
+  }
 }

@@ -16,6 +16,7 @@ import { explain } from './failures.ts'
 import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
+import { addPlanRoutes } from './plan/routes.ts'
 import { addSecondFactorRoutes } from './settings/second-factor-routes.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
 import { addUsageRoutes } from './usage/routes.ts'
@@ -59,6 +60,7 @@ export async function pagesDoor(
     addWelcomeRoutes(scope, context)
     addSecondFactorRoutes(scope, context)
     addUsageRoutes(scope, context)
+    addPlanRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {

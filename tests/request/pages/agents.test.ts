@@ -26,7 +26,20 @@ test('303: a visitor is redirected to the sign-in and back', async () => {
 test('200: without agents the page says how to connect one', async () => {
   const { status, text } = await (await world.enter(await world.addPerson())).get('/agents')
   assert.equal(status, 200)
-  assert.ok(text.includes(`<code>${world.service.baseUrl}/mcp</code>`))
+  assert.match(text, /No agent is connected/)
+  const url = `${world.service.baseUrl}/mcp`
+  assert.ok(text.includes(`<code data-copy="the address">${url}</code>`))
+  const commands = [...text.matchAll(/<pre><code data-copy="the text">([^<]*)</g)].map(
+    ([, one = '']) => one.replaceAll('&quot;', '"').replaceAll('&#39;', "'"),
+  )
+  assert.ok(commands.includes(`claude mcp add --transport http tributary ${url}`))
+  assert.ok(commands.includes(`codex mcp add tributary --url ${url}`))
+  for (const json of commands.filter((one) => one.startsWith('{'))) {
+    assert.ok(JSON.stringify(JSON.parse(json)).includes(url))
+  }
+  const [, added = ''] =
+    /--add-mcp '(.*)'$/.exec(commands.find((one) => one.startsWith('code ')) ?? '') ?? []
+  assert.deepEqual(JSON.parse(added), { name: 'tributary', type: 'http', url })
   assert.doesNotMatch(text, /<table/)
 })
 
@@ -36,12 +49,31 @@ test('200: each agent is a row of a real table: name, place, what it may read, s
   await connectAgent(world.service, jar, { name: 'Cursor', ticked: ['mcp:read'] })
   const { text } = await jar.get('/agents')
   assert.deepEqual(names(text).sort(), ['Claude &lt;x&gt;', 'Cursor'])
-  assert.equal(text.match(/<th role="columnheader" scope="col">/g)?.length, 4)
+  assert.equal(text.match(/<th role="columnheader" scope="col">/g)?.length, 5)
   assert.match(text, /claude\.test/)
   assert.match(text, /Banks and brokers/)
   const day = new Date(world.service.clock.now()).toISOString().slice(0, 10)
-  assert.ok(text.includes(`<time datetime="${day}">`))
+  assert.match(text, new RegExp(`<time datetime="${day}T`))
   assert.match(text, /aria-label="Disconnect Claude &lt;x&gt;"/)
+})
+
+test('the last use of an agent is shown, and stored at most once a minute', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const agent = await connectAgent(world.service, jar, { name: 'Used' })
+  const lastUse = async () =>
+    /data-label="Last used">(?:<time datetime="([^"]*)"|(never))/.exec(
+      (await jar.get('/agents')).text,
+    )
+  assert.equal((await lastUse())?.[2], 'never')
+  const first = new Date(world.service.clock.now()).toISOString()
+  await call(agent.access_token)
+  assert.equal((await lastUse())?.[1], first)
+  world.service.clock.advance(59_000)
+  await call(agent.access_token)
+  assert.equal((await lastUse())?.[1], first)
+  world.service.clock.advance(1000)
+  await call(agent.access_token)
+  assert.equal((await lastUse())?.[1], new Date(world.service.clock.now()).toISOString())
 })
 
 test('disconnecting asks once, names the agent, and cancel leaves it as it was', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
+import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { type PagesWorld, type Person, startPages } from './world.ts'
 
@@ -53,6 +54,24 @@ test('a key is created, shown once on the page after the form, and reads at once
   assert.match(again.text, new RegExp(`<code>${key.slice(0, 16)}…</code>`))
   const [row, ...others] = await keysOf(person)
   assert.deepEqual([row?.name, row?.expiresAt, others], ['budget <b>', null, []])
+})
+
+test('the command beside a new key asks for transactions where the person has a bank, and answers', async () => {
+  const person = await world.addPerson()
+  const { sandbox, app } = world.service
+  for (const credentials of sandbox.person('healthy'))
+    await app.connections.linkConnections(byOperator, person.id, credentials)
+  const jar = await world.enter(person)
+  await create(jar, { name: 'first' })
+  const { text } = await jar.get('/keys')
+  const [, url = ''] = /Bearer trib_live_\w+' '([^']*)'</.exec(text) ?? []
+  assert.match(url, /\/v1\/transactions\?connectionId=/)
+  const answer = await request(url.replaceAll('&amp;', '&'), {
+    headers: { authorization: `Bearer ${secretOf(text)}` },
+  })
+  const body = (await answer.body.json()) as { readonly data: readonly unknown[] }
+  assert.equal(answer.statusCode, 200)
+  assert.ok(body.data.length > 0)
 })
 
 test('the cookie of the showing holds no readable key, belongs to its session, and ends after a minute', async () => {

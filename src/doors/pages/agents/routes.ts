@@ -1,8 +1,9 @@
 /** Lists connected agents and disconnects them. */
 import type { FastifyInstance } from 'fastify'
+import { hasApiAccess } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
-import { toBy } from '../signed-in.ts'
+import { toBy, zoneOf } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
 import { renderAgents, renderDisconnect } from './pages.ts'
 
@@ -31,6 +32,9 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
       agents: await agents.list(visit.user.id),
       formToken: visit.formToken,
       mcpUrl: `${context.origins().mcp}/mcp`,
+      zone: zoneOf(visit.user),
+      isLoopback: context.isLoopback,
+      mayRead: hasApiAccess(visit.user, context.plans, context.clock.now()),
       isDone: request.query.done === 'disconnected',
     })
     return context.show(reply, visit, { title: 'Agents', body })

@@ -50,7 +50,7 @@ function renderCreated({ name, key, url }: NonNullable<KeysParts['created']>): H
 <p>The key of <span class="foreign">${foreignText(name)}</span> is shown this once. Keep it now: it cannot be shown again.</p>
 <p><output name="secret" data-copy="the key">${key}</output></p>
 <p>Try it:</p>
-<pre><code data-copy="the command">curl -s -H 'Authorization: Bearer ${key}' '${url}/v1/accounts'</code></pre>
+<pre><code data-copy="the command">curl -s -H 'Authorization: Bearer ${key}' '${url}'</code></pre>
 </section>`
 }
 
