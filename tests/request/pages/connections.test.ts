@@ -112,7 +112,10 @@ test('a failed sync is told in our words, with the next one and the end of the c
   const jar = await world.enter(person)
   for (const path of ['/', `/connections/${row.id}`]) {
     const { text } = await jar.get(path)
-    assert.match(text, /Last error<\/dt><dd>.*did not answer. It is tried again by itself/)
+    assert.match(
+      text,
+      /Last error<\/dt><dd class="wide">.*did not answer. It is tried again by itself/,
+    )
     assert.match(text, /Next sync<\/dt><dd><time datetime="2026-11-21T03:/)
     assert.match(text, /Consent<\/dt><dd>ends <time datetime="2026-11-22T/)
     assert.match(text, /aria-label="Syncs in the last 30 days: 1 succeeded, 1 failed on 1 day"/)

@@ -1,0 +1,116 @@
+/** The overview and the pages of connections in a real browser: every width and theme, the keyboard alone, no scripts. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import { type PagesWorld, type Person, password, startPages } from '#tests/request/pages/world.ts'
+import { plantBank } from '#tests/support/bank.ts'
+import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import type { ServiceUser } from '#tests/support/service.ts'
+
+let world: PagesWorld
+let browser: TestBrowser
+let user: ServiceUser
+let person: Person
+let rows: readonly ConnectionRow[]
+
+before(async () => {
+  world = await startPages()
+  browser = await startBrowser()
+  person = await world.addPerson()
+  user = { ...(await world.service.createUser()), id: person.id }
+  rows = await world.service.link(user, 'healthy')
+  const institutionName = 'AnInstitutionWhoseNameIsOneVeryLongWord'.repeat(2)
+  const plan = { status: 'invalidated', institutionName, consentExpiresAt: 0 } as const
+  rows = [...rows, (await plantBank(world.service, user, plan)).connection]
+})
+after(async () => {
+  await browser?.[Symbol.asyncDispose]()
+  await world?.close()
+})
+
+async function enter(page: Page): Promise<void> {
+  await page.goto(`${world.service.baseUrl}/sign-in`)
+  await page.getByLabel('E-mail address').fill(person.email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(`${world.service.baseUrl}/`)
+}
+
+const pick = (provider: ConnectionRow['provider']) =>
+  rows.find((row) => row.provider === provider) ?? assert.fail(`nothing at ${provider} is linked`)
+
+async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  )
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target}`))
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [320, 768, 1280]) {
+    test(`every page of connections fits ${width} px in ${colorScheme}, without barriers`, async () => {
+      await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
+      const { page, asked, complaints } = visit
+      await enter(page)
+      const { id } = pick('fiskil')
+      const broken = rows.at(-1)?.id
+      for (const path of [
+        '/',
+        '/connections',
+        `/connections/${id}`,
+        `/connections/${id}/remove`,
+        `/connections/${broken}`,
+        `/connections/${pick('up').id}/reconnect`,
+      ]) {
+        await page.goto(world.service.baseUrl + path)
+        assert.equal(new URL(page.url()).pathname, path)
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, path)
+        assert.deepEqual(await findBarriers(page), [], path)
+      }
+      const foreign = asked.filter((url) => new URL(url).origin !== world.service.baseUrl)
+      assert.deepEqual([foreign, complaints], [[], []])
+    })
+  }
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a connection is refreshed and kept, with JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
+    world.service.clock.advance(61_000)
+    await using visit = await browser.open({ javaScriptEnabled })
+    const { page } = visit
+    await enter(page)
+    const { institutionName } = pick('snaptrade')
+    await page.getByRole('link', { name: institutionName, exact: true }).first().click()
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByRole('status').getByText('were read just now').waitFor()
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByRole('status').getByText('less than a minute ago').waitFor()
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Keep it' }).click()
+    await page.getByRole('status').getByText('Nothing was changed').waitFor()
+  })
+}
+
+test('with the keyboard alone a connection is found, opened and removed', async () => {
+  await using visit = await browser.open({})
+  const { page } = visit
+  await enter(page)
+  const press = async (name: RegExp | string, url: RegExp) => {
+    const target = page.locator('main').getByRole('button', { name }).first()
+    for (let presses = 0; presses < 60; presses += 1) {
+      if (await target.evaluate((node) => node === node.ownerDocument.activeElement)) break
+      await page.keyboard.press('Tab')
+    }
+    await Promise.all([page.waitForURL(url), page.keyboard.press('Enter')])
+  }
+  const up = pick('up')
+  await page.goto(`${world.service.baseUrl}/connections`)
+  await press(`Open ${up.institutionName}`, /\/connections\/[\da-f-]{36}\??$/)
+  await press('Remove', /\/remove\??$/)
+  await press('Remove the connection', /\/connections\?done=removed$/)
+  await page.getByRole('status').getByText('The connection is removed').waitFor()
+  assert.equal(await world.service.app.store.connections.find(up.id), null)
+})
