@@ -50,6 +50,20 @@ const users: readonly Command[] = [
   },
   {
     noun: 'users',
+    verb: 'invite',
+    summary: 'ask somebody to make an account, by a link that is valid once',
+    places: ['E'],
+    flags: [],
+    method: 'POST',
+    path: '/admin/invitations',
+    placeFields: ['email'],
+    show: {
+      kind: 'record',
+      note: 'Whoever has this link can make the account; it is mailed where SMTP_URL is set.',
+    },
+  },
+  {
+    noun: 'users',
     verb: 'list',
     summary: 'list all users',
     places: [],
@@ -326,6 +340,7 @@ export const commands: readonly Command[] = [
 /** What the placeholders of positional arguments mean. */
 export const placeMeanings: Readonly<Record<string, string>> = {
   U: 'id or e-mail address of a user',
+  E: 'e-mail address',
   K: 'id of a key',
   C: 'id of a connection',
   W: 'id of a webhook endpoint',

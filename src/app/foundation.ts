@@ -5,8 +5,12 @@
 
 import { createHash } from 'node:crypto'
 import { makeUserActions, type UserActions } from '#auth/actions.ts'
+import { makeAttempts } from '#auth/sign-in/attempts.ts'
+import { makeBrowsers } from '#auth/sign-in/browsers.ts'
+import { type ByMail, makeByMail } from '#auth/sign-in/by-mail.ts'
 import { makePasswords } from '#auth/sign-in/password.ts'
 import { makeSignIns, type SignIns } from '#auth/sign-in/sign-ins.ts'
+import { makeBeginConfirmation } from '#auth/sign-in/single-use.ts'
 import { type Connections, makeConnections } from '#connections/connections.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
@@ -37,6 +41,7 @@ export interface Foundation {
   readonly connections: Connections
   readonly webhooks: Webhooks
   readonly signIns: SignIns
+  readonly byMail: ByMail
   readonly actions: UserActions
   readonly sealer: Sealer
   /** Null: no mail server is configured. */
@@ -86,22 +91,48 @@ export async function openFoundation(
     report: reports.connections,
     sharesPersonalKeys: config.mode === 'sandbox',
   })
-  const signIns = makeSignIns({
-    store,
-    clock,
-    windows: kv.windows,
-    passwords: makePasswords(),
-    sealer,
-    signInLimit: config.limits.signin,
-    secrets: sealer.deriveAll('sign-in'),
-    signUp: config.signUp,
-  })
-  const actions = makeUserActions({ store, clock, signIns })
+  const mailer = makeMailer(config.smtpUrl, origins)
+  const access = openSignIns(options, { store, kv, sealer, reports, mailer }, origins)
+  const { signIns } = access
+  const actions = makeUserActions({ store, clock, signIns, invite: access.byMail.invite })
   const unknownPage = await makeUnknownPage()
   const webhooks = makeWebhooks({ store, clock, allowPrivate: config.events.allowPrivate })
-  const rooms = { adapters, connections, webhooks, signIns, actions }
-  const mailer = makeMailer(config.smtpUrl, origins)
+  const rooms = { adapters, connections, webhooks, ...access, actions }
   return { reports, store, kv, sealer, unknownPage, mailer, ...rooms }
+}
+
+/** Sign-in, and what mailed links do: they share the hashing queue and all counts of attempts. */
+function openSignIns(
+  { config, clock }: AppOptions,
+  parts: Pick<Foundation, 'store' | 'kv' | 'sealer' | 'reports' | 'mailer'>,
+  origins: () => Origins,
+): Pick<Foundation, 'signIns' | 'byMail'> {
+  const { store, kv, sealer } = parts
+  const { signUp } = config
+  const passwords = makePasswords()
+  const secrets = sealer.deriveAll('sign-in')
+  const print = parts.mailer === null ? parts.reports.printUrl : null
+  const tokens = { store, clock, print, origin: () => origins().base }
+  const attempts = makeAttempts({
+    windows: kv.windows,
+    perAddress: config.limits.signin,
+    secret: sealer.derive('sign-in'),
+  })
+  const browsers = makeBrowsers({ secrets, clock })
+  return {
+    signIns: makeSignIns({
+      store,
+      clock,
+      windows: kv.windows,
+      passwords,
+      sealer,
+      signInLimit: config.limits.signin,
+      secrets,
+      signUp,
+      beginConfirmation: makeBeginConfirmation(tokens),
+    }),
+    byMail: makeByMail({ ...tokens, signUp, passwords, attempts, browsers }),
+  }
 }
 
 function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {

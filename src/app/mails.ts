@@ -2,6 +2,7 @@
 import { defaultTimezone } from '#auth/caller.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
 import { makeCompose } from '#mail/compose.ts'
+import { makeExpiryNotices } from '#mail/expiry-notices.ts'
 import { makeMailSweep } from '#mail/mail-sweep.ts'
 import { makeMailTask } from '#mail/worker.ts'
 import type { Origins } from '#settings/config-types.ts'
@@ -24,6 +25,7 @@ export function startMails({ store, clock, reports, mailer, origins }: MailParts
     origin: () => origins().base,
     defaultZone: defaultTimezone,
   })
+  const notices = startPeriodic(makeExpiryNotices({ store, clock }), reports.jobs)
   const task = makeMailTask({ store, clock, mailer, compose, report: reports.mails })
   const worker = startPeriodic(task, reports.jobs)
   const unsubscribe = store.onWork((kind) => {
@@ -32,7 +34,7 @@ export function startMails({ store, clock, reports, mailer, origins }: MailParts
   return {
     async stop() {
       unsubscribe()
-      await Promise.all([worker.stop(), sweep.stop()])
+      await Promise.all([worker.stop(), notices.stop(), sweep.stop()])
     },
   }
 }

@@ -15,7 +15,12 @@ const passwords = { hash: async () => '$argon2id$new', check: async () => false 
 function makeActions(store: Store) {
   const setPassword = makeSetPassword({ store, clock, passwords, forgive: async () => {} })
   const signIns = { hashPassword: passwords.hash, setPassword }
-  return makeUserActions({ store, clock, signIns })
+  return makeUserActions({
+    store,
+    clock,
+    signIns,
+    invite: async () => assert.fail('of another test'),
+  })
 }
 
 /** A store whose audit writes fail. */

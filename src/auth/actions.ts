@@ -6,12 +6,14 @@ import { type CreateUser, makeCreateUser } from './create-user.ts'
 import { makeRevokeKey, type RevokeKey } from './revoke-key.ts'
 import { makeSetPlan, type SetPlan } from './set-plan.ts'
 import { makeSetProfile, type SetProfile } from './set-profile.ts'
+import type { Invite } from './sign-in/invite.ts'
 import { makeResetSecondFactor, type ResetSecondFactor } from './sign-in/second-factor.ts'
 import type { SetPassword } from './sign-in/set-password.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 
 export interface UserActions {
   readonly createUser: CreateUser
+  readonly invite: Invite
   readonly setPassword: SetPassword
   readonly setPlan: SetPlan
   readonly setProfile: SetProfile
@@ -24,10 +26,12 @@ export function makeUserActions(deps: {
   readonly store: Pick<Store, 'transact'>
   readonly clock: Clock
   readonly signIns: Pick<SignIns, 'hashPassword' | 'setPassword'>
+  readonly invite: Invite
 }): UserActions {
   const { hashPassword, setPassword } = deps.signIns
   return {
     createUser: makeCreateUser({ ...deps, hashPassword }),
+    invite: deps.invite,
     setPassword,
     setPlan: makeSetPlan(deps),
     setProfile: makeSetProfile(deps),

@@ -55,6 +55,11 @@ export function makeCreateKey(deps: {
       if (made === null) throw apiError('user_not_found')
       if (made === 'full') throw apiError('too_many_keys')
       await tx.audit({ at, actor: by.actor, action: 'keys.create', userId, subject: made.id })
+      if (by.actor.kind !== 'system') {
+        const byOperator = by.actor.kind === 'operator'
+        const matter = { kind: 'key-created', name, byOperator } as const
+        await tx.mails.queue({ key: `key:${made.id}`, userId, matter, at })
+      }
       return made
     })
     return { row, key }

@@ -165,6 +165,13 @@ export const errorCatalogue = {
     message: 'A user with this e-mail address exists already',
     when: 'The e-mail address is in use.',
   },
+  sign_up_closed: {
+    status: 409,
+    code: 'sign_up_closed',
+    message:
+      'Nobody can sign up here (SIGN_UP is closed): make the account with `tributary users create`, or set SIGN_UP to invite',
+    when: 'Somebody is invited where nobody can sign up.',
+  },
   login_mismatch: {
     status: 409,
     code: 'login_mismatch',

@@ -79,7 +79,8 @@ async function writeNotice(
     }
     case 'consent-expiry': {
       const row = await store.connections.find(matter.connectionId)
-      if (row?.status !== 'active' || matter.expiresAt <= deps.clock.now()) return null
+      if (row?.status !== 'active' || row.consentExpiresAt !== matter.expiresAt) return null
+      if (matter.expiresAt <= deps.clock.now()) return null
       const url = `${origin()}/connections/${row.id}`
       const day = toDay(matter.expiresAt, user.timezone ?? deps.defaultZone)
       return expiryLetter({ institution: row.institutionName, day, url })

@@ -1,4 +1,5 @@
 /** Turns the reports of the mail room into log lines and metrics: ids and statuses, never an address or a text. */
+import type { PrintUrl } from '#auth/sign-in/single-use.ts'
 import type { MailReport } from '#mail/worker.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -30,4 +31,15 @@ export function makeMailReports(log: Log, metrics: Metrics): MailReport {
 
 function toFields({ code, status }: { readonly code: string; readonly status: number | null }) {
   return status === null ? { code } : { code, status }
+}
+
+const names = {
+  invitation: 'invitation',
+  confirmation: 'confirmation of an address',
+  reset: 'new password',
+} as const
+
+/** The one line that gives access: without a mail server the operator hands the link on (docs/operations.md, Mail). */
+export function printUrl(log: Log, { kind, email, url }: Parameters<PrintUrl>[0]): void {
+  log.warn(`${names[kind]} for ${email}, valid once: ${url}`)
 }

@@ -5,6 +5,7 @@
 
 import type { OAuthReport } from '#auth/oauth/oauth.ts'
 import type { OAuthRecord } from '#auth/oauth/port.ts'
+import type { PrintUrl } from '#auth/sign-in/single-use.ts'
 import type { ConnectionsReport } from '#connections/connections.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { JobReport } from '#jobs/periodic.ts'
@@ -16,7 +17,7 @@ import type { StoreLog } from '#store/log.ts'
 import type { SyncReport, SyncRunReport } from '#syncs/syncs.ts'
 import type { WebhooksReport } from '#webhooks/deps.ts'
 import type { Log } from './log.ts'
-import { makeMailReports } from './mail-reports.ts'
+import { makeMailReports, printUrl } from './mail-reports.ts'
 import type { Metrics } from './metrics.ts'
 import type { ReadRecord, RequestRecord, WebhookRecord } from './request-record.ts'
 import { makeWebhookReports } from './webhook-reports.ts'
@@ -31,6 +32,8 @@ export interface Reports {
   readonly jobs: JobReport
   readonly webhooks: WebhooksReport
   readonly mails: MailReport
+  /** A link that is not mailed, because there is no mail server. */
+  readonly printUrl: PrintUrl
   request(record: RequestRecord): void
   providerWebhook(record: WebhookRecord): void
   breakerOpen(target: GuardTarget): void
@@ -97,6 +100,7 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
     jobs,
     webhooks: makeWebhookReports(log, metrics, backgroundFailure),
     mails: makeMailReports(log, metrics),
+    printUrl: (made) => printUrl(log, made),
     request,
     breakerOpen(target) {
       metrics.breakerOpened(target.provider)

@@ -8,6 +8,7 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { AuditEntry } from '#store/ports/audit.ts'
 import type { AttemptResult, RecordedState } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
+import type { StoreRows } from '#store/ports/store.ts'
 import type { DeliverDeps } from './deps.ts'
 import { findWarnings, nextHealth, type Sign, type Warning } from './health.ts'
 import { makeKeep } from './keep.ts'
@@ -47,12 +48,27 @@ export function makeKeepAttempt({ store, clock, writers }: KeepDeps): KeepAttemp
         const warnings =
           state === null || former === undefined ? [] : findWarnings(former, state.endpoint)
         for (const warning of warnings)
-          if (state !== null) await tx.audit(toEntry(state.endpoint, warning, clock.now()))
+          if (state !== null) await tell(tx, state.endpoint, warning, clock.now())
         kept.push(state === null ? null : { ...state, warnings })
       }
       return kept
     },
   })
+}
+
+/** An audit row for each warning, and a mail for an endpoint that was disabled. */
+async function tell(
+  tx: Pick<StoreRows, 'audit' | 'mails'>,
+  endpoint: EndpointRow,
+  warning: Warning,
+  at: number,
+): Promise<void> {
+  await tx.audit(toEntry(endpoint, warning, at))
+  if (warning.kind !== 'disabled') return
+  const { id, userId } = endpoint
+  const matter = { kind: 'endpoint-disabled', endpointId: id, reason: warning.reason } as const
+  // It may be enabled and disabled again: each time is a matter of its own.
+  await tx.mails.queue({ key: `endpoint:${id}:${at}`, userId, matter, at })
 }
 
 /** Owners and operators read the audit; it contains only ids and numbers. */

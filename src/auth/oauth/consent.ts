@@ -193,6 +193,9 @@ async function saveGrant(
       userId,
       subject: `${client.clientId} ${scopes.join(' ')}`,
     })
+    const matter = { kind: 'agent-connected', name: clientName, redirectHost } as const
+    const key = `agent:${Buffer.from(made).toString('hex')}`
+    await tx.mails.queue({ key, userId, matter, at: now })
     return true
   })
   if (isKept) return grantId

@@ -3,12 +3,12 @@
  * cleared: guesses at the old password say nothing about the new one.
  */
 import { z } from 'zod'
-import { type By, mayActFor } from '#contract/actor.ts'
+import { type Actor, type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { Store } from '#store/ports/store.ts'
+import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 
 /** Never repeated in a message, like every refused value. */
@@ -33,15 +33,28 @@ export function makeSetPassword(deps: {
     // Hash before the transaction: hashing is slow and would hold the transaction open.
     const hash = await deps.passwords.hash(input.password)
     await deps.store.transact(async (tx) => {
-      if (!(await tx.sessions.setPassword(userId, hash))) throw apiError('user_not_found')
-      await tx.audit({
-        at: deps.clock.now(),
-        actor: by.actor,
-        action: 'users.set-password',
-        userId,
-        subject: userId,
-      })
+      const change = { actor: by.actor, userId, hash, at: deps.clock.now() }
+      if (!(await storePassword(tx, change))) throw apiError('user_not_found')
     })
     await deps.forgive(userId)
   }
+}
+
+/**
+ * Stores the hash and the audit row, and ends every session, inside a transaction. The caller has checked that the actor may
+ * do so. False: there is no such user.
+ */
+export async function storePassword(
+  tx: Pick<StoreRows, 'sessions' | 'audit'>,
+  change: {
+    readonly actor: Actor
+    readonly userId: UserId
+    readonly hash: string
+    readonly at: number
+  },
+): Promise<boolean> {
+  const { actor, userId, hash, at } = change
+  if (!(await tx.sessions.setPassword(userId, hash))) return false
+  await tx.audit({ at, actor, action: 'users.set-password', userId, subject: userId })
+  return true
 }

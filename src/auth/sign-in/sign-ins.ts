@@ -37,6 +37,7 @@ import {
 } from './proofs.ts'
 import { makeSecondFactors, type SecondFactors } from './second-factor.ts'
 import { makeSetPassword, type SetPassword } from './set-password.ts'
+import type { BeginConfirmation } from './single-use.ts'
 
 export type { CompletedSignIn, Later } from './proofs.ts'
 
@@ -51,7 +52,7 @@ export type SignInResult =
 export type SignUpResult =
   | ({ readonly kind: 'made' } & CompletedSignIn)
   | { readonly kind: 'invalid'; readonly problems: Readonly<Partial<Record<SignUpField, string>>> }
-  /** Only operators create accounts here (`SIGN_UP=invite`). */
+  /** Only who is invited may sign up, or nobody (`SIGN_UP`). */
   | { readonly kind: 'closed' }
   | Later
 
@@ -69,6 +70,8 @@ export interface SignInsOptions {
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */
   readonly secrets: readonly Uint8Array[]
   readonly signUp: 'open' | 'invite' | 'closed'
+  /** In the transaction that makes the account of a visitor; absent: nothing is to be confirmed. */
+  readonly beginConfirmation?: BeginConfirmation
 }
 
 export type GivenSignIn = Readonly<Record<'email' | 'password', string>>
@@ -210,6 +213,7 @@ function addUser(
     const actor = { kind: 'visitor', address: source.address } as const
     const about = { action: 'account.signed-up', userId: made.id, subject: 'account' } as const
     await tx.audit({ at: parts.clock.now(), actor, ...about })
+    await parts.beginConfirmation?.(tx, made)
     return made
   })
 }

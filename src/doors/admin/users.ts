@@ -48,6 +48,11 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
     return reply.code(201).send({ id, email, timezone, plan: planOf(user).plan })
   })
 
+  admin.post('/invitations', async (request, reply) => {
+    const { email, url, expiresAt } = await actions.invite(byOperator, request.body)
+    return reply.code(201).send({ email, url, expiresAt: toIso(expiresAt) })
+  })
+
   admin.get<UserPath>('/users/:user', async ({ params }) =>
     toUser(await findUser(deps, params.user)),
   )

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { UserActions } from '#auth/actions.ts'
 import type { Agents, ConsentRequests } from '#auth/oauth/port.ts'
 import { type PlanSettings, sellsPlans } from '#auth/plans.ts'
+import type { ByMail } from '#auth/sign-in/by-mail.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
 import type { AddMadeUpData } from '#connections/add-made-up-data.ts'
@@ -45,6 +46,7 @@ export interface PagesDoorOptions {
   readonly webhooks: Webhooks
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly signIns: SignIns
+  readonly byMail: ByMail
   readonly sessions: Sessions
   readonly consent: ConsentRequests
   readonly agents: Agents
@@ -102,10 +104,13 @@ export function makeContext(
     show(reply, visit, { title, body, formAction, home }) {
       const path = reply.request.url.split('?', 1)[0]
       const plansAreSold = sellsPlans(options.plans)
+      const confirmsAddresses = options.byMail.isMailed
       return reply
         .header('content-security-policy', contentSecurityPolicy(formAction))
         .type('text/html; charset=utf-8')
-        .send(renderPage({ title, visit, body, home, path, plansAreSold }, assets))
+        .send(
+          renderPage({ title, visit, body, home, path, plansAreSold, confirmsAddresses }, assets),
+        )
     },
     async refusePost(request, reply) {
       const visit = await visits.begin(request, reply)

@@ -14,6 +14,8 @@ export interface PageParts {
   readonly path?: string | undefined
   /** Plans are sold on this installation: the navigation has the page of the plan. */
   readonly plansAreSold?: boolean | undefined
+  /** There is a mail server: an address that is not confirmed is asked about. */
+  readonly confirmsAddresses?: boolean | undefined
 }
 
 /** The whole document. */
@@ -42,11 +44,22 @@ ${isSignedIn && html`<script src="${assets.script.path}" defer></script>`}
 ${isSignedIn && renderSections(parts)}
 </header>
 <main id="main" class="container">
+${parts.confirmsAddresses === true && renderUnconfirmed(visit)}
 ${body}
 </main>
 </body>
 </html>
 `.toString()
+}
+
+/** Nothing is withheld until then but notices by mail. */
+function renderUnconfirmed(visit: PageParts['visit']): Html | null {
+  if (visit === null || visit.user === null || visit.user.emailConfirmedAt !== null) return null
+  return html`<aside class="unconfirmed" aria-label="Your address">
+<p>Confirm <strong>${visit.user.email}</strong> with the link in our mail, so that we can tell you when a connection needs you.</p>
+<form method="post" action="/confirm-address">${hidden('token', visit.formToken)}
+<button type="submit" class="outline secondary">Send the link again</button></form>
+</aside>`
 }
 
 /** The pages of a signed-in person, in the order of their use. */
@@ -99,6 +112,8 @@ export interface FieldParts {
   readonly autofocus?: boolean
   /** An empty value is allowed. */
   readonly isOptional?: boolean
+  /** It can be read and not changed. */
+  readonly isFixed?: boolean
 }
 
 /** A labelled field; its problem, or else its hint, is linked to it for assistive technology. */
@@ -109,7 +124,7 @@ export function field(parts: FieldParts): Html {
     problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
   return html`<div class="field">
 <label for="${name}">${parts.label}</label>
-<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.autofocus === true && html` autofocus`}>
+<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.isFixed === true && html` readonly`}${parts.autofocus === true && html` autofocus`}>
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`

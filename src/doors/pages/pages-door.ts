@@ -9,6 +9,7 @@ import { makeAllowedHosts } from '../allowed-hosts.ts'
 import { hasDisconnected } from '../client.ts'
 import { addAgentRoutes } from './agents/routes.ts'
 import { addAssetRoutes, readAssets } from './assets.ts'
+import { addByMailRoutes } from './by-mail/routes.ts'
 import { addConnectionRoutes } from './connections/routes.ts'
 import { addConsentRoutes } from './consent/routes.ts'
 import { makeContext, type PagesContext, type PagesDoorOptions } from './context.ts'
@@ -52,6 +53,7 @@ export async function pagesDoor(
     )
     addHomeRoutes(scope, context)
     addSignInRoutes(scope, context)
+    addByMailRoutes(scope, context)
     addConsentRoutes(scope, context)
     addAgentRoutes(scope, context)
     addConnectionRoutes(scope, context)

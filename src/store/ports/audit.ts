@@ -48,6 +48,7 @@ export type AuditAction =
   | typeof signedOut
   | SandboxAction
   | typeof usedRecoveryCode
+  | 'account.confirmed'
   | 'account.signed-up'
   | 'account.end-other-sessions'
   | 'account.end-session'
@@ -71,6 +72,7 @@ export type AuditAction =
   | 'users.create'
   | 'users.delete'
   | 'users.reset-second-factor'
+  | 'users.invite'
   | 'users.set-password'
   | 'webhooks.create'
   | 'webhooks.disable'

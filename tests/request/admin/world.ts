@@ -33,6 +33,7 @@ import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openByMail } from '#tests/support/by-mail.ts'
 import { makeWebhooks } from '#webhooks/webhooks.ts'
 
 export const adminToken = 'trib_admin_token_of_the_tests'
@@ -117,6 +118,8 @@ export interface WorldOptions {
   readonly passwords?: Passwords
   /** `WEBHOOK_ALLOW_PRIVATE`; true by default. */
   readonly allowPrivate?: boolean
+  /** `SIGN_UP`; `invite` by default. */
+  readonly signUp?: 'open' | 'invite' | 'closed'
   readonly runSync?: RunSync
   /** This installation's own secrets at the providers are wrong. */
   readonly wrongOwnSecrets?: true
@@ -167,9 +170,12 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     signUp: 'invite',
     sealer: makeSealer([new Uint8Array(32)]),
   })
+  const { windows } = kv
+  const { signUp = 'invite' } = options
+  const { invite } = openByMail({ store, clock, windows, signUp })
   const door = makeAdminDoor({
     store,
-    actions: makeUserActions({ store, clock, signIns }),
+    actions: makeUserActions({ store, clock, signIns, invite }),
     connections,
     webhooks: makeWebhooks({ store, clock, allowPrivate: options.allowPrivate ?? true }),
     readUsage: makeReadUsage({ store, clock, settle: null, onFailure: assertNever }),

@@ -16,6 +16,7 @@ import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { openByMail } from '#tests/support/by-mail.ts'
 import { makeJar } from '#tests/support/jar.ts'
 import { makeWebhooks } from '#webhooks/webhooks.ts'
 
@@ -67,6 +68,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     signUp: 'open',
     sealer: makeSealer([new Uint8Array(32)]),
   })
+  const byMail = openByMail({ store, clock, windows, signUp: 'open' })
   const failures: unknown[] = []
   const fastify = Fastify({ exposeHeadRoutes: false })
   await fastify.register(pagesDoor, {
@@ -80,7 +82,8 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     addMadeUpData: null,
     readUsage: refuse,
     readLimits: refuse,
-    actions: makeUserActions({ store, clock, signIns }),
+    byMail,
+    actions: makeUserActions({ store, clock, signIns, invite: byMail.invite }),
     webhooks: makeWebhooks({ store, clock, allowPrivate: false }),
     sealer: makeSealer([new Uint8Array(32)]),
     clock,

@@ -38,6 +38,7 @@ ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: '
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: parts.email !== '', problem: parts.isRefused ? 'Check the password' : undefined })}
 <button type="submit">${parts.again ? 'Continue' : 'Sign in'}</button>
 </form>
+<p><a href="/forgot-password">Forgot the password?</a></p>
 ${!parts.again && parts.signUpIsOpen && html`<p>No account yet? <a href="${signUp}">Make one</a>.</p>`}
 ${!parts.again && !parts.signUpIsOpen && html`<p><small>Accounts are made by the operator of this server.</small></p>`}
 </article>`

@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, localPath } from '../forms.ts'
-import { renderNotice } from '../notices.ts'
 import { toBy } from '../signed-in.ts'
 import { isSignedIn, type Visit } from '../visit.ts'
 import { addCodeForm, askForCode } from './code-routes.ts'
 import { askToRetry, enter, returnOf, type WithReturn, waitingAgent } from './entering.ts'
+import { showNoSignUp } from './no-sign-up.ts'
 import { renderSignIn, renderSignUp, type SignInParts, type SignUpParts } from './pages.ts'
 
 /** One text for every refusal, so that it does not reveal whether the account exists. */
@@ -84,18 +84,9 @@ function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
     return context.show(reply, visit, { title: 'Make an account', body })
   }
 
-  function showClosed(reply: FastifyReply, visit: Visit): FastifyReply {
-    reply.code(403)
-    const body = renderNotice(
-      'Accounts are made by the operator',
-      'Nobody can sign up on this server. Ask whoever runs it for an account.',
-    )
-    return context.show(reply, visit, { title: 'Sign-up is closed', body })
-  }
-
   scope.get<WithReturn>('/sign-up', async (request, reply) => {
     const visit = await visits.begin(request, reply)
-    if (!signIns.signUpIsOpen) return showClosed(reply, visit)
+    if (!signIns.signUpIsOpen) return showNoSignUp(context, reply, visit)
     const values = { name: '', email: '' }
     const returnTo = returnOf(request)
     return show(request, reply, visit, { returnTo, values, problems: {}, message: null })
@@ -117,7 +108,7 @@ function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
           ? reply.redirect(returnTo === '/' ? '/welcome' : returnTo, 303)
           : reply.redirect(`/sign-in?return=${encodeURIComponent(returnTo)}`, 303)
       case 'closed':
-        return showClosed(reply, visit)
+        return showNoSignUp(context, reply, visit)
       case 'slow_down':
       case 'busy': {
         const message = askToRetry(reply, result)

@@ -1,0 +1,271 @@
+/**
+ * What a person does with a mailed link: accept an invitation, confirm an address, choose a new password; and how they ask for
+ * one. Limits are those of sign-ins (attempts.ts). Whether an account exists shows in no answer and in no time.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import type { By, Person, Visitor } from '#contract/actor.ts'
+import { tidyEmail } from '#contract/email.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import type { Attempts } from './attempts.ts'
+import type { Browsers } from './browsers.ts'
+import { type Invite, type InviteDeps, makeInvite } from './invite.ts'
+import { isAcceptable, type Passwords } from './password.ts'
+import {
+  busy,
+  type CompletedSignIn,
+  completeSignIn,
+  type Later,
+  toTurn,
+  whenBusy,
+} from './proofs.ts'
+import { storePassword } from './set-password.ts'
+import { type FoundToken, findToken, makeUrl, useToken, type VoidReason } from './single-use.ts'
+
+/** The link cannot be used; `why` says what a page can say. */
+interface Void {
+  readonly kind: 'void'
+  readonly why: VoidReason
+}
+
+export type AcceptResult =
+  | ({ readonly kind: 'made' } & CompletedSignIn)
+  | {
+      readonly kind: 'invalid'
+      readonly problems: Readonly<Partial<Record<'name' | 'password', string>>>
+    }
+  /** The address has got an account meanwhile; the invitation stays as it is. */
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'closed' }
+  | Void
+  | Later
+
+export type ChooseResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'invalid'; readonly problem: string }
+  | Void
+  | Later
+
+export interface ByMail {
+  readonly signUp: InviteDeps['signUp']
+  /** There is a mail server. */
+  readonly isMailed: boolean
+  readonly invite: Invite
+  find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<FoundToken>
+  /** An action: makes the account of an invited visitor. `input`: `{name, password}`; the address is the invited one. */
+  accept(
+    by: By<Visitor>,
+    token: string,
+    input: { readonly name: string; readonly password: string },
+    browser: string | null,
+  ): Promise<AcceptResult>
+  /** Sends a link for a new password to the address if there is an account; the answer is the same if not. */
+  askForPassword(by: By<Visitor>, email: string): Promise<{ readonly kind: 'asked' } | Later>
+  /** An action: ends every session of the user; second factors stay. */
+  choosePassword(by: By<Visitor>, token: string, newPassword: string): Promise<ChooseResult>
+  /** An action: whoever has the link has proven that mail to the address reaches them. */
+  confirm(by: By<Visitor>, token: string): Promise<{ readonly kind: 'done' } | Void>
+  /** Sends the link of a confirmation again. False: too many were sent, there is no mail server, or it is confirmed. */
+  sendConfirmation(by: By<Person>): Promise<boolean>
+}
+
+export interface ByMailDeps extends InviteDeps {
+  readonly passwords: Passwords
+  readonly attempts: Attempts
+  readonly browsers: Browsers
+  /** Every request for a new password takes at least this long; 400 milliseconds when absent. */
+  readonly leastMs?: number
+}
+
+export function makeByMail(deps: ByMailDeps): ByMail {
+  const isMailed = deps.print === null
+  return {
+    signUp: deps.signUp,
+    isMailed,
+    invite: makeInvite(deps),
+    find: (kind, token) => findToken(deps, kind, token),
+    accept: (by, token, input, browser) => accept(deps, by, { token, input, browser }),
+    askForPassword: (by, email) => askForPassword(deps, by, email),
+    choosePassword: (by, token, newPassword) => choosePassword(deps, by, token, newPassword),
+    confirm: (by, token) => confirm(deps, by, token),
+    async sendConfirmation({ actor }) {
+      const user = await deps.store.users.find(actor.userId)
+      if (!isMailed || user === null || user.emailConfirmedAt !== null) return false
+      const about = { userId: user.id, email: user.email }
+      const made = await deps.store.transact((tx) => makeUrl(deps, tx, 'confirmation', about))
+      return made !== null
+    },
+  }
+}
+
+const problemOf = {
+  name: 'Enter a name of at most 100 characters',
+  password: 'Choose a password of 10 to 256 characters; length is what counts',
+} as const
+
+const AcceptInput = z.object({
+  name: z
+    .string()
+    .trim()
+    .regex(/^[^\p{Cc}]{1,100}$/u, problemOf.name),
+  password: z.string().refine(isAcceptable, problemOf.password),
+})
+
+interface Accepting {
+  readonly token: string
+  readonly input: unknown
+  readonly browser: string | null
+}
+
+async function accept(
+  deps: ByMailDeps,
+  { actor }: By<Visitor>,
+  { token, input, browser }: Accepting,
+): Promise<AcceptResult> {
+  if (deps.signUp === 'closed') return { kind: 'closed' }
+  const wait = await deps.attempts.ofAddress(actor.address)
+  if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
+  const found = await findToken(deps, 'invitation', token)
+  if (found.kind === 'void') return found
+  const parsed = AcceptInput.safeParse(input)
+  if (!parsed.success) {
+    const { name, password } = z.flattenError(parsed.error).fieldErrors
+    const problems = { ...(name && { name: name[0] }), ...(password && { password: password[0] }) }
+    return { kind: 'invalid', problems: problems as Record<string, string> }
+  }
+  const passwordHash = await hashFor(deps, actor, parsed.data.password)
+  if (passwordHash === null) return busy
+  const made = await addInvited(deps, actor, token, { ...parsed.data, passwordHash })
+  if (made === 'taken') return { kind: 'taken' }
+  if (made === null) return asVoid(await findToken(deps, 'invitation', token))
+  const proven = { stored: passwordHash, code: null }
+  const source = { address: actor.address, browser }
+  return { kind: 'made', ...completeSignIn(deps, made, proven, source) }
+}
+
+/** Rolls the use of an invitation back. */
+class TakenError extends Error {
+  override readonly name = 'TakenError'
+}
+
+async function addInvited(
+  deps: ByMailDeps,
+  actor: Visitor,
+  token: string,
+  given: { readonly name: string; readonly passwordHash: string },
+): Promise<UserRow | 'taken' | null> {
+  const at = deps.clock.now()
+  try {
+    return await deps.store.transact(async (tx) => {
+      const row = await useToken(deps, tx, 'invitation', token)
+      if (row === null) return null
+      const user = await tx.users.create({
+        email: row.email,
+        name: given.name,
+        passwordHash: given.passwordHash,
+        timezone: null,
+        plan: null,
+        status: 'active',
+        legacyUntil: null,
+        grandfathered: false,
+        createdAt: at,
+        emailConfirmedAt: at,
+      })
+      if (user === 'taken') throw new TakenError('the invited address has an account')
+      const { id: userId } = user
+      await tx.audit({ at, actor, action: 'account.signed-up', userId, subject: 'account' })
+      return user
+    })
+  } catch (error) {
+    if (error instanceof TakenError) return 'taken'
+    throw error
+  }
+}
+
+const defaultLeastMs = 400
+/** Longer than any accepted e-mail address. */
+const maxGivenEmail = 1024
+
+async function askForPassword(
+  deps: ByMailDeps,
+  { actor }: By<Visitor>,
+  given: string,
+): Promise<{ readonly kind: 'asked' } | Later> {
+  const wait = await deps.attempts.ofAddress(actor.address)
+  if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
+  // The work for an account takes longer than that for none: the answer waits for a time that both stay below.
+  const least = sleep(deps.leastMs ?? defaultLeastMs)
+  await sendReset(deps, tidyEmail(given))
+  await least
+  return { kind: 'asked' }
+}
+
+async function sendReset(deps: ByMailDeps, email: string): Promise<void> {
+  const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
+  const user = isAddress ? await deps.store.users.find(email) : null
+  if (user === null) return
+  const about = { userId: user.id, email: user.email }
+  const made = await deps.store.transact((tx) => makeUrl(deps, tx, 'reset', about))
+  if (made !== null) deps.print?.({ kind: 'reset', email: user.email, ...made })
+}
+
+async function choosePassword(
+  deps: ByMailDeps,
+  { actor }: By<Visitor>,
+  token: string,
+  newPassword: string,
+): Promise<ChooseResult> {
+  const wait = await deps.attempts.ofAddress(actor.address)
+  if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
+  const found = await findToken(deps, 'reset', token)
+  if (found.kind === 'void') return found
+  if (!isAcceptable(newPassword)) return { kind: 'invalid', problem: problemOf.password }
+  const hash = await hashFor(deps, actor, newPassword)
+  if (hash === null) return busy
+  const at = deps.clock.now()
+  const userId = await deps.store.transact(async (tx): Promise<UserId | null> => {
+    const row = await useToken(deps, tx, 'reset', token)
+    if (row === null || row.userId === null) return null
+    if (!(await storePassword(tx, { actor, userId: row.userId, hash, at }))) return null
+    // A link of the log proves nothing about the address.
+    if (deps.print === null) await tx.users.confirmEmail(row.userId, at)
+    return row.userId
+  })
+  if (userId === null) return asVoid(await findToken(deps, 'reset', token))
+  await deps.attempts.forgive(userId)
+  return { kind: 'done' }
+}
+
+async function confirm(
+  deps: ByMailDeps,
+  { actor }: By<Visitor>,
+  token: string,
+): Promise<{ readonly kind: 'done' } | Void> {
+  const found = await findToken(deps, 'confirmation', token)
+  if (found.kind === 'void') return found
+  const at = deps.clock.now()
+  const isDone = await deps.store.transact(async (tx) => {
+    const row = await useToken(deps, tx, 'confirmation', token)
+    if (row === null || row.userId === null) return false
+    const { userId } = row
+    if (!(await tx.users.confirmEmail(userId, at))) return false
+    await tx.audit({ at, actor, action: 'account.confirmed', userId, subject: 'account' })
+    return true
+  })
+  return isDone ? { kind: 'done' } : asVoid(await findToken(deps, 'confirmation', token))
+}
+
+/** Another request used the link in the meantime, or its user is being deleted. */
+function asVoid(found: FoundToken): Void {
+  return found.kind === 'void' ? found : { kind: 'void', why: 'unknown' }
+}
+
+/** Null: the queue is full. */
+function hashFor(
+  { passwords }: ByMailDeps,
+  { address }: Visitor,
+  password: string,
+): Promise<string | null> {
+  return passwords.hash(password, toTurn({ address, browser: null }, null)).catch(whenBusy)
+}

@@ -1,0 +1,51 @@
+/**
+ * Invitations: an operator asks somebody in by a link that is valid for seven days, and whoever has it makes an account with
+ * the address that was invited. The address counts as confirmed.
+ */
+import { z } from 'zod'
+import type { By, Operator } from '#contract/actor.ts'
+import { isEmail, tidyEmail } from '#contract/email.ts'
+import { apiError } from '#contract/errors.ts'
+import { parseInput } from '#contract/input.ts'
+import { type MadeUrl, makeUrl, type SingleUseDeps } from './single-use.ts'
+
+export interface Invitation extends MadeUrl {
+  readonly email: string
+}
+
+/**
+ * An earlier invitation of the address is replaced.
+ * @throws ApiError `invalid_params`, `email_taken`, `sign_up_closed`, `rate_limited`.
+ */
+export type Invite = (by: By<Operator>, input: unknown) => Promise<Invitation>
+
+export interface InviteDeps extends SingleUseDeps {
+  readonly signUp: 'open' | 'invite' | 'closed'
+}
+
+const InvitationInput = z.strictObject({
+  email: z.string('must be text').transform(tidyEmail).refine(isEmail, 'must be an e-mail address'),
+})
+
+export function makeInvite(deps: InviteDeps): Invite {
+  return async ({ actor }, raw) => {
+    const { email } = parseInput(InvitationInput, raw)
+    if (deps.signUp === 'closed') throw apiError('sign_up_closed')
+    const made = await deps.store.transact(async (tx) => {
+      if ((await tx.users.find(email, { deleting: true })) !== null) throw apiError('email_taken')
+      const invited = await makeUrl(deps, tx, 'invitation', { userId: null, email })
+      if (invited === null) {
+        throw apiError('rate_limited', {
+          message: 'This address was invited too often today; use the newest invitation',
+          retryAfterSeconds: 3600,
+        })
+      }
+      // No address: there is no account yet.
+      const entry = { actor, action: 'users.invite', userId: null, subject: 'invitation' } as const
+      await tx.audit({ at: deps.clock.now(), ...entry })
+      return invited
+    })
+    deps.print?.({ kind: 'invitation', email, ...made })
+    return { email, ...made }
+  }
+}

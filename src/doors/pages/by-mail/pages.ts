@@ -1,0 +1,146 @@
+/** The pages that mailed links open, and those that ask for one. Rendering only. */
+import type { VoidReason } from '#auth/sign-in/single-use.ts'
+import { type Html, html } from '../html.ts'
+import { alertBox, field, hidden } from '../layout.ts'
+
+export interface ForgotParts {
+  readonly formToken: string
+  readonly email: string
+  readonly message: string | null
+}
+
+export function renderForgot({ formToken, email, message }: ForgotParts): Html {
+  return html`<article class="card">
+<h1>Forgot the password?</h1>
+<p>Give the address of your account. You get a link to choose a new password.</p>
+${alertBox(message)}
+<form method="post" action="/forgot-password" novalidate>
+${hidden('token', formToken)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email, autofocus: true })}
+<button type="submit">Send the link</button>
+</form>
+<p><a href="/sign-in">Back to the sign-in</a></p>
+</article>`
+}
+
+/** The same whether there is such an account or not. */
+export function renderAsked(isMailed: boolean): Html {
+  const how = isMailed
+    ? html`<p>If there is an account with that address, a mail with a link is on its way. It is valid for an hour.</p>`
+    : html`<p>This server sends no mail. If there is an account with that address, its operator finds a link in the log of the server and can hand it to you. It is valid for an hour.</p>`
+  return html`<article class="card">
+<h1>Look for a link</h1>
+${how}
+<p><a href="/sign-in">Back to the sign-in</a></p>
+</article>`
+}
+
+export interface ChooseParts {
+  readonly formToken: string
+  readonly path: string
+  readonly email: string
+  readonly problem?: string | undefined
+  readonly message: string | null
+}
+
+export function renderChoose(parts: ChooseParts): Html {
+  return html`<article class="card">
+<h1>Choose a new password</h1>
+<p>For the account of <strong>${parts.email}</strong>. All browsers are signed out.</p>
+${alertBox(parts.message)}
+<form method="post" action="${parts.path}" novalidate>
+${hidden('token', parts.formToken)}
+${field({ name: 'newPassword', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: parts.problem, autofocus: true })}
+<button type="submit">Set password</button>
+</form>
+</article>`
+}
+
+export function renderChanged(): Html {
+  return html`<article class="card">
+<h1>Your password is changed</h1>
+<p>All browsers were signed out. Sign in with the new password.</p>
+<p><a href="/sign-in">Sign in</a></p>
+</article>`
+}
+
+export interface InvitedParts {
+  readonly formToken: string
+  readonly path: string
+  readonly email: string
+  readonly name: string
+  readonly problems: Readonly<Partial<Record<'name' | 'password', string>>>
+  readonly message: string | null
+}
+
+export function renderInvited({ problems, ...parts }: InvitedParts): Html {
+  const first = problems.name === undefined && problems.password !== undefined ? 'password' : 'name'
+  return html`<article class="card">
+<h1>Make an account</h1>
+<p>You are invited to this server.</p>
+${alertBox(parts.message)}
+<form method="post" action="${parts.path}" novalidate>
+${hidden('token', parts.formToken)}
+${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: parts.name, problem: problems.name, autofocus: first === 'name' })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: parts.email, hint: 'The address that was invited.', isFixed: true })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}
+<button type="submit">Make account</button>
+</form>
+</article>`
+}
+
+export function renderConfirm(parts: {
+  readonly formToken: string
+  readonly path: string
+  readonly email: string
+}): Html {
+  return html`<article class="card">
+<h1>Confirm your address</h1>
+<p>Is <strong>${parts.email}</strong> yours? Then notices about your connections and keys are sent there.</p>
+<form method="post" action="${parts.path}">
+${hidden('token', parts.formToken)}
+<button type="submit">Confirm address</button>
+</form>
+</article>`
+}
+
+export function renderConfirmed(): Html {
+  return html`<article class="card">
+<h1>Your address is confirmed</h1>
+<p>Notices about your connections and keys are sent there from now on.</p>
+<p><a href="/">Go to your account</a></p>
+</article>`
+}
+
+/** After the link of a confirmation was asked for again. */
+export function renderSentAgain(isSent: boolean): Html {
+  const sentence = isSent
+    ? 'A new link is on its way; earlier ones are of no use any more.'
+    : 'Several links were sent within the last hour. Look for the newest, or try again later.'
+  return html`<article class="card">
+<h1>Confirm your address</h1>
+<p>${sentence}</p>
+<p><a href="/">Back to the start</a></p>
+</article>`
+}
+
+const reasons: Readonly<Record<VoidReason, string>> = {
+  unknown: 'It may have been cut off: copy the whole link from the mail.',
+  used: 'It was used already, and is valid once.',
+  replaced: 'A newer one was sent: use that.',
+  expired: 'It is too old.',
+}
+
+const next = {
+  invitation: html`<p>Ask whoever invited you for a new one. If you have an account, <a href="/sign-in">sign in</a>.</p>`,
+  reset: html`<p><a href="/forgot-password">Ask for a new link</a></p>`,
+  confirmation: html`<p><a href="/">Go to your account</a>; a new link can be sent from there.</p>`,
+}
+
+export function renderVoid(kind: keyof typeof next, why: VoidReason): Html {
+  return html`<article class="card">
+<h1>This link cannot be used</h1>
+<p>${reasons[why]}</p>
+${next[kind]}
+</article>`
+}
