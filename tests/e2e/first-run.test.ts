@@ -1,0 +1,134 @@
+/**
+ * The way of a newcomer in a real browser, with and without scripts: sign up, link made-up data, make a key, ask, see it
+ * counted; and the pages of usage, plan and agents at every width, without barriers.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { request } from 'undici'
+import {
+  connectAgent,
+  type PagesWorld,
+  type Person,
+  password,
+  startPages,
+} from '#tests/request/pages/world.ts'
+import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+
+let world: PagesWorld
+let browser: TestBrowser
+
+before(async () => {
+  // The navigation has all its lines where plans are sold.
+  world = await startPages({ env: { DEFAULT_PLAN: 'developer' } })
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.[Symbol.asyncDispose]()
+  await world?.close()
+})
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+
+/** Runs the command that a page shows, without a shell. */
+async function run(command: string): Promise<number> {
+  const [, key = '', url = ''] =
+    /^curl -s -H 'Authorization: Bearer (\w+)' '([^']+)'$/.exec(command) ?? []
+  const answer = await request(url, { headers: { authorization: `Bearer ${key}` } })
+  const { data } = (await answer.body.json()) as { readonly data: readonly unknown[] }
+  assert.ok(data.length > 0, 'the answer has rows')
+  return answer.statusCode
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a newcomer goes from the sign-up to a counted request by the pages alone, scripts ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
+    await using visit = await browser.open({ javaScriptEnabled })
+    const { page, complaints } = visit
+    const base = world.service.baseUrl
+    await page.goto(`${base}/sign-up`)
+    await page.getByLabel('Name').fill('Emma')
+    await page.getByLabel('E-mail address').fill(`newcomer-${javaScriptEnabled}@example.test`)
+    await page.getByLabel('Password').fill(password)
+    await button(page, 'Make account').click()
+    await page.getByRole('heading', { name: 'Your account is ready' }).waitFor()
+    await button(page, 'Try with made-up data').click()
+    await page.getByText('Made-up banks and a broker are linked').waitFor()
+    await button(page, 'Make a key').click()
+    await page.getByLabel('Name').fill('first')
+    await button(page, 'Create the key').click()
+    const command = page.getByText(/^curl -s/)
+    await command.waitFor()
+    assert.equal(await button(page, 'Copy the command').count(), javaScriptEnabled ? 1 : 0)
+    assert.equal(await run(await command.innerText()), 200)
+    await page.goto(`${base}/`)
+    assert.equal(await page.getByText('First steps').count(), 0)
+    await page.getByRole('link', { name: 'Usage', exact: true }).click()
+    await page.getByText('1 request in the last 30 days').waitFor()
+    await page.getByRole('img', { name: /Requests by day/ }).waitFor()
+    const mark = page.locator('nav[aria-label="Your account"] [aria-current=page]')
+    assert.equal(await mark.innerText(), 'Usage')
+    assert.deepEqual(complaints, [])
+  })
+}
+
+/** Requests of many days, with every result. */
+async function addUsage({ id }: Person): Promise<void> {
+  const today = Math.floor(world.service.clock.now() / 86_400_000)
+  for (let back = 0; back < 35; back += 1) {
+    const of = {
+      userId: id,
+      day: today - back,
+      door: 'rest',
+      operation: 'list_transactions',
+    } as const
+    await world.service.app.store.usage.add([
+      { ...of, result: 'HIT', requests: 400 + 37 * back },
+      { ...of, result: 'MISS', requests: 90 + ((back * 53) % 210) },
+      { ...of, result: 'limited', requests: 1 + (back % 9) * 12 },
+    ])
+  }
+}
+
+/** Everything that axe finds, of any impact, as lines of text. */
+async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  )
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target }) => `${id}: ${target.join(' ')}`),
+  )
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [320, 768, 1280]) {
+    test(`usage, plan, agents and the first steps fit ${width} px in ${colorScheme}, without barriers`, async () => {
+      const person = await world.addPerson({ plan: 'developer' })
+      const jar = await world.enter(person)
+      await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
+      const { page, complaints } = visit
+      const base = world.service.baseUrl
+      await page.goto(`${base}/sign-in?return=%2Fusage`)
+      await page.getByLabel('E-mail address').fill(person.email)
+      await page.getByLabel('Password').fill(password)
+      await button(page, 'Sign in').click()
+      await page.getByRole('heading', { name: 'Usage' }).waitFor()
+      const look = async (place: string) => {
+        for (const summary of await page.locator('summary').all()) await summary.click()
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, place)
+        assert.deepEqual(await findBarriers(page), [], place)
+      }
+      await look('/usage without requests')
+      await addUsage(person)
+      await connectAgent(world.service, jar, {
+        name: 'AnAgentWhoseNameIsOneVeryLongWord'.repeat(2),
+      })
+      for (const path of ['/welcome', '/usage', '/plan', '/agents']) {
+        await page.goto(base + path)
+        await look(path)
+      }
+      assert.deepEqual(complaints, [])
+    })
+  }
+}
