@@ -83,6 +83,23 @@ test('syncs are claimed, kept and counted by what is due and what runs', async (
   assert.match(plans.at(-1) ?? '', /INDEX sync_runs_ended \(started_at<\?\)/)
 })
 
+test('the syncs of a user at a glance are found by the user and the connection, not by reading all runs', async () => {
+  const syncs = makeSyncStore(stage)
+  const plans = await plansOf(async () => {
+    await syncs.listStates(newId<UserId>())
+    await syncs.listLastRuns(newId<UserId>(), ['succeeded', 'failed'])
+    await syncs.countRuns(newId<UserId>(), [now - 2, now - 1, now])
+  })
+  assert.equal(plans.length, 3)
+  for (const plan of plans) assert.doesNotMatch(plan, /SCAN /)
+  assert.match(plans[0] ?? '', /INDEX syncs_of_user/)
+  assert.match(plans[1] ?? '', /INDEX sync_runs_of_connection \(connection_id=\?\)/)
+  assert.match(
+    plans[2] ?? '',
+    /INDEX sync_runs_of_connection \(connection_id=\? AND started_at>\? AND started_at<\?\)/,
+  )
+})
+
 test('syncs of the other providers are found without reading those of a busy one', async () => {
   const syncs = makeSyncStore(stage)
   const [plan = ''] = await plansOf(() =>

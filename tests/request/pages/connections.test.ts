@@ -187,6 +187,42 @@ test('a provider that cannot be asked is told on the page, and nothing is change
   }
 })
 
+test('reconnecting leads to the page of the provider, where it has one', async () => {
+  const person = await world.addPerson()
+  const row = (await link(person, 'healthy')).find(({ provider }) => provider === 'akahu')
+  assert(row)
+  const jar = await world.enter(person)
+  const page = await jar.get(`/connections/${row.id}`)
+  const answer = await jar.post(`/connections/${row.id}/reconnect`, page.hidden)
+  assert.equal(answer.status, 303, answer.text)
+  assert.notEqual(new URL(answer.location ?? '').origin, world.service.baseUrl)
+  assert.match(String(page.headers['content-security-policy']), /form-action 'self' http/)
+})
+
+test('a connection by a key of one’s own is reconnected with a new key, which is not shown again', async () => {
+  const person = await world.addPerson()
+  const row = (await link(person, 'healthy')).find(({ provider }) => provider === 'up')
+  const given = world.service.sandbox.person('healthy').find(({ provider }) => provider === 'up')
+  assert(row && given?.provider === 'up')
+  await world.service.app.store.connections.setStatus(row.id, 'invalidated')
+  const jar = await world.enter(person)
+  const path = `/connections/${row.id}/reconnect`
+  const form = await jar.get(path)
+  assert.match(form.text, /<label for="upToken">Personal access token<\/label>/)
+  for (const upToken of ['', 'up:yeah:nobody-has-this-token']) {
+    const refused = await jar.post(path, { ...form.hidden, upToken })
+    assert.equal(refused.status, 400, refused.text)
+    assert.match(refused.text, /class="problem"|role="alert"/)
+    if (upToken !== '') assert.ok(!refused.text.includes(upToken))
+  }
+  const done = await jar.post(path, { ...form.hidden, upToken: given.token })
+  assert.equal(done.location, `/connections/${row.id}?done=reconnected`)
+  assert.equal((await world.service.app.store.connections.find(row.id))?.status, 'active')
+  // The button of the overview does not know that a key is needed.
+  const bare = await jar.post(path, form.hidden)
+  assert.equal(bare.location, path)
+})
+
 test('removal asks once; kept changes nothing, confirmed removes the connection', async () => {
   const person = await world.addPerson()
   const rows = await link(person, 'healthy')
