@@ -12,8 +12,8 @@ const callers = codeFiles.filter((path) => /^(?:src\/doors|sandbox)\//.test(path
 /** Windows that limit are counted, not changed by anybody: their port is no business of actions. */
 const portImport =
   /import\s+(type\s+)?(?:\{([^}]*)\}|\S+(?:\s+as\s+\w+)?)\s+from\s+'#store\/ports\/(?!kv\.ts)[\w-]+\.ts'/g
-/** A row as it was read, or the part of the store that only reads. */
-const readable = /^(?:\w+Row|StoreReader)$/
+/** A row as it was read, the names of what the audit records, or the part of the store that only reads. */
+const readable = /^(?:\w+Row|AuditAction|StoreReader)$/
 
 function namesWrongly(text: string): string[] {
   return [...text.matchAll(portImport)].flatMap(([whole, type, names]) => {

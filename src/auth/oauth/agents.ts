@@ -14,6 +14,8 @@ import { toRowId } from './row-id.ts'
 export type AgentFacts = z.infer<typeof AgentFacts>
 export const AgentFacts = z.object({
   grantId: z.string(),
+  /** Null: the grant is of an earlier version. */
+  clientId: z.string().nullable().default(null),
   clientName: z.string(),
   redirectHost: z.string(),
   scopes: z.array(z.enum(['mcp:read', 'brokerage:read'])).readonly(),

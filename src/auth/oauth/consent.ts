@@ -169,7 +169,8 @@ async function saveGrant(
   const grantId = await grant.save()
   const now = clock.now()
   const { clientName, redirectHost } = pending
-  const agent: AgentFacts = { grantId, clientName, redirectHost, scopes }
+  const { clientId } = client
+  const agent: AgentFacts = { grantId, clientId, clientName, redirectHost, scopes }
   // The engine stores the grant row; marking it as this person's agent is one transaction with the audit row.
   const made = toRowId('Grant', grantId)
   const isKept = await store.transact(async (tx) => {

@@ -76,6 +76,8 @@ export interface ConsentRequests {
 /** An agent that a user has connected. */
 export interface ConnectedAgent {
   readonly grantId: string
+  /** By which the audit names the agent; null for an agent that an earlier version connected. */
+  readonly clientId: string | null
   readonly clientName: string
   readonly redirectHost: string
   readonly scopes: readonly Scope[]

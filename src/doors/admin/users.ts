@@ -27,6 +27,7 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
   const toUser = (user: UserRow) => ({
     id: user.id,
     email: user.email,
+    name: user.name,
     timezone: user.timezone,
     ...planOf(user),
     legacyUntil: user.legacyUntil === null ? null : toIso(user.legacyUntil),
@@ -67,6 +68,17 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
   admin.put<UserPath>('/users/:user/password', async (request, reply) => {
     const { id } = await findUser(deps, request.params.user)
     await actions.setPassword(byOperator, id, request.body)
+    return reply.code(204).send()
+  })
+
+  admin.put<UserPath>('/users/:user/profile', async (request) => {
+    const { id } = await findUser(deps, request.params.user)
+    return toUser(await actions.setProfile(byOperator, id, request.body))
+  })
+
+  admin.delete<UserPath>('/users/:user/second-factor', async ({ params }, reply) => {
+    const { id } = await findUser(deps, params.user)
+    await actions.resetSecondFactor(byOperator, id)
     return reply.code(204).send()
   })
 

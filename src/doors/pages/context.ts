@@ -37,12 +37,13 @@ export interface PagesDoorOptions {
     | 'endpoints'
     | 'deliveries'
     | 'secondFactors'
+    | 'auditLog'
   >
   readonly connections: Pick<
     Connections,
     'linkConnections' | 'startLinking' | 'checkConnection' | 'removeConnection' | 'renewals'
   >
-  readonly actions: Pick<UserActions, 'createKey' | 'revokeKey'>
+  readonly actions: Pick<UserActions, 'createKey' | 'revokeKey' | 'setProfile'>
   readonly webhooks: Webhooks
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly signIns: SignIns

@@ -70,6 +70,8 @@ const sections = [
   ['Webhooks', '/webhooks'],
   ['Agents', '/agents'],
   ['Usage', '/usage'],
+  ['Activity', '/activity'],
+  ['Settings', '/settings'],
 ] as const
 
 /** In the navigation where plans are sold. */
@@ -110,6 +112,8 @@ export interface FieldParts {
   readonly hint?: string
   readonly problem?: string | undefined
   readonly autofocus?: boolean
+  /** The id of the `<datalist>` with suggestions. */
+  readonly list?: string
   /** An empty value is allowed. */
   readonly isOptional?: boolean
   /** It can be read and not changed. */
@@ -124,7 +128,7 @@ export function field(parts: FieldParts): Html {
     problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
   return html`<div class="field">
 <label for="${name}">${parts.label}</label>
-<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.isFixed === true && html` readonly`}${parts.autofocus === true && html` autofocus`}>
+<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.list !== undefined && html` list="${parts.list}"`}${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.isFixed === true && html` readonly`}${parts.autofocus === true && html` autofocus`}>
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`

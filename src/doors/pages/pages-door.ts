@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { maxBodyBytes } from '#contract/limits.ts'
 import { makeAllowedHosts } from '../allowed-hosts.ts'
 import { hasDisconnected } from '../client.ts'
+import { addActivityRoutes } from './activity/routes.ts'
 import { addAgentRoutes } from './agents/routes.ts'
 import { addAssetRoutes, readAssets } from './assets.ts'
 import { addByMailRoutes } from './by-mail/routes.ts'
@@ -18,7 +19,7 @@ import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addPlanRoutes } from './plan/routes.ts'
-import { addSecondFactorRoutes } from './settings/second-factor-routes.ts'
+import { addSettingsRoutes } from './settings/routes.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
 import { addUsageRoutes } from './usage/routes.ts'
 import { addWebhookRoutes } from './webhooks/routes.ts'
@@ -60,9 +61,10 @@ export async function pagesDoor(
     addKeyRoutes(scope, context)
     addWebhookRoutes(scope, context)
     addWelcomeRoutes(scope, context)
-    addSecondFactorRoutes(scope, context)
     addUsageRoutes(scope, context)
     addPlanRoutes(scope, context)
+    addSettingsRoutes(scope, context)
+    addActivityRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {

@@ -51,6 +51,7 @@ test('200: the audit shows who did what, newest first, for all users or for one'
   assert.deepEqual(Object.keys(entry ?? {}).sort(), [
     'action',
     'actor',
+    'address',
     'at',
     'id',
     'subject',

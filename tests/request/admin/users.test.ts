@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { makePasswords } from '#auth/sign-in/password.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import type { By } from '#contract/actor.ts'
+import type { UserId } from '#kernel/ids.ts'
 import { type Answer, makeWorld } from './world.ts'
 
 const visitor: By = { actor: { kind: 'visitor', address: '127.0.0.1' } }
@@ -201,6 +202,7 @@ test('200: users are listed and shown by id and by e-mail address, percent-encod
   const expected = {
     id,
     email,
+    name: null,
     timezone: null,
     plan: 'professional',
     status: 'active',
@@ -309,4 +311,48 @@ test('204: a deleted user’s keys and rows are deleted, and the address can be 
   assert.equal((await ask('DELETE', `/admin/users/${id}`)).status, 404)
   assert.equal(await store.keys.findCaller(hashKey((created.body as { key: string }).key)), null)
   assert.notEqual(await addUser('a@b.example'), id)
+})
+
+test('200: a profile is set by what is given, with an audit row for each change; other fields are refused', async (t) => {
+  const { ask } = await makeWorld(t)
+  const { body } = await ask('POST', '/admin/users', { email: 'a@b.example' })
+  const { id } = body as { id: string }
+  const put = (fields: object) => ask('PUT', '/admin/users/a@b.example/profile', fields)
+  const named = await put({ name: 'Emma' })
+  assert.equal(named.status, 200)
+  const zoned = await put({ timezone: 'Pacific/Auckland' })
+  const { name, timezone } = zoned.body as { name: string; timezone: string }
+  assert.deepEqual([name, timezone], ['Emma', 'Pacific/Auckland'])
+  assert.equal((await put({ timezone: 'Pacific/Auckland' })).status, 200)
+  for (const wrong of [
+    { timezone: 'Mars' },
+    { timezone: null },
+    { name: 'a\u0007' },
+    { plan: 'none' },
+  ]) {
+    assert.equal((await put(wrong)).status, 400, JSON.stringify(wrong))
+  }
+  const audit = await ask('GET', `/admin/audit?user=${id}`)
+  const rows = (audit.body as { data: { action: string; actor: string }[] }).data
+  const own = rows.filter(({ action }) => action.startsWith('account.'))
+  assert.deepEqual(own.map(({ action, actor }) => `${actor} ${action}`).sort(), [
+    'admin account.set-name',
+    'admin account.set-timezone',
+  ])
+})
+
+test('204: a second factor is removed, also where there is none; 404 for nobody', async (t) => {
+  const { ask, store } = await makeWorld(t)
+  const { body } = await ask('POST', '/admin/users', { email: 'a@b.example' })
+  const { id: userId } = body as { id: UserId }
+  const secret = new Uint8Array(20)
+  await store.secondFactors.create({ userId, secret, at: 0, step: 1, codeHashes: [] })
+  const remove = (user: string) => ask('DELETE', `/admin/users/${user}/second-factor`)
+  assert.equal((await remove('a@b.example')).status, 204)
+  assert.equal(await store.secondFactors.has(userId), false)
+  assert.equal((await remove(userId)).status, 204)
+  assert.equal((await remove('nobody@b.example')).status, 404)
+  const audit = await ask('GET', `/admin/audit?user=${userId}`)
+  const rows = (audit.body as { data: { action: string }[] }).data
+  assert.equal(rows.filter(({ action }) => action === 'users.reset-second-factor').length, 1)
 })

@@ -1,0 +1,77 @@
+/** The activity page: the audit of the signed-in person, newest first, page by page. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parseUuid, type UserId } from '#kernel/ids.ts'
+import type { PagesContext } from '../context.ts'
+import { addPage, zoneOf } from '../signed-in.ts'
+import { renderActivity } from './activity-page.ts'
+import type { Names } from './sentences.ts'
+
+const path = '/activity'
+const pageRows = 50
+
+export function addActivityRoutes(scope: FastifyInstance, context: PagesContext): void {
+  addPage(scope, context, { path }, async ({ visit, request, reply }) => {
+    const { user } = visit
+    const after = readPlace(request)
+    const page = { userId: user.id, after, limit: pageRows + 1 }
+    const found = await context.store.auditLog.list(page)
+    const rows = found.slice(0, pageRows)
+    const last = rows.at(-1)
+    const isMore = found.length > pageRows && last !== undefined
+    const body = renderActivity({
+      rows,
+      names: await readNames(context, user.id),
+      zone: zoneOf(user),
+      isFirst: after === null,
+      older: isMore ? `${path}?before=${last.at}.${last.id}` : null,
+    })
+    return context.show(reply, visit, { title: 'Activity', body })
+  })
+}
+
+/** Where the previous page ended (`?before=`); null: the first page, also for what is no place. */
+function readPlace({ query }: FastifyRequest): { at: number; id: string } | null {
+  const { before }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  const text = typeof before === 'string' ? before : ''
+  const [, at = '', uuid = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(text) ?? []
+  const id = parseUuid(uuid)
+  return id === null ? null : { at: Number(at), id }
+}
+
+/** What still exists under its name. */
+async function readNames({ store, agents }: PagesContext, userId: UserId): Promise<Names> {
+  const [connections, keys, endpoints, connected] = await Promise.all([
+    store.connections.list(userId),
+    store.keys.list(userId),
+    store.endpoints.list(userId),
+    agents.list(userId),
+  ])
+  const toMap = <Row>(rows: readonly Row[], id: (row: Row) => string, name: (row: Row) => string) =>
+    new Map(rows.map((row) => [id(row), name(row)]))
+  const byConnection = toMap(
+    connections,
+    ({ id }) => id,
+    ({ institutionName }) => institutionName,
+  )
+  const byKey = toMap(
+    keys,
+    ({ id }) => id,
+    ({ name }) => name,
+  )
+  const byEndpoint = toMap(
+    endpoints,
+    ({ id }) => id,
+    ({ url }) => new URL(url).host,
+  )
+  const byAgent = toMap(
+    connected,
+    ({ clientId }) => clientId ?? '',
+    ({ clientName }) => clientName,
+  )
+  return {
+    connection: (id) => byConnection.get(id) ?? null,
+    key: (id) => byKey.get(id) ?? null,
+    endpoint: (id) => byEndpoint.get(id) ?? null,
+    agent: (clientId) => byAgent.get(clientId) ?? null,
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * What each entry of the audit says, as a plain sentence. The table is complete: the compiler names an action without a sentence.
+ * An action of another version is shown as it was written.
+ */
+import type { AuditAction, AuditRow } from '#store/ports/audit.ts'
+import { foreignText } from '../html.ts'
+
+/** The names of what entries are about, as long as it exists; null: it is gone. */
+export interface Names {
+  connection(id: string): string | null
+  key(id: string): string | null
+  endpoint(id: string): string | null
+  agent(clientId: string): string | null
+}
+
+/** @param words the subject of the entry, split at blanks. */
+type Sentence = (words: readonly string[], names: Names) => string
+
+const connectionOf = (id: string | undefined, names: Names) => {
+  const name = names.connection(id ?? '')
+  return name === null ? 'a connection that is gone' : `the connection to ${foreignText(name)}`
+}
+const keyOf = (id: string | undefined, names: Names) => {
+  const name = names.key(id ?? '')
+  return name === null ? 'an API key' : `the API key “${foreignText(name)}”`
+}
+const endpointOf = (id: string | undefined, names: Names) => {
+  const name = names.endpoint(id ?? '')
+  return name === null
+    ? 'a webhook endpoint that is gone'
+    : `the webhook endpoint ${foreignText(name)}`
+}
+const agentOf = (clientId: string | undefined, names: Names) => {
+  const name = names.agent(clientId ?? '')
+  return name === null ? 'an agent' : `the agent ${foreignText(name)}`
+}
+
+const onConnection =
+  (before: string, after: string): Sentence =>
+  ([id], names) =>
+    `${before} ${connectionOf(id, names)}${after}`
+const onEndpoint =
+  (before: string, after = ''): Sentence =>
+  ([id], names) =>
+    `${before} ${endpointOf(id, names)}${after}`
+/** Commands of the emulated providers; they belong to no person. */
+const sandbox: Sentence = (words) =>
+  `Changed the emulated providers: ${foreignText(words.join(' '))}`
+
+const sentences: Readonly<Record<AuditAction, Sentence>> = {
+  'account.signed-up': () => 'Made this account',
+  'account.confirmed': () => 'Confirmed the e-mail address',
+  'account.signed-in': () => 'Signed in with the password',
+  'account.signed-out': () => 'Signed out',
+  'account.sign-in-refused': ([what]) =>
+    what === 'code'
+      ? 'Gave a wrong code, and was refused'
+      : 'Gave a wrong password, and was refused',
+  'account.used-recovery-code': () => 'Used a recovery code to sign in',
+  'account.end-session': () => 'Signed out another browser',
+  'account.end-other-sessions': ([count]) =>
+    count === '1' ? 'Signed out one other browser' : `Signed out ${count} other browsers`,
+  'account.set-name': () => 'Changed the name',
+  'account.set-timezone': ([zone]) => `Set the time zone to ${zone}`,
+  'account.set-password': () => 'Changed the password, and signed out every other browser',
+  'account.set-second-factor': () => 'Switched the second factor on',
+  'account.remove-second-factor': () => 'Switched the second factor off',
+  'account.set-recovery-codes': () => 'Made new recovery codes',
+  'agent.connected': ([client, ...scopes], names) =>
+    `Allowed ${agentOf(client, names)} to read ${scopes.includes('brokerage:read') ? 'banks and brokers' : 'banks'}`,
+  'agent.disconnected': ([client], names) => `Disconnected ${agentOf(client, names)}`,
+  'connections.start-linking': ([provider, id], names) =>
+    id === undefined
+      ? `Began to link an institution through ${provider}`
+      : `Began to renew ${connectionOf(id, names)}`,
+  'connections.finish-linking': ([provider, ...reason]) =>
+    reason[0] === 'agreed'
+      ? `Agreed at ${provider}`
+      : `Linking through ${provider} ended without a connection: ${reason.join(' ')}`,
+  'connections.link': ([provider, ...ids], names) => {
+    const known = ids.map((id) => names.connection(id)).filter((name) => name !== null)
+    return known.length === 0
+      ? `Linked institutions through ${provider}`
+      : `Linked ${known.map((name) => foreignText(name)).join(', ')}`
+  },
+  'connections.refresh': onConnection('Refreshed', ''),
+  'connections.sync': onConnection('Asked for new data of', ''),
+  'connections.remove': onConnection('Removed', ''),
+  'keys.create': ([id], names) => `Created ${keyOf(id, names)}`,
+  'keys.revoke': ([id], names) => `Revoked ${keyOf(id, names)}`,
+  'plans.set': (words) => `Set the plan: ${words.join(', ')}`,
+  'users.invite': () => 'Was invited',
+  'users.create': () => 'Made this account',
+  'users.delete': () => 'Deleted this account',
+  'users.set-password': () => 'Set the password, and signed out every browser',
+  'users.reset-second-factor': () => 'Removed the second factor',
+  'webhooks.create': onEndpoint('Added'),
+  'webhooks.disable': ([id, ...reason], names) =>
+    `Disabled ${endpointOf(id, names)}${reason.length > 0 ? ` (${reason.join(' ')})` : ''}`,
+  'webhooks.enable': onEndpoint('Enabled'),
+  'webhooks.failing': ([id, ...since], names) =>
+    `Found that ${endpointOf(id, names)} has been failing for ${since.join(' ')}`,
+  'webhooks.remove': onEndpoint('Removed'),
+  'webhooks.replay': () => 'Sent events again',
+  'webhooks.rotate': onEndpoint('Replaced the secret of'),
+  'webhooks.test': onEndpoint('Sent a test event to'),
+  'sandbox.rows.add': sandbox,
+  'sandbox.rows.change': sandbox,
+  'sandbox.login.break': sandbox,
+  'sandbox.login.mend': sandbox,
+  'sandbox.login.challenge': sandbox,
+  'sandbox.consent.expire': sandbox,
+  'sandbox.consent.revoke': sandbox,
+  'sandbox.consent.renew': sandbox,
+  'sandbox.permission.withdraw': sandbox,
+  'sandbox.permission.grant': sandbox,
+  'sandbox.address.bar': sandbox,
+  'sandbox.address.admit': sandbox,
+  'sandbox.latency': sandbox,
+  'sandbox.fail': sandbox,
+  'sandbox.webhook': sandbox,
+  'sandbox.rotate-key': sandbox,
+  'sandbox.reset': sandbox,
+}
+
+export function describeEntry({ action, subject }: AuditRow, names: Names): string {
+  return isKnown(action)
+    ? sentences[action](subject.split(' '), names)
+    : foreignText(`${action}: ${subject}`)
+}
+
+function isKnown(action: string): action is AuditAction {
+  return Object.hasOwn(sentences, action)
+}
+
+/** Who acted. A sign-in is written with the address alone: nobody was known before it. */
+export function describeActor({ actor }: AuditRow): string {
+  if (actor === 'user') return 'You'
+  if (actor === 'admin') return 'The operator'
+  return actor === 'system' ? 'The service' : 'A browser'
+}
+
+/** The network address that it came from; null: none is known. */
+export function addressOfEntry({ actor, address }: AuditRow): string | null {
+  if (address !== null) return address
+  // Entries of earlier versions have the address of a sign-in in the place of the name.
+  return ['user', 'admin', 'system'].includes(actor) ? null : foreignText(actor)
+}

@@ -1,0 +1,123 @@
+/** The settings: name and time zone, password, second factor, sessions, the end of the account. Rendering only. */
+import type { SessionId } from '#kernel/ids.ts'
+import type { SessionRow } from '#store/ports/sessions.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import { type Html, html } from '../html.ts'
+import { alertBox, field, hidden } from '../layout.ts'
+import { renderMoment } from '../moments.ts'
+import { describeAgent } from './agent-words.ts'
+
+export type ProfileField = 'name' | 'timezone'
+export type PasswordField = 'password' | 'newPassword'
+
+/** What was typed into a form, and what is wrong with it. */
+export interface SettingsDraft {
+  readonly name: string
+  readonly timezone: string
+  readonly profile: Readonly<Partial<Record<ProfileField, string>>>
+  readonly passwords: Readonly<Partial<Record<PasswordField, string>>>
+  /** A problem of the password form as a whole. */
+  readonly message: string | null
+}
+
+/** What was done just now. */
+export type SettingsDone = 'saved' | 'password' | 'ended' | 'switched-off'
+
+export interface SettingsParts {
+  readonly user: UserRow
+  readonly draft: SettingsDraft
+  /** IANA name of the person's zone. */
+  readonly zone: string
+  readonly formToken: string
+  /** The password was given in the last ten minutes. */
+  readonly isFresh: boolean
+  readonly hasSecondFactor: boolean
+  readonly codesLeft: number
+  readonly sessions: readonly SessionRow[]
+  /** The session of this browser. */
+  readonly own: SessionId
+  readonly done: SettingsDone | null
+}
+
+const doneTexts: Readonly<Record<SettingsDone, string>> = {
+  saved: 'Saved.',
+  password: 'The password is changed. Every other browser is signed out.',
+  ended: 'Signed out there.',
+  'switched-off': 'The second factor is off: your password alone signs you in.',
+}
+
+export function renderSettings(parts: SettingsParts): Html {
+  const { done } = parts
+  return html`<h1>Settings</h1>
+${done !== null && html`<p class="done" role="status">${doneTexts[done]}</p>`}
+<p>Signed in as <strong>${parts.user.email}</strong>.</p>
+${renderProfile(parts)}
+${renderPassword(parts)}
+${renderFactor(parts)}
+${renderSessions(parts)}
+<h2>End of the account</h2>
+<p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
+}
+
+function renderProfile({ draft, formToken }: SettingsParts): Html {
+  const { profile } = draft
+  return html`<h2>You</h2>
+<form method="post" action="/settings" novalidate class="narrow">
+${hidden('token', formToken)}
+${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: draft.name, isOptional: true, problem: profile.name, autofocus: profile.name !== undefined })}
+${field({ name: 'timezone', label: 'Time zone', type: 'text', autocomplete: 'off', value: draft.timezone, list: 'zones', hint: 'Days begin and end in this zone, here and in every answer', problem: profile.timezone, autofocus: profile.timezone !== undefined })}
+<datalist id="zones">${Intl.supportedValuesOf('timeZone').map((zone) => html`<option value="${zone}">`)}</datalist>
+<button type="submit">Save</button>
+</form>`
+}
+
+const again = html`<a href="/sign-in?return=%2Fsettings">give your password once more</a>`
+
+function renderPassword({ draft, formToken, isFresh }: SettingsParts): Html {
+  if (!isFresh) return html`<h2>Password</h2><p>To change it, ${again}.</p>`
+  const { passwords } = draft
+  return html`<h2>Password</h2>
+${alertBox(draft.message)}
+<form method="post" action="/settings" novalidate class="narrow">
+${hidden('token', formToken)}
+${field({ name: 'password', label: 'Present password', type: 'password', autocomplete: 'current-password', problem: passwords.password, autofocus: passwords.password !== undefined })}
+${field({ name: 'newPassword', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Every other browser is signed out.', problem: passwords.newPassword, autofocus: passwords.newPassword !== undefined })}
+<button type="submit" class="secondary">Change the password</button>
+</form>`
+}
+
+function renderFactor({ hasSecondFactor, codesLeft }: SettingsParts): Html {
+  const left = codesLeft === 1 ? 'one recovery code is' : html`${codesLeft} recovery codes are`
+  return html`<h2>Second factor</h2>
+${hasSecondFactor ? html`<p>It is <strong>on</strong>; ${left} left. <a href="/settings/second-factor">Recovery codes, or switch it off</a></p>` : html`<p>It is off: your password alone signs you in. <a href="/settings/second-factor">Set it up</a></p>`}`
+}
+
+const columns = ['Browser', 'Signed in', 'Last seen', 'Sign out']
+
+/** Explicit roles: on a narrow screen rows are displayed as blocks. */
+function renderSessions({ sessions, own, zone, formToken }: SettingsParts): Html {
+  return html`<h2>Signed-in browsers</h2>
+<table role="table" aria-label="Signed-in browsers">
+<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${sessions.map((session) => renderSession(session, { isOwn: session.id === own, zone, formToken }))}</tbody>
+</table>
+${sessions.length > 1 && html`<form method="post" action="/settings/sessions/end-others" class="narrow">${hidden('token', formToken)}<button type="submit" class="secondary outline">Sign out everywhere else</button></form>`}`
+}
+
+function renderSession(
+  session: SessionRow,
+  {
+    isOwn,
+    zone,
+    formToken,
+  }: { readonly isOwn: boolean; readonly zone: string; readonly formToken: string },
+): Html {
+  const name = describeAgent(session.agent)
+  const { address } = session
+  return html`<tr role="row">
+<th role="rowheader" scope="row"><span class="foreign">${name}</span> <small class="place">${address ?? 'Unknown address'}</small></th>
+<td role="cell" data-label="Signed in">${renderMoment(session.signedInAt, zone)}</td>
+<td role="cell" data-label="Last seen">${renderMoment(session.lastSeenAt, zone)}</td>
+<td role="cell">${isOwn ? html`<strong>this browser</strong>` : html`<form method="post" action="/settings/sessions/end">${hidden('token', formToken)}${hidden('session', session.id)}<button type="submit" class="outline secondary" aria-label="Sign out ${name}${address !== null && html`, ${address}`}">Sign out</button></form>`}</td>
+</tr>`
+}

@@ -1,0 +1,118 @@
+/** The activity page: what is shown of the audit, to whom, in which order, and from where it came. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Actor, byOperator } from '#contract/actor.ts'
+import type { AuditAction } from '#store/ports/audit.ts'
+import { connectAgent, type PagesWorld, type Person, signIn, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages()
+})
+after(() => world.close())
+
+/** The cells of each row, without markup. */
+function readRows(text: string): string[][] {
+  const rows = text.split('<tr role="row">').slice(2)
+  return rows.map((row) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) =>
+      cell.replace(/<[^>]*>/g, '').trim(),
+    ),
+  )
+}
+
+const write = (person: Person, action: string, subject: string, actor: Actor = byOperator.actor) =>
+  world.service.app.store.audit({
+    at: world.service.clock.now(),
+    actor,
+    action: action as AuditAction,
+    userId: person.id,
+    subject,
+  })
+
+test('303: a visitor is redirected to the sign-in and back', async () => {
+  assert.equal((await world.jar().get('/activity')).location, '/sign-in?return=%2Factivity')
+})
+
+test('what a person did is said in plain words, newest first, with the moment, who and from where', async () => {
+  const person = await world.addPerson()
+  await signIn(world.jar(), { email: person.email, password: 'a wrong password' })
+  world.service.clock.advance(1000)
+  const jar = await world.enter(person)
+  world.service.clock.advance(60_000)
+  const { hidden } = await jar.get('/keys')
+  await jar.post('/keys', { ...hidden, name: 'budget <b>', expires: '' })
+  world.service.clock.advance(60_000)
+  await world.service.app.actions.setPlan(byOperator, person.id, {
+    plan: 'developer',
+    status: 'active',
+  })
+  const page = await jar.get('/activity')
+  assert.deepEqual(
+    readRows(page.text).map(([, ...cells]) => cells),
+    [
+      ['Set the plan: developer, active', 'The operator', '—'],
+      ['Created the API key “budget &lt;b&gt;”', 'You', '127.0.0.1'],
+      ['Signed in with the password', 'A browser', '127.0.0.1'],
+      ['Gave a wrong password, and was refused', 'A browser', '127.0.0.1'],
+    ],
+  )
+  assert.match(page.text, /<time datetime="2026-11-21T02:0\d:\d\d\.000Z" title="2026-11-21T02:/)
+})
+
+test('connections and agents are named as long as they exist', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { service } = world
+  const user = { id: person.id, key: '', keyId: '' } as unknown as Parameters<
+    typeof service.link
+  >[0]
+  const [connection] = await service.link(user, 'healthy', 'fiskil')
+  assert(connection !== undefined)
+  await connectAgent(service, jar, { name: 'Claude' })
+  const lines = async () => readRows((await jar.get('/activity')).text).map(([, what]) => what)
+  const known = await lines()
+  assert.ok(known.includes('Allowed the agent Claude to read banks and brokers'), known.join('\n'))
+  const linked = known.find((line) => line?.startsWith('Linked '))
+  assert.ok(linked?.includes(connection.institutionName), known.join('\n'))
+  await service.app.connections.removeConnection(byOperator, connection.id)
+  const gone = await lines()
+  assert.ok(gone.includes('Removed a connection that is gone'), gone.join('\n'))
+})
+
+test('an action of another version is shown as it was written, and nothing in it is markup', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  await write(person, 'future.action', '<script>x')
+  await write(person, 'constructor', 'y')
+  const { text } = await jar.get('/activity')
+  assert.match(text, /future\.action: &lt;script&gt;x/)
+  assert.match(text, /constructor: y/)
+})
+
+test('fifty entries a page, each exactly once, to the end; what is no place is the first page', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  for (let count = 0; count < 119; count += 1) await write(person, 'future.action', `no-${count}.`)
+  const seen: string[] = []
+  let place = '/activity'
+  for (let pages = 1; pages <= 3; pages += 1) {
+    const { text } = await jar.get(place)
+    const rows = readRows(text)
+    assert.equal(rows.length, pages < 3 ? 50 : 20)
+    seen.push(...rows.map(([, what = '']) => what))
+    place = /<a href="([^"]+)">Older<\/a>/.exec(text)?.[1] ?? ''
+    assert.equal(place === '', pages === 3)
+  }
+  assert.equal(new Set(seen).size, 120)
+  for (const odd of ['x', '1.2', '99999999999999999999.x']) {
+    assert.equal(readRows((await jar.get(`/activity?before=${odd}`)).text).length, 50)
+  }
+})
+
+test('nobody sees what another person did', async () => {
+  const other = await world.addPerson()
+  await write(other, 'future.action', 'not-yours')
+  const jar = await world.enter(await world.addPerson())
+  assert.ok(!(await jar.get('/activity')).text.includes('not-yours'))
+})
