@@ -103,6 +103,23 @@ test('users, plans, keys and connections are created, listed and removed, as JSO
   assert.deepEqual(await json('users', 'list'), { data: [] })
 })
 
+test('users invite prints the link and until when it holds, and says why an address is not invited', async (t) => {
+  const { tributary, json } = await start(t)
+  const invitation = await json('users', 'invite', 'guest@b.example')
+  assert.deepEqual(Object.keys(invitation), ['email', 'url', 'expiresAt'])
+  assert.match(invitation.url, /\/invitations\/[\w-]{43}$/)
+  const shown = await tributary('users', 'invite', 'other@b.example')
+  assert.match(
+    shown.out,
+    /^email +other@b\.example\nurl +https:\S+\nexpiresAt +\S+Z\n\nWhoever has this link/,
+  )
+  await json('users', 'create', '--email', 'emma@b.example')
+  const taken = await tributary('users', 'invite', 'emma@b.example')
+  assert.deepEqual([taken.code, taken.out], [1, ''])
+  assert.match(taken.err, /exists already \(email_taken\)/)
+  assert.equal((await tributary('users', 'invite')).code, 2)
+})
+
 test('the list of users has all of them, however many pages that takes', async (t) => {
   const { world, json } = await start(t)
   const emails = Array.from({ length: 1002 }, (_, index) => `user-${index}@b.example`)
