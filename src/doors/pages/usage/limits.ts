@@ -55,7 +55,7 @@ const toSpan = (seconds: number) => spans[seconds] ?? toWait(seconds)
 
 function renderProviders({ providers }: LimitsLeft): Html | null {
   if (providers.length === 0) return null
-  return html`<h3>At the providers</h3>
+  return html`<h2>At the providers</h2>
 <p>These providers limit how often they may be asked. Answers from the cache cost nothing there.</p>
 <ul>${providers.map(({ provider, left }) => html`<li>${nameProvider(provider)}: ${left === null ? 'not known now' : html`<strong>${toText(left.left)}</strong> of ${toText(left.calls)} requests left in this ${toSpan(left.windowSeconds)}, ${left.isShared ? 'for everybody on this server' : 'for your own key'}`}.</li>`)}</ul>`
 }
