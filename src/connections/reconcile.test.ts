@@ -7,7 +7,14 @@ import { newId, upstreamId } from '#kernel/ids.ts'
 import type { DiscoveredAccount, DiscoveredConnection } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type HeldConnection, reconcile } from './reconcile.ts'
+import { type HeldConnection, reconcile as reconcileHeld } from './reconcile.ts'
+
+/** None of the connections is being deleted. */
+const reconcile = (
+  ours: readonly HeldConnection[],
+  theirs: readonly DiscoveredConnection[],
+  options: Parameters<typeof reconcileHeld>[2] = {},
+) => reconcileHeld({ held: ours, leaving: new Set() }, theirs, options)
 
 interface Accounts {
   readonly [id: string]: string | null
@@ -151,6 +158,16 @@ test('a renewal that was asked for takes the one new consent at its institution'
   assert.deepEqual(tellAsked([found('x', 'bank'), found('y', 'bank')]), [[], ['x', 'y']])
   assert.deepEqual(tellAsked([found('a', 'bank')]), [[['a', 'a', true]], []])
   assert.deepEqual(tellAsked([found('b', 'bank')]), [[['b', 'b', false]], []])
+})
+
+test('a consent whose connection is being deleted renews no other one', () => {
+  const ours = [held('a', 'bank', { m: 'xxxx1111' })]
+  const theirs = [found('b', 'bank', { x: 'xxxx1111' })]
+  const options = { renews: ours[0]?.row.id ?? null }
+  const leaving = new Set([upstreamId('b')])
+  const { known, unknown } = reconcileHeld({ held: ours, leaving }, theirs, options)
+  assert.deepEqual([known.length, unknown.length], [0, 1])
+  assert.equal(reconcile(ours, theirs, options).known.length, 1)
 })
 
 test('a renewal that was asked for does not take a login with other account numbers', () => {

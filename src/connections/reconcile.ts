@@ -3,7 +3,7 @@
  * which are missing. It changes nothing. A connection keeps its id when the provider renews it under another one; what is
  * not certain is new. The order of both lists does not matter.
  */
-import type { ConnectionId } from '#kernel/ids.ts'
+import type { ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { DiscoveredConnection } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
@@ -31,18 +31,23 @@ export interface HeldConnection {
   readonly accounts: readonly AccountRow[]
 }
 
-/** Reads the stored connections of a login; newest first. */
-export async function holdConnections(
-  store: StoreRows,
-  login: LoginRow,
-): Promise<HeldConnection[]> {
+/** The stored connections of a login. */
+export interface Holding {
+  /** Newest first. */
+  readonly held: readonly HeldConnection[]
+  /** Ids at the provider of those that are being deleted: none of these consents renews another connection. */
+  readonly leaving: ReadonlySet<UpstreamId>
+}
+
+export async function holdConnections(store: StoreRows, login: LoginRow): Promise<Holding> {
   const rows = await store.connections.listByLogin(login.id)
   const held: HeldConnection[] = []
+  const leaving = new Set<UpstreamId>()
   for (const row of rows) {
-    if (row.status === 'deleting') continue
-    held.push({ row, accounts: await store.accounts.listByConnection(login.userId, row.id) })
+    if (row.status === 'deleting') leaving.add(row.upstreamId)
+    else held.push({ row, accounts: await store.accounts.listByConnection(login.userId, row.id) })
   }
-  return held
+  return { held, leaving }
 }
 
 /**
@@ -52,14 +57,17 @@ export async function holdConnections(
  * @param renews the connection whose renewal the person asked for; null or absent: they asked for none.
  */
 export function reconcile(
-  held: readonly HeldConnection[],
+  { held, leaving }: Holding,
   discovered: readonly DiscoveredConnection[],
   { renews = null }: { readonly renews?: ConnectionId | null } = {},
 ): Reconciliation {
-  const strangers = [...new Map(discovered.map((found) => [found.upstreamId, found])).values()]
-  const lists: Lists = { held, strangers, pairs: [] }
-  const steps = [hasSameId, countMoved, countNumbers, toAsked(renews), isOnlyConsent]
-  const { held: absent, strangers: unknown, pairs } = steps.reduce(pairBest, lists)
+  const listed = [...new Map(discovered.map((found) => [found.upstreamId, found])).values()]
+  const byId = pairBest({ held, strangers: listed, pairs: [] }, hasSameId)
+  const isLeaving = ({ upstreamId }: DiscoveredConnection) => leaving.has(upstreamId)
+  const strangers = byId.strangers.filter((found) => !isLeaving(found))
+  const steps = [countMoved, countNumbers, toAsked(renews), isOnlyConsent]
+  const { held: absent, pairs, ...rest } = steps.reduce(pairBest, { ...byId, strangers })
+  const unknown = [...rest.strangers, ...byId.strangers.filter(isLeaving)]
   return {
     known: pairs.map(({ entry: { row }, found }) => ({
       row,

@@ -170,6 +170,26 @@ test('refresh reads the connection once a minute, and says so', async () => {
   assert.ok(state?.nextAt !== null && Number(state?.nextAt) <= world.service.clock.now())
 })
 
+test('a refresh that finds the consent lost says what it needs', async () => {
+  const person = await world.addPerson()
+  const rows = await link(person, 'healthy')
+  const row = rows.find(({ provider }) => provider === 'fiskil')
+  const { consents } = world.service.sandbox.fiskil.people.healthy ?? assert.fail('nobody')
+  const consent = consents.find(({ arrangementId }) => arrangementId === row?.upstreamId)
+  assert(row && consent)
+  const jar = await world.enter(person)
+  const { hidden } = await jar.get(`/connections/${row.id}`)
+  const end = consent.expiresAtMs
+  consent.expiresAtMs = world.service.clock.now() - 1
+  try {
+    const answer = await jar.post(`/connections/${row.id}/refresh`, hidden)
+    assert.equal(answer.location, `/connections/${row.id}?done=lost`)
+    assert.match((await jar.get(answer.location ?? '')).text, /<strong>Expired\.<\/strong>/)
+  } finally {
+    consent.expiresAtMs = end
+  }
+})
+
 test('a provider that cannot be asked is told on the page, and nothing is changed', async () => {
   const person = await world.addPerson()
   const rows = await link(person, 'healthy')

@@ -22,6 +22,7 @@ import { describeReason, describeRun } from './words.ts'
 /** What was done just now. */
 export const doneSentences = {
   checked: 'Consent and accounts were read just now. New rows follow within a minute.',
+  lost: 'It was read just now. What it needs is said below.',
   soon: 'It was read less than a minute ago. Wait a moment before you refresh it again.',
   reconnected: 'The connection is renewed. Its ids are the same as before.',
   kept: 'Nothing was changed.',

@@ -17,8 +17,7 @@ import { renderPicture } from './picture.ts'
 
 /** What was done just now. */
 export const doneInList = {
-  removed:
-    'The connection is removed. Its consent is being ended, and what was kept of it is deleted.',
+  removed: 'The connection is removed, and what was kept of it here is deleted.',
   linked: 'The connections below are linked.',
 } as const
 

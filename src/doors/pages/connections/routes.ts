@@ -1,5 +1,6 @@
 /** A person's connections: listed, shown one by one, refreshed, reconnected, removed. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { CheckResult } from '#connections/check-connection.ts'
 import { readOverview, readRunDays, sortByNeed } from '#connections/overview.ts'
 import { ApiError } from '#contract/errors.ts'
 import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
@@ -100,8 +101,8 @@ function addRefresh(scope: FastifyInstance, context: PagesContext): void {
     const row = await findOwn(context, turn)
     if (row === null) return turn.reply.redirect(path, 303)
     try {
-      const { kind } = await context.connections.checkConnection(toBy(turn.visit), row.id)
-      const done = kind === 'checked' ? 'checked' : 'soon'
+      const result = await context.connections.checkConnection(toBy(turn.visit), row.id)
+      const done = toDone(result)
       return turn.reply.redirect(`${pathOf(row)}?done=${done}`, 303)
     } catch (error) {
       const message = explainRefusal(error, row)
@@ -109,6 +110,12 @@ function addRefresh(scope: FastifyInstance, context: PagesContext): void {
       return showConnection(context, turn, { row, message })
     }
   })
+}
+
+/** What the page says of the refresh. */
+function toDone(result: CheckResult): keyof typeof doneSentences {
+  if (result.kind === 'too_soon') return 'soon'
+  return result.row.status === 'active' ? 'checked' : 'lost'
 }
 
 /** @throws what is no refusal of the provider. */
