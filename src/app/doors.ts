@@ -21,6 +21,7 @@ import { providerNames } from '#providers/all-facts.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import type { Foundation } from './foundation.ts'
+import { listLinkingTargets, listSampleTokens } from './linking.ts'
 import type { AppOptions } from './options.ts'
 
 type DoorParts = AppOptions &
@@ -66,6 +67,8 @@ export function mountDoors(parts: DoorParts): (fastify: FastifyInstance) => Prom
       consent: authorization.consent,
       agents: authorization.agents,
       plans: config.plans,
+      linkingTargets: listLinkingTargets(parts.access),
+      sampleTokens: listSampleTokens(parts.connections.linkingWays, parts.madeUpPeople ?? []),
       addMadeUpData: makeAddMadeUpData(parts.connections.linkConnections, parts.madeUpPeople ?? []),
       isLoopback,
       secure: origins().base.startsWith('https:'),

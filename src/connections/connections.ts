@@ -10,6 +10,7 @@ import { type FinishDeletions, makeFinishDeletions } from './finish-deletions.ts
 import { type FinishLinking, makeFinishLinking } from './finish-linking.ts'
 import { type LinkConnections, makeLinkConnections } from './link-connections.ts'
 import { type ListInstitutions, makeListInstitutions } from './list-institutions.ts'
+import { type LinkingWay, listWays } from './list-ways.ts'
 import { makeNoteChange, type NoteChange } from './note-change.ts'
 import { makeReceiveWebhook, type ReceiveWebhook } from './receive-webhook.ts'
 import { makeRefreshConnection, type RefreshConnection } from './refresh-connection.ts'
@@ -24,9 +25,12 @@ import { makeUserQueue } from './user-queue.ts'
 
 export type { ConnectionsDeps, ConnectionsReport } from './deps.ts'
 export { makeDeletionSweep } from './finish-deletions.ts'
+export type { LinkingWay } from './list-ways.ts'
 
 export interface Connections {
   readonly linkConnections: LinkConnections
+  /** How people can link here; it is fixed while the process runs. */
+  readonly linkingWays: readonly LinkingWay[]
   readonly listInstitutions: ListInstitutions
   readonly startLinking: StartLinking
   readonly finishLinking: FinishLinking
@@ -49,6 +53,7 @@ export function makeConnections(deps: ConnectionsDeps): Connections {
   const refreshConnection = makeRefreshConnection(actions)
   return {
     linkConnections: makeLinkConnections(actions),
+    linkingWays: listWays(deps.adapters),
     listInstitutions,
     startLinking: makeStartLinking(actions, listInstitutions),
     finishLinking: makeFinishLinking(actions),

@@ -29,9 +29,9 @@ export type LinkingEnd =
   /** Also for a renewal. */
   | { readonly kind: 'linked'; readonly connections: readonly ConnectionRow[] }
   /** The person agreed, and the provider does not list the consent or its accounts yet. */
-  | { readonly kind: 'waiting'; readonly loginId: LoginId }
+  | { readonly kind: 'waiting'; readonly loginId: LoginId; readonly provider: Provider }
   /** The person agreed, and the provider cannot be read now; the login is saved. */
-  | { readonly kind: 'unread'; readonly loginId: LoginId }
+  | { readonly kind: 'unread'; readonly loginId: LoginId; readonly provider: Provider }
   | {
       readonly kind: 'failed'
       readonly reason: LinkingFailure

@@ -41,7 +41,7 @@ export async function readConsents(
       outcome: 'unread',
       code: `${error.failure.kind}: ${error.failure.detail}`,
     })
-    return { kind: 'unread', loginId: login.id }
+    return { kind: 'unread', loginId: login.id, provider: login.provider }
   }
 }
 
@@ -57,7 +57,7 @@ export async function discoverAndAdopt(
   const discovered = await askProvider(provider, options, (call) =>
     adapter.discover(toLogin(login), call),
   )
-  const waiting = { kind: 'waiting', loginId: login.id } as const
+  const waiting = { kind: 'waiting', loginId: login.id, provider } as const
   if (discovered.length === 0) return waiting
   let arrived: ReadonlySet<ConnectionId> | null = null
   await adoptConsents(

@@ -33,7 +33,8 @@ export function makeResumeLinking(deps: ActionDeps): ResumeLinking {
       if (open === null) return { kind: 'over' }
       const key = `linking-look:${loginId}`
       const { allowed } = await deps.windows.take(key, looks.most, looks.withinMs)
-      return allowed ? readConsents(deps, by, open) : { kind: 'waiting', loginId }
+      if (allowed) return readConsents(deps, by, open)
+      return { kind: 'waiting', loginId, provider: login.provider }
     })
   }
 }

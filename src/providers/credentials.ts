@@ -56,4 +56,26 @@ export interface Access {
   readonly off: readonly string[]
   /** What a person does to link the first login, one or two sentences. */
   readonly nextStep: string
+  /** How people link on the pages with keys of their own; absent: not at all in this mode. */
+  readonly ownKey?: OwnKeyAccess
+}
+
+/** A key that a person gets for themselves, in words for them. */
+export interface OwnKeyAccess {
+  /** What the form asks for; empty: the key is set on this server already. */
+  readonly fields: readonly OwnKeyField[]
+  /** What they do, in three short lines. */
+  readonly steps: readonly [string, string, string]
+  /** What such a key cannot do, one or two sentences. */
+  readonly limits: string
+}
+
+export interface OwnKeyField {
+  /** Its name in the form. */
+  readonly name: string
+  /** The field of the link input (`linkFields` of the facts). */
+  readonly field: string
+  readonly label: string
+  readonly hint?: string
+  readonly isOptional?: true
 }

@@ -58,6 +58,8 @@ export interface ProviderFacts {
   readonly name: string
   /** How a person finishes a sign-in that waits for a second factor: full sentences. */
   readonly secondFactor: string
+  /** What it reaches, e.g. `Banks in Australia`. */
+  readonly covers: string
   readonly category: ConnectionCategory
   /** Reading R24b: the currency of an account without one. */
   readonly defaultCurrency: string

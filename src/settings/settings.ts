@@ -135,8 +135,7 @@ export const chapters = {
       'Fiskil: signing secret of its webhooks, as the Console shows it. Without it `/providers/fiskil/webhook` is 404 and Fiskil is polled.',
     ),
     FISKIL_TEAM_ID: read.text(null, {
-      meaning:
-        'Fiskil: team id, for its list of institutions. No effect yet: this version opens no consent page.',
+      meaning: 'Fiskil: team id, for its list of institutions.',
       defaultText: '`FISKIL_CLIENT_ID`',
     }),
     FISKIL_VERSION: fiskilVersion,

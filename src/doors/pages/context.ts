@@ -11,6 +11,7 @@ import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
 import type { AddMadeUpData } from '#connections/add-made-up-data.ts'
 import type { Connections } from '#connections/connections.ts'
+import type { Provider } from '#contract/resources.ts'
 import type { ReadLimits } from '#gate/limits-left.ts'
 import type { ReadUsage } from '#gate/usage-report.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -41,7 +42,15 @@ export interface PagesDoorOptions {
   >
   readonly connections: Pick<
     Connections,
-    'linkConnections' | 'startLinking' | 'checkConnection' | 'removeConnection' | 'renewals'
+    | 'linkConnections'
+    | 'linkingWays'
+    | 'listInstitutions'
+    | 'startLinking'
+    | 'finishLinking'
+    | 'resumeLinking'
+    | 'checkConnection'
+    | 'removeConnection'
+    | 'renewals'
   >
   readonly actions: Pick<UserActions, 'createKey' | 'revokeKey' | 'setProfile'>
   readonly webhooks: Webhooks
@@ -59,6 +68,10 @@ export interface PagesDoorOptions {
   /** What is left of their limits now. */
   readonly readLimits: ReadLimits
   readonly clock: Clock
+  /** Where forms that begin a link may lead (`form-action`). */
+  readonly linkingTargets: readonly string[]
+  /** Tokens of made-up people by provider and name of the form field (sandbox mode); empty: there are none. */
+  readonly sampleTokens: Partial<Readonly<Record<Provider, Readonly<Record<string, string>>>>>
   /** Public origins; known once the listener is bound. */
   readonly origins: () => PublicOrigins
   /** Only this machine can reach the listener. */
@@ -74,14 +87,14 @@ export interface PagesContext extends PagesDoorOptions {
   readonly cookies: ReturnType<typeof makeCookies>
   readonly visits: Visits
   readonly shownOnce: ShownOnce
-  /** Sends a complete page. `formAction`: a further target that its form may lead to. */
+  /** Sends a complete page. `formAction`: further targets that its forms may lead to. */
   show(
     reply: FastifyReply,
     visit: Visit | null,
     page: {
       readonly title: string
       readonly body: Html
-      readonly formAction?: string
+      readonly formAction?: string | readonly string[]
       /** Target of the logo link, when it is not the start page under the requested host name. */
       readonly home?: string
     },
@@ -125,19 +138,19 @@ export function makeContext(
   return context
 }
 
-/** An origin or a scheme: characters that could start another directive are not allowed. */
+/** An origin, perhaps with any port, or a scheme: characters that could start another directive are not allowed. */
 const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[^\s;,'"]+)?$/i
 
-/** Everything from our own origin, nothing inline; the consent form may also lead to the agent's redirect address. */
-function contentSecurityPolicy(formAction: string | undefined): string {
-  const isSource = formAction !== undefined && policySource.test(formAction)
+/** Everything from our own origin, nothing inline; forms may also lead to an agent's redirect address, or to a provider. */
+function contentSecurityPolicy(formAction: string | readonly string[] = []): string {
+  const sources = [formAction].flat().filter((source) => policySource.test(source))
   return [
     "default-src 'none'",
     "style-src 'self'",
     "script-src 'self'",
     // Pico's icons (a tick, a warning) are data URLs in its style sheet.
     "img-src 'self' data:",
-    `form-action 'self'${isSource ? ` ${formAction}` : ''}`,
+    ["form-action 'self'", ...sources].join(' '),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ')

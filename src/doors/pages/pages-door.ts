@@ -17,6 +17,7 @@ import { makeContext, type PagesContext, type PagesDoorOptions } from './context
 import { explain } from './failures.ts'
 import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
+import { addLinkingRoutes } from './linking/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addPlanRoutes } from './plan/routes.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
@@ -58,6 +59,7 @@ export async function pagesDoor(
     addConsentRoutes(scope, context)
     addAgentRoutes(scope, context)
     addConnectionRoutes(scope, context)
+    addLinkingRoutes(scope, context)
     addKeyRoutes(scope, context)
     addWebhookRoutes(scope, context)
     addWelcomeRoutes(scope, context)

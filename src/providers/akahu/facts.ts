@@ -5,6 +5,7 @@ export const akahuFacts = {
   name: 'Akahu',
   secondFactor:
     'Sign in at my.akahu.nz, open Connections and give the code that your bank sends; then refresh the connection here.',
+  covers: 'Banks in New Zealand',
   category: 'banking',
   defaultCurrency: 'NZD',
   oneConsentPerInstitution: false,

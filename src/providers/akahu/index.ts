@@ -19,6 +19,7 @@ import { confirmEmpty, endLogin, identify, listAlive, revoke, sightLogins } from
 import { makeLinking } from './linking.ts'
 import { listen } from './listen.ts'
 import { type Note, toBalance, toConnections } from './map.ts'
+import { describeOwnKey } from './own-key.ts'
 import { makeTransactionReader } from './reader.ts'
 import { makeSigningKeys } from './signing-keys.ts'
 import { tokensOf } from './tokens.ts'
@@ -95,19 +96,21 @@ const link = 'Run `tributary connections link U --provider akahu --user-token -'
 const ownTokens = 'the two tokens that my.akahu.nz shows under Developers'
 
 function describeAccess({ appToken, appSecret }: AkahuOptions): Access {
+  const ownKey = describeOwnKey({ hasApp: appToken !== null })
   if (appSecret !== null) {
     return {
       hasOwnCredentials: true,
       mode: 'full app',
       off: [],
+      ownKey,
       nextStep: `People link on the page Connections. ${link}\` with the user token of a person who has authorised this app; people with personal apps add \`--app-token -\`.`,
     }
   }
   const off = ['consent page', 'webhooks', 'list of institutions']
   if (appToken === null) {
     const nextStep = `${link} --app-token -\` with ${ownTokens}.`
-    return { hasOwnCredentials: false, mode: 'personal apps of people', off, nextStep }
+    return { hasOwnCredentials: false, mode: 'personal apps of people', off, nextStep, ownKey }
   }
   const nextStep = `${link}\` with the user token beside AKAHU_APP_TOKEN at my.akahu.nz, Developers; other people add \`--app-token -\` with that of their own app.`
-  return { hasOwnCredentials: true, mode: 'personal app', off, nextStep }
+  return { hasOwnCredentials: true, mode: 'personal app', off, nextStep, ownKey }
 }

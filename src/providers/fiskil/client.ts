@@ -14,6 +14,8 @@ export interface FiskilOptions {
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: string
+  /** Whose institutions are listed; absent or null: the client id. */
+  readonly teamId?: string | null
   /** Base64, as the Console shows it; absent or null: no webhooks are received. */
   readonly webhookSecret?: string | null
   /** The exact text of the version header: `v1`, `v2` or `v3`. */
@@ -39,6 +41,8 @@ export interface FiskilClient {
   readonly base: URL
   /** GET; returns the body of a 2xx answer. Throws UpstreamError, or the signal's reason. */
   get(path: string, query: Readonly<Record<string, string>>, call: CallContext): Promise<Uint8Array>
+  /** POST of a JSON body, sent once; returns the body of a 2xx answer. Only a refused token is renewed and tried again. */
+  post(path: string, json: unknown, call: CallContext): Promise<Uint8Array>
   /** GET or DELETE of one resource by id; returns the body of a 2xx answer. */
   one(method: 'GET' | 'DELETE', path: string, id: string, call: CallContext): Promise<Uint8Array>
   /** Every row of a short list, all pages; `malformed` when the pages do not end. */
@@ -96,30 +100,38 @@ export function makeFiskilClient(options: FiskilOptions): FiskilClient {
   return {
     base,
     get,
+    post: (path, json, call) => exchange({ method: 'POST', route: path, target: path, json }, call),
     one(method, path, id, call) {
       const target = `${path}/${toSegment(id)}`
       return exchange({ method, route: `${path}/{id}`, target }, call)
     },
-    async list(request, call) {
-      const rows: unknown[] = []
-      const seen = new Set<string>()
-      let cursor: string | null = null
-      for (let pages = 0; pages < maxListPages; pages += 1) {
-        const query: Record<string, string> = { ...request.query }
-        if (cursor !== null) query['page[after]'] = cursor
-        const body = await get(request.path, query, call)
-        const page = readListPage(request.parse(body), request.key, base)
-        rows.push(...page.rows)
-        if (page.next === null) return rows
-        if (seen.has(page.next)) throw malformed(`the pages of ${request.key} form a cycle`)
-        seen.add(page.next)
-        cursor = page.next
-      }
-      throw malformed(`more than ${maxListPages * pageSize} ${request.key}`)
-    },
+    list: (request, call) => readList(get, base, request, call),
     probe: (call) => tokens.probe(call),
     close: () => upstream.close(),
   }
+}
+
+async function readList(
+  get: FiskilClient['get'],
+  base: URL,
+  request: ListRequest,
+  call: CallContext,
+): Promise<readonly unknown[]> {
+  const rows: unknown[] = []
+  const seen = new Set<string>()
+  let cursor: string | null = null
+  for (let pages = 0; pages < maxListPages; pages += 1) {
+    const query: Record<string, string> = { ...request.query }
+    if (cursor !== null) query['page[after]'] = cursor
+    const body = await get(request.path, query, call)
+    const page = readListPage(request.parse(body), request.key, base)
+    rows.push(...page.rows)
+    if (page.next === null) return rows
+    if (seen.has(page.next)) throw malformed(`the pages of ${request.key} form a cycle`)
+    seen.add(page.next)
+    cursor = page.next
+  }
+  throw malformed(`more than ${maxListPages * pageSize} ${request.key}`)
 }
 
 /** An id as one path segment. An id that would leave its segment, or that cannot be encoded, cannot exist. */

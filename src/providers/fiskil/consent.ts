@@ -6,7 +6,7 @@
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import type { Clock, Micros } from '#kernel/time.ts'
-import { parseInstant } from '#kernel/time.ts'
+import { parseInstant, toIso } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
 import type {
@@ -28,6 +28,7 @@ import {
   readCurrency,
   readRows,
   toConnectionStatus,
+  toConsentEnd,
   toDiscoveredAccount,
 } from './map.ts'
 
@@ -52,6 +53,7 @@ export async function discoverConnections(
   const currencyOf = (account: FiskilAccount) => currencies?.get(accountKey(account)) ?? null
   return adopted.map((consent): DiscoveredConnection => {
     const status = toConnectionStatus(consent, nowMs)
+    const endsAt = toConsentEnd(consent)
     const own = new Map<string, DiscoveredAccount>()
     for (const account of accounts) {
       if (account.arrangement_id !== consent.arrangement_id || own.has(account.account_id)) continue
@@ -67,6 +69,7 @@ export async function discoverConnections(
       status,
       // Fiskil does not report when it synced.
       lastRefreshedAt: null,
+      consentExpiresAt: endsAt === null ? null : toIso(endsAt),
       // Fiskil lists no accounts of a lost consent, or in the first minutes of a new one; the stored accounts stay.
       accounts: own.size === 0 ? null : [...own.values()],
     }

@@ -4,6 +4,7 @@ import type { ProviderFacts } from '../provider-facts.ts'
 export const fiskilFacts = {
   name: 'Fiskil',
   secondFactor: 'Reconnect it: the bank sends the code while its page is open.',
+  covers: 'Banks in Australia',
   category: 'banking',
   defaultCurrency: 'AUD',
   // An end user's newest consent at an institution replaces the others.

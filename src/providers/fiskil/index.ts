@@ -4,7 +4,6 @@
  */
 import type { Balance } from '#contract/resources.ts'
 import { microsPerMs, toIso } from '#kernel/time.ts'
-import type { Credentials, Identity } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
   AccountRef,
@@ -14,7 +13,6 @@ import type {
   CallContext,
   ConnectionRef,
   ConsentState,
-  Login,
   PageCursor,
   RowsQuery,
   TransactionPage,
@@ -29,7 +27,8 @@ import {
   refuseLostConsent,
   sightConsents,
 } from './consent.ts'
-import { isUnknownAddress, refusalCode, rejected } from './failures.ts'
+import { deleteEndUser, identify } from './end-user.ts'
+import { makeFiskilLinking } from './linking.ts'
 import { pageSize } from './lists.ts'
 import { toBalance } from './map.ts'
 import { openTransactionPage } from './reader.ts'
@@ -42,7 +41,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
   const client = makeFiskilClient(options)
   const deps: ConsentDeps = { client, clock: options.clock, report: options.report }
   const odd = (what: string) => options.report.oddity({ provider: 'fiskil', what })
-  const { webhookSecret: secret = null, clock } = options
+  const { webhookSecret: secret = null, teamId, clientId, clock } = options
 
   const open = (query: RowsQuery, cursor: PageCursor | null, body: Uint8Array): TransactionPage =>
     openTransactionPage({ query, cursor, body, base: client.base, odd })
@@ -92,28 +91,11 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
       },
     },
 
+    linking: makeFiskilLinking({ client, teamId: teamId ?? clientId, odd }),
     probe: (call) => client.probe(call),
     ...(secret === null ? {} : { webhooks: makeFiskilWebhooks({ secret, clock, odd }) }),
     close: () => client.close(),
   }
-}
-
-/** The end user id is not secret: it gives no access without our client credentials. */
-async function identify(
-  client: FiskilClient,
-  credentials: Credentials,
-  call: CallContext,
-): Promise<Identity> {
-  if (credentials.provider !== 'fiskil') {
-    throw rejected(400, `these are credentials of ${credentials.provider}`)
-  }
-  try {
-    await client.one('GET', '/v1/end-users', credentials.endUserId, call)
-  } catch (error) {
-    // Where this path does not exist, the list of their consents answers the question.
-    if (!isUnknownAddress(error)) throw error
-  }
-  return { upstreamUserId: credentials.endUserId, secret: null, isPersonal: false }
 }
 
 /**
@@ -129,19 +111,6 @@ async function revoke(
     await client.one('DELETE', '/v1/consent', upstreamId, call)
   } catch (error) {
     if (!isRefused(error, [404])) throw error
-  }
-}
-
-/** Deletes the end user with every consent. One who is unknown was deleted before; any other 404 is a wrong address. */
-async function deleteEndUser(
-  client: FiskilClient,
-  { upstreamUserId }: Login,
-  call: CallContext,
-): Promise<void> {
-  try {
-    await client.one('DELETE', '/v1/end-users', upstreamUserId, call)
-  } catch (error) {
-    if (refusalCode(error) !== 'end_user_not_found') throw error
   }
 }
 

@@ -68,6 +68,14 @@ export function toConnectionStatus(consent: Consent, nowMs: number): ConnectionS
   return consent.active ? 'active' : 'revoked'
 }
 
+/** When the consent ends, in milliseconds since the epoch; null when it is not readable. */
+export function toConsentEnd(consent: Consent): number | null {
+  const end = readEnd(consent.expires_at)
+  const ms = end === null ? Number.NaN : Math.floor(end / microsPerMs)
+  // Beyond that no instant can be written.
+  return Math.abs(ms) <= 8.64e15 ? ms : null
+}
+
 /** An RFC 3339 time, a plain day (its end in UTC) or seconds since the epoch; null for anything else. */
 function readEnd(end: Consent['expires_at']): Micros | null {
   if (typeof end === 'number') return end * 1000 * microsPerMs

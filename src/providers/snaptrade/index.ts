@@ -19,6 +19,7 @@ import { type Asker, isPersonalLogin, type OwnKey, readOwnKey, toAsker } from '.
 import { isRegisteredHere, makeLinking } from './linking.ts'
 import { toHoldings } from './map-holding.ts'
 import { readRows } from './numbers.ts'
+import { ownKey } from './own-key.ts'
 import { probe } from './probe.ts'
 import { makeTradeReader, theAccount } from './reader.ts'
 import { makeSnapTradeWebhooks } from './webhook.ts'
@@ -117,6 +118,7 @@ function describeAccess(own: OwnKey | null): Access {
         hasOwnCredentials: true,
         mode: 'personal key',
         off: ['webhooks'],
+        ownKey,
         nextStep: `Connect a broker in the SnapTrade Dashboard, then ${link}\`.`,
       }
     case undefined:

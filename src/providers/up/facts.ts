@@ -4,6 +4,7 @@ import type { ProviderFacts } from '../provider-facts.ts'
 export const upFacts = {
   name: 'Up',
   secondFactor: 'Open the Up app and confirm the sign-in there; then refresh the connection here.',
+  covers: 'The Australian bank Up',
   category: 'banking',
   defaultCurrency: 'AUD',
   // One token reaches one customer, who is one connection.

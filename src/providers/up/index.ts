@@ -17,6 +17,7 @@ import { makeClient, type UpOptions } from './client.ts'
 import { confirmEmpty, identify, tokenOf } from './consent.ts'
 import { readWholeList } from './lists.ts'
 import { accountIdOf, type Holds, type Note, sumHolds, toBalance, toConnection } from './map.ts'
+import { ownKey } from './own-key.ts'
 import { makeTransactionReader } from './reader.ts'
 
 /** Accounts are read to the end: half a list would look like closed accounts. */
@@ -65,6 +66,7 @@ export function makeUp(options: UpOptions): BankingAdapter {
       hasOwnCredentials: false,
       mode: 'tokens of people',
       off: ['webhooks'],
+      ownKey,
       nextStep:
         'Create a personal access token in the Up app (Data sharing), then run `tributary connections link U --provider up --token -`.',
     },

@@ -24,6 +24,7 @@ export const doneSentences = {
   checked: 'Consent and accounts were read just now. New rows follow within a minute.',
   lost: 'It was read just now. What it needs is said below.',
   soon: 'It was read less than a minute ago. Wait a moment before you refresh it again.',
+  linked: 'It is linked. Its rows arrive within a minute.',
   reconnected: 'The connection is renewed. Its ids are the same as before.',
   kept: 'Nothing was changed.',
 } as const

@@ -6,14 +6,12 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError } from '#contract/errors.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
+import { toReturnOrigin } from '../linking/places.ts'
 import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
 import { pathOf } from './facts.ts'
 import { keyFieldsOf, renderNewKey } from './questions.ts'
 
 const path = '/connections'
-
-/** Where the form leads after our redirect: pages of providers, for the content security policy; https is meant too. */
-export const providerPages = 'http:'
 
 interface Parts {
   /** Null: the person has no such connection. */
@@ -68,14 +66,15 @@ function showNewKey(context: PagesContext, { reply, visit }: Turn, refused: Refu
 
 /** To the page of the provider, where the person gives the consent again. */
 async function leave(
-  { connections, origins }: PagesContext,
+  context: PagesContext,
   turn: Turn,
   { row, refuse }: Pick<Parts, 'refuse'> & { readonly row: ConnectionRow },
 ): Promise<FastifyReply> {
   const { id, userId, provider } = row
-  const start = { userId, provider, institutionId: null, connectionId: id, baseUrl: origins().base }
+  const baseUrl = toReturnOrigin(context, turn.request)
+  const start = { userId, provider, institutionId: null, connectionId: id, baseUrl }
   try {
-    const { address } = await connections.startLinking(toBy(turn.visit), start)
+    const { address } = await context.connections.startLinking(toBy(turn.visit), start)
     return turn.reply.redirect(address, 303)
   } catch (error) {
     if (!(error instanceof ApiError) || error.entry === 'internal') throw error

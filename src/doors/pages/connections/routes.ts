@@ -12,7 +12,7 @@ import { doneSentences, renderConnection } from './connection-page.ts'
 import { pathOf } from './facts.ts'
 import { doneInList, renderConnections } from './list-page.ts'
 import { renderRemove } from './questions.ts'
-import { addReconnect, providerPages } from './reconnect.ts'
+import { addReconnect } from './reconnect.ts'
 
 const path = '/connections'
 const runsShown = 10
@@ -89,7 +89,11 @@ async function showConnection(
     ...{ zone, now, formToken, message },
     done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
   })
-  return context.show(reply, visit, { title: 'Connection', body, formAction: providerPages })
+  return context.show(reply, visit, {
+    title: 'Connection',
+    body,
+    formAction: context.linkingTargets,
+  })
 }
 
 /** As the API orders accounts (reading R16b). */

@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify'
 import { readOverview, readRunDays, sortByNeed } from '#connections/overview.ts'
 import type { CardsParts } from '../connections/list-page.ts'
-import { providerPages } from '../connections/reconnect.ts'
 import type { PagesContext } from '../context.ts'
 import { zoneOf } from '../signed-in.ts'
 import { isSignedIn, type SignedIn } from '../visit.ts'
@@ -23,7 +22,11 @@ export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): vo
       readCards(context, visit),
     ])
     const body = renderHome({ user: visit.user, steps, cards })
-    return context.show(reply, visit, { title: 'Overview', body, formAction: providerPages })
+    return context.show(reply, visit, {
+      title: 'Overview',
+      body,
+      formAction: context.linkingTargets,
+    })
   })
 }
 

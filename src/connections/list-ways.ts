@@ -1,0 +1,31 @@
+/** The ways in which people can link here: at each configured provider its own page, keys of their own, or both. */
+import type { ConnectionCategory, Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
+import type { OwnKeyAccess } from '#providers/credentials.ts'
+import type { Adapters } from '#providers/port.ts'
+
+export interface LinkingWay {
+  readonly provider: Provider
+  /** The provider's name for people. */
+  readonly name: string
+  /** What it reaches, e.g. `Banks in Australia`. */
+  readonly covers: string
+  readonly category: ConnectionCategory
+  /** The person gives consent on the provider's page. */
+  readonly hasPage: boolean
+  /** Null: no keys of people in this mode. */
+  readonly ownKey: OwnKeyAccess | null
+}
+
+/** In the order of the documentation; a provider without any way is left out. */
+export function listWays(adapters: Adapters): readonly LinkingWay[] {
+  return providerNames.flatMap((provider) => {
+    const adapter = adapters[provider]
+    if (adapter === undefined) return []
+    const { name, covers, category } = factsOf(provider)
+    const hasPage = adapter.linking !== undefined
+    const ownKey = adapter.access.ownKey ?? null
+    if (!hasPage && ownKey === null) return []
+    return [{ provider, name, covers, category, hasPage, ownKey }]
+  })
+}

@@ -1,0 +1,158 @@
+/** What a person reads when a link did not end with a connection: what happened, what to do, and one button. Rendering only. */
+import type { ErrorName } from '#contract/errors.ts'
+import type { LinkingFailure } from '#providers/linking.ts'
+import { type Html, html } from '../html.ts'
+
+export interface EndPage {
+  readonly title: string
+  readonly body: Html
+}
+
+interface Words {
+  readonly heading: string
+  readonly text: string
+  readonly button: string
+}
+
+/** @param back where the button leads. */
+function renderEnd({ heading, text, button }: Words, back: string): EndPage {
+  const body = html`<article class="card">
+<h1>${heading}</h1>
+<p>${text}</p>
+<p><a href="${back}" role="button">${button}</a></p>
+</article>`
+  return { title: heading, body }
+}
+
+const again = 'Try again'
+
+/** By the reason of the adapter; `name` is the provider's. */
+function toWords(reason: LinkingFailure, name: string): Words {
+  switch (reason) {
+    case 'cancelled':
+      return {
+        heading: 'Nothing was linked',
+        text: `You left the page of ${name}, or said no there. Nothing is shared, and nothing has changed here.`,
+        button: again,
+      }
+    case 'expired':
+      return {
+        heading: 'The page was open too long',
+        text: `${name} keeps its page open for a short time only, and it can be used once. Start again; nothing has changed here.`,
+        button: again,
+      }
+    case 'sign_in_refused':
+      return {
+        heading: 'The sign-in was refused',
+        text: `The institution did not accept the sign-in or the code. Check that you can sign in there directly, then start again.`,
+        button: again,
+      }
+    case 'ineligible':
+      return {
+        heading: 'These accounts cannot be shared',
+        text: `The institution says that it does not share these accounts. Some share personal accounts only, or ask the owner to allow it first. Ask the institution, or choose another one.`,
+        button: 'Choose another one',
+      }
+    case 'different_account':
+      return {
+        heading: 'That was another account',
+        text: `This connection belongs to another sign-in at ${name} than the one you used now. Nothing of it was stored here. What you agreed to just now is still open at ${name}; you can end it there. Start again with the sign-in that you used before.`,
+        button: again,
+      }
+    case 'unavailable':
+      return {
+        heading: 'It did not work this time',
+        text: `${name} or the institution had a failure, so nothing was linked. Wait a few minutes, then start again.`,
+        button: again,
+      }
+    case 'misconfigured':
+      return {
+        heading: `${name} refuses this server`,
+        text: `${name} does not accept the access of this installation. Only its operator can mend that: tell them that ${name} refuses it.`,
+        button: 'Back to your connections',
+      }
+  }
+}
+
+/** @param places where to try again, and the list of connections. */
+export function renderFailed(
+  { reason, name }: { readonly reason: LinkingFailure; readonly name: string },
+  places: { readonly again: string; readonly list: string },
+): EndPage {
+  return renderEnd(toWords(reason, name), reason === 'misconfigured' ? places.list : places.again)
+}
+
+const states = {
+  unknown: {
+    heading: 'This link is not known here',
+    text: 'The address does not belong to anything that you began here. It may be old or incomplete. Nothing has changed.',
+  },
+  expired: {
+    heading: 'This took more than an hour',
+    text: 'What you began here is kept for an hour. Nothing was linked; start again.',
+  },
+  other_session: {
+    heading: 'This was begun in another browser',
+    text: 'You began in another browser, or signed out meanwhile. For your safety it ends only where it began. Nothing was linked; start again here.',
+  },
+} as const
+
+/** A state that cannot be used. */
+export function renderUnusable(kind: keyof typeof states, back: string): EndPage {
+  return renderEnd({ ...states[kind], button: 'Start again' }, back)
+}
+
+interface Refused {
+  readonly error: ErrorName
+  readonly name: string
+  readonly back: string
+}
+
+/** The provider's page could not be opened. */
+export function renderRefused({ error, name, back }: Refused): EndPage {
+  if (error === 'rate_limited') {
+    const text =
+      'You began many links within an hour. Wait a while before the next one; nothing is lost.'
+    return renderEnd({ heading: 'Too many at once', text, button: 'Back' }, back)
+  }
+  if (error === 'upstream_bad_request') {
+    const text = `${name} did not open its page for this request. Choose again; when it happens once more, tell the operator of this server.`
+    return renderEnd({ heading: `${name} said no`, text, button: 'Back' }, back)
+  }
+  const text = `${name} does not answer properly at the moment, so nothing was begun. Wait a few minutes, then try again.`
+  return renderEnd({ heading: `${name} cannot be reached`, text, button: again }, back)
+}
+
+export interface WaitingParts {
+  readonly name: string
+  /** The provider cannot be read now; otherwise the consent or its accounts have not arrived. */
+  readonly isUnread: boolean
+  readonly path: string
+  readonly formToken: Html
+  /** The page reloads by itself. */
+  readonly isWatching: boolean
+}
+
+/** The person agreed, and the accounts are not there yet. */
+export function renderWaiting({
+  name,
+  isUnread,
+  path,
+  formToken,
+  isWatching,
+}: WaitingParts): EndPage {
+  const title = isUnread ? 'Agreed, but not read yet' : 'Your accounts are on their way'
+  const text = isUnread
+    ? `You agreed, and that is kept. ${name} cannot be read at the moment; nothing is lost.`
+    : `You agreed. ${name} is fetching your accounts from the institution, which takes seconds to a few minutes.`
+  const watching = isWatching
+    ? 'This page looks again by itself. You may also close it.'
+    : 'Look again now, or come back later.'
+  const body = html`<article class="card">
+<h1>${title}</h1>
+<p role="status">${text} ${watching}</p>
+<form method="post" action="${path}">${formToken}
+<button type="submit">Check again</button></form>
+</article>`
+  return { title, body }
+}

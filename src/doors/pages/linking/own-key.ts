@@ -1,0 +1,73 @@
+/** The form for a key of the person's own: its fields to the action, and refusals to the fields that they are about. */
+import type { Connections, LinkingWay } from '#connections/connections.ts'
+import type { By, Person } from '#contract/actor.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { OwnKeyField } from '#providers/credentials.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import { foreignText } from '../html.ts'
+
+export type OwnKeyResult =
+  | { readonly connections: readonly ConnectionRow[] }
+  | {
+      readonly status: number
+      readonly problems: Readonly<Record<string, string>>
+      readonly message: string | null
+      readonly retryAfterSeconds: number | null
+      readonly cause: unknown
+    }
+
+interface Given {
+  readonly way: LinkingWay
+  readonly form: URLSearchParams
+}
+
+/** Blanks around a pasted token are not part of it; an empty optional field was left out. */
+export async function connectByOwnKey(
+  { linkConnections }: Pick<Connections, 'linkConnections'>,
+  by: By<Person>,
+  { way, form }: Given,
+): Promise<OwnKeyResult> {
+  const fields = way.ownKey?.fields ?? []
+  const input: Record<string, string> = { provider: way.provider }
+  for (const { name, field, isOptional } of fields) {
+    const value = (form.get(name) ?? '').trim()
+    if (value !== '' || isOptional !== true) input[field] = value
+  }
+  try {
+    return { connections: await linkConnections(by, by.actor.userId, input) }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { status, retryAfterSeconds } = error
+    return { status, retryAfterSeconds, cause: error, ...explain(error, way, fields) }
+  }
+}
+
+interface Explained {
+  readonly problems: Readonly<Record<string, string>>
+  readonly message: string | null
+}
+
+function explain(error: ApiError, way: LinkingWay, fields: readonly OwnKeyField[]): Explained {
+  const problems: Record<string, string> = {}
+  for (const { name, field, label } of fields) {
+    const detail = (error.details ?? []).find((line) => line.startsWith(`${field}: `))
+    if (detail !== undefined) problems[name] = `${label} ${detail.slice(field.length + 2)}`
+  }
+  if (Object.keys(problems).length > 0) return { problems, message: null }
+  const sentence = toSentence(error, way)
+  const [first] = fields
+  const isAboutKey = error.entry === 'login_taken' || error.entry === 'upstream_bad_request'
+  return isAboutKey && first !== undefined
+    ? { problems: { [first.name]: sentence }, message: null }
+    : { problems, message: sentence }
+}
+
+function toSentence(error: ApiError, { name }: LinkingWay): string {
+  if (error.status >= 500) {
+    return `${name} does not answer properly at the moment. Nothing was linked; wait a few minutes, then try again.`
+  }
+  if (error.entry === 'upstream_bad_request') {
+    return `${name} does not accept it. ${foreignText(error.message.replace(/^Upstream rejected request: /, ''), 300)}`
+  }
+  return [error.message, ...(error.details ?? [])].join('. ')
+}

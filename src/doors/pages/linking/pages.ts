@@ -1,0 +1,149 @@
+/** The pages on which a person chooses a provider and an institution, or gives a key of their own. Rendering only. */
+import type { LinkingWay } from '#connections/connections.ts'
+import type { OwnKeyAccess } from '#providers/credentials.ts'
+import type { Institution } from '#providers/linking.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { alertBox, field, hidden } from '../layout.ts'
+import { newPath } from './places.ts'
+
+/** The first page: which provider. */
+export function renderWays(ways: readonly LinkingWay[]): Html {
+  return html`<h1>Link a bank or broker</h1>
+<p>You give your consent once, and Tributary can read from then on. It can never pay, move or trade anything.</p>
+${ways.length === 0 && html`<p class="alert">No provider is set up on this server. Its operator does that; tell them.</p>`}
+<ul class="ways">${ways.map(
+    ({ provider, name, covers, hasPage }) => html`<li class="way">
+<a href="${newPath}?provider=${provider}"><strong>${covers}</strong></a>
+<small class="place">${hasPage ? html`through ${name}` : html`with a key of your own at ${name}`}</small>
+</li>`,
+  )}</ul>`
+}
+
+/** What the list shows at once; a search finds the others. */
+const shownAtOnce = 50
+
+export interface InstitutionParts {
+  readonly way: LinkingWay
+  /** Null: the provider's own page asks. `unavailable`: the list cannot be read now. */
+  readonly institutions: readonly Institution[] | null | 'unavailable'
+  /** What was searched for; empty: everything. */
+  readonly q: string
+  readonly formToken: string
+  readonly institutionProblem: string | null
+  readonly ownKey: OwnKeyDraft
+}
+
+/** The form for a key as it was sent: what is wrong with it. Tokens that were typed are never shown again. */
+export interface OwnKeyDraft {
+  /** By the name of the field in the form. */
+  readonly problems: Readonly<Record<string, string>>
+  readonly message: string | null
+  /** Tokens of made-up people, by the name of the field (sandbox mode). */
+  readonly samples: Readonly<Record<string, string>>
+}
+
+/** The second page: which institution, and the form for a key of one's own. */
+export function renderProvider(parts: InstitutionParts): Html {
+  const { way, ownKey } = parts
+  return html`<h1>${way.covers}</h1>
+${way.hasPage && renderConsentWay(parts)}
+${way.ownKey !== null && renderOwnKey(way, way.ownKey, ownKey, parts.formToken)}
+<p><a href="${newPath}">Choose another provider</a></p>`
+}
+
+function renderConsentWay({ way, institutions, ...parts }: InstitutionParts): Html {
+  const { name, provider } = way
+  const intro = html`<p>${name} asks you to sign in at your institution and to say what may be read. Then it brings you back here.</p>`
+  if (institutions === 'unavailable') {
+    return html`${intro}${alertBox(`${name} cannot show its list at the moment. Wait a few minutes, then reload this page.`)}`
+  }
+  if (institutions === null) {
+    return html`${intro}${alertBox(parts.institutionProblem)}
+<form method="post" action="${newPath}" class="narrow">${hidden('token', parts.formToken)}${hidden('provider', provider)}
+<button type="submit">Continue to ${name}</button></form>`
+  }
+  const found = institutions.filter(makeFilter(parts.q))
+  const shown = found.slice(0, shownAtOnce)
+  return html`${intro}${alertBox(parts.institutionProblem)}
+<form method="get" action="${newPath}" role="search" class="search">${hidden('provider', provider)}
+<label for="q">Search</label>
+<div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${parts.q}">
+<button type="submit" class="secondary">Search</button></div>
+</form>
+${found.length === 0 && html`<p role="status">Nothing is called like that. Try a shorter word.</p>`}
+${
+  shown.length > 0 &&
+  html`<form method="post" action="${newPath}">${hidden('token', parts.formToken)}${hidden('provider', provider)}
+<ul class="institutions">${shown.map(renderInstitution)}</ul></form>`
+}
+${found.length > shown.length && html`<p><small>${shown.length} of ${found.length} are shown. Search for yours.</small></p>`}`
+}
+
+const healths = {
+  healthy: null,
+  degraded: 'has problems at the moment',
+  outage: 'does not answer at the moment',
+} as const
+
+function renderInstitution({ id, name, health, isOpen }: Institution): Html {
+  const words = isOpen
+    ? health === null
+      ? null
+      : healths[health]
+    : 'takes no new links at the moment'
+  const note = words !== null && html` <small class="place">${words}</small>`
+  const label = html`<span class="foreign">${foreignText(name)}</span>${note}`
+  if (!isOpen) return html`<li class="institution"><span class="closed">${label}</span></li>`
+  return html`<li class="institution"><button type="submit" name="institution" value="${id}" class="secondary outline">${label}</button></li>`
+}
+
+/** True for names that contain every word of the search, whatever their case and accents. */
+function makeFilter(q: string): (institution: Institution) => boolean {
+  const words = fold(q)
+    .split(' ')
+    .filter((word) => word !== '')
+  return ({ name }) => {
+    const folded = fold(name)
+    return words.every((word) => folded.includes(word))
+  }
+}
+
+function fold(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[\s\p{P}]+/gu, ' ')
+}
+
+function renderOwnKey(
+  way: LinkingWay,
+  { fields, steps, limits }: OwnKeyAccess,
+  draft: OwnKeyDraft,
+  formToken: string,
+): Html {
+  const samples = fields.flatMap(({ name, label }) => {
+    const sample = draft.samples[name]
+    return sample === undefined ? [] : [html`<li>${label}: <code>${sample}</code></li>`]
+  })
+  return html`<h2>${way.hasPage ? 'Or with a key of your own' : 'With a key of your own'}</h2>
+<ol>${steps.map((step) => html`<li>${step}</li>`)}</ol>
+<p><small>${limits}</small></p>
+${samples.length > 0 && html`<div class="done"><p>This is the sandbox. A made-up person has these tokens:</p><ul>${samples}</ul></div>`}
+${alertBox(draft.message)}
+<form method="post" action="${newPath}" novalidate class="narrow">
+${hidden('token', formToken)}${hidden('provider', way.provider)}
+${fields.map(({ name, label, hint, isOptional }) =>
+  field({
+    name,
+    label,
+    type: 'password',
+    autocomplete: 'off',
+    ...(hint === undefined ? {} : { hint }),
+    ...(isOptional === true ? { isOptional } : {}),
+    problem: draft.problems[name],
+  }),
+)}
+<button type="submit"${way.hasPage && html` class="secondary"`}>Link with ${fields.length > 0 ? 'this key' : 'the key of this server'}</button>
+</form>`
+}

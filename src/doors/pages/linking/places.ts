@@ -1,0 +1,30 @@
+/** The addresses of linking: its pages, where a browser returns to, and which pages of others its forms may lead to. */
+import type { FastifyRequest } from 'fastify'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { PagesContext } from '../context.ts'
+
+export const newPath = '/connections/new'
+export const listPath = '/connections'
+
+export const waitingPath = (loginId: string) => `/connections/waiting/${loginId}`
+
+/** The page of one new connection, or the list when there are several. */
+export function toLinked(rows: readonly ConnectionRow[]): string {
+  const [only, ...others] = rows
+  return only !== undefined && others.length === 0
+    ? `${listPath}/${only.id}?done=linked`
+    : `${listPath}?done=linked`
+}
+
+const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
+
+/**
+ * The origin to which a browser returns. On loopback this server has several names, and a session belongs to the one that the
+ * browser uses.
+ */
+export function toReturnOrigin({ origins }: PagesContext, { headers }: FastifyRequest): string {
+  const { base } = origins()
+  const host = headers.host ?? ''
+  const isLocal = loopback.test(new URL(base).host) && loopback.test(host)
+  return isLocal ? `http://${host.toLowerCase()}` : base
+}

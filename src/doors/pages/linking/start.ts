@@ -1,0 +1,47 @@
+/** Leads a browser to the page of a provider: the one way in which forms begin a link or renew one. */
+import type { FastifyReply } from 'fastify'
+import { ApiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import type { PagesContext } from '../context.ts'
+import { type FormTurn, toBy } from '../signed-in.ts'
+import { renderRefused } from './end-pages.ts'
+import { toReturnOrigin } from './places.ts'
+
+export interface Leading {
+  readonly provider: Provider
+  readonly institutionId: string | null
+  /** The connection whose consent is renewed; null: a new one. */
+  readonly connectionId: ConnectionId | null
+  /** Where the person goes when it cannot begin now. */
+  readonly back: string
+}
+
+/**
+ * Answers with a redirect to the provider's page, or with a page that says why there is none. The page of the form needs
+ * `PagesContext.linkingTargets` as its `formAction`.
+ * @throws ApiError `connection_not_found`; `invalid_params`, which belongs to the form.
+ */
+export async function leadToProvider(
+  context: PagesContext,
+  { visit, request, reply }: FormTurn,
+  { back, ...asked }: Leading,
+): Promise<FastifyReply> {
+  const baseUrl = toReturnOrigin(context, request)
+  try {
+    const { startLinking } = context.connections
+    const start = { userId: visit.user.id, baseUrl, ...asked }
+    const { address } = await startLinking(toBy(visit), start)
+    return reply.redirect(address, 303)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.entry === 'connection_not_found' || error.entry === 'invalid_params') throw error
+    if (error.status >= 500) context.onFailure(error)
+    if (error.retryAfterSeconds !== null) {
+      reply.header('retry-after', String(error.retryAfterSeconds))
+    }
+    const way = context.connections.linkingWays.find(({ provider }) => provider === asked.provider)
+    const page = renderRefused({ error: error.entry, name: way?.name ?? asked.provider, back })
+    return context.show(reply.code(error.status), visit, page)
+  }
+}
