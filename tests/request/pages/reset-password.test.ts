@@ -1,6 +1,7 @@
 /** A forgotten password: the page that asks for a link, and what the link does. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { totpOf } from '#tests/support/totp.ts'
 import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
 import { password, signIn, startPages } from './world.ts'
 
@@ -152,4 +153,28 @@ test('without a mail server the page says so, and the printed link works', async
   } finally {
     await plain.close()
   }
+})
+
+test('a second factor outlives a new password, and the next sign-in asks for it', async () => {
+  const person = await world.addPerson()
+  const settings = await world.enter(person)
+  const path = '/settings/second-factor'
+  const shown = await settings.get(path)
+  const [, secret = ''] = /<output name="secret"[^>]*>([^<]*)<\/output>/.exec(shown.text) ?? []
+  const code = () => totpOf(secret, world.service.clock.now())
+  const made = await settings.post(path, { ...shown.hidden, code: code() })
+  assert.equal(made.status, 303, made.text)
+  world.service.clock.advance(30_000)
+  await ask(person.email)
+  const link = pathIn(await world.mailTo(person.email))
+  const jar = world.jar()
+  const page = await jar.get(link)
+  assert.equal((await jar.post(link, { ...page.hidden, newPassword })).status, 303)
+  assert.equal(await world.service.app.store.secondFactors.has(person.id), true)
+  const arrived = await signIn(jar, { email: person.email, password: newPassword })
+  assert.match(arrived.location ?? '', /^\/sign-in\/code/)
+  assert.equal((await jar.get('/keys')).status, 303)
+  const { hidden } = await jar.get(arrived.location ?? '')
+  assert.equal((await jar.post('/sign-in/code', { ...hidden, code: code() })).status, 303)
+  assert.equal((await jar.get('/keys')).status, 200)
 })

@@ -107,6 +107,11 @@ test('410 disables an endpoint: pending and later deliveries are missed, and its
   const entry = audit.find(({ action }) => action === 'webhooks.disable')
   assert.equal(entry?.actor, 'system')
   assert.equal(entry?.subject, `${id} gone`)
+  const mails = await stage.store.mails.claim({ now: stage.now(), leaseMs: hour, limit: 9 })
+  assert.deepEqual(
+    mails.map(({ userId, matter }) => [userId, matter]),
+    [[stage.userId, { kind: 'endpoint-disabled', endpointId: id, reason: 'gone' }]],
+  )
   stage.pass(24 * hour)
   await aWhile()
   assert.equal(receiver.received.length, 2)

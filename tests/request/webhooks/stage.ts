@@ -90,7 +90,7 @@ export interface StageOptions {
 /** Opens it; the test's end takes it down. */
 export async function openStage(t: TestContext, options: StageOptions = {}): Promise<Stage> {
   const place = options.place ?? makeSqlitePlace()
-  const store = await place.open()
+  const store = await place.open({ sendsMail: true })
   const { id: userId } = await addUser(store)
   let now = start
   const clock = { now: () => now }
