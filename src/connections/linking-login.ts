@@ -23,26 +23,27 @@ interface Wanted {
 }
 
 /**
- * The login of the renewed connection, else the person's own at this provider that takes consents; null: none yet.
+ * The login of the renewed connection, else those of the person at this provider that take consents; none yet: an empty list.
  * @throws ApiError `invalid_params` for a connection by a key of the person's own.
  */
-export async function findLinkingLogin(
+export async function findLinkingLogins(
   { store }: Pick<ActionDeps, 'store'>,
   { userId, provider, linking, renewed }: Wanted,
-): Promise<LinkingLogin | null> {
+): Promise<readonly LinkingLogin[]> {
   const accepts = (row: LoginRow) => linking.accepts?.(toLogin(row)) ?? true
   if (renewed !== null) {
     const row = await openLogin(store, renewed.loginId)
-    if (row === null || row === 'damaged') return { id: renewed.loginId, row: null }
-    if (accepts(row)) return { id: row.id, row }
+    if (row === null || row === 'damaged') return [{ id: renewed.loginId, row: null }]
+    if (accepts(row)) return [{ id: row.id, row }]
     const message = 'This connection was linked by a key of your own: link it again with a new key'
     throw apiError('invalid_params', { message })
   }
+  const found: LinkingLogin[] = []
   for (const id of await store.logins.listIds(userId)) {
     const reference = await store.logins.find(id)
     if (reference?.provider !== provider) continue
     const row = await openLogin(store, id)
-    if (row !== null && row !== 'damaged' && accepts(row)) return { id, row }
+    if (row !== null && row !== 'damaged' && accepts(row)) found.push({ id, row })
   }
-  return null
+  return found
 }

@@ -17,7 +17,7 @@ import { askProvider, getAdapter, toConnectionRef, toLogin } from './ask-provide
 import type { ActionDeps } from './deps.ts'
 import { endUnsavedLogin } from './end-consent.ts'
 import { hashState, linkingLifeMs, newState, toReturnUrl } from './linking-attempt.ts'
-import { findLinkingLogin, type LinkingLogin } from './linking-login.ts'
+import { findLinkingLogins, type LinkingLogin } from './linking-login.ts'
 import type { ListInstitutions } from './list-institutions.ts'
 
 export interface LinkingStart {
@@ -117,11 +117,40 @@ interface Beginning {
 
 async function begin(deps: ActionDeps, parts: Beginning): Promise<{ readonly address: string }> {
   const { start, linking, user, renewed } = parts
+  const wanted = { userId: user.id, provider: start.provider, linking, renewed }
+  for (const known of await findLinkingLogins(deps, wanted)) {
+    try {
+      return await openPage(deps, parts, known)
+    } catch (error) {
+      if (!isLost(error)) throw error
+      if (renewed !== null) {
+        throw apiError('upstream_bad_request', { message: lostLogin, cause: error })
+      }
+      // This login was deleted at the provider: another of the person takes its place, or one that is made.
+    }
+  }
+  return openPage(deps, parts, null)
+}
+
+const lostLogin =
+  'The provider no longer knows the login of this connection: link it as a new one, then remove this one'
+
+function isLost(error: unknown): boolean {
+  if (!(error instanceof UpstreamError) || error.failure.kind !== 'consent_lost') return false
+  return error.failure.wholeLogin === true
+}
+
+/** @param known null: the person has no login there, and one is made where the provider needs it. */
+async function openPage(
+  deps: ActionDeps,
+  parts: Beginning,
+  known: LinkingLogin | null,
+): Promise<{ readonly address: string }> {
+  const { start, linking, user, renewed } = parts
   const { provider } = start
   const person: LinkingUser = { userId: user.id, email: user.email, name: user.name }
-  const wanted = { userId: user.id, provider, linking }
-  const known = await findLinkingLogin(deps, { ...wanted, renewed })
-  const made = known === null ? await register(deps, { ...wanted, person }) : null
+  const wanted = { userId: user.id, provider, linking, person }
+  const made = known === null ? await register(deps, wanted) : null
   const state = newState()
   const login = await saveStart(deps, parts, { state, known, made })
   const request: LinkingRequest = {

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { hideNumbers } from '../account-number.ts'
 import type { Identity } from '../credentials.ts'
-import { UpstreamError } from '../failure.ts'
+import { consentGone, UpstreamError } from '../failure.ts'
 import type {
   Institution,
   Linking,
@@ -15,9 +15,10 @@ import type {
   LinkingUser,
   ReturnRequest,
 } from '../linking.ts'
+import { readPageAddress } from '../page-address.ts'
 import type { CallContext } from '../port.ts'
 import type { FiskilClient } from './client.ts'
-import { malformed } from './failures.ts'
+import { malformed, refusalCode } from './failures.ts'
 import { readJson } from './lists.ts'
 
 export interface FiskilLinkingOptions {
@@ -116,14 +117,18 @@ async function begin(
     ...(institutionId === null ? {} : { institution_id: institutionId }),
     ...(renews === null ? {} : { arrangement_id: renews.upstreamId }),
   }
-  const opened = Session.safeParse(readJson(await client.post('/v1/auth/session', json, call)))
-  const address = opened.success ? URL.parse(opened.data.auth_url) : null
-  // Plain http only where Fiskil itself is reached so (the sandbox).
-  const isSafe = address?.protocol === 'https:' || address?.protocol === client.base.protocol
-  if (address === null || !isSafe) {
-    throw malformed('auth_url is not the address of a page')
-  }
-  return { address: address.href }
+  const body = await client.post('/v1/auth/session', json, call).catch(explainRefusal)
+  const opened = Session.safeParse(readJson(body))
+  const address = opened.success ? readPageAddress(opened.data.auth_url) : null
+  if (address === null) throw malformed('auth_url is not the address of a page')
+  return { address }
+}
+
+/** An end user who was deleted at Fiskil: every consent of theirs is gone, and a new link needs another one. */
+function explainRefusal(error: unknown): never {
+  if (refusalCode(error) !== 'end_user_not_found') throw error
+  const lost = { kind: 'consent_lost', becomes: 'revoked', wholeLogin: true } as const
+  throw new UpstreamError('fiskil', { ...lost, detail: consentGone }, error)
 }
 
 /** `error_type` of a return to `cancel_uri` (docs/providers/fiskil.md, Linking). */

@@ -344,3 +344,17 @@ test('a deleted user leaves no end user at the provider, whether a link was ende
   await world.service.app.connections.deleteUser(byOperator, person.id)
   assert.equal(made?.deleted, true)
 })
+
+test('a person whose login was deleted at the provider links by a new one, and by that one again', async () => {
+  const { person, jar } = await visitor()
+  await jar.get(await agree(jar, '22'))
+  const [former] = await loginsOf(person)
+  const people = Object.values(world.service.sandbox.fiskil.people)
+  const there = people.find(({ endUserId }) => endUserId === former?.upstreamUserId)
+  assert.ok(there !== undefined)
+  there.deleted = true
+  for (const institution of ['41', '73']) {
+    assert.match((await jar.get(await agree(jar, institution))).location ?? '', /done=linked$/)
+    assert.equal((await loginsOf(person)).length, 2)
+  }
+})
