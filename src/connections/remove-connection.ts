@@ -59,6 +59,22 @@ function demandCall(provider: Provider): void {
 const outcomes = { ended: 'done', pending: 'pending', abandoned: 'abandoned' } as const
 
 /**
+ * Sandbox mode: several users may link one made-up person, whose consent then stays for the others. Elsewhere a consent is
+ * one person's, and its removal ends it.
+ */
+async function isLinkedByOthers(
+  { store, sharesPersonalKeys }: ActionDeps,
+  { loginId, userId, provider, endsAtProvider }: ConnectionRow,
+): Promise<boolean> {
+  if (sharesPersonalKeys !== true || endsAtProvider) return false
+  const login = await store.logins.find(loginId)
+  if (login === null) return false
+  const { upstreamUserId } = login
+  const logins = await store.logins.listByUpstream({ provider, upstreamUserId, limit: 2 })
+  return logins.some((other) => other.userId !== userId)
+}
+
+/**
  * Ends the consent of a `deleting` connection and deletes the row, and the login too when no other connection uses
  * it.
  */
@@ -80,7 +96,8 @@ export function purgeConnection(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
     )
     const last = others.length === 0
-    const end: EndOfConsent = adopted
+    const isKept = adopted || (await isLinkedByOthers(deps, current))
+    const end: EndOfConsent = isKept
       ? { kind: 'ended' }
       : await endConsent(deps, { row: current, last }, options)
     if (end.kind !== 'pending') {

@@ -70,6 +70,23 @@ test('made-up data: one button links a person at every provider, again changes n
   assert.deepEqual([...new Set(links.map(({ actor }) => actor))], ['user'])
 })
 
+test('made-up data that one person removes stays with the others who link it', async () => {
+  const [first, second] = [await world.addPerson(), await world.addPerson()]
+  for (const person of [first, second]) {
+    const jar = await world.enter(person)
+    await jar.post('/welcome/made-up-data', (await jar.get('/welcome')).hidden)
+  }
+  const { app } = world.service
+  for (const { id } of await app.store.connections.list(first.id))
+    await app.connections.removeConnection(byOperator, id)
+  assert.deepEqual(await app.store.connections.list(first.id), [])
+  const kept = await app.store.connections.list(second.id)
+  for (const { id } of kept)
+    await app.connections.refreshConnection(byOperator, id, { priority: 'user' })
+  const states = (await app.store.connections.list(second.id)).map(({ status }) => status)
+  assert.deepEqual(new Set(states), new Set(['active']))
+})
+
 test('403: a form from elsewhere links nothing', async () => {
   const person = await world.addPerson()
   const jar = await world.enter(person)
