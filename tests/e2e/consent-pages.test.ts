@@ -66,6 +66,7 @@ async function findBarriers(page: Page): Promise<readonly string[]> {
 }
 
 const pages = [
+  { provider: 'fiskil', agree: 'Allow', leave: 'Deny', left: /error_type=CONSENT_ENDUSER_DENIED/ },
   { provider: 'akahu', agree: 'Allow', leave: 'Deny', left: /error=access_denied&state=a-state/ },
   { provider: 'snaptrade', agree: 'Connect', leave: 'Leave', left: /status=ABANDONED/ },
 ] as const
@@ -89,7 +90,7 @@ for (const { provider, agree, leave, left } of pages) {
     await using visit = await browser.open({ javaScriptEnabled: false })
     const { page } = visit
     for (const [name, back] of [
-      [agree, /(code|connection_id)=/],
+      [agree, /(code|connection_id|session_id)=/],
       [leave, left],
     ] as const) {
       await page.goto(await begin(provider))

@@ -62,6 +62,14 @@ const journeys = [
     fail: 'Connecting fails',
     accounts: ['Individual', 'Retirement'],
   },
+  {
+    provider: 'fiskil',
+    institution: 'Wattle Bank',
+    agree: 'Allow',
+    leave: 'Deny',
+    fail: 'The bank fails',
+    accounts: ['Everyday Account', 'Goal Saver'],
+  },
 ] as const
 
 for (const javaScriptEnabled of [true, false]) {
@@ -177,5 +185,33 @@ test('a broken connection at SnapTrade is renewed in place; another account than
   await reconnect(page, person, linked.row.id)
   await press(page, 'Reconnect')
   await page.waitForURL(new RegExp(`/connections/${linked.row.id}`))
+  await assertSame(person, linked)
+})
+
+test('accounts of Fiskil that arrive later are waited for, and a renewal with new ids keeps ours', async () => {
+  const person = await world.addPerson()
+  await using visit = await browser.open({ viewport })
+  const { page } = visit
+  await open(page, '/connections/new?provider=fiskil', person)
+  await press(page, 'Wattle Bank')
+  await page.getByText('Try what can go wrong').click()
+  await page.getByLabel('after two seconds').check()
+  await press(page, 'Allow')
+  await page.getByRole('heading', { name: 'Your accounts are on their way' }).waitFor()
+  await page.waitForURL(/\?done=linked$/)
+  const [row] = await rowsOf(person)
+  assert.ok(row !== undefined)
+  const linked = { row, ids: (await accountsOf(person)).map(({ id }) => id).sort() }
+  assert.equal(linked.ids.length, 2)
+  const consents = Object.values(world.service.sandbox.fiskil.people).flatMap((one) => one.consents)
+  const consent = consents.find(({ arrangementId }) => arrangementId === row.upstreamId)
+  assert.ok(consent !== undefined)
+  consent.expiresAtMs = 0
+  await refresh(row.id)
+  await reconnect(page, person, row.id)
+  await page.getByText('Try what can go wrong').click()
+  await page.getByLabel('The renewal gives a new consent, with new ids of its accounts').check()
+  await press(page, 'Renew')
+  await page.waitForURL(new RegExp(`/connections/${row.id}`))
   await assertSame(person, linked)
 })
