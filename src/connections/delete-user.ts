@@ -5,7 +5,7 @@
  * the deletion. The sweep finishes an interrupted deletion.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
-import type { LoginId, UserId } from '#kernel/ids.ts'
+import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import type { ActionDeps } from './deps.ts'
 import { endConsent, endEmptyLogin } from './end-consent.ts'
 import { openLogin } from './open-login.ts'
@@ -13,15 +13,29 @@ import { openLogin } from './open-login.ts'
 /** Deliveries of one endpoint that are deleted with it in one statement. A user may have 20 endpoints. */
 const deletedAtOnce = 5000
 
-/** False when there is no such user. Aborting `stop` interrupts the deletion; a later sweep finishes it. */
-export type DeleteUser = (by: By, id: UserId, stop?: AbortSignal) => Promise<boolean>
+/** How one connection ended: false where the consent may remain at the provider. */
+export interface EndedConnection {
+  readonly connectionId: ConnectionId
+  readonly isEnded: boolean
+}
+
+/**
+ * False when there is no such user. Aborting `stop` interrupts the deletion; a later sweep finishes it. `note` is called
+ * once for each connection whose end was tried.
+ */
+export type DeleteUser = (
+  by: By,
+  id: UserId,
+  stop?: AbortSignal,
+  note?: (end: EndedConnection) => void,
+) => Promise<boolean>
 
 /**
  * Makes the action. All consents together share the time limit of one action; the providers are called concurrently.
  */
 export function makeDeleteUser(deps: ActionDeps): DeleteUser {
   const { store, clock } = deps
-  return async (by, id, stop) => {
+  return async (by, id, stop, note = () => {}) => {
     if (!mayActFor(by, id)) return false
     for (const endpoint of await store.endpoints.list(id))
       await store.deliveries.deleteEnded(endpoint.id, deletedAtOnce)
@@ -42,7 +56,7 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
       for (;;) {
         const logins = (await store.logins.listIds(id)).filter((login) => !ended.has(login))
         if (logins.length === 0) break
-        await Promise.all(logins.map((login) => endLogin(deps, login, { deadline, stop })))
+        await Promise.all(logins.map((login) => endLogin(deps, login, { deadline, stop, note })))
         if (stop?.aborted === true) return true
         for (const login of logins) ended.add(login)
       }
@@ -54,12 +68,13 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
 interface Until {
   readonly deadline: number
   readonly stop: AbortSignal | undefined
+  readonly note: (end: EndedConnection) => void
 }
 
 async function endLogin(
   deps: ActionDeps,
   login: LoginId,
-  { deadline, stop }: Until,
+  { deadline, stop, note }: Until,
 ): Promise<void> {
   const rows = await deps.store.connections.listByLogin(login)
   if (rows.length === 0) {
@@ -84,6 +99,7 @@ async function endLogin(
     } as const
     const end = await endConsent(deps, { row, last }, options)
     if (stop?.aborted === true) return
+    note({ connectionId: row.id, isEnded: end.kind === 'ended' })
     deps.report.deletion({
       provider: row.provider,
       connectionId: row.id,

@@ -51,6 +51,7 @@ export interface PagesDoorOptions {
     | 'checkConnection'
     | 'removeConnection'
     | 'renewals'
+    | 'deleteUser'
   >
   readonly actions: Pick<UserActions, 'createKey' | 'revokeKey' | 'setProfile'>
   readonly webhooks: Webhooks

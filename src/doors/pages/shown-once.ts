@@ -4,7 +4,6 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Session } from '#auth/sign-in/sessions.ts'
 import type { Clock } from '#kernel/time.ts'
 import { SealError, type Sealer } from '#store/seal.ts'
 import type { Cookies } from './cookies.ts'
@@ -15,14 +14,19 @@ export interface ShownSecret {
   readonly secret: string
 }
 
+/** Whose secret it is: a session, or what only this browser has. */
+interface Bound {
+  readonly id: string
+}
+
 export interface ShownOnce {
   /** Keeps a secret for the page that follows. `page` names that page. */
-  put(reply: FastifyReply, session: Session, page: string, shown: ShownSecret): void
+  put(reply: FastifyReply, session: Bound, page: string, shown: ShownSecret): void
   /** The secret that was kept for this page and session, if any; afterwards there is none. */
   take(
     request: FastifyRequest,
     reply: FastifyReply,
-    session: Session,
+    session: Bound,
     page: string,
   ): ShownSecret | null
 }
@@ -39,9 +43,9 @@ export interface ShownOnceOptions {
 }
 
 export function makeShownOnce({ cookies, sealer, clock }: ShownOnceOptions): ShownOnce {
-  const bindingOf = (session: Session, page: string) => JSON.stringify([session.id, page])
+  const bindingOf = (session: Bound, page: string) => JSON.stringify([session.id, page])
 
-  function open(text: string, session: Session, page: string): ShownSecret | null {
+  function open(text: string, session: Bound, page: string): ShownSecret | null {
     const { id, secret, until } = Kept.parse(
       JSON.parse(
         Buffer.from(

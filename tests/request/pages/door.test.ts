@@ -46,6 +46,7 @@ const noConnections: PagesDoorOptions['connections'] = {
   resumeLinking: async () => assert.fail('no link waits here'),
   checkConnection: async () => assert.fail('nothing is linked here'),
   removeConnection: async () => {},
+  deleteUser: async () => false,
   renewals: { guess: () => 'operator', find: async () => 'operator' },
 }
 

@@ -15,6 +15,7 @@ import {
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
+import { addDeleteRoutes } from './delete-routes.ts'
 import { addSecondFactorRoutes } from './second-factor-routes.ts'
 import { renderSettings, type SettingsDraft } from './settings-page.ts'
 
@@ -22,6 +23,7 @@ const path = '/settings'
 
 export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext): void {
   addSecondFactorRoutes(scope, context)
+  addDeleteRoutes(scope, context)
   addPage(scope, context, { path }, (turn) => showSettings(context, turn))
   // One address for both forms, so that a reload of either is a page.
   addForm(scope, context, { path }, (turn) =>

@@ -1,0 +1,60 @@
+/** The end of an account: the question before it, and the page after it. Rendering only. */
+import { foreignText, type Html, html } from '../html.ts'
+import { hidden } from '../layout.ts'
+
+export interface DeleteParts {
+  readonly email: string
+  /** Names of the institutions with a connection. */
+  readonly institutions: readonly string[]
+  readonly formToken: string
+}
+
+/** The confirmation before the account is deleted. */
+export function renderDelete({ email, institutions, formToken }: DeleteParts): Html {
+  return html`<article class="card">
+<h1>Delete this account?</h1>
+<p>The account <strong>${email}</strong> is deleted with its keys, webhook endpoints and connected agents. This cannot be undone.</p>
+${institutions.length > 0 && html`<p>These connections end, and the providers are asked to end their consents: <span class="foreign">${institutions.map((name) => foreignText(name)).join(', ')}</span>.</p>`}
+<p>Only the record of what was done stays with the operator, without your name.</p>
+<form method="post" action="/settings/delete">
+${hidden('token', formToken)}
+<div class="choices">
+<button type="submit" name="decision" value="confirm">Delete the account</button>
+<button type="submit" name="decision" value="cancel" class="secondary outline">Keep it</button>
+</div>
+</form>
+</article>`
+}
+
+/** How one connection ended. */
+export type ConnectionEnd =
+  /** The provider ended the consent, or it had ended before. */
+  | 'ended'
+  /** The provider could not be asked: the consent may remain there. */
+  | 'open'
+  /** A key of the person's own was forgotten here; it is theirs to end. */
+  | 'forgotten'
+
+const endTexts: Readonly<Record<ConnectionEnd, string>> = {
+  ended: 'the consent is ended.',
+  open: 'the provider could not be asked to end the consent. End it there yourself.',
+  forgotten:
+    'your own key is forgotten here. It still works elsewhere until you end it at the provider.',
+}
+
+export interface DeletedParts {
+  readonly ends: readonly { readonly name: string; readonly end: ConnectionEnd }[]
+  /** Connections beyond those that are listed. */
+  readonly more: number
+}
+
+/** What was ended at the providers, and what was not. */
+export function renderDeleted({ ends, more }: DeletedParts): Html {
+  return html`<article class="card">
+<h1>The account is deleted</h1>
+<p>Its keys and agents are refused from now on, and nothing of your data is kept here.</p>
+${ends.length > 0 && html`<ul>${ends.map(({ name, end }) => html`<li><span class="foreign">${foreignText(name)}</span>: ${endTexts[end]}</li>`)}</ul>`}
+${more > 0 && html`<p>The operator can tell you about ${more} more.</p>`}
+<p><a href="/">To the start</a></p>
+</article>`
+}

@@ -1,0 +1,83 @@
+/** The signed-in person deletes their own account. What was ended at the providers is said on a page that needs no account. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { formTokenOf } from '#auth/sign-in/sessions.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { PagesContext } from '../context.ts'
+import { toSignIn } from '../forms.ts'
+import { addForm, addPage, type FormTurn, toBy } from '../signed-in.ts'
+import { type ConnectionEnd, renderDelete, renderDeleted } from './delete-page.ts'
+
+const path = '/settings/delete'
+const afterwards = '/deleted'
+
+/** The list crosses the redirect in a cookie, of which browsers keep 4 KiB. */
+const maxListed = 20
+const maxNameLength = 60
+
+const Report = z.strictObject({
+  ends: z.array(z.strictObject({ name: z.string(), end: z.enum(['ended', 'open', 'forgotten']) })),
+  more: z.int(),
+})
+type Report = z.infer<typeof Report>
+
+export function addDeleteRoutes(scope: FastifyInstance, context: PagesContext): void {
+  addPage(scope, context, { path }, async ({ visit, reply }) => {
+    const { user, session, formToken } = visit
+    if (!session.isFresh) return toSignIn(reply, path)
+    const rows = await context.store.connections.list(user.id)
+    const institutions = rows.map(({ institutionName }) => institutionName)
+    const body = renderDelete({ email: user.email, institutions, formToken })
+    return context.show(reply, visit, { title: 'Delete this account?', body })
+  })
+  addForm(scope, context, { path, isSensitive: true }, (turn) => deleteAccount(context, turn))
+  addAfterwards(scope, context)
+}
+
+async function deleteAccount(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
+  const { store, connections, cookies, shownOnce } = context
+  const { visit, request, reply, form } = turn
+  if (form.get('decision') !== 'confirm') return reply.redirect('/settings', 303)
+  const { id } = visit.user
+  const rows = await store.connections.list(id)
+  // Read before the deletion, which removes the logins.
+  const own = new Set(await listOwnKeys(context, rows))
+  const ended = new Set<ConnectionId>()
+  const isDone = await connections.deleteUser(toBy(visit), id, undefined, (end) => {
+    if (end.isEnded) ended.add(end.connectionId)
+  })
+  cookies.clearSession(reply)
+  if (!isDone) return reply.redirect('/', 303)
+  const endOf = (row: ConnectionRow): ConnectionEnd =>
+    own.has(row.id) ? 'forgotten' : ended.has(row.id) ? 'ended' : 'open'
+  const listed = rows.slice(0, maxListed)
+  const ends = listed.map((row) => ({
+    name: row.institutionName.slice(0, maxNameLength),
+    end: endOf(row),
+  }))
+  const report: Report = { ends, more: rows.length - listed.length }
+  const binding = { id: formTokenOf(cookies.visitor(request, reply)) }
+  shownOnce.put(reply, binding, afterwards, { id: 'deleted', secret: JSON.stringify(report) })
+  return reply.redirect(afterwards, 303)
+}
+
+/** The connections that were linked with a key of the person's own. */
+async function listOwnKeys(
+  { connections }: PagesContext,
+  rows: readonly ConnectionRow[],
+): Promise<readonly ConnectionId[]> {
+  const renewals = await Promise.all(rows.map((row) => connections.renewals.find(row)))
+  return rows.filter((_row, index) => renewals[index] === 'key').map(({ id }) => id)
+}
+
+function addAfterwards(scope: FastifyInstance, context: PagesContext): void {
+  scope.get(afterwards, async (request, reply) => {
+    const visit = await context.visits.begin(request, reply)
+    const binding = { id: visit.formToken }
+    const shown = context.shownOnce.take(request, reply, binding, afterwards)
+    if (shown === null) return reply.redirect('/', 303)
+    const body = renderDeleted(Report.parse(JSON.parse(shown.secret)))
+    return context.show(reply, visit, { title: 'The account is deleted', body })
+  })
+}
