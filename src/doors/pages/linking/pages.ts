@@ -65,11 +65,11 @@ function renderConsentWay({ way, institutions, ...parts }: InstitutionParts): Ht
   const found = institutions.filter(makeFilter(parts.q))
   const shown = found.slice(0, shownAtOnce)
   return html`${intro}${alertBox(parts.institutionProblem)}
-<form method="get" action="${newPath}" role="search" class="search">${hidden('provider', provider)}
+<div role="search"><form method="get" action="${newPath}" class="search">${hidden('provider', provider)}
 <label for="q">Search</label>
 <div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${parts.q}">
 <button type="submit" class="secondary">Search</button></div>
-</form>
+</form></div>
 ${found.length === 0 && html`<p role="status">Nothing is called like that. Try a shorter word.</p>`}
 ${
   shown.length > 0 &&
