@@ -54,8 +54,8 @@ export async function runSandbox(start: SandboxStart, foreground: Foreground): P
 function toEnvironment({ access }: Sandbox): Readonly<Record<string, string>> {
   const lines = providerNames.flatMap((provider) => {
     const own = new Map(Object.entries(access[provider] ?? {}))
-    const { baseUrl, required, optional } = factsOf(provider).settings
-    const names = Object.entries({ baseUrl, ...required, ...optional })
+    const { baseUrl, required, optional, preset } = factsOf(provider).settings
+    const names = Object.entries({ baseUrl, ...required, ...optional, ...preset })
     return names.map(([field, name]) => [name, own.get(field)])
   })
   return Object.fromEntries(lines.filter(([, value]) => value !== undefined))

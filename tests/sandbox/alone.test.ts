@@ -137,6 +137,8 @@ test('without --json it prints lines that a shell can read, and it ends with 0 o
     )
     assert.match(out, /^FISKIL_BASE_URL=http:\/\/127\.0\.0\.1:\d+$/m)
     assert.match(out, /^AKAHU_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1$/m)
+    // Otherwise people would be sent to the real provider.
+    assert.match(out, /^AKAHU_OAUTH_URL=http:\/\/127\.0\.0\.1:\d+\/authorize$/m)
     assert.match(out, /^SNAPTRADE_CONSUMER_KEY=\S+$/m)
     assert.match(out, /^# {3}SNAPTRADE_KEY=personal\n# {3}SNAPTRADE_CLIENT_ID=TRIBUTARY-PERSONAL$/m)
     assert.match(
