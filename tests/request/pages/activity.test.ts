@@ -53,7 +53,7 @@ test('what a person did is said in plain words, newest first, with the moment, w
     [
       ['Set the plan: developer, active', 'The operator', '—'],
       ['Created the API key “budget &lt;b&gt;”', 'You', '127.0.0.1'],
-      ['Signed in with the password', 'A browser', '127.0.0.1'],
+      ['Signed in', 'A browser', '127.0.0.1'],
       ['Gave a wrong password, and was refused', 'A browser', '127.0.0.1'],
     ],
   )

@@ -50,7 +50,7 @@ const sandbox: Sentence = (words) =>
 const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'account.signed-up': () => 'Made this account',
   'account.confirmed': () => 'Confirmed the e-mail address',
-  'account.signed-in': () => 'Signed in with the password',
+  'account.signed-in': () => 'Signed in',
   'account.signed-out': () => 'Signed out',
   'account.sign-in-refused': ([what]) =>
     what === 'code'

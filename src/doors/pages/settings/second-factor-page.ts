@@ -17,7 +17,7 @@ export function renderSetUp({ formToken, setUp, message, isRefused }: SetUpParts
 <p>From then on, signing in needs your password and a code from an authenticator app.</p>
 ${alertBox(message)}
 <p><strong>1.</strong> Scan this with the app, or type the key into it:</p>
-${renderQrCode(setUp.uri, 'QR code with the key below')}
+${renderQrCode(setUp.uri, 'The key below, to scan')}
 <p><output name="secret" data-copy="the key">${setUp.text}</output></p>
 <form method="post" action="/settings/second-factor" novalidate>
 ${hidden('token', formToken)}

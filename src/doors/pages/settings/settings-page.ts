@@ -82,7 +82,7 @@ ${alertBox(draft.message)}
 ${hidden('token', formToken)}
 ${field({ name: 'password', label: 'Present password', type: 'password', autocomplete: 'current-password', problem: passwords.password, autofocus: passwords.password !== undefined })}
 ${field({ name: 'newPassword', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Every other browser is signed out.', problem: passwords.newPassword, autofocus: passwords.newPassword !== undefined })}
-<button type="submit" class="secondary">Change the password</button>
+<button type="submit" class="secondary outline">Change the password</button>
 </form>`
 }
 
