@@ -63,7 +63,7 @@ export async function makeGround(t: TestContext, of: (store: Store) => Store = (
     if (ground.next instanceof Error) throw ground.next
     return ground.next
   }
-  const adapter = { webhooks: { receive } } as unknown as Adapter
+  const adapter = { webhooks: { receive }, access: {} } as unknown as Adapter
   const adapters = { fiskil: adapter, akahu: adapter, snaptrade: adapter }
   const connections = makeBare(of(store), adapters, clock)
   const ground: Ground = {
