@@ -111,7 +111,7 @@ test('the set-up shows a key and its QR code, also after a reload, and switches 
   const again = await jar.get(path)
   for (const text of [shown.text, again.text]) assert.ok(!text.includes(secret))
   for (const code of codes) assert.ok(!again.text.includes(code))
-  assert.deepEqual((await trail(person))[0], 'account.set-second-factor account')
+  assert.ok((await trail(person)).includes('account.set-second-factor account'))
 })
 
 test('the key belongs to the session that began, and ends after ten minutes', async () => {
@@ -169,10 +169,9 @@ test('the sign-in asks for the code after the password, and knows nothing before
   assert.deepEqual([done.status, done.location], [303, '/keys'])
   assert.equal((await jar.get('/keys')).status, 200)
   assert.equal(jar.cookies.has('tributary-code'), false)
-  assert.deepEqual((await trail(person)).slice(0, 2), [
-    'account.signed-in account',
-    'account.sign-in-refused code',
-  ])
+  const lines = await trail(person)
+  assert.ok(lines.includes('account.sign-in-refused code'))
+  assert.equal(lines.filter((line) => line === 'account.signed-in account').length, 2)
 })
 
 test('a code is accepted once, also in another browser; the next one is', async () => {
