@@ -38,7 +38,7 @@ test('a webhook that cannot be verified now is an error, and so is one of a prov
   const ground = await makeGround(t)
   ground.next = new UpstreamError('akahu', { kind: 'unavailable', status: null, detail: 'no key' })
   await assert.rejects(ground.receive('akahu'), UpstreamError)
-  const bare = makeBare(ground.store, { fiskil: {} as unknown as Adapter })
+  const bare = makeBare(ground.store, { fiskil: { access: {} } as unknown as Adapter })
   for (const provider of ['fiskil', 'akahu'] as const) {
     const refused = { entry: 'provider_not_configured' }
     await assert.rejects(bare.receiveWebhook(provider, anyRequest), refused)
