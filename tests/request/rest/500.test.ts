@@ -9,7 +9,12 @@ const rateHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-
 
 test('R6: when something of ours breaks, the answer is a bare 500 with every header', async () => {
   // An adapter that was put together wrongly: it has no transactions at all.
-  const fiskil = { provider: 'fiskil', category: 'banking', close: async () => undefined } as const
+  const fiskil = {
+    provider: 'fiskil',
+    category: 'banking',
+    access: {},
+    close: async () => undefined,
+  } as const
   const service = await startService({ adapters: { fiskil: fiskil as unknown as BankingAdapter } })
   try {
     const user = await service.createUser()
