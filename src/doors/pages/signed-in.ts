@@ -8,7 +8,7 @@ import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
-import { formOf, toSignIn } from './forms.ts'
+import { formOf, localPath, toSignIn } from './forms.ts'
 import { isSignedIn, type SignedIn } from './visit.ts'
 
 /** One request of a signed-in person. */
@@ -26,31 +26,36 @@ export interface FormTurn extends Turn {
 
 type Handler<Given extends Turn> = (turn: Given) => Promise<FastifyReply>
 
-/** Where a visitor returns to after signing in; a path with parts returns to the list that it belongs to. */
 interface Place {
   readonly path: string
-  readonly returnTo?: string
 }
 
-/** Mounts a page. */
+/** Where a visitor continues after signing in: a page, since the form itself is not sent again. */
+interface FormPlace extends Place {
+  readonly returnTo?: string
+  /** The password must have been given in the last ten minutes. */
+  readonly isSensitive?: boolean
+}
+
+/** Mounts a page. A visitor returns to it after signing in, with its query. */
 export function addPage(
   scope: FastifyInstance,
   context: PagesContext,
-  { path, returnTo = path }: Place,
+  { path }: Place,
   show: Handler<Turn>,
 ): void {
   scope.get(path, async (request, reply) => {
     const visit = await context.visits.begin(request, reply)
-    if (!isSignedIn(visit)) return toSignIn(reply, returnTo)
+    if (!isSignedIn(visit)) return toSignIn(reply, localPath(request.url))
     return show({ visit, request, reply, part: toPart(request) })
   })
 }
 
-/** Mounts the target of a form. `isSensitive`: the password must have been given in the last ten minutes. */
+/** Mounts the target of a form. */
 export function addForm(
   scope: FastifyInstance,
   context: PagesContext,
-  { path, returnTo = path, isSensitive = false }: Place & { readonly isSensitive?: boolean },
+  { path, returnTo = path, isSensitive = false }: FormPlace,
   act: Handler<FormTurn>,
 ): void {
   scope.post(path, async (request, reply) => {

@@ -48,12 +48,13 @@ test('without a connection the list says what it is for and has one button', asy
   assert.match(main, /action="\/connections\/new"[^>]*><button[^>]*>Link a bank or broker</)
 })
 
-test('a visitor is sent to the sign-in and back', async () => {
+test('a visitor is sent to the sign-in and back to the same page', async () => {
   const person = await world.addPerson()
   const row = await plant(person)
-  for (const path of ['/connections', `/connections/${row.id}`]) {
+  for (const path of ['/connections', `/connections/${row.id}`, '/connections/new?provider=up']) {
     const answer = await world.jar().get(path)
-    assert.deepEqual([answer.status, answer.location], [303, '/sign-in?return=%2Fconnections'])
+    const back = `/sign-in?return=${encodeURIComponent(path)}`
+    assert.deepEqual([answer.status, answer.location], [303, back])
   }
 })
 

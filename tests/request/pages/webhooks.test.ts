@@ -68,10 +68,11 @@ async function settle(fields: Fields = {}) {
   return { person, jar, endpoint, path, page: { text: page.text, hidden: { token } } }
 }
 
-test('303: a visitor is redirected to the sign-in and back, and a page of an endpoint leads back to the list', async () => {
+test('303: a visitor is redirected to the sign-in and back to the same page', async () => {
   assert.equal((await world.jar().get('/webhooks')).location, '/sign-in?return=%2Fwebhooks')
   const path = `/webhooks/${newId()}`
-  assert.equal((await world.jar().get(path)).location, '/sign-in?return=%2Fwebhooks')
+  const back = `/sign-in?return=${encodeURIComponent(path)}`
+  assert.equal((await world.jar().get(path)).location, back)
 })
 
 test('an endpoint is added, its secret is shown once, and a test event arrives that the secret verifies', async () => {

@@ -19,7 +19,7 @@ const runsShown = 10
 
 export function addConnectionRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, (turn) => showList(context, turn))
-  addPage(scope, context, { path: '/connections/:connection', returnTo: path }, async (turn) => {
+  addPage(scope, context, { path: '/connections/:connection' }, async (turn) => {
     const row = await findOwn(context, turn)
     if (row === null) return turn.reply.redirect(path, 303)
     return showConnection(context, turn, { row, message: null })

@@ -87,7 +87,7 @@ async function findOwn(context: PagesContext, turn: Turn): Promise<EndpointRow |
 }
 
 function addEndpointPage(scope: FastifyInstance, context: PagesContext): void {
-  addPage(scope, context, { path: '/webhooks/:webhook', returnTo: path }, async (turn) => {
+  addPage(scope, context, { path: '/webhooks/:webhook' }, async (turn) => {
     const endpoint = await findOwn(context, turn)
     if (endpoint === null) return turn.reply.redirect(path, 303)
     return showEndpoint(context, turn, { endpoint, message: null })
