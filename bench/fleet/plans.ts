@@ -57,6 +57,8 @@ async function record(plain: Engine, now: number): Promise<readonly Asked[]> {
   })
   const engine: Engine = {
     ...plain,
+    // Built each time, with their values: a plan is asked for with these.
+    queries: { compile: (build, db, values) => build(db, values).compile() },
     db: plain.db.withPlugin(makeRecorder(plain.db)),
     keysOf: (db) => plain.keysOf(db).withPlugin(makeRecorder(plain.keysOf(db))),
   }

@@ -280,7 +280,8 @@ test('the adapter says whose app is used, what that cannot do, and the next step
     await using ground = await makeGround(install)
     const { mode, hasOwnCredentials, off, nextStep } = ground.adapter.access
     seen.push([mode, hasOwnCredentials, off.length])
-    assert.match(nextStep, /^Run `tributary connections link U --provider akahu --user-token -/)
+    assert.match(nextStep, /Run `tributary connections link U --provider akahu --user-token -/)
+    assert.equal(nextStep.startsWith('People link on the page Connections.'), mode === 'full app')
   }
   assert.deepEqual(seen, [
     ['full app', true, 0],

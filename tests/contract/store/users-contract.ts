@@ -31,6 +31,7 @@ export function testUsers(store: StoreOf): void {
       status: 'trialing',
       legacyUntil: now + 1,
       grandfathered: true,
+      emailConfirmedAt: now + 2,
     })
     const made = await store().users.create(given)
     assert.ok(made !== 'taken')
