@@ -21,10 +21,12 @@ test('a connected agent is listed with what it was called and allowed', async ()
   assert.deepEqual(await world.oauth.agents.list(person), [
     {
       grantId: facts?.grantId,
+      clientId: facts?.clientId,
       clientName: 'Probe',
       redirectHost: '127.0.0.1',
       scopes: ['mcp:read'],
       connectedAt: at,
+      lastUsedAt: null,
     },
   ])
 })
