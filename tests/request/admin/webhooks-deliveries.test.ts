@@ -38,11 +38,10 @@ async function makeStage(t: TestContext, options: WorldOptions = {}) {
 }
 
 /** Deliveries are sent as a worker does it. */
-function deliver(t: TestContext, { store, clock }: World): void {
+function deliver({ store, clock, workers }: World): void {
   const failed = (_task: string, error: unknown) => assert.fail(String(error))
   const report = { attempt: () => {}, warning: () => {}, shredded: () => {}, failed }
-  const worker = startWorker(store, { clock, report })
-  t.after(() => worker.stop())
+  workers.push(startWorker(store, { clock, report }))
 }
 
 /** Accepts one event of a run. */
@@ -61,7 +60,7 @@ async function emit({ store, clock, userId }: World & { readonly userId: UserId 
 
 test('a test event is real and signed, and the reply shows the receiver’s answer', async (t) => {
   const stage = await makeStage(t)
-  deliver(t, stage)
+  deliver(stage)
   const receiver = await startReceiver(t, (response) => response.writeHead(418).end('a teapot'))
   const { id } = await stage.create({
     url: receiver.url,
@@ -103,7 +102,7 @@ test('a test event is real and signed, and the reply shows the receiver’s answ
 
 test('deliveries come newest first in pages, each with its attempts', async (t) => {
   const stage = await makeStage(t)
-  deliver(t, stage)
+  deliver(stage)
   const receiver = await startReceiver(t, withStatus(200))
   const { id } = await stage.create({ url: receiver.url })
   for (let count = 0; count < 5; count += 1) {
@@ -142,7 +141,7 @@ test('deliveries come newest first in pages, each with its attempts', async (t) 
 
 test('one delivery and everything of a time are sent again', async (t) => {
   const stage = await makeStage(t)
-  deliver(t, stage)
+  deliver(stage)
   const receiver = await startReceiver(t, withStatus(200))
   const { id } = await stage.create({ url: receiver.url })
   await emit(stage)

@@ -83,6 +83,8 @@ export interface World extends Emulators {
     broken: Map<string, () => Promise<void>>
     unavailable: Set<string>
   }
+  /** What works on the store and has to end before the store is closed. */
+  readonly workers: { stop(): Promise<void> }[]
   /** Statements behind the store's back, while it is open and idle. */
   tamper(sql: string): Promise<void>
   /** Everything that lies on the disk for the store. */
@@ -208,7 +210,9 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
       isDraining: () => readiness.draining,
     },
   })
+  const workers: World['workers'] = []
   t.after(async () => {
+    for (const worker of workers) await worker.stop()
     await door.close()
     for (const adapter of Object.values(adapters)) await adapter.close()
     for (const emulator of Object.values(running)) await emulator?.close()
@@ -231,6 +235,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     logged,
     metrics,
     readiness,
+    workers,
     tamper: (sql) => place.tamper(sql),
     readDisk: () => place.readAll(),
     async readAudit() {
