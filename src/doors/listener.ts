@@ -54,6 +54,8 @@ const looks = 64
  */
 const lingerMs = 1000
 
+const none: readonly ServerResponse[] = []
+
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface Listener {
@@ -108,9 +110,6 @@ function makeServer(connections: Connections, handler: Handler): Server {
       refuseHost(response)
     }
     if (!response.writableEnded) expect(connection, response)
-    // A client that stops reading its answer must not hold its connection without limit. Node's own timer would be
-    // reset at every request; most answers are already sent here and need none.
-    if (!isSent(response)) request.socket.setTimeout(times.silence)
   }
   const server = createServer(
     {
@@ -126,6 +125,7 @@ function makeServer(connections: Connections, handler: Handler): Server {
     answer,
   )
   server.on('connection', (socket) => add(connections, socket))
+  limitSilence(connections, server)
   // RFC 9110 §10.1.1: an unknown expectation may be ignored.
   server.on('checkExpectation', answer)
   server.on('checkContinue', (request, response) => {
@@ -144,8 +144,14 @@ function makeServer(connections: Connections, handler: Handler): Server {
 
 /** The state of one connection. */
 interface Connection {
-  /** Answers that were not completed synchronously with their request. */
-  readonly owed: Set<ServerResponse>
+  /**
+   * The latest answer that was not completed synchronously with its request; it may be finished by now. This slot is
+   * written over: a set with an addition and a removal for each request would cost the garbage collector more than the
+   * rest of the answer.
+   */
+  latestOwed: ServerResponse | null
+  /** Unfinished answers before it, of requests that the client sent without waiting. */
+  earlierOwed: readonly ServerResponse[]
   /** The request that is being received, or was received last. */
   latest: IncomingMessage | null
   /** Its last answer is being sent; no further request is accepted. */
@@ -168,7 +174,12 @@ function add(connections: Connections, socket: Socket): void {
   // Node removes its own error listener from a socket that it hands over (CONNECT): without ours a reset would end the
   // process.
   ignoreErrors(socket)
-  const connection: Connection = { owed: new Set(), latest: null, isEnding: false }
+  const connection: Connection = {
+    latestOwed: null,
+    earlierOwed: none,
+    latest: null,
+    isEnding: false,
+  }
   open.set(socket, connection)
   lingerAtTheEnd(socket, connection)
   socket.once('close', () => close(open, socket))
@@ -197,8 +208,8 @@ function begin(
 /** From now on, every answer is the last one of its connection, including answers already begun. */
 function answerNoMore(connections: Connections): void {
   connections.areAnswersLast = true
-  for (const { owed } of connections.open.values()) {
-    for (const response of owed) response.shouldKeepAlive = false
+  for (const connection of connections.open.values()) {
+    for (const response of owedOf(connection)) response.shouldKeepAlive = false
   }
 }
 
@@ -210,9 +221,9 @@ function endWith({ open, times }: Connections, socket: Socket, write: () => void
   const connection = open.get(socket)
   if (connection === undefined || connection.isEnding) return
   connection.isEnding = true
-  const { owed } = connection
-  if ([...owed].some(({ req }) => !req.complete)) {
-    if ([...owed].some(({ headersSent }) => headersSent)) socket.destroy()
+  const owed = owedOf(connection)
+  if (owed.some(({ req }) => !req.complete)) {
+    if (owed.some(({ headersSent }) => headersSent)) socket.destroy()
     else write()
     return
   }
@@ -220,7 +231,7 @@ function endWith({ open, times }: Connections, socket: Socket, write: () => void
   const cut = setTimeout(() => socket.destroy(), times.silence)
   socket.once('close', () => clearTimeout(cut))
   const writeWhenDue = () => {
-    if (owed.size === 0 && !socket.destroyed) write()
+    if (owedOf(connection).length === 0 && !socket.destroyed) write()
   }
   for (const response of owed) response.once('close', writeWhenDue)
   writeWhenDue()
@@ -245,10 +256,11 @@ function evictIdle(open: Connections['open']): void {
 }
 
 function close(open: Connections['open'], socket: Socket): void {
-  const owed = open.get(socket)?.owed ?? []
+  const connection = open.get(socket)
   open.delete(socket)
+  if (connection === undefined) return
   // Node does this too, but not for a socket that it handed over.
-  for (const response of owed) response.destroy()
+  for (const response of owedOf(connection)) response.destroy()
 }
 
 function putLast(open: Connections['open'], socket: Socket, connection: Connection): void {
@@ -259,16 +271,47 @@ function putLast(open: Connections['open'], socket: Socket, connection: Connecti
 /**
  * True while a complete request waits for our answer. A client that is still sending, or does not read, does not count.
  */
-function isWorkedFor({ owed }: Connection): boolean {
-  return [...owed].some(({ req, headersSent }) => req.complete && !headersSent)
+function isWorkedFor(connection: Connection): boolean {
+  return owedOf(connection).some(({ req, headersSent }) => req.complete && !headersSent)
 }
 
 /** Tracks an answer that was not completed synchronously with its request. */
-function expect({ owed }: Connection, response: ServerResponse): void {
-  owed.add(response)
+function expect(connection: Connection, response: ServerResponse): void {
+  const { latestOwed, earlierOwed } = connection
+  // Only a client that sends its next request without waiting for the answer is owed more than one.
+  const isWaiting = latestOwed !== null && !latestOwed.closed
+  if (isWaiting || earlierOwed.length > 0) connection.earlierOwed = owedOf(connection)
+  connection.latestOwed = response
   // An error from writing to a disconnected client is not a failure of ours.
   ignoreErrors(response)
-  response.once('close', () => owed.delete(response))
+}
+
+/** The unfinished answers of a connection that were not completed synchronously with their requests. */
+function owedOf({ latestOwed, earlierOwed }: Connection): readonly ServerResponse[] {
+  if (latestOwed === null) return none
+  return [...earlierOwed, latestOwed].filter((response) => !response.closed)
+}
+
+/**
+ * A client that does not read its answer must not hold its connection without limit. Node's own timer would be reset at
+ * every request, and one of ours for each waiting request would cost more than this: connections with an unsent answer
+ * get their timer at the next check.
+ */
+function limitSilence({ open, times }: Connections, server: Server): void {
+  const check = () => {
+    for (const [socket, connection] of open) {
+      if (connection.latestOwed?.closed === true) connection.latestOwed = null
+      // A timer that runs is left alone: setting it again would start it anew.
+      if (socket.timeout === times.silence) continue
+      const isUnsent = socket.writableLength > 0 || owedOf(connection).length > 0
+      if (isUnsent) socket.setTimeout(times.silence)
+    }
+  }
+  server.once('listening', () => {
+    const checking = setInterval(check, times.check)
+    checking.unref()
+    server.once('close', () => clearInterval(checking))
+  })
 }
 
 /**
@@ -291,15 +334,12 @@ function lingerAtTheEnd(socket: Socket, connection: Connection): void {
 
 /** A broken connection is not a failure of ours; code that waits for it listens to `close`. */
 function ignoreErrors(stream: Duplex | ServerResponse): void {
-  stream.on('error', () => {})
+  stream.on('error', ignore)
 }
+
+function ignore(): void {}
 
 /** Each door refuses such a body at once. */
 function announcesTooMuch({ headers, url }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > bodyLimitOf(url ?? '/')
-}
-
-/** The answer is complete and all of it has been passed to the system. */
-function isSent(response: ServerResponse): boolean {
-  return response.writableEnded && response.socket?.writableLength === 0
 }

@@ -6,6 +6,7 @@ import { dial, receive } from './raw.ts'
 
 const quick = { headers: 150, request: 300, keepAlive: 150, silence: 400, check: 30 }
 
+const unread = Promise.withResolvers<void>()
 let server: PublicServer
 let origin: string
 before(async () => {
@@ -14,6 +15,10 @@ before(async () => {
     mount: async () => {},
     lane: (request, response) => {
       if (request.url === '/v1/silent') return
+      if (request.url === '/v1/large') {
+        response.once('close', unread.resolve)
+        return void response.end(Buffer.alloc(64 * 1024 * 1024))
+      }
       response.writeHead(200, { 'content-length': '2' })
       response.end('ok')
     },
@@ -39,6 +44,15 @@ for (const [name, bytes, status] of slow) {
     assert.equal(answers[0]?.status ?? null, status)
   })
 }
+
+test('a client that does not read its answer is disconnected', { timeout: 10_000 }, async () => {
+  const socket = await dial(origin)
+  socket.write('GET /v1/ok HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3))
+  socket.write('GET /v1/large HTTP/1.1\r\nHost: x\r\n\r\n')
+  socket.pause()
+  await unread.promise
+  socket.destroy()
+})
 
 test('a body that drips ends in bounded time', async () => {
   const socket = await dial(origin)
