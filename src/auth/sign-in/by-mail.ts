@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { By, Person, Visitor } from '#contract/actor.ts'
 import { tidyEmail } from '#contract/email.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Attempts } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
@@ -206,7 +207,13 @@ async function sendReset(deps: ByMailDeps, email: string): Promise<void> {
   const user = isAddress ? await deps.store.users.find(email) : null
   if (user === null) return
   const about = { userId: user.id, email: user.email }
-  const made = await deps.store.transact((tx) => makeUrl(deps, tx, 'reset', about))
+  const made = await deps.store
+    .transact((tx) => makeUrl(deps, tx, 'reset', about))
+    .catch((error: unknown) => {
+      // The account was deleted at this moment: there is none.
+      if (error instanceof OwnerGoneError) return null
+      throw error
+    })
   if (made !== null) deps.print?.({ kind: 'reset', email: user.email, ...made })
 }
 

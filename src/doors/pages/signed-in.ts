@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { defaultTimezone } from '#auth/caller.ts'
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
+import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
 import { formOf, localPath, toSignIn } from './forms.ts'
@@ -46,8 +47,11 @@ export function addPage(
 ): void {
   scope.get(path, async (request, reply) => {
     const visit = await context.visits.begin(request, reply)
-    if (!isSignedIn(visit)) return toSignIn(reply, localPath(request.url))
-    return show({ visit, request, reply, part: toPart(request) })
+    const from = localPath(request.url)
+    if (!isSignedIn(visit)) return toSignIn(reply, from)
+    const turn = { visit, request, reply, part: toPart(request) }
+    const places = { signIn: from, list: '/' }
+    return show(turn).catch((error: unknown) => leadOn(error, reply, places))
   })
 }
 
@@ -65,8 +69,32 @@ export function addForm(
     if (!isSignedIn(visit) || (isSensitive && !visit.session.isFresh)) {
       return toSignIn(reply, returnTo)
     }
-    return act({ visit, request, reply, form, part: toPart(request) })
+    const turn = { visit, request, reply, form, part: toPart(request) }
+    const places = { signIn: returnTo, list: returnTo }
+    return act(turn).catch((error: unknown) => leadOn(error, reply, places))
   })
+}
+
+/**
+ * Answers when what a request is about was deleted while it was under way, by another page or process. Without the account the
+ * person is signed out by now. @param list where the page or form leads when only the thing itself is gone.
+ * @throws any other error again.
+ */
+export function leadOn(
+  error: unknown,
+  reply: FastifyReply,
+  places: { readonly signIn: string; readonly list: string },
+): FastifyReply {
+  if (error instanceof OwnerGoneError) return toSignIn(reply, places.signIn)
+  if (!(error instanceof ApiError) || error.status !== 404) throw error
+  return error.entry === 'user_not_found'
+    ? toSignIn(reply, places.signIn)
+    : reply.redirect(places.list, 303)
+}
+
+/** A refusal that the page of the form explains; anything else ends the request. */
+export function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status < 500 && error.status !== 404
 }
 
 function toPart({ params }: FastifyRequest): Turn['part'] {
@@ -111,7 +139,7 @@ export function toProblems<Field extends string>(
   error: unknown,
   labels: Readonly<Record<Field, string>>,
 ): FormProblems<Field> {
-  if (!(error instanceof ApiError) || error.status >= 500) throw error
+  if (!isRefusal(error)) throw error
   const problems: Partial<Record<Field, string>> = {}
   for (const detail of error.details ?? []) {
     for (const field of Object.keys(labels) as Field[]) {

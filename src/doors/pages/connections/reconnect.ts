@@ -77,7 +77,8 @@ async function leave(
     const { address } = await context.connections.startLinking(toBy(turn.visit), start)
     return turn.reply.redirect(address, 303)
   } catch (error) {
-    if (!(error instanceof ApiError) || error.entry === 'internal') throw error
+    if (!(error instanceof ApiError) || error.entry === 'internal' || error.status === 404)
+      throw error
     return refuse(turn, { row, status: error.status, message: explainStart(error) })
   }
 }

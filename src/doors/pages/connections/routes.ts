@@ -124,7 +124,8 @@ function toDone(result: CheckResult): keyof typeof doneSentences {
 
 /** @throws what is no refusal of the provider. */
 function explainRefusal(error: unknown, { provider }: ConnectionRow): string {
-  if (!(error instanceof ApiError) || error.entry === 'internal') throw error
+  if (!(error instanceof ApiError) || error.entry === 'internal' || error.status === 404)
+    throw error
   const { name } = factsOf(provider)
   return `${name} could not be asked now, so nothing was changed. Try again in a few minutes; the next sync tries by itself.`
 }

@@ -36,7 +36,7 @@ export async function connectByOwnKey(
   try {
     return { connections: await linkConnections(by, by.actor.userId, input) }
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
+    if (!(error instanceof ApiError) || error.entry === 'user_not_found') throw error
     const { status, retryAfterSeconds } = error
     return { status, retryAfterSeconds, cause: error, ...explain(error, way, fields) }
   }

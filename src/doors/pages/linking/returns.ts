@@ -12,7 +12,7 @@ import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
 import { html } from '../html.ts'
 import { hidden } from '../layout.ts'
-import { addForm, addPage, type Turn, toBy } from '../signed-in.ts'
+import { addForm, addPage, leadOn, type Turn, toBy } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
 import { renderFailed, renderUnusable, renderWaiting } from './end-pages.ts'
 import { listPath, newPath, toLinked, toReturnOrigin, waitingPath } from './places.ts'
@@ -39,7 +39,10 @@ function addReturn(scope: FastifyInstance, context: PagesContext, { way, path }:
     const query = URL.parse(request.url, 'http://localhost')?.searchParams ?? new URLSearchParams()
     const state = typeof params.state === 'string' ? params.state : (query.get('state') ?? '')
     const turn = { visit, request, reply, part: () => '' }
-    return finish(context, turn, { way, state, query })
+    const places = { signIn: listPath, list: listPath }
+    return finish(context, turn, { way, state, query }).catch((error: unknown) =>
+      leadOn(error, reply, places),
+    )
   })
 }
 

@@ -20,7 +20,7 @@ export interface Leading {
 /**
  * Answers with a redirect to the provider's page, or with a page that says why there is none. The page of the form needs
  * `PagesContext.linkingTargets` as its `formAction`.
- * @throws ApiError `connection_not_found`; `invalid_params`, which belongs to the form.
+ * @throws ApiError `user_not_found`, `connection_not_found`; `invalid_params`, which belongs to the form.
  */
 export async function leadToProvider(
   context: PagesContext,
@@ -35,7 +35,7 @@ export async function leadToProvider(
     return reply.redirect(address, 303)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    if (error.entry === 'connection_not_found' || error.entry === 'invalid_params') throw error
+    if (error.status === 404 || error.entry === 'invalid_params') throw error
     if (error.status >= 500) context.onFailure(error)
     if (error.retryAfterSeconds !== null) {
       reply.header('retry-after', String(error.retryAfterSeconds))

@@ -1,6 +1,5 @@
 /** A person's webhook endpoints: listed, added, tested, switched, rotated, removed, with their deliveries. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { ApiError } from '#contract/errors.ts'
 import { eventTypes } from '#contract/events.ts'
 import { type DeliveryId, type EndpointId, parseUuid } from '#kernel/ids.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
@@ -9,6 +8,7 @@ import {
   addForm,
   addPage,
   type FormTurn,
+  isRefusal,
   readDone,
   type Turn,
   toBy,
@@ -159,7 +159,7 @@ async function attempt(
     await act()
     return turn.reply.redirect(`${pathOf(endpoint)}?done=${done}`, 303)
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status >= 500) throw error
+    if (!isRefusal(error)) throw error
     turn.reply.code(error.status)
     return showEndpoint(context, turn, { endpoint, message: error.message })
   }

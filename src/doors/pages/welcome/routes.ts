@@ -1,8 +1,7 @@
 /** The page after a sign-up, and linking made-up data in sandbox mode. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { ApiError } from '#contract/errors.ts'
 import type { PagesContext } from '../context.ts'
-import { addForm, addPage, readDone, type Turn, toBy } from '../signed-in.ts'
+import { addForm, addPage, isRefusal, readDone, type Turn, toBy } from '../signed-in.ts'
 import { readFirstSteps } from './first-steps.ts'
 import { renderWelcome } from './pages.ts'
 
@@ -19,7 +18,7 @@ export function addWelcomeRoutes(scope: FastifyInstance, context: PagesContext):
       return turn.reply.redirect(`${path}?done=linked`, 303)
     } catch (error) {
       // A made-up person may have been changed by a sandbox command; the page says why nothing was linked.
-      if (!(error instanceof ApiError) || error.status >= 500) throw error
+      if (!isRefusal(error)) throw error
       turn.reply.code(error.status)
       return showWelcome(context, turn, error.message)
     }
