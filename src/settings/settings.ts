@@ -214,7 +214,7 @@ export const chapters = {
     ),
     RATE_LIMIT_SIGNIN: rate(
       30,
-      'sign-ins and sign-ups, per address. An account counts failures only: ten, then one more each minute, at most 100 a day, forgotten on success',
+      'sign-ins and sign-ups, per address. An account counts failures only: ten, then one more each minute, at most 100 a day, forgotten on success. Wrong codes of a second factor are always limited in this way',
     ),
     CONCURRENCY_HEAVY: read.integer(
       4,

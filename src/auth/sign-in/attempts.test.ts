@@ -115,8 +115,21 @@ test('a new password by the operator lets the owner in at once', async (t) => {
   const { attempts, fail } = open(t)
   const userId = newId<UserId>()
   for (let count = 0; count < 11; count += 1) await fail(account(userId))
-  await attempts.forgive(userId)
+  await attempts.forgive({ kind: 'account', userId })
   assert.equal(await fail(account(userId)), 0)
+})
+
+test('codes have a count of their own, which nothing switches off and no right password clears', async (t) => {
+  const { attempts, fail, succeed } = open(t, 0)
+  const userId = newId<UserId>()
+  const code: Subject = { kind: 'code', userId, isKnown: false }
+  for (let count = 0; count < 30; count += 1) assert.equal(await fail(account(userId)), 0)
+  for (let count = 0; count < 10; count += 1) assert.equal(await fail(code), 0)
+  assert.equal(await fail(code), 60)
+  await succeed(account(userId))
+  await attempts.forgive({ kind: 'account', userId })
+  assert.equal(await fail(code), 60)
+  assert.equal(await fail({ ...code, isKnown: true }), 0, 'the owner’s browsers')
 })
 
 test('an address is counted by its /64, in IPv4 form where it is one', async (t) => {

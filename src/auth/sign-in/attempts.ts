@@ -1,8 +1,9 @@
 /**
- * Limits how often a password may be guessed: attempts per minute and address, and failures per account. Ten failures
+ * Limits how often a password or a code may be guessed: attempts per minute and address, and failures per account. Ten failures
  * are free, then one more each minute, at most 100 a day; the right password clears them. A browser that signed in
  * before has its own count of failures, so that guesses from elsewhere cannot lock the owner out. Accounts that do not
- * exist are limited in the same way.
+ * exist are limited in the same way. Codes have counts of their own: six digits can be guessed, so nothing switches their limit
+ * off, and a new password does not clear it.
  */
 
 import { createHmac } from 'node:crypto'
@@ -23,6 +24,8 @@ export type Subject =
   | { readonly kind: 'account'; readonly userId: UserId }
   | { readonly kind: 'browser'; readonly userId: UserId; readonly browser: string }
   | { readonly kind: 'stranger'; readonly email: string }
+  /** Codes; all known browsers of the account share one count, so that more of them allow no more guesses. */
+  | { readonly kind: 'code'; readonly userId: UserId; readonly isKnown: boolean }
 
 export type Attempt =
   | {
@@ -42,13 +45,13 @@ export interface Attempts {
    * limit.
    */
   begin(subject: Subject): Promise<Attempt>
-  /** Clears the failures of an account whose password an operator has replaced. */
-  forgive(userId: UserId): Promise<void>
+  /** Clears the failures that were counted for a subject. */
+  forgive(subject: Subject): Promise<void>
 }
 
 export interface AttemptsOptions {
   readonly windows: WindowStore
-  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches all of these limits off. */
+  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches all of these limits off but that of codes. */
   readonly perAddress: number
   /** The same in every process. */
   readonly secret: Uint8Array
@@ -60,6 +63,7 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
   function nameOf(subject: Subject): string {
     switch (subject.kind) {
       case 'account':
+      case 'code':
         return subject.userId
       case 'browser':
         return `${subject.userId}:${subject.browser}`
@@ -73,16 +77,29 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
     }
   }
 
+  /** The keys of the failures of a day, and of the pause after the free ones. */
+  function windowsOf(subject: Subject) {
+    const kind = subject.kind === 'code' && subject.isKnown ? 'code-known' : subject.kind
+    const name = nameOf(subject)
+    return { failures: `${kind}:${name}`, pause: `${kind}-pause:${name}` } as const
+  }
+
+  async function forgive(subject: Subject): Promise<void> {
+    const { failures, pause } = windowsOf(subject)
+    await Promise.all([windows.forget(failures), windows.forget(pause)])
+  }
+
   return {
+    forgive,
+
     async ofAddress(address) {
       const state = await windows.take(`sign-in:${toAddressGroup(address)}`, perAddress, minuteMs)
       return state.allowed ? null : toSeconds(state.resetMs)
     },
 
     async begin(subject) {
-      if (isOff) return unlimited
-      const name = nameOf(subject)
-      const [failures, pause] = [`${subject.kind}:${name}`, `${subject.kind}-pause:${name}`]
+      if (isOff && subject.kind !== 'code') return unlimited
+      const { failures, pause } = windowsOf(subject)
       const day = await windows.take(failures, failuresPerDay, dayMs)
       if (!day.allowed) return { allowed: false, retryAfterSeconds: toSeconds(day.resetMs) }
       const withoutDay = () => windows.giveBack(failures, failuresPerDay, dayMs)
@@ -96,21 +113,12 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
       }
       return {
         allowed: true,
-        async succeed() {
-          await Promise.all([windows.forget(failures), windows.forget(pause)])
-        },
+        succeed: () => forgive(subject),
         async withdraw() {
           await withoutDay()
           if (isSlowed) await windows.giveBack(pause, 1, minuteMs)
         },
       }
-    },
-
-    async forgive(userId) {
-      await Promise.all([
-        windows.forget(`account:${userId}`),
-        windows.forget(`account-pause:${userId}`),
-      ])
     },
   }
 }

@@ -240,7 +240,7 @@ async function choosePassword(
     return row.userId
   })
   if (userId === null) return asVoid(await findToken(deps, 'reset', token))
-  await deps.attempts.forgive(userId)
+  await deps.attempts.forgive({ kind: 'account', userId })
   return { kind: 'done' }
 }
 

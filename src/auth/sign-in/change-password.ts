@@ -100,7 +100,7 @@ async function replace(
     return true
   })
   if (!isDone) return { kind: 'ended' }
-  await attempts.forgive(userId)
+  await attempts.forgive({ kind: 'account', userId })
   const browser = browsers.remember(source.browser, { userId, passwordHash: hash })
   return { kind: 'in', token, browser }
 }

@@ -15,6 +15,7 @@ import {
   noteRefusal,
   type ProofParts,
   type Source,
+  toCodeFound,
   toFound,
   tryProof,
 } from './proofs.ts'
@@ -74,11 +75,14 @@ export async function giveCode(
   return tryProof(
     parts,
     source.address,
-    async () => toFound(parts, user, stored, source),
+    async () => toCodeFound(parts, user, stored, source),
     async (): Promise<CodeResult> => {
       const code = await readCode(store, user.id, given.code, clock.now())
-      if (code !== null)
+      if (code !== null) {
+        // Now the whole proof is given: wrong passwords before it do not count any more.
+        await parts.attempts.forgive(toFound(parts, user, stored, source).subject)
         return { kind: 'in', ...completeSignIn(parts, user, { stored, code }, source) }
+      }
       await noteRefusal(parts, user.id, 'code', source)
       return { kind: 'refused' }
     },

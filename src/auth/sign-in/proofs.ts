@@ -116,6 +116,17 @@ export function toFound(
   return { user, stored, subject }
 }
 
+/** The same for an attempt at a code. */
+export function toCodeFound(
+  parts: ProofParts,
+  user: UserRow,
+  stored: string | null,
+  source: Source,
+): Found {
+  const isKnown = toFound(parts, user, stored, source).subject.kind === 'browser'
+  return { user, stored, subject: { kind: 'code', userId: user.id, isKnown } }
+}
+
 /** Null when the hashing queue is full. It takes as long for an account that does not exist. */
 export function isRightPassword(
   { passwords }: ProofParts,

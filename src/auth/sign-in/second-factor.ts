@@ -18,7 +18,7 @@ import {
   noteRefusal,
   type ProofParts,
   type Source,
-  toFound,
+  toCodeFound,
   tryProof,
 } from './proofs.ts'
 import { makeRecoveryCodes } from './recovery-codes.ts'
@@ -153,7 +153,7 @@ async function switchOff(
   const user = await store.users.find(userId)
   if (user === null || !(await store.secondFactors.has(userId))) return { kind: 'none' }
   const stored = await store.sessions.findPassword(userId)
-  const find = async () => toFound(parts, user, stored, source)
+  const find = async () => toCodeFound(parts, user, stored, source)
   return tryProof<SwitchedOff>(parts, source.address, find, async () => {
     const code = await readCode(store, userId, typed, clock.now())
     const isOff =

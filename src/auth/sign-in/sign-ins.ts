@@ -65,7 +65,7 @@ export interface SignInsOptions {
   readonly windows: WindowStore
   readonly passwords: Passwords
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
-  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches off this limit and the limit of failures. */
+  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches off this limit and that of wrong passwords. */
   readonly signInLimit: number
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */
   readonly secrets: readonly Uint8Array[]
@@ -147,7 +147,7 @@ export function makeSignIns(options: SignInsOptions): SignIns {
       store,
       clock,
       passwords,
-      forgive: (userId) => attempts.forgive(userId),
+      forgive: (userId) => attempts.forgive({ kind: 'account', userId }),
     }),
   }
 }
@@ -243,7 +243,6 @@ async function check(
     await noteRefusal(parts, user?.id ?? null, 'account', source)
     return { kind: 'refused' }
   }
-  // The failures stay counted until the code is right: whoever has the password cannot guess codes without limit.
   if (await parts.store.secondFactors.has(user.id)) {
     return { kind: 'code', note: makeNote(parts, user.id, stored, source.binding) }
   }

@@ -64,6 +64,10 @@ export const windowBounds: Readonly<Record<string, number>> = {
   'browser-pause': 10_000,
   stranger: 20_000,
   'stranger-pause': 20_000,
+  code: 20_000,
+  'code-pause': 20_000,
+  'code-known': 10_000,
+  'code-known-pause': 10_000,
   oauth: 20_000,
   'admin-token': 1000,
   // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login (connections/listen-to.ts).

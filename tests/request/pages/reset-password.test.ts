@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { totpOf } from '#tests/support/totp.ts'
 import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
-import { password, signIn, startPages } from './world.ts'
+import { type Person, password, signIn, startPages } from './world.ts'
 
 let world: MailedWorld
 const newPassword = 'staple correct battery'
@@ -155,8 +155,8 @@ test('without a mail server the page says so, and the printed link works', async
   }
 })
 
-test('a second factor outlives a new password, and the next sign-in asks for it', async () => {
-  const person = await world.addPerson()
+/** Switches a second factor on; its present code. */
+async function addFactor(person: Person): Promise<() => string> {
   const settings = await world.enter(person)
   const path = '/settings/second-factor'
   const shown = await settings.get(path)
@@ -165,11 +165,22 @@ test('a second factor outlives a new password, and the next sign-in asks for it'
   const made = await settings.post(path, { ...shown.hidden, code: code() })
   assert.equal(made.status, 303, made.text)
   world.service.clock.advance(30_000)
-  await ask(person.email)
-  const link = pathIn(await world.mailTo(person.email))
-  const jar = world.jar()
+  return code
+}
+
+/** Sets `newPassword` by a mailed link. */
+async function reset({ email }: Person, jar = world.jar()): Promise<void> {
+  await ask(email)
+  const link = pathIn(await world.mailTo(email))
   const page = await jar.get(link)
   assert.equal((await jar.post(link, { ...page.hidden, newPassword })).status, 303)
+}
+
+test('a second factor outlives a new password, and the next sign-in asks for it', async () => {
+  const person = await world.addPerson()
+  const code = await addFactor(person)
+  const jar = world.jar()
+  await reset(person, jar)
   assert.equal(await world.service.app.store.secondFactors.has(person.id), true)
   const arrived = await signIn(jar, { email: person.email, password: newPassword })
   assert.match(arrived.location ?? '', /^\/sign-in\/code/)
@@ -177,4 +188,21 @@ test('a second factor outlives a new password, and the next sign-in asks for it'
   const { hidden } = await jar.get(arrived.location ?? '')
   assert.equal((await jar.post('/sign-in/code', { ...hidden, code: code() })).status, 303)
   assert.equal((await jar.get('/keys')).status, 200)
+})
+
+test('wrong codes are limited without a limit of sign-ins, and a new password allows no more of them', async () => {
+  const person = await world.addPerson()
+  const code = await addFactor(person)
+  const give = async (given: { readonly password: string; readonly code: string }) => {
+    const jar = world.jar()
+    const arrived = await signIn(jar, { email: person.email, password: given.password })
+    const { hidden } = await jar.get(arrived.location ?? '')
+    return (await jar.post('/sign-in/code', { ...hidden, code: given.code })).status
+  }
+  for (let count = 0; count < 10; count += 1) {
+    assert.equal(await give({ password, code: 'none' }), 401)
+  }
+  assert.equal(await give({ password, code: code() }), 429)
+  await reset(person)
+  assert.equal(await give({ password: newPassword, code: code() }), 429)
 })
