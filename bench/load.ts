@@ -10,6 +10,8 @@ export interface LoadOptions {
   readonly port: number
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
+  /** With a body the request is a POST. */
+  readonly body?: string
   readonly connections: number
   readonly durationMs: number
 }
@@ -27,13 +29,16 @@ const headEnd = Buffer.from('\r\n\r\n')
 
 /** Generates load for the given time; rejects when a connection is lost. */
 export async function load(options: LoadOptions): Promise<LoadResult> {
+  const { path, headers = {}, body } = options
+  const length = body === undefined ? [] : [`content-length: ${Buffer.byteLength(body)}`]
   const request = Buffer.from(
     [
-      `GET ${options.path} HTTP/1.1`,
+      `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
       'host: 127.0.0.1',
-      ...Object.entries(options.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      ...length,
       '',
-      '',
+      body ?? '',
     ].join('\r\n'),
   )
   const latencies: number[] = []

@@ -1,106 +1,147 @@
 /**
- * A cached call of a tool against the cached REST request that it stands for, on the same service and core: what the
- * protocol, the second copy of the JSON and the schemas of the library cost. CPU per request is the figure.
+ * A cached call of a tool, in both eras of the protocol, against the cached REST request that it stands for, on the
+ * same service and core; and what reading such a request and writing such an answer costs bare node:http. CPU per
+ * request is the figure.
  */
-import { Agent, request } from 'node:http'
-import type { Child } from './child.ts'
+import { request as httpRequest } from 'node:http'
+import { loadavg } from 'node:os'
+import { startChild } from './child.ts'
 import type { Figure } from './figures.ts'
-import { startTributary, type TributaryFacts } from './hit.ts'
-import { type Sample, takeTurns } from './turns.ts'
+import { fetchAnswer, startTributary, warmUpMs } from './hit.ts'
+import { type LoadOptions, load, measureLoad } from './load.ts'
+import { takeTurns } from './turns.ts'
 
-const rounds = 7
-const requestsPerTurn = 800
-const connections = 8
+const rounds = 11
+const connections = 32
+const durationMs = 1000
+const goal = 4
 
-interface Ask {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  readonly body: string | null
-}
-
-/** Both sizes; there is no goal, for lack of a comparable measurement. */
+/** Both sizes and both eras. */
 export async function measureTools(): Promise<Figure[]> {
   const service = await startTributary()
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const { port, key, small, large } = service.facts
+  const headers = { authorization: `Bearer ${key}` }
+  const asks = [small, large].map((path) => ({
+    path,
+    legacy: toAsk(path, headers, 'legacy'),
+    modern: toAsk(path, headers, 'modern'),
+  }))
+  const answers = []
+  for (const { legacy } of asks) answers.push(await post(port, legacy))
+  const bare = await startChild<{ port: number }>('./mcp-bare.ts', {
+    args: [JSON.stringify(answers.map((answer, at) => ({ ...answer, path: `/${at}` })))],
+  })
   const figures: Figure[] = []
-  for (const path of [service.facts.small, service.facts.large]) {
-    const rest: Ask = { method: 'GET', path, body: null }
-    const tool: Ask = { method: 'POST', path: '/mcp', body: JSON.stringify(toCall(path)) }
-    const size = await send(service, agent, rest)
+  for (const [at, { path, legacy, modern }] of asks.entries()) {
+    const { length } = await fetchAnswer(port, path, headers)
+    const target = { connections, durationMs }
+    const rest: LoadOptions = { ...target, port, path, headers }
+    const floor: LoadOptions = { ...legacy, ...target, port: bare.facts.port, path: `/${at}` }
+    const tools = {
+      legacy: { ...target, port, path: '/mcp', ...legacy },
+      modern: { ...target, port, path: '/mcp', ...modern },
+    }
+    for (const one of [rest, floor, tools.legacy, tools.modern])
+      await load({ ...one, durationMs: warmUpMs })
     const turns = await takeTurns(
       {
-        rest: () => measure(service, agent, rest),
-        tool: () => measure(service, agent, tool),
+        rest: () => measureLoad(service, rest),
+        legacy: () => measureLoad(service, tools.legacy),
+        modern: () => measureLoad(service, tools.modern),
+        floor: () => measureLoad(bare, floor),
       },
       rounds,
     )
+    const micros = (name: 'rest' | 'legacy' | 'modern' | 'floor') =>
+      `${turns.median(name, 'cpuMicros').toFixed(1)} µs`
+    for (const [era, name] of [
+      ['2025-11-25', 'legacy'],
+      ['2026-07-28', 'modern'],
+    ] as const) {
+      const ratio = turns.ratio(name, 'rest', 'cpuMicros')
+      figures.push({
+        bench: 'mcp',
+        what: `CPU of a cached call of a tool, ${era}, ${length} bytes on REST, ${connections} conn.`,
+        figure: micros(name),
+        anchor: `${micros('rest')}, the cached GET`,
+        ratio: `${ratio.toFixed(1)} ×`,
+        goal: `≤ ${goal} ×`,
+        met: ratio <= goal,
+      })
+    }
     figures.push({
       bench: 'mcp',
-      what: `CPU of a cached call of a tool, ${size} bytes on REST, ${connections} conn.`,
-      figure: `${turns.median('tool', 'cpuMicros').toFixed(0)} µs`,
-      anchor: `${turns.median('rest', 'cpuMicros').toFixed(0)} µs, the cached GET`,
-      ratio: `${turns.ratio('tool', 'rest', 'cpuMicros').toFixed(1)} ×`,
+      what: `the same, of which bare node:http, ${length} bytes on REST`,
+      figure: micros('floor'),
+      anchor: `${micros('rest')}, the cached GET`,
+      ratio: `${turns.ratio('floor', 'rest', 'cpuMicros').toFixed(1)} ×`,
       goal: '',
       met: null,
     })
   }
-  agent.destroy()
-  await service.stop()
+  console.log(`load average meanwhile: ${loadavg()[0]?.toFixed(1)}`)
+  await Promise.all([service.stop(), bare.stop()])
   return figures
 }
 
-/** The tool call equivalent to the path. */
-function toCall(path: string) {
+interface Ask {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The tool call equivalent to the path, as the clients of each era send it. */
+function toAsk(path: string, headers: Ask['headers'], era: 'legacy' | 'modern'): Ask {
   const query = new URLSearchParams(path.slice(path.indexOf('?')))
   const { limit, ...others } = Object.fromEntries(query)
+  const name = 'list_transactions'
+  const params = { name, arguments: { ...others, limit: Number(limit) } }
+  const common = {
+    ...headers,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  }
+  const toBody = (given: object) =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: given })
+  if (era === 'legacy')
+    return { headers: { ...common, 'mcp-protocol-version': '2025-11-25' }, body: toBody(params) }
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
   return {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'list_transactions', arguments: { ...others, limit: Number(limit) } },
+    headers: {
+      ...common,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+    body: toBody({ ...params, _meta: meta }),
   }
 }
 
-/** Microseconds of the service's CPU per request. */
-async function measure(service: Child<TributaryFacts>, agent: Agent, ask: Ask): Promise<Sample> {
-  const before = await service.usage()
-  let left = requestsPerTurn
-  const drive = async () => {
-    while (left > 0) {
-      left -= 1
-      await send(service, agent, ask)
-    }
-  }
-  await Promise.all(Array.from({ length: connections }, drive))
-  const after = await service.usage()
-  return { cpuMicros: (after.cpuMicros - before.cpuMicros) / requestsPerTurn }
-}
+/** What node:http adds by itself. */
+const added = new Set(['date', 'connection', 'keep-alive'])
 
-/** Resolves with the bytes of the answer's body; rejects when it is not 200. */
-function send(
-  service: Child<TributaryFacts>,
-  agent: Agent,
-  { method, path, body }: Ask,
-): Promise<number> {
-  const { port, key } = service.facts
-  return new Promise((resolve, reject) => {
-    const headers = {
-      authorization: `Bearer ${key}`,
-      ...(body === null
-        ? {}
-        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
-    }
-    const asked = request({ port, host: '127.0.0.1', method, path, headers, agent }, (answer) => {
-      let bytes = 0
-      answer.on('data', (chunk: Uint8Array) => {
-        bytes += chunk.length
+/** One answer, so that the anchor can write the same. */
+function post(port: number, { headers, body }: Ask) {
+  return new Promise<{ headers: string[]; length: number }>((resolve, reject) => {
+    const options = { port, path: '/mcp', method: 'POST', headers }
+    const asked = httpRequest(options, (response) => {
+      let length = 0
+      response.on('data', (chunk: Uint8Array) => {
+        length += chunk.length
       })
-      answer.on('end', () => {
-        if (answer.statusCode === 200) resolve(bytes)
-        else reject(new Error(`${method} ${path}: ${answer.statusCode}`))
+      response.on('end', () => {
+        if (response.statusCode !== 200) reject(new Error(`/mcp: ${response.statusCode}`))
+        const { rawHeaders } = response
+        const own = rawHeaders.filter(
+          (_text, at) => !added.has(rawHeaders[at - (at % 2)]?.toLowerCase() ?? ''),
+        )
+        resolve({ headers: own, length })
       })
     })
     asked.on('error', reject)
-    asked.end(body ?? undefined)
+    asked.end(body)
   })
 }

@@ -1,35 +1,44 @@
 /**
  * One tool call, in the order of readings R3 and R28: limit, plan, scope, arguments, then exactly the answer of REST. A
- * refused single call is answered with an HTTP error; every other failure is a tool result that describes it.
+ * refused single call is answered with an HTTP error; every other failure is a tool result that describes it. The lane
+ * and the protocol library get the same result, each in its own form.
  */
-import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { Caller } from '#auth/caller.ts'
 import { type ApiError, apiError, type ErrorName } from '#contract/errors.ts'
 import type { ToolOperation } from '#contract/tool-descriptions.ts'
-import { type CacheResult, type Gate, GateError } from '#gate/gate.ts'
+import { type Answer, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import { requireScope } from '#gate/scope.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected } from '../client.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
 import type { Exchange } from './exchange.ts'
-import { toErrorResult, toResult } from './result.ts'
 import { toRawQuery } from './tool-query.ts'
 
 export interface CallToolDeps {
   readonly gate: Gate
   readonly clock: Clock
-  /** `MCP_MAX_ANSWER_BYTES`. */
-  readonly maxAnswerBytes: number
   readonly observe: (record: ReadRecord) => void
 }
 
-export type CallTool = (
+/** A call of one tool. */
+export interface ToolCall {
+  readonly operation: ToolOperation
+  readonly given: Readonly<Record<string, unknown>>
+}
+
+/** How a result is written. */
+export interface ResultForm<Result> {
+  answer(operation: ToolOperation, answer: Answer): Result
+  error(error: ApiError, requestId: string): Result
+}
+
+export type CallTool = <Result>(
   exchange: Exchange,
   caller: Caller,
-  operation: ToolOperation,
-  given: Readonly<Record<string, unknown>>,
-) => Promise<CallToolResult>
+  call: ToolCall,
+  form: ResultForm<Result>,
+) => Promise<Result>
 
 /** Refusals before the operation runs: an HTTP error when the call is the only one of its request (reading R28). */
 const refusals: readonly ErrorName[] = [
@@ -42,7 +51,7 @@ const refusals: readonly ErrorName[] = [
 
 export function makeCallTool(deps: CallToolDeps): CallTool {
   const { gate, clock } = deps
-  return async (exchange, caller, operation, given) => {
+  return async (exchange, caller, { operation, given }, form) => {
     const startedAt = performance.now()
     exchange.calls += 1
     let cache: CacheResult = 'BYPASS'
@@ -59,15 +68,17 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
       })
     }
     try {
-      const window = await gate.limit(caller, operation.bucket)
+      const counting = gate.limit(caller, operation.bucket)
+      const window = counting instanceof Promise ? await counting : counting
       exchange.window = window
       if (!window.allowed) throw rateLimited(window)
       gate.entitle(caller, operation)
       requireScope(caller, operation)
       const rawQuery = toRawQuery(operation, given, caller, clock.now())
-      const answer = await gate.answer(caller, operation, rawQuery, () => exchange.disconnectSignal)
+      const answering = gate.answer(caller, operation, rawQuery, exchange.disconnectSignal)
+      const answer = answering instanceof Promise ? await answering : answering
       cache = answer.cache
-      const result = toResult(operation, answer, deps.maxAnswerBytes)
+      const result = form.answer(operation, answer)
       finish(200, null)
       return result
     } catch (thrown) {
@@ -79,7 +90,7 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
           : toApiError(cause)
       finish(error.status, error)
       if (!exchange.isBatch && refusals.includes(error.entry)) exchange.refusal = error
-      return toErrorResult(error, exchange.requestId)
+      return form.error(error, exchange.requestId)
     }
   }
 }

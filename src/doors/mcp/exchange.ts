@@ -11,8 +11,8 @@ import { disconnectSignal, requestIdOf } from '../client.ts'
 export interface Exchange {
   readonly requestId: string
   readonly startedAt: number
-  /** Aborted when the client disconnects before its answer (reading R22). */
-  readonly disconnectSignal: AbortSignal
+  /** Aborted when the client disconnects before its answer (reading R22); made when something waits. */
+  readonly disconnectSignal: () => AbortSignal
   /** What the `X-RateLimit-*` headers describe (reading R6). */
   window: WindowState
   caller: Caller | null
@@ -30,11 +30,15 @@ export interface Exchange {
 const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 
 export function beginExchange(request: IncomingMessage, response: ServerResponse): Exchange {
-  let last: Promise<unknown> = Promise.resolve()
+  let last: Promise<unknown> | null = null
+  let signal: AbortSignal | null = null
   return {
     requestId: requestIdOf(request),
     startedAt: performance.now(),
-    disconnectSignal: disconnectSignal(response),
+    disconnectSignal() {
+      signal ??= disconnectSignal(response)
+      return signal
+    },
     window: noWindow,
     caller: null,
     isBatch: false,
@@ -42,7 +46,7 @@ export function beginExchange(request: IncomingMessage, response: ServerResponse
     refusal: null,
     fault: null,
     inTurn(work) {
-      const mine = last.then(work)
+      const mine = (last ?? Promise.resolve()).then(work)
       last = mine.catch(() => undefined)
       return mine
     },

@@ -1,9 +1,11 @@
 /**
  * The agents' door, in the order of its steps: host name, method, pre-auth limit, size, caller, JSON-RPC, plan, then
- * the protocol. Every answer has the rate headers (readings R6, R28); HTTP errors use the REST envelope.
+ * the tool. A plain call of one tool is answered here; the protocol library answers everything else. Every answer has
+ * the rate headers (readings R6, R28); HTTP errors use the REST envelope.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server'
+import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import { type Bucket, listConnections, type OperationName } from '#contract/operations.ts'
 import { toolOperations } from '#contract/tool-descriptions.ts'
@@ -16,9 +18,11 @@ import { makeAllowedHosts, type PublicOrigins } from '../allowed-hosts.ts'
 import { ClientDisconnected, type IsTrustedProxy, makeApplicantReader } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import { readBody } from './body.ts'
-import { makeCallTool } from './call-tool.ts'
+import { type CallTool, makeCallTool, type ResultForm } from './call-tool.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
-import { type Messages, parseMessages, RpcError } from './messages.ts'
+import { type Frame, makeEndings, makeFrames } from './frames.ts'
+import { type Messages, parseBody, RpcError, toMessages } from './messages.ts'
+import { makeReadPlainCall, type PlainCall, type ReadPlainCall } from './plain-call.ts'
 import { makeProtocol, type Protocol } from './protocol.ts'
 import { type McpWriter, makeMcpWriter } from './reply.ts'
 
@@ -34,6 +38,8 @@ export interface McpLaneOptions {
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
   readonly version: string
+  /** Which calls the library need not judge; a test compares its answers by letting it judge all. */
+  readonly readPlainCall?: ReadPlainCall
   readonly observe: (record: ReadRecord) => void
 }
 
@@ -52,20 +58,28 @@ interface Lane extends McpLaneOptions {
   readonly names: ReturnType<typeof makeAllowedHosts>
   readonly writer: McpWriter
   readonly protocol: Protocol
+  readonly readPlainCall: ReadPlainCall
+  readonly call: CallTool
+  readonly frames: ResultForm<Frame>
+  readonly endingOf: ReturnType<typeof makeEndings>
 }
 
 export function makeMcpLane(options: McpLaneOptions): McpLane {
-  const protocol = makeProtocol({
-    version: options.version,
-    call: makeCallTool(options),
-    url: () => `${options.origins().mcp}/mcp`,
-  })
+  const { maxAnswerBytes, origins } = options
+  const info = { name: 'tributary', title: 'Tributary', version: options.version }
+  const call = makeCallTool(options)
+  const url = () => `${origins().mcp}/mcp`
+  const protocol = makeProtocol({ info, call, maxAnswerBytes, url })
   const lane: Lane = {
     ...options,
     clientOf: makeApplicantReader(options.isTrustedProxy),
     names: makeAllowedHosts(options),
-    writer: makeMcpWriter(options.clock, () => options.origins().mcp),
+    writer: makeMcpWriter(options.clock, () => origins().mcp),
     protocol,
+    readPlainCall: options.readPlainCall ?? makeReadPlainCall(),
+    call,
+    frames: makeFrames(maxAnswerBytes),
+    endingOf: makeEndings(info),
   }
   return {
     serve: (request, response) => serve(lane, request, response),
@@ -77,10 +91,7 @@ async function serve(lane: Lane, request: IncomingMessage, response: ServerRespo
   const exchange = beginExchange(request, response)
   let outcome: Outcome
   try {
-    const answer = await judge(lane, request, exchange)
-    exchange.disconnectSignal.throwIfAborted()
-    await lane.writer.pass(response, exchange, answer)
-    outcome = { status: answer.status, error: answer.status >= 500 ? exchange.fault : null }
+    outcome = await answer(lane, request, response, exchange)
   } catch (thrown) {
     outcome = refuse(lane.writer, request, exchange, { response, thrown })
   }
@@ -98,8 +109,36 @@ async function serve(lane: Lane, request: IncomingMessage, response: ServerRespo
   })
 }
 
-async function judge(lane: Lane, request: IncomingMessage, exchange: Exchange): Promise<Response> {
-  const { gate } = lane
+async function answer(
+  lane: Lane,
+  request: IncomingMessage,
+  response: ServerResponse,
+  exchange: Exchange,
+): Promise<Outcome> {
+  const { caller, body } = await admit(lane, request, exchange)
+  exchange.caller = caller
+
+  // 5 JSON-RPC; from here on the rate headers describe the caller's bucket.
+  const value = body instanceof Error ? body : read(() => parseBody(contentTypeOf(request), body))
+  const plain = value instanceof Error ? null : lane.readPlainCall(request.headers, value)
+  if (plain !== null) {
+    await answerPlainCall(lane, response, exchange, { caller, plain })
+    return { status: 200, error: null }
+  }
+  const messages = value instanceof Error ? value : read(() => toMessages(value))
+  const passed = await askLibrary(lane, request, exchange, { caller, messages })
+  exchange.disconnectSignal().throwIfAborted()
+  await lane.writer.pass(response, exchange, passed)
+  return { status: passed.status, error: passed.status >= 500 ? exchange.fault : null }
+}
+
+/** A known caller, and the body or why there is none. */
+interface Admitted {
+  readonly caller: Caller
+  readonly body: Uint8Array | Error
+}
+
+async function admit(lane: Lane, request: IncomingMessage, exchange: Exchange): Promise<Admitted> {
   const client = lane.clientOf(request)
 
   // 1 The host name, 2 the method: these refusals cost no point.
@@ -112,32 +151,71 @@ async function judge(lane: Lane, request: IncomingMessage, exchange: Exchange): 
   // 3 The pre-auth limit and the caller, 4 the size. The caller is identified even without a readable body: a good key
   // gets its point back, a bad one does not (reading R6). A body that cannot be read is reported to unidentified
   // clients too.
+  const known = lane.admit.recall(client)
+  if (known !== null) return { caller: known, body: await readBody(request) }
   const admission = await lane.admit.admit(client)
   if (admission.kind !== 'in') exchange.window = admission.window
   if (admission.kind === 'limited') throw admission.error
   const body = await readBody(request)
   if (admission.kind === 'unknown') throw body instanceof Error ? body : admission.error
-  const { caller } = admission
-  exchange.caller = caller
+  return { caller: admission.caller, body }
+}
 
-  // 5 JSON-RPC; from here on the rate headers describe the caller's bucket.
-  const reading = body instanceof Error ? body : read(request, body)
-  exchange.window = await gate.peek(caller, bucketOf(reading))
-  if (reading instanceof Error) throw reading
-  exchange.isBatch = reading.isBatch
+interface Plain {
+  readonly caller: Caller
+  readonly plain: PlainCall
+}
+
+/** A call of one tool that the library need not judge. */
+async function answerPlainCall(
+  lane: Lane,
+  response: ServerResponse,
+  exchange: Exchange,
+  { caller, plain }: Plain,
+): Promise<void> {
+  const { gate, call, frames, writer } = lane
+  // 6 The plan, for every message (reading R28).
+  try {
+    gate.entitle(caller, listConnections)
+  } catch (refusal) {
+    exchange.window = await gate.peek(caller, plain.operation.bucket)
+    throw refusal
+  }
+  // 7 The tool.
+  const frame = await call(exchange, caller, plain, frames)
+  if (response.destroyed) throw new ClientDisconnected('the client went away')
+  if (exchange.refusal !== null) throw exchange.refusal
+  writer.frame(response, exchange, frame, lane.endingOf(plain.era, plain.id))
+}
+
+interface Asked {
+  readonly caller: Caller
+  readonly messages: Messages | Error
+}
+
+async function askLibrary(
+  lane: Lane,
+  request: IncomingMessage,
+  exchange: Exchange,
+  { caller, messages }: Asked,
+): Promise<Response> {
+  const { gate } = lane
+  exchange.window = await gate.peek(caller, bucketOf(messages))
+  if (messages instanceof Error) throw messages
+  exchange.isBatch = messages.isBatch
 
   // 6 The plan, for every message (reading R28): the requirement of the least demanding tool.
   gate.entitle(caller, listConnections)
 
   // 7 The protocol. Cancellations are dropped: no earlier request can still run, and a call cancelled within its own
   // batch would never be answered.
-  const standing = reading.messages.filter((message) => !isCancellation(message))
+  const standing = messages.messages.filter((message) => !isCancellation(message))
   const [first] = standing
   if (first === undefined) return new Response(null, { status: 202 })
-  const payload = reading.isBatch ? standing : first
-  const answer = await lane.protocol.answer(exchange, caller, request, payload)
+  const payload = messages.isBatch ? standing : first
+  const passed = await lane.protocol.answer(exchange, caller, request, payload)
   if (exchange.refusal !== null) throw exchange.refusal
-  return answer
+  return passed
 }
 
 /** The Host must be one of ours, and so must the Origin when a page sends the request. */
@@ -168,7 +246,7 @@ function refuse(
 ): Outcome {
   // A body that was not read completely is not read further: the connection ends with the answer.
   if (!request.complete) response.shouldKeepAlive = false
-  if (exchange.disconnectSignal.aborted || thrown instanceof ClientDisconnected) {
+  if (exchange.disconnectSignal().aborted || thrown instanceof ClientDisconnected) {
     return { status: 499, error: apiError('client_disconnected', { cause: thrown }) }
   }
   if (thrown instanceof RpcError) {
@@ -180,13 +258,18 @@ function refuse(
   return { status: error.status, error }
 }
 
-function read(request: IncomingMessage, bytes: Uint8Array): Messages | RpcError {
+/** What it reads, or why it cannot be read. */
+function read<Value>(parse: () => Value): Value | RpcError {
   try {
-    return parseMessages(request.headers['content-type'], bytes)
+    return parse()
   } catch (error) {
     if (error instanceof RpcError) return error
     throw error
   }
+}
+
+function contentTypeOf({ headers }: IncomingMessage): string | undefined {
+  return headers['content-type']
 }
 
 /**

@@ -36,12 +36,16 @@ export type Messages =
   | { readonly isBatch: false; readonly messages: readonly [JSONRPCMessage] }
   | { readonly isBatch: true; readonly messages: readonly JSONRPCMessage[] }
 
-/** Reads a body; throws RpcError. */
-export function parseMessages(contentType: string | undefined, bytes: Uint8Array): Messages {
+/** Reads a body as JSON, whatever it means; throws RpcError. */
+export function parseBody(contentType: string | undefined, bytes: Uint8Array): unknown {
   if (!isJsonContentType(contentType ?? null)) {
     throw new RpcError(415, unsupportedMedia, 'Content-Type must be application/json')
   }
-  const value = parseJson(bytes)
+  return parseJson(bytes)
+}
+
+/** What a parsed body contains; throws RpcError. */
+export function toMessages(value: unknown): Messages {
   if (!Array.isArray(value)) return { isBatch: false, messages: [toMessage(value)] }
   if (value.length === 0) throw new RpcError(400, INVALID_REQUEST, 'A batch must not be empty')
   if (value.length > maxEntries) {

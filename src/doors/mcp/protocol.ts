@@ -16,15 +16,25 @@ import {
 import type { Caller } from '#auth/caller.ts'
 import { describeTools, type ToolOperation, toolOperations } from '#contract/tool-descriptions.ts'
 import { toolInstructions } from '#contract/tools.ts'
-import type { CallTool } from './call-tool.ts'
+import type { CallTool, ResultForm } from './call-tool.ts'
 import { CheckedServer, type Era } from './checked-server.ts'
 import type { Exchange } from './exchange.ts'
+import { describeAnswer, describeError, toResult } from './result.ts'
 
 export interface ProtocolOptions {
-  readonly version: string
+  readonly info: ServerInfo
   readonly call: CallTool
+  /** `MCP_MAX_ANSWER_BYTES`. */
+  readonly maxAnswerBytes: number
   /** `{mcp_url}/mcp`. */
   readonly url: () => string
+}
+
+/** How this server names itself. */
+export interface ServerInfo {
+  readonly name: string
+  readonly title: string
+  readonly version: string
 }
 
 export interface Protocol {
@@ -54,11 +64,15 @@ const noValidator = {
 export function makeProtocol(options: ProtocolOptions): Protocol {
   const tools = describeTools().map((tool) => ({ ...tool }))
   const byName = new Map(toolOperations.map((operation) => [operation.name as string, operation]))
-  const info = { name: 'tributary', title: 'Tributary', version: options.version }
   const served = new WeakMap<Request, () => Server>()
+  const form: ResultForm<CallToolResult> = {
+    answer: (operation, answer) =>
+      toResult(describeAnswer(operation, answer, options.maxAnswerBytes)),
+    error: (error, requestId) => toResult(describeError(error, requestId)),
+  }
 
   function makeServer(era: Era, exchange: Exchange, caller: Caller): Server {
-    const server = new CheckedServer(era, info, {
+    const server = new CheckedServer(era, options.info, {
       capabilities: { tools: { listChanged: false } },
       instructions: toolInstructions,
       cacheHints: { 'tools/list': listHint, 'server/discover': listHint },
@@ -73,9 +87,8 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
     })
     server.setRequestHandler('tools/call', ({ params }): Promise<CallToolResult> => {
       const operation = findTool(byName, params.name)
-      return exchange.inTurn(() =>
-        options.call(exchange, caller, operation, params.arguments ?? {}),
-      )
+      const call = { operation, given: params.arguments ?? {} }
+      return exchange.inTurn(() => options.call(exchange, caller, call, form))
     })
     return server
   }
@@ -101,7 +114,8 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
 
   return {
     async answer(exchange, caller, incoming, payload) {
-      const request = toRequest(options.url(), incoming, exchange.disconnectSignal)
+      const signal = exchange.disconnectSignal()
+      const request = toRequest(options.url(), incoming, signal)
       const given = { parsedBody: payload }
       if (!(await isLegacyRequest(request, payload))) {
         served.set(request, () => makeServer('2026', exchange, caller))
@@ -109,9 +123,7 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
       }
       const server = makeServer('2025', exchange, caller)
       // A closed transport of that era never settles: the signal ends the wait when the client disconnects.
-      return leaving(exchange.disconnectSignal, answerLegacy(server, request, payload), () =>
-        server.close(),
-      )
+      return leaving(signal, answerLegacy(server, request, payload), () => server.close())
     },
     close: () => modern.close(),
   }

@@ -8,6 +8,7 @@ import type { ApiError } from '#contract/errors.ts'
 import type { Clock } from '#kernel/time.ts'
 import { toRateTexts } from '../refusal.ts'
 import type { Exchange } from './exchange.ts'
+import type { Frame } from './frames.ts'
 import type { RpcError } from './messages.ts'
 import { toAgentEnvelope } from './wording.ts'
 
@@ -16,6 +17,8 @@ export interface McpWriter {
   refuse(response: ServerResponse, exchange: Exchange, error: ApiError): void
   /** A JSON-RPC error. */
   refuseRpc(response: ServerResponse, exchange: Exchange, error: RpcError): void
+  /** Writes the answer of a plain call; `ending` is what follows the frame. */
+  frame(response: ServerResponse, exchange: Exchange, frame: Frame, ending: string): void
   /** Writes the library's answer; resolves when it is written or the client has disconnected. */
   pass(response: ServerResponse, exchange: Exchange, answer: Response): Promise<void>
 }
@@ -38,6 +41,19 @@ export function makeMcpWriter(clock: Clock, mcpOrigin: () => string): McpWriter 
     refuseRpc(response, exchange, { status, code, message, id }) {
       const body = { jsonrpc: '2.0', error: { code, message }, id }
       write(response, status, headersOf(clock, exchange), body)
+    },
+    frame(response, exchange, frame, ending) {
+      const headers = headersOf(clock, exchange)
+      const endingBytes = Buffer.byteLength(ending)
+      headers.push('Content-Type', json, 'Content-Length', String(frame.length + endingBytes))
+      response.writeHead(200, headers)
+      // Text that is all ASCII is written at once with its headers, a large frame without being copied.
+      if (typeof frame === 'string' && endingBytes === ending.length) {
+        response.end(frame + ending, 'latin1')
+      } else {
+        response.write(frame)
+        response.end(ending)
+      }
     },
     async pass(response, exchange, answer) {
       const type = answer.headers.get('content-type')

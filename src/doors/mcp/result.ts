@@ -16,12 +16,22 @@ interface Page {
   readonly pagination?: Pagination
 }
 
+/** What a result says, before it is an object for the library or bytes for the lane. */
+export interface ResultTexts {
+  /** JSON: the REST body, or the error envelope. */
+  readonly json: string
+  /** The same JSON without invisible characters. */
+  readonly text: string
+  readonly line: string
+  readonly isError: boolean
+}
+
 /** The result of an answered call. `maxBytes` 0 means no limit. */
-export function toResult(
+export function describeAnswer(
   operation: ToolOperation,
   answer: Answer,
   maxBytes: number,
-): CallToolResult {
+): ResultTexts {
   const json = utf8.decode(answer.body)
   const whole = JSON.parse(json) as Page
   const text = visible(json)
@@ -29,26 +39,30 @@ export function toResult(
   const page = maxBytes === 0 || size <= maxBytes ? whole : shorten(operation, whole, maxBytes)
   const isCut = page !== whole
   const line = describe(operation, page, { isCut, isTruncated: answer.truncated })
-  return toContent(page, isCut ? visible(JSON.stringify(page)) : text, line)
+  if (!isCut) return { json, text, line, isError: false }
+  const cut = JSON.stringify(page)
+  return { json: cut, text: visible(cut), line, isError: false }
 }
 
 const utf8 = new TextDecoder()
 
 /** The result of a failed call: the error envelope of REST in wording for agents, and when to retry. */
-export function toErrorResult(error: ApiError, requestId: string): CallToolResult {
+export function describeError(error: ApiError, requestId: string): ResultTexts {
   const wait = error.retryAfterSeconds
   const line = wait === null ? 'The call failed.' : `The call failed: retry after ${wait} s.`
-  const envelope = toAgentEnvelope(error, requestId)
-  return { ...toContent(envelope, visible(JSON.stringify(envelope)), line), isError: true }
+  const json = JSON.stringify(toAgentEnvelope(error, requestId))
+  return { json, text: visible(json), line, isError: true }
 }
 
-function toContent(body: object, text: string, line: string): CallToolResult {
+/** The object that the library serialises. */
+export function toResult({ json, text, line, isError }: ResultTexts): CallToolResult {
   return {
     content: [
       { type: 'text', text },
       { type: 'text', text: line },
     ],
-    structuredContent: { ...body },
+    structuredContent: JSON.parse(json),
+    ...(isError ? { isError } : {}),
   }
 }
 

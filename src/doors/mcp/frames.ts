@@ -1,0 +1,85 @@
+/**
+ * The bytes of an answered call: the same that the protocol library would write. The text block and the structure are
+ * made of one serialised body. Those of cached answers are kept, so that a repeated call only adds its id.
+ */
+import { isAscii } from 'node:buffer'
+import type { ToolOperation } from '#contract/tool-descriptions.ts'
+import type { Answer } from '#gate/gate.ts'
+import type { ResultForm } from './call-tool.ts'
+import type { Era } from './checked-server.ts'
+import type { ServerInfo } from './protocol.ts'
+import { describeAnswer, describeError, type ResultTexts } from './result.ts'
+
+/** An answer up to the end of what does not depend on its request: text if it is short and ASCII, else bytes. */
+export type Frame = string | Uint8Array
+
+/** Above this, copying a text costs more than writing it together with the headers saves. */
+const maxTextLength = 8192
+/** Of all frames that are kept. */
+const maxKeptBytes = 8 * 1024 * 1024
+
+/** The form in which the lane gets results. `maxAnswerBytes`: `MCP_MAX_ANSWER_BYTES`. */
+export function makeFrames(maxAnswerBytes: number, maxBytes = maxKeptBytes): ResultForm<Frame> {
+  const kept = makeKept(maxBytes)
+  const make = (operation: ToolOperation, answer: Answer) =>
+    toFrame(describeAnswer(operation, answer, maxAnswerBytes))
+  return {
+    answer(operation, answer) {
+      if (answer.cache !== 'HIT') return make(operation, answer)
+      const known = kept.get(answer.body)
+      if (known !== undefined) return known
+      const frame = make(operation, answer)
+      kept.set(answer.body, frame)
+      return frame
+    },
+    error: (error, requestId) => toFrame(describeError(error, requestId)),
+  }
+}
+
+function toFrame({ json, text, line, isError }: ResultTexts): Frame {
+  const blocks = [text, line].map((block) => `{"type":"text","text":${JSON.stringify(block)}}`)
+  const error = isError ? ',"isError":true' : ''
+  const frame = `{"result":{"content":[${blocks.join(',')}],"structuredContent":${json}${error}`
+  const bytes = Buffer.from(frame)
+  // Joined of many parts, the text would be copied at every use; decoded from bytes it is one piece.
+  return frame.length <= maxTextLength && isAscii(bytes) ? bytes.toString('latin1') : bytes
+}
+
+/** What follows the frame: what the era adds to every result, and the id of the request. */
+export function makeEndings(info: ServerInfo): (era: Era, id: string | number) => string {
+  const meta = JSON.stringify({ 'io.modelcontextprotocol/serverInfo': info })
+  const added: Readonly<Record<Era, string>> = {
+    2025: '',
+    2026: `,"resultType":"complete","_meta":${meta}`,
+  }
+  return (era, id) => `${added[era]}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
+}
+
+/**
+ * Frames by the body that they were made of: they exist no longer than the cached answer. When half of the bound is
+ * reached, those that were not used since the last time are dropped.
+ */
+function makeKept(maxBytes: number) {
+  let used = new WeakMap<Uint8Array, Frame>()
+  let earlier = new WeakMap<Uint8Array, Frame>()
+  let bytes = 0
+  function set(body: Uint8Array, frame: Frame): void {
+    bytes += frame.length
+    if (bytes > maxBytes / 2) {
+      earlier = used
+      used = new WeakMap()
+      bytes = frame.length
+    }
+    used.set(body, frame)
+  }
+  return {
+    get(body: Uint8Array): Frame | undefined {
+      const known = used.get(body)
+      if (known !== undefined) return known
+      const former = earlier.get(body)
+      if (former !== undefined) set(body, former)
+      return former
+    },
+    set,
+  }
+}
