@@ -231,7 +231,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   kysely: /^src\/store\/sql\//,
   'node:sqlite': /^src\/store\/sql\//,
   ioredis: /^src\/store\/kv\//,
-  'lru-cache': /^src\/(?:store\/kv|gate|paging|connections|doors\/rest)\//,
+  'lru-cache': /^src\/(?:store\/kv|gate|paging|connections|doors\/(?:rest|mcp))\//,
   'prom-client': /^src\/telemetry\/(?:[a-z]+-)?metrics\.ts$/,
   nodemailer: /^src\/mail\/smtp\.ts$/,
   pino: /^src\/telemetry\/log\.ts$/,
