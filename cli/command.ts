@@ -20,16 +20,19 @@ export interface Flag {
   readonly help: string
 }
 
+export interface Table {
+  /** The field of the answer that holds the rows. */
+  readonly rows: string
+  readonly columns: readonly string[]
+  readonly derive?: Readonly<Record<string, Derive>>
+  readonly empty: string
+}
+
 /** How an answer is shown to a person; with `--json` it is printed unchanged. */
 export type Show =
-  | {
-      readonly kind: 'table'
-      /** The field of the answer that holds the rows. */
-      readonly rows: string
-      readonly columns: readonly string[]
-      readonly derive?: Readonly<Record<string, Derive>>
-      readonly empty: string
-    }
+  | ({ readonly kind: 'table' } & Table)
+  /** One after the other, with an empty line between them. */
+  | { readonly kind: 'tables'; readonly tables: readonly Table[] }
   | {
       readonly kind: 'record'
       readonly derive?: Readonly<Record<string, Derive>>

@@ -4,10 +4,10 @@
  */
 
 import type { Provider } from '#contract/resources.ts'
-import type { UsageResults } from '#gate/usage-report.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Command, Flag, LocalCommand } from './command.ts'
 import { providerWords, sandboxCommands } from './sandbox-commands.ts'
+import { userCommands } from './user-commands.ts'
 import { syncCommands, webhookCommands } from './webhook-commands.ts'
 
 /** Replays an agent's handshake; it calls the given URL, not the admin API. */
@@ -305,34 +305,6 @@ const audit: readonly Command[] = [
   },
 ]
 
-const usage: readonly Command[] = [
-  {
-    noun: 'usage',
-    verb: '',
-    summary: 'show the requests of a user by day; --json also by operation and result',
-    places: ['U'],
-    flags: [{ name: 'days', value: 'N', help: 'how many days, 1 to 90; 30 when absent' }],
-    method: 'GET',
-    path: '/admin/users/{}/usage',
-    show: {
-      kind: 'table',
-      rows: 'days',
-      columns: ['day', 'requests', 'cached', 'computed', 'limited', 'refused', 'failed'],
-      derive: {
-        cached: ({ results }) => toResults(results).HIT,
-        computed: ({ results }) => toResults(results).MISS + toResults(results).BYPASS,
-        limited: ({ results }) => toResults(results).limited,
-        refused: ({ results }) => toResults(results).refused,
-        failed: ({ results }) => toResults(results).failed,
-      },
-      empty: 'There are no days.',
-    },
-  },
-]
-
-/** The counts of one day, as the admin API answers them. */
-const toResults = (results: unknown) => results as UsageResults
-
 const doctor: readonly Command[] = [
   {
     noun: 'doctor',
@@ -355,7 +327,7 @@ export const commands: readonly Command[] = [
   ...syncCommands,
   ...webhookCommands,
   ...audit,
-  ...usage,
+  ...userCommands,
   ...doctor,
   ...sandboxCommands,
 ]
@@ -365,6 +337,8 @@ export const placeMeanings: Readonly<Record<string, string>> = {
   U: 'id or e-mail address of a user',
   E: 'e-mail address',
   K: 'id of a key',
+  A: 'id of a connected agent',
+  S: 'id of a signed-in browser',
   C: 'id of a connection',
   W: 'id of a webhook endpoint',
   D: 'id of a delivery',

@@ -1,5 +1,5 @@
 /** Formats answers for people: aligned tables and records. Text from providers is made safe for terminals. */
-import type { Derive, Show } from './command.ts'
+import type { Derive, Show, Table } from './command.ts'
 import { renderDiagnosis } from './diagnosis.ts'
 import { toPrintable } from './printable.ts'
 
@@ -14,13 +14,18 @@ export function render(show: Show, answer: unknown): string {
     }
     case 'diagnosis':
       return renderDiagnosis(answer)
-    default: {
-      const rows = toRecord(answer)[show.rows]
-      if (!Array.isArray(rows) || rows.length === 0) return `${show.empty}\n`
-      const records = rows.map((row) => derive(toRecord(row), show.derive))
-      return renderTable(records, show.columns)
-    }
+    case 'tables':
+      return show.tables.map((table) => renderRows(table, answer)).join('\n')
+    default:
+      return renderRows(show, answer)
   }
+}
+
+function renderRows(table: Table, answer: unknown): string {
+  const rows = toRecord(answer)[table.rows]
+  if (!Array.isArray(rows) || rows.length === 0) return `${table.empty}\n`
+  const records = rows.map((row) => derive(toRecord(row), table.derive))
+  return renderTable(records, table.columns)
 }
 
 type Fields = Readonly<Record<string, unknown>>

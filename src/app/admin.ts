@@ -1,6 +1,8 @@
 /** Assembles the admin API with its actions and the state that it reports. */
 
 import type { FastifyInstance } from 'fastify'
+import { makeAgents } from '#auth/oauth/agents.ts'
+import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import type { Listener } from '#doors/listener.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -11,7 +13,7 @@ import { makeBacklog } from '#telemetry/backlog-metrics.ts'
 import { makeExamination } from './doctor.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
-import { makeAppUsage } from './usage.ts'
+import { makeAppLimits, makeAppUsage } from './usage.ts'
 
 type AdminDoorParts = AppOptions &
   Foundation & {
@@ -26,6 +28,8 @@ type AdminDoorParts = AppOptions &
 export function assembleAdmin(parts: AdminDoorParts, isDraining: () => boolean): FastifyInstance {
   const { config, store, kv, actions, connections, webhooks, clock, log, metrics } = parts
   const backlog = makeBacklog({ store, clock, onFailure: parts.reports.backgroundFailure })
+  // A worker has no authorization server; what agents are connected stands in the store.
+  const agents = makeAgents({ store, clock })
   return makeAdminDoor({
     store,
     actions,
@@ -33,6 +37,9 @@ export function assembleAdmin(parts: AdminDoorParts, isDraining: () => boolean):
     webhooks,
     runSync: parts.syncs.runSync,
     readUsage: makeAppUsage(parts, parts.settleUsage),
+    readLimits: makeAppLimits(parts, agents),
+    agents,
+    sessions: makeSessions({ store, clock }),
     clock,
     windows: kv.windows,
     adminToken: parts.secrets.adminToken,

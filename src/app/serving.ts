@@ -5,15 +5,14 @@
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { listenerTimes } from '#doors/listener.ts'
 import { makePublicServer } from '#doors/public-server.ts'
-import { makeReadLimits } from '#gate/limits-left.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { openAuthorization } from './authorization.ts'
 import { mountDoors } from './doors.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
-import { assembleReading, toGateLimits } from './reads.ts'
-import { makeAppUsage } from './usage.ts'
+import { assembleReading } from './reads.ts'
+import { makeAppLimits, makeAppUsage } from './usage.ts'
 
 type ServingParts = AppOptions &
   Foundation & {
@@ -51,11 +50,7 @@ export async function openServing(parts: ServingParts): Promise<Serving> {
       agentDoor: reads.agents,
       origins,
       readUsage: makeAppUsage(parts, reads.settleUsage),
-      readLimits: makeReadLimits({
-        ...parts,
-        agents: authorization.agents,
-        limits: toGateLimits(config),
-      }),
+      readLimits: makeAppLimits(parts, authorization.agents),
     }),
   })
   return {

@@ -141,6 +141,18 @@ export const errorCatalogue = {
     message: 'Webhook endpoint not found; list them with `tributary webhooks list`',
     when: 'There is no such webhook endpoint.',
   },
+  agent_not_found: {
+    status: 404,
+    code: 'agent_not_found',
+    message: 'Agent not found; list them with `tributary agents list`',
+    when: 'There is no such connected agent.',
+  },
+  session_not_found: {
+    status: 404,
+    code: 'session_not_found',
+    message: 'Session not found; list them with `tributary sessions list`',
+    when: 'There is no such signed-in browser.',
+  },
   delivery_not_found: {
     status: 404,
     code: 'delivery_not_found',

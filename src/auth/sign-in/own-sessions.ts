@@ -1,15 +1,15 @@
-/** A person's own sessions: listed with where they come from, and ended one by one or all but the present one. */
-import type { By, Person } from '#contract/actor.ts'
-import type { SessionId } from '#kernel/ids.ts'
+/** A person's sessions: listed with where they come from, and ended one by one or all but the present one. */
+import { type By, mayActFor, type Person } from '#contract/actor.ts'
+import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { Store } from '#store/ports/store.ts'
 
 export interface OwnSessions {
-  /** The sessions of the person that have not ended, the last seen first. */
-  list(by: By<Person>): Promise<readonly SessionRow[]>
-  /** False when the person has no session with this id. */
-  endOne(by: By<Person>, id: SessionId): Promise<boolean>
+  /** The sessions of the user that have not ended, the last seen first. */
+  list(userId: UserId): Promise<readonly SessionRow[]>
+  /** False when the user has no session with this id, or is another person than the one who asks. */
+  endOne(by: By, userId: UserId, id: SessionId): Promise<boolean>
   /** Ends all sessions but the one that asks; returns how many. */
   endOthers(by: By<Person>): Promise<number>
 }
@@ -19,17 +19,18 @@ export function makeOwnSessions(
   isOpen: (row: SessionRow) => boolean,
 ): OwnSessions {
   return {
-    async list({ actor }) {
-      return (await store.sessions.list(actor.userId)).filter(isOpen)
+    async list(userId) {
+      return (await store.sessions.list(userId)).filter(isOpen)
     },
-    endOne: ({ actor }, id) =>
-      store.transact(async (tx) => {
-        const { userId } = actor
+    async endOne(by, userId, id) {
+      if (!mayActFor(by, userId)) return false
+      return store.transact(async (tx) => {
         if (!(await tx.sessions.delete(userId, id))) return false
         const about = { action: 'account.end-session', userId, subject: id } as const
-        await tx.audit({ at: clock.now(), actor, ...about })
+        await tx.audit({ at: clock.now(), actor: by.actor, ...about })
         return true
-      }),
+      })
+    },
     endOthers: ({ actor }) =>
       store.transact(async (tx) => {
         const { userId, sessionId } = actor

@@ -2,10 +2,13 @@
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { UserActions } from '#auth/actions.ts'
+import type { Agents } from '#auth/oauth/port.ts'
 import type { PlanSettings } from '#auth/plans.ts'
+import type { OwnSessions } from '#auth/sign-in/own-sessions.ts'
 import type { Connections } from '#connections/connections.ts'
 import type { By } from '#contract/actor.ts'
 import type { Examine } from '#doctor/doctor.ts'
+import type { ReadLimits } from '#gate/limits-left.ts'
 import type { ReadUsage } from '#gate/usage-report.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
@@ -47,6 +50,8 @@ export interface AdminDoorDeps {
     | 'endpoints'
     | 'deliveries'
     | 'auditLog'
+    | 'sessions'
+    | 'secondFactors'
   >
   readonly actions: UserActions
   readonly connections: Connections
@@ -54,6 +59,11 @@ export interface AdminDoorDeps {
   readonly runSync: RunSync
   /** What a user has asked for in the last days. */
   readonly readUsage: ReadUsage
+  /** What is left of their limits now. */
+  readonly readLimits: ReadLimits
+  readonly agents: Agents
+  /** Signed-in browsers. */
+  readonly sessions: Pick<OwnSessions, 'list' | 'endOne'>
   readonly clock: Clock
   /** Counts failed attempts on the admin token. */
   readonly windows: WindowStore

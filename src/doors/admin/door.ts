@@ -7,6 +7,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { maxBodyBytes } from '#contract/limits.ts'
 import { addAccountRoute } from './accounts.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
+import { addAgentRoutes } from './agents.ts'
 import { addAuditRoute } from './audit.ts'
 import { addConnectionRoutes } from './connections.ts'
 import type { AdminDoorDeps } from './deps.ts'
@@ -15,7 +16,8 @@ import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
 import { addHealthRoutes } from './health.ts'
 import { addKeyRoutes } from './keys.ts'
 import { addServiceRoute } from './service.ts'
-import { addUsageRoute } from './usage.ts'
+import { addSessionRoutes } from './sessions.ts'
+import { addUsageRoutes } from './usage.ts'
 import { addUserRoutes } from './users.ts'
 import { addWebhookRoutes } from './webhooks.ts'
 
@@ -78,7 +80,9 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   addConnectionRoutes(admin, deps)
   addAccountRoute(admin, deps)
   addWebhookRoutes(admin, deps)
-  addUsageRoute(admin, deps)
+  addUsageRoutes(admin, deps)
+  addAgentRoutes(admin, deps)
+  addSessionRoutes(admin, deps)
   addAuditRoute(admin, deps)
   addServiceRoute(admin, deps)
   addDoctorRoute(admin, deps)

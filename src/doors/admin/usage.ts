@@ -1,4 +1,4 @@
-/** Counted requests of a user in the admin API: the numbers of the page `/usage`. */
+/** Counted requests of a user and what is left of their limits in the admin API: the numbers of the page `/usage`. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { usageDaysKept } from '#gate/usage-sweep.ts'
@@ -22,9 +22,13 @@ interface UserPath {
   Params: { user: string }
 }
 
-export function addUsageRoute(admin: FastifyInstance, deps: AdminDoorDeps): void {
+export function addUsageRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
   admin.get<UserPath>('/users/:user/usage', async ({ params, query }) => {
     const { days } = parseQuery(UsageQuery, query)
     return deps.readUsage(await findUser(deps, params.user), days)
+  })
+  admin.get<UserPath>('/users/:user/limits', async ({ params }) => {
+    const { id } = await findUser(deps, params.user)
+    return deps.readLimits(id)
   })
 }

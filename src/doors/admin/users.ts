@@ -33,6 +33,7 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
     legacyUntil: user.legacyUntil === null ? null : toIso(user.legacyUntil),
     grandfathered: user.grandfathered,
     createdAt: toIso(user.createdAt),
+    emailConfirmedAt: user.emailConfirmedAt === null ? null : toIso(user.emailConfirmedAt),
   })
 
   admin.get('/users', async (request) => {
@@ -54,9 +55,10 @@ export function addUserRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void
     return reply.code(201).send({ email, url, expiresAt: toIso(expiresAt) })
   })
 
-  admin.get<UserPath>('/users/:user', async ({ params }) =>
-    toUser(await findUser(deps, params.user)),
-  )
+  admin.get<UserPath>('/users/:user', async ({ params }) => {
+    const user = await findUser(deps, params.user)
+    return { ...toUser(user), ...(await readSignIn(store, user)) }
+  })
 
   admin.delete<UserPath>('/users/:user', async ({ params }, reply) => {
     // A repeated request repeats the deletion: it is idempotent and does not depend on which request began it.
@@ -94,5 +96,15 @@ function toPlan({ plan, status, legacyUntil, grandfathered }: PlanRow) {
     status,
     legacyUntil: legacyUntil === null ? null : toIso(legacyUntil),
     grandfathered,
+  }
+}
+
+/** How the user signs in: for one user alone, because each fact is a look-up. */
+async function readSignIn(store: AdminDoorDeps['store'], { id }: UserRow) {
+  const hasSecondFactor = await store.secondFactors.has(id)
+  return {
+    hasPassword: (await store.sessions.findPassword(id)) !== null,
+    hasSecondFactor,
+    recoveryCodesLeft: hasSecondFactor ? await store.secondFactors.countCodes(id) : 0,
   }
 }

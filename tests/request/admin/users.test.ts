@@ -209,12 +209,15 @@ test('200: users are listed and shown by id and by e-mail address, percent-encod
     legacyUntil: null,
     grandfathered: false,
     createdAt: '2026-11-20T03:15:00.000Z',
+    // The operator vouches for the address.
+    emailConfirmedAt: '2026-11-20T03:15:00.000Z',
   }
   assert.deepEqual((await ask('GET', '/admin/users')).body, { data: [expected], next: null })
+  const signIn = { hasPassword: false, hasSecondFactor: false, recoveryCodesLeft: 0 }
   for (const name of [id, id.toUpperCase(), email, encodeURIComponent(email.toUpperCase())]) {
     const shown = await ask('GET', `/admin/users/${name}`)
     assert.equal(shown.status, 200, name)
-    assert.deepEqual(shown.body, expected)
+    assert.deepEqual(shown.body, { ...expected, ...signIn })
   }
 })
 
@@ -230,6 +233,9 @@ test('404: an unknown user is the same for every path that names one', async (t)
       await ask('POST', `/admin/users/${name}/keys`, {}),
       await ask('GET', `/admin/users/${name}/connections`),
       await ask('POST', `/admin/users/${name}/connections`, {}),
+      await ask('GET', `/admin/users/${name}/agents`),
+      await ask('DELETE', `/admin/users/${name}/agents/x`),
+      await ask('GET', `/admin/users/${name}/sessions`),
     ]
     for (const answer of answers) {
       assert.equal(answer.status, 404)

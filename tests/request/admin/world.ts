@@ -10,7 +10,9 @@ import type { InjectOptions } from 'fastify'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { makeUserActions } from '#auth/actions.ts'
+import { makeAgents } from '#auth/oauth/agents.ts'
 import { makePasswords, type Passwords } from '#auth/sign-in/password.ts'
+import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeSignIns, type SignIns } from '#auth/sign-in/sign-ins.ts'
 import {
   type Connections,
@@ -20,6 +22,7 @@ import {
 import type { Provider } from '#contract/resources.ts'
 import { makeDoctor, realMachine } from '#doctor/doctor.ts'
 import { type AdminDoorDeps, makeAdminDoor, type RunSync } from '#doors/admin/door.ts'
+import { makeReadLimits } from '#gate/limits-left.ts'
 import { makeReadUsage } from '#gate/usage-report.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
@@ -51,6 +54,8 @@ const installation = {
   hasRedis: false,
   encryptionKeyCount: 1,
 } as const
+/** The specification's. */
+const gateLimits = { buckets: { cheap: 60, mid: 30, heavy: 30 }, concurrency: 4 } as const
 export const startOfTests = Date.UTC(2026, 10, 20, 3, 15)
 
 export interface StillClock {
@@ -175,12 +180,16 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   const { windows } = kv
   const { signUp = 'invite' } = options
   const { invite } = openByMail({ store, clock, windows, signUp })
+  const agents = makeAgents({ store, clock })
   const door = makeAdminDoor({
     store,
     actions: makeUserActions({ store, clock, signIns, invite }),
     connections,
     webhooks: makeWebhooks({ store, clock, allowPrivate: options.allowPrivate ?? true }),
     readUsage: makeReadUsage({ store, clock, settle: null, onFailure: assertNever }),
+    readLimits: makeReadLimits({ store, agents, kv, adapters, limits: gateLimits, clock }),
+    agents,
+    sessions: makeSessions({ store, clock }),
     runSync: options.runSync ?? (async () => assertNever('no sync in this test')),
     clock,
     windows: kv.windows,

@@ -33,7 +33,7 @@ export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext)
   addForm(scope, context, place, async ({ visit, reply, form }) => {
     const id = parseUuid<SessionId>(form.get('session') ?? '')
     // A session that has ended, or somebody else's, is treated as one that does not exist.
-    const isEnded = id !== null && (await context.sessions.endOne(toBy(visit), id))
+    const isEnded = id !== null && (await context.sessions.endOne(toBy(visit), visit.user.id, id))
     return reply.redirect(isEnded ? `${path}?done=ended` : path, 303)
   })
   const others = { path: `${path}/sessions/end-others`, returnTo: path }
@@ -68,7 +68,7 @@ async function showSettings(
     },
     hasSecondFactor,
     codesLeft: hasSecondFactor ? await store.secondFactors.countCodes(user.id) : 0,
-    sessions: await sessions.list(toBy(visit)),
+    sessions: await sessions.list(user.id),
     done: readDone(request, ['saved', 'password', 'ended', 'switched-off']),
   })
   return context.show(reply, visit, { title: 'Settings', body })
