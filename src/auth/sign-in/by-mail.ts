@@ -11,6 +11,7 @@ import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Attempts } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
+import { endEarlierAccess } from './end-earlier-access.ts'
 import { type Invite, type InviteDeps, makeInvite } from './invite.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 import {
@@ -63,7 +64,10 @@ export interface ByMail {
   ): Promise<AcceptResult>
   /** Sends a link for a new password to the address if there is an account; the answer is the same if not. */
   askForPassword(by: By<Visitor>, email: string): Promise<{ readonly kind: 'asked' } | Later>
-  /** An action: ends every session of the user; second factors stay. */
+  /**
+   * An action: ends every session of the user; second factors stay. Where mail proves the address for the first time, keys,
+   * agents and endpoints end too.
+   */
   choosePassword(by: By<Visitor>, token: string, newPassword: string): Promise<ChooseResult>
   /** An action: whoever has the link has proven that mail to the address reaches them. */
   confirm(by: By<Visitor>, token: string): Promise<{ readonly kind: 'done' } | Void>
@@ -234,10 +238,14 @@ async function choosePassword(
   const userId = await deps.store.transact(async (tx): Promise<UserId | null> => {
     const row = await useToken(deps, tx, 'reset', token)
     if (row === null || row.userId === null) return null
-    if (!(await storePassword(tx, { actor, userId: row.userId, hash, at }))) return null
+    const { userId } = row
+    if (!(await storePassword(tx, { actor, userId, hash, at }))) return null
     // A link of the log proves nothing about the address.
-    if (deps.print === null) await tx.users.confirmEmail(row.userId, at)
-    return row.userId
+    if (deps.print !== null) return userId
+    const isFirstProof = (await tx.users.find(userId))?.emailConfirmedAt === null
+    if (isFirstProof) await endEarlierAccess(tx, { actor, userId, at })
+    await tx.users.confirmEmail(userId, at)
+    return userId
   })
   if (userId === null) return asVoid(await findToken(deps, 'reset', token))
   await deps.attempts.forgive({ kind: 'account', userId })

@@ -3,7 +3,7 @@
  * a mail server nothing is queued.
  */
 import { type MailId, newId } from '#kernel/ids.ts'
-import type { MailMatter } from '../mail-matter.ts'
+import type { MailKind, MailMatter } from '../mail-matter.ts'
 import { maxNoticesPerDay, type NewMail } from '../ports/mails.ts'
 import type { Sealer } from '../seal.ts'
 import { type Db, isAfter, moment } from './tables.ts'
@@ -49,11 +49,15 @@ function isNotice(matter: MailMatter): boolean {
   return !('url' in matter)
 }
 
+const linkKinds = ['invitation', 'confirmation', 'reset'] as const satisfies readonly MailKind[]
+
+/** Links do not count: whoever asks for many must not keep a notice of a new key from its receiver. */
 async function isFull(tx: Db, userId: NewMail['userId'], at: number): Promise<boolean> {
   const { count } = await tx
     .selectFrom('mails')
     .select(({ fn }) => fn.countAll().as('count'))
     .where('user_id', '=', userId)
+    .where('kind', 'not in', linkKinds)
     .where(isAfter('created_at', at - dayMs))
     .executeTakeFirstOrThrow()
   return Number(count) >= maxNoticesPerDay

@@ -212,7 +212,7 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
             deleting_at: sql<Date>`coalesce(deleting_at, ${moment(at)})`,
           }))
           .where('id', '=', id)
-          .returning('id')
+          .returning('email_lower as emailLower')
           .executeTakeFirst()
         if (row === undefined) return false
         living.get(tx)?.delete(id)
@@ -223,6 +223,8 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
           .where('revoked_at', 'is', null)
           .execute()
         await tx.deleteFrom('sessions').where('user_id', '=', id).execute()
+        // An invitation has the address and no user.
+        await tx.deleteFrom('mailed_links').where('email_lower', '=', row.emailLower).execute()
         await tx.deleteFrom('oauth_grants').where('user_id', '=', id).execute()
         await tx.deleteFrom('webhook_endpoints').where('user_id', '=', id).execute()
         await tx

@@ -118,6 +118,15 @@ export function testMails(makePlace: () => Promise<Place>): void {
     assert.equal(await store.mails.queue(newMail(user.id, { at: now + day })), true)
   })
 
+  test('links that a stranger asks for leave room for every notice', async (t) => {
+    const store = await openStore(t)
+    const user = await addUser(store)
+    const link = { email: user.email, url: 'https://example.test/x', expiresAt: now + day }
+    for (let count = 0; count < maxNoticesPerDay; count += 1)
+      await store.mails.queue(newMail(user.id, { matter: { kind: 'reset', ...link } }))
+    assert.equal(await store.mails.queue(newMail(user.id)), true)
+  })
+
   test('the sweep deletes what is done and old, and wakes what a wrong clock put far ahead', async (t) => {
     const store = await openStore(t)
     await store.mails.queue(newMail(null, { key: 'done', at: now - 2 * day }))

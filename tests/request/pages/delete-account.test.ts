@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import type { Jar } from '#tests/support/jar.ts'
+import { invite } from './mailed.ts'
 import {
   connectAgent,
   type PagesWorld,
@@ -112,6 +113,21 @@ test('a deleted account leaves nothing in the store but the audit, and the page 
   assert.equal((await jar.get('/deleted')).location, '/', 'it is shown once')
   assert.equal((await jar.get('/settings')).location, '/sign-in?return=%2Fsettings')
   assert.equal((await signIn(world.jar(), { email: person.email, password })).status, 401)
+})
+
+test('the address of an invited person is in no table either, once the account is deleted', async () => {
+  const email = 'invited@example.test'
+  const { pathname } = new URL((await invite(world, email)).url)
+  const jar = world.jar()
+  const { hidden } = await jar.get(pathname)
+  const made = await jar.post(pathname, { ...hidden, name: 'Emma', password })
+  assert.equal(made.status, 303, made.text)
+  assert.equal((await confirm(jar)).location, '/deleted')
+  const tables = [...(await readTables())].filter(([, text]) => text.includes(email))
+  assert.deepEqual(
+    tables.map(([table]) => table),
+    [],
+  )
 })
 
 test('a second submit, a form from elsewhere and another browser’s page after it change and show nothing', async () => {

@@ -47,6 +47,7 @@ export function renderChoose(parts: ChooseParts): Html {
   return html`<article class="card">
 <h1>Choose a new password</h1>
 <p>For the account of <strong>${parts.email}</strong>. All browsers are signed out.</p>
+<p><small>If the address was never confirmed, somebody else may have made the account: its API keys, agents and webhooks end as well.</small></p>
 ${alertBox(parts.message)}
 <form method="post" action="${parts.path}" novalidate>
 ${hidden('token', parts.formToken)}
