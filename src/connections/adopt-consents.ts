@@ -23,13 +23,23 @@ export interface Adoption {
   readonly provider: Provider
   /** The connection whose renewal the person asked for; absent or null: they asked for none. */
   readonly renews?: ConnectionId | null
+  /** Which consents that have no connection are linked; absent: all of them. */
+  readonly choice?: Choice
   /** Ends the consents when their user was deleted meanwhile. */
-  readonly credentials: Pick<LoginRow, 'upstreamUserId' | 'secret'>
+  readonly credentials: Pick<LoginRow, 'upstreamUserId' | 'secret'> & { readonly isOurs?: boolean }
   /** The login, saved or read in the transaction. @throws OwnerGoneError */
   readonly login: (tx: StoreRows) => Promise<LoginRow>
   /** Further changes of the same transaction. */
   readonly also?: (tx: StoreRows, adopted: readonly AdoptedConsent[]) => Promise<void>
 }
+
+export interface Choice {
+  isWanted(found: DiscoveredConnection): boolean
+  /** Of one whose connection is being removed, given those that are wanted. */
+  isWantedAgain(leaving: DiscoveredConnection, news: readonly DiscoveredConnection[]): boolean
+}
+
+const everything: Choice = { isWanted: () => true, isWantedAgain: () => true }
 
 /** A consent of the provider and our connection for it. */
 export interface AdoptedConsent {
@@ -45,7 +55,7 @@ export interface AdoptedConsent {
  */
 export async function adoptConsents(
   deps: ActionDeps,
-  { by, userId, provider, credentials, renews = null, ...steps }: Adoption,
+  { by, userId, provider, credentials, renews = null, choice = everything, ...steps }: Adoption,
   discovered: readonly DiscoveredConnection[],
 ): Promise<{ readonly login: LoginRow; readonly adopted: readonly AdoptedConsent[] }> {
   try {
@@ -53,7 +63,7 @@ export async function adoptConsents(
       // Saving or reading it locks the user's row: a concurrent deletion of the user or the login waits for the end of the
       // transaction.
       const login = await steps.login(tx)
-      const adopted = await saveAll({ ...deps, store: tx }, login, { discovered, renews })
+      const adopted = await saveAll({ ...deps, store: tx }, login, { discovered, renews, choice })
       await steps.also?.(tx, adopted)
       await tx.audit({
         at: deps.clock.now(),
@@ -76,31 +86,38 @@ export async function adoptConsents(
 }
 
 /** A login without a row: its id is valid only for calls to the provider. */
-export function toUnsaved({ upstreamUserId, secret }: Adoption['credentials']) {
-  return { id: newId<LoginId>(), version: 0, upstreamUserId, secret }
+export function toUnsaved({ upstreamUserId, secret, isOurs = false }: Adoption['credentials']) {
+  return { id: newId<LoginId>(), version: 0, upstreamUserId, secret, isOurs }
 }
 
 interface Listed {
   readonly discovered: readonly DiscoveredConnection[]
   readonly renews: ConnectionId | null
+  readonly choice: Choice
 }
 
 async function saveAll(
   deps: SaveDeps,
   login: LoginRow,
-  { discovered, renews }: Listed,
+  { discovered, renews, choice }: Listed,
 ): Promise<readonly AdoptedConsent[]> {
   const held = await holdConnections(deps.store, login)
-  const { known, unknown, absent } = reconcile(held, discovered, { renews })
+  const { known, unknown, leaving, absent } = reconcile(held, discovered, { renews })
+  const wanted = unknown.filter((found) => choice.isWanted(found))
+  const news = [...wanted, ...leaving.filter((found) => choice.isWantedAgain(found, wanted))]
   const adopted: AdoptedConsent[] = []
   for (const pair of known) {
     await updateConnection(deps, login, pair)
     adopted.push({ id: pair.row.id, found: pair.found, isNew: false })
   }
-  for (const found of unknown) {
+  for (const found of news) {
     const { id } = await saveDiscovered(deps, login, found)
     adopted.push({ id, found, isNew: true })
   }
   for (const row of absent) await settleStatus(deps, login, row, 'revoked')
+  // Lists that were read before this one know nothing of it.
+  if (news.length > 0 || known.some(({ isRenewed }) => isRenewed)) {
+    await deps.store.logins.noteConsents(login.id)
+  }
   return adopted
 }

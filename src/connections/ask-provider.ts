@@ -58,6 +58,7 @@ export function toLogin(row: LoginRow): Login {
     upstreamUserId: row.upstreamUserId,
     secret: row.secret,
     version: row.version,
+    isOurs: row.isOurs,
   }
 }
 

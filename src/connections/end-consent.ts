@@ -75,27 +75,33 @@ export async function endUnsavedLogin(
   deps: ActionDeps,
   login: Pick<LoginRow, 'userId' | 'provider' | 'upstreamUserId' | 'secret'>,
 ): Promise<void> {
-  const row = { ...login, id: newId<LoginId>(), version: 0 }
+  const row = { ...login, id: newId<LoginId>(), version: 0, isOurs: true }
   await endEmptyLogin(deps, row, { timeoutMs: deps.timeoutMs, priority: 'user' })
 }
 
-/** As `endUnsavedLogin`, for a login that has a row. */
+/**
+ * As `endUnsavedLogin`, for a login that has a row; the provider's failure, or null. A login that existed at the provider
+ * before it was linked here stays there.
+ */
 export async function endEmptyLogin(
   deps: ActionDeps,
   login: LoginRow,
   options: AskOptions,
-): Promise<void> {
+): Promise<UpstreamFailure | null> {
   const { provider } = login
   const adapter = deps.adapters[provider]
-  const { endLogin } = adapter ?? {}
-  if (adapter === undefined || endLogin === undefined) return
+  const { endLogin, linking } = adapter ?? {}
+  if (adapter === undefined || endLogin === undefined) return null
+  if (linking?.register !== undefined && !login.isOurs) return null
   const about = { provider, connectionId: null } as const
   try {
     await askProvider(provider, options, (call) => endLogin.call(adapter, toLogin(login), call))
     deps.report.deletion({ ...about, outcome: 'done', detail: '' })
+    return null
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     deps.report.deletion({ ...about, outcome: 'abandoned', detail: error.failure.detail })
+    return error.failure
   }
 }
 

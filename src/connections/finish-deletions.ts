@@ -1,7 +1,7 @@
 /**
  * The background sweep for unfinished deletions: connections whose provider has not ended the consent yet, then users
- * whose deletion was interrupted. It runs at the start and every few minutes, one deletion at a time. Once a provider
- * is unavailable, it is skipped for the rest of the sweep. Each sweep continues after the previous one, or, where
+ * whose deletion was interrupted, then logins that links in a browser left behind. It runs at the start and every few
+ * minutes, one deletion at a time. Once a provider is unavailable, it is skipped for the rest of the sweep. Each sweep continues after the previous one, or, where
  * that one covered all of them, with the first that it skipped, so that deletions that keep failing do not block the others: with people's own keys the failure may
  * concern one login alone.
  */
@@ -14,6 +14,7 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { DeleteUser } from './delete-user.ts'
 import type { ActionDeps } from './deps.ts'
+import { makeEndAbandoned } from './end-abandoned.ts'
 import type { EndOfConsent } from './end-consent.ts'
 import { purgeConnection } from './remove-connection.ts'
 
@@ -30,6 +31,7 @@ const defaultEveryMs = 5 * 60_000
 
 /** Makes the sweep; a call during a running sweep joins it. */
 export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): FinishDeletions {
+  const endAbandoned = makeEndAbandoned(deps)
   let running: ReturnType<FinishDeletions> | null = null
   /** The last connection before the first one that was skipped. */
   let reached: ConnectionId | null = null
@@ -58,6 +60,7 @@ export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): F
       if (isUnavailable(end)) unavailable.add(row.provider)
     }
     await finishUsers(stop)
+    await endAbandoned(stop)
     return { done, pending }
   }
 

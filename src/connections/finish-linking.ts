@@ -157,12 +157,14 @@ async function isOther(
 /** Stores the login with its newest secret before anything is read with it: a secret may be given only once. */
 async function saveLogin(
   deps: ActionDeps,
-  { by, arrival, attempt }: Arrived,
+  { by, arrival, linking, attempt }: Arrived,
   { upstreamUserId, secret }: Identity,
 ): Promise<LoginRow> {
   const { userId } = attempt
   const { provider } = arrival
-  const named = { userId, provider, upstreamUserId, secret }
+  // Where it was made before the page was opened it is stored already.
+  const isOurs = linking.register === undefined
+  const named = { userId, provider, upstreamUserId, secret, isOurs }
   try {
     return await deps.store.transact(async (tx) => {
       const login = await tx.logins.save(named)

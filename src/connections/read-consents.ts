@@ -5,6 +5,7 @@
 import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { DiscoveredConnection } from '#providers/port.ts'
 import { OwnerGoneError } from '#store/failure.ts'
@@ -12,11 +13,12 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import { type AdoptedConsent, adoptConsents } from './adopt-consents.ts'
+import { type AdoptedConsent, adoptConsents, type Choice } from './adopt-consents.ts'
 import { askProvider, getAdapter, toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import type { LinkingEnd } from './linking-attempt.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
+import { openLogin } from './open-login.ts'
 import { requestSyncs } from './request-syncs.ts'
 
 export interface OpenLinking {
@@ -45,12 +47,30 @@ export async function readConsents(
   }
 }
 
+/** A list that other processes outdate so often is read again by the next look. */
+const maxTries = 3
+
 /** As `readConsents`. @throws UpstreamError when the provider cannot be read. */
 export async function discoverAndAdopt(
   deps: ActionDeps,
   by: By,
   { attempt, login }: OpenLinking,
 ): Promise<Read> {
+  const waiting = { kind: 'waiting', loginId: login.id, provider: login.provider } as const
+  let current: LoginRow | 'damaged' | null = login
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    if (current === null || current === 'damaged') break
+    try {
+      return await adoptOnce(deps, by, { attempt, login: current })
+    } catch (error) {
+      if (!(error instanceof OutdatedError)) throw error
+    }
+    current = await openLogin(deps.store, login.id)
+  }
+  return waiting
+}
+
+async function adoptOnce(deps: ActionDeps, by: By, { attempt, login }: OpenLinking): Promise<Read> {
   const { provider, userId } = login
   const adapter = getAdapter(deps.adapters, provider)
   const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
@@ -68,10 +88,8 @@ export async function discoverAndAdopt(
       provider,
       renews: attempt.connectionId,
       credentials: login,
-      async login(tx) {
-        if ((await tx.logins.find(login.id)) === null) throw new OwnerGoneError('the login is gone')
-        return login
-      },
+      choice: toChoice(attempt),
+      login: (tx) => demandCurrent(tx, login),
       async also(tx, adopted) {
         arrived = await settle(deps, tx, { attempt, adopted })
       },
@@ -82,6 +100,33 @@ export async function discoverAndAdopt(
   await listenTo(deps, login)
   if (arrived === null) return waiting
   return { kind: 'linked', connections: await listOwn(deps, attempt, arrived) }
+}
+
+/** Consents of the login came or went since the list was read, or another process removed the login. */
+class OutdatedError extends Error {}
+
+/** The login, held for the transaction. @throws OutdatedError, OwnerGoneError */
+async function demandCurrent(tx: StoreRows, login: LoginRow): Promise<LoginRow> {
+  const current = await tx.logins.hold(login.id)
+  if (current?.version === login.version) return login
+  const hasOwner = current !== null || (await tx.users.find(login.userId)) !== null
+  if (hasOwner) throw new OutdatedError('the list of consents is out of date')
+  throw new OwnerGoneError('the user of the login is gone')
+}
+
+/**
+ * Providers go on listing consents that have ended: those of connections that were removed do not come back with another
+ * link. One that the provider has not ended yet does only where a consent keeps its id when it is given again, and was meant.
+ */
+function toChoice({ provider, connectionId, institutionId }: LinkingRow): Choice {
+  const keepsIds = !factsOf(provider).oneConsentPerInstitution
+  return {
+    isWanted: ({ status }) => status === 'active',
+    isWantedAgain(leaving, news) {
+      if (!keepsIds || connectionId !== null) return false
+      return institutionId === null ? news.length === 0 : institutionId === leaving.institutionId
+    },
+  }
 }
 
 /** @throws ApiError `user_not_found` */

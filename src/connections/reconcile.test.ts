@@ -165,8 +165,8 @@ test('a consent whose connection is being deleted renews no other one', () => {
   const theirs = [found('b', 'bank', { x: 'xxxx1111' })]
   const options = { renews: ours[0]?.row.id ?? null }
   const leaving = new Set([upstreamId('b')])
-  const { known, unknown } = reconcileHeld({ held: ours, leaving }, theirs, options)
-  assert.deepEqual([known.length, unknown.length], [0, 1])
+  const met = reconcileHeld({ held: ours, leaving }, theirs, options)
+  assert.deepEqual([met.known.length, met.unknown.length, met.leaving.length], [0, 0, 1])
   assert.equal(reconcile(ours, theirs, options).known.length, 1)
 })
 

@@ -22,6 +22,8 @@ export interface KnownConnection {
 export interface Reconciliation {
   readonly known: readonly KnownConnection[]
   readonly unknown: readonly DiscoveredConnection[]
+  /** Consents whose connection is being removed, and which the provider still lists. */
+  readonly leaving: readonly DiscoveredConnection[]
   readonly absent: readonly ConnectionRow[]
 }
 
@@ -67,14 +69,14 @@ export function reconcile(
   const strangers = byId.strangers.filter((found) => !isLeaving(found))
   const steps = [countMoved, countNumbers, toAsked(renews), isOnlyConsent]
   const { held: absent, pairs, ...rest } = steps.reduce(pairBest, { ...byId, strangers })
-  const unknown = [...rest.strangers, ...byId.strangers.filter(isLeaving)]
   return {
     known: pairs.map(({ entry: { row }, found }) => ({
       row,
       found,
       isRenewed: row.upstreamId !== found.upstreamId || row.id === renews,
     })),
-    unknown,
+    unknown: rest.strangers,
+    leaving: byId.strangers.filter(isLeaving),
     absent: absent.map(({ row }) => row),
   }
 }

@@ -65,11 +65,30 @@ function toNote(
   return (tx) => tx.audit({ at: clock.now(), ...entry })
 }
 
+/** As often as another process may change the consents meanwhile; then the next refresh finds out. */
+const maxTries = 3
+
+type RefreshOptions = AskOptions & { readonly note: Note }
+
 async function refreshLogin(
   deps: ActionDeps,
-  login: LoginRow,
-  { note, ...options }: AskOptions & { readonly note: Note },
+  first: LoginRow,
+  options: RefreshOptions,
 ): Promise<void> {
+  let login: LoginRow | null = first
+  for (let tries = 0; tries < maxTries && login !== null; tries += 1) {
+    if (await refreshOnce(deps, login, options)) return
+    login = await deps.store.logins.get(first.id)
+  }
+  await deps.store.transact(options.note)
+}
+
+/** False, with nothing stored, when consents of the login came or went while the provider was asked. */
+async function refreshOnce(
+  deps: ActionDeps,
+  login: LoginRow,
+  { note, ...options }: RefreshOptions,
+): Promise<boolean> {
   const adapter = getAdapter(deps.adapters, login.provider)
   let discovered: readonly DiscoveredConnection[]
   try {
@@ -82,16 +101,27 @@ async function refreshLogin(
     // The provider refused the credentials themselves.
     const { becomes } = error.failure
     return deps.store.transact(async (tx) => {
+      if (!(await isCurrent(tx, login))) return false
       await markLost(tx, { login, connectionId: null, becomes })
       await note(tx)
+      return true
     })
   }
-  await deps.store.transact(async (tx) => {
+  const isSaved = await deps.store.transact(async (tx) => {
+    if (!(await isCurrent(tx, login))) return false
     const saving = { ...deps, store: tx }
     const { known, absent } = reconcile(await holdConnections(tx, login), discovered)
     for (const pair of known) await updateConnection(saving, login, pair)
     for (const row of absent) await settleStatus(saving, login, row, 'revoked')
+    if (known.some(({ isRenewed }) => isRenewed)) await tx.logins.noteConsents(login.id)
     await note(tx)
+    return true
   })
-  await listenTo(deps, login, options)
+  if (isSaved) await listenTo(deps, login, options)
+  return isSaved
+}
+
+/** The login stays as it is until the transaction ends. */
+async function isCurrent(tx: StoreRows, { id, version }: LoginRow): Promise<boolean> {
+  return (await tx.logins.hold(id))?.version === version
 }

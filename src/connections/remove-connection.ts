@@ -5,12 +5,13 @@
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId } from '#kernel/ids.ts'
+import type { ConnectionId, LoginId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { AskOptions } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
-import { type EndOfConsent, endConsent } from './end-consent.ts'
+import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
+import { openLogin } from './open-login.ts'
 
 export interface RemoveOptions {
   /**
@@ -95,15 +96,20 @@ export function purgeConnection(
     const adopted = others.some(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
     )
-    const last = others.length === 0
+    // The consent of a link that is not ended yet uses the login too. The sweep ends a login that nothing came of.
+    const isAwaited = (await store.linkings.findOpen(row.loginId, deps.clock.now())) !== null
+    const last = others.length === 0 && !isAwaited
     const isKept = adopted || (await isLinkedByOthers(deps, current))
     const end: EndOfConsent = isKept
       ? { kind: 'ended' }
       : await endConsent(deps, { row: current, last }, options)
     if (end.kind !== 'pending') {
-      await store.connections.delete(row.id)
-      // Unless another link uses the login since.
-      if (last) await store.logins.deleteUnused(row.loginId)
+      await store.transact(async (tx) => {
+        await tx.connections.delete(row.id)
+        // A list of consents that was read before this end must not bring the connection back.
+        await tx.logins.noteConsents(row.loginId)
+      })
+      if (!isAwaited) await forgetLogin(deps, row.loginId, { isEnded: last, options })
     }
     report.deletion({
       provider: row.provider,
@@ -113,4 +119,23 @@ export function purgeConnection(
     })
     return end
   })
+}
+
+/**
+ * Deletes the login unless a connection uses it. Where its connections were removed at the same time by several processes,
+ * none of them was the last one: then the login ends at the provider here.
+ */
+async function forgetLogin(
+  deps: ActionDeps,
+  id: LoginId,
+  { isEnded, options }: { readonly isEnded: boolean; readonly options: AskOptions },
+): Promise<void> {
+  const { store } = deps
+  if (!isEnded) {
+    if ((await store.connections.listByLogin(id)).length > 0) return
+    const login = await openLogin(store, id)
+    if (login !== null && login !== 'damaged') await endEmptyLogin(deps, login, options)
+  }
+  // Unless another link uses the login since.
+  await store.logins.deleteUnused(id)
 }

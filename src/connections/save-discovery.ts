@@ -40,6 +40,9 @@ export async function saveDiscovered(
   return row
 }
 
+/** Providers list the accounts of a renewed consent within minutes; a bank that fails may take hours. */
+const renewalMs = 24 * 3_600_000
+
 /** Updates a known connection. The first accounts after a renewal may have new ids. */
 export async function updateConnection(
   deps: SaveDeps,
@@ -49,8 +52,9 @@ export async function updateConnection(
   const { connections } = deps.store
   const isSame = row.institutionId === found.institutionId
   const known = isSame ? row : { institutionName: found.institutionId, institutionLogo: null }
-  await connections.repoint(row.id, found.upstreamId)
-  if (isRenewed) await connections.noteRenewal(row.id)
+  const renewal = { until: deps.clock.now() + renewalMs }
+  await connections.repoint(row.id, found.upstreamId, renewal)
+  if (isRenewed) await connections.noteRenewal(row.id, renewal)
   await connections.setConsentExpiry(row.id, readConsentEnd(found))
   await connections.setInstitution(row.id, {
     institutionId: found.institutionId,
@@ -91,7 +95,7 @@ export function settleStatus(
 
 /** Null accounts: the stored ones stay. */
 async function saveAccounts(
-  { store }: SaveDeps,
+  { store, clock }: SaveDeps,
   row: ConnectionRow,
   accounts: DiscoveredConnection['accounts'],
 ): Promise<void> {
@@ -99,6 +103,7 @@ async function saveAccounts(
   await store.accounts.replace(
     row.id,
     accounts.map((account) => toNewAccount(row.provider, account)),
+    { at: clock.now() },
   )
 }
 

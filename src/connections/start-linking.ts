@@ -195,7 +195,7 @@ async function register(
     const { upstreamUserId, secret } = await askProvider(provider, options, (call) =>
       make.call(linking, person, call),
     )
-    return { userId, provider, upstreamUserId, secret }
+    return { userId, provider, upstreamUserId, secret, isOurs: true }
   } finally {
     await deps.windows.forget(key)
   }

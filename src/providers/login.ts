@@ -22,6 +22,8 @@ export interface Login {
   readonly secret: string | null
   /** The version of the credentials: results obtained with older ones must not affect newer ones. */
   readonly version: number
+  /** This installation made it at the provider, and nobody else uses it; absent: it existed there. */
+  readonly isOurs?: boolean
 }
 
 export interface ConnectionRef {

@@ -91,3 +91,17 @@ test('an ordinary refresh gives no account the id of another one that closed the
   const old = new Set(Object.values(before))
   assert.equal(Object.values(after).filter((id) => !old.has(id)).length, 1)
 })
+
+test('accounts that arrive one after the other after a renewal with new ids keep ours, by their numbers', async (t) => {
+  const linked = await linkWattle(t)
+  const { service, consent } = linked
+  const before = await idsByName(linked)
+  const all = [...consent.accounts]
+  renewWithNewIds(consent, service.clock.now())
+  for (const count of [1, 2, all.length]) {
+    consent.accounts.splice(0, consent.accounts.length, ...all.slice(0, count))
+    await refresh(linked)
+    service.clock.advance(60_000)
+  }
+  assert.deepEqual(await idsByName(linked), before)
+})

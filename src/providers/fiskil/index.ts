@@ -61,7 +61,10 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     identify: (credentials, call) => identify(client, credentials, call),
     discover: (login, call) => discoverConnections(deps, login, call),
 
-    revoke: (_login, connection, _options, call) => revoke(client, connection, call),
+    async revoke(login, connection, { last }, call) {
+      await revoke(client, connection, call)
+      if (last && login.isOurs === true) await deleteEndUser(client, login, call)
+    },
 
     endLogin: (login, call) => deleteEndUser(client, login, call),
 
@@ -99,8 +102,8 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
 }
 
 /**
- * The end user is kept even after the last consent: it may have consents that we never adopted, and a new link must
- * use the same end user. The call may be repeated, because an unknown consent gives 204 too.
+ * An end user that was adopted is kept even after the last consent: it may have consents that we never adopted. One that was
+ * made here has no other use. The call may be repeated, because an unknown consent gives 204 too.
  */
 async function revoke(
   client: FiskilClient,

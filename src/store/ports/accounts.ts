@@ -44,12 +44,15 @@ export interface AccountStore {
   /**
    * Makes the connection's accounts equal to `accounts`. Known ones (by upstream id or former one) keep our id; the first
    * list after a renewal of the consent (`ConnectionStore.repoint`, `noteRenewal`) is also matched by masked numbers, and by
-   * elimination where one candidate is left on either side. Missing ones are hidden and keep their id if they return. When
-   * the connection does not exist or is being deleted, nothing is written and the result is empty.
+   * elimination where one candidate is left on either side; lists until the end of the renewal (`Renewal.until`) by masked
+   * numbers only. Missing ones are hidden and keep their id if they return. When the connection does not exist or is being
+   * deleted, nothing is written and the result is empty.
+   * @param at the time of the list; absent: after the end of every renewal.
    */
   replace(
     connectionId: ConnectionId,
     accounts: readonly NewAccount[],
+    options?: { readonly at: number },
   ): Promise<readonly AccountRow[]>
   /**
    * Stores the new upstream id that the provider gave an account; our id stays. Nothing changes when the connection has

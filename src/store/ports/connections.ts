@@ -59,6 +59,12 @@ export interface LearntStatus {
   readonly at?: number
 }
 
+/** Absent: only the next list is that of a renewal. */
+export interface Renewal {
+  /** Accounts that arrive later, until then, are recognised by their numbers (`AccountStore.replace`). */
+  readonly until: number
+}
+
 /** A status that the provider reported by itself, in a webhook. */
 export interface ReportedStatus {
   readonly connectionId: ConnectionId
@@ -92,9 +98,9 @@ export interface ConnectionStore {
    * Stores a new upstream id that the provider gave the connection (a renewed consent); our id stays. The next list of
    * accounts is then that of a renewal (`AccountStore.replace`).
    */
-  repoint(id: ConnectionId, upstreamId: UpstreamId): Promise<void>
+  repoint(id: ConnectionId, upstreamId: UpstreamId, renewal?: Renewal): Promise<void>
   /** The consent was renewed under the same upstream id: the next list of accounts is that of a renewal. */
-  noteRenewal(id: ConnectionId): Promise<void>
+  noteRenewal(id: ConnectionId, renewal?: Renewal): Promise<void>
   /** When the consent ends; null: the provider does not report it. */
   setConsentExpiry(id: ConnectionId, at: number | null): Promise<void>
   /**

@@ -1,4 +1,7 @@
-/** A person's credentials at a provider: sealed, with a version that grows whenever they are replaced. */
+/**
+ * A person's credentials at a provider: sealed, with a version that grows whenever they are replaced, and whenever consents
+ * behind them come or go.
+ */
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId, UserId } from '#kernel/ids.ts'
 
@@ -9,8 +12,13 @@ export interface LoginRow {
   readonly upstreamUserId: string
   /** Decrypted with this process's encryption key; null when the login has none. */
   readonly secret: string | null
-  /** Grows whenever the credentials are saved, so that results obtained with older ones can be recognised. */
+  /**
+   * Grows whenever the credentials are saved and whenever consents of the login come or go, so that results obtained before
+   * can be recognised.
+   */
   readonly version: number
+  /** This installation made it at the provider for its person: nobody else uses it, and it ends with its last connection. */
+  readonly isOurs: boolean
 }
 
 /** A login whose secret is not opened. */
@@ -23,6 +31,8 @@ export interface NewLogin {
   readonly secret: string | null
   /** Only one user may have this login; absent: several may. */
   readonly isExclusive?: boolean
+  /** It was made at the provider just now; absent: it existed there. Of a stored login it stays as it is. */
+  readonly isOurs?: boolean
 }
 
 export interface LoginStore {
@@ -40,6 +50,19 @@ export interface LoginStore {
   listIds(userId: UserId): Promise<readonly LoginId[]>
   /** Opens no secret. */
   find(id: LoginId): Promise<LoginRef | null>
+  /** As `find`, in a transaction: the login stays as it is until the transaction ends. Null also for a user who is deleted. */
+  hold(id: LoginId): Promise<LoginRef | null>
+  /** Consents of the login came or went: its version grows, so that lists that were read before are recognised. */
+  noteConsents(id: LoginId): Promise<void>
+  /**
+   * Logins of all users, by id, that neither a connection nor a begun link that has not expired uses; only ids after `after`,
+   * at most `limit`.
+   */
+  listAbandoned(page: {
+    readonly now: number
+    readonly after: LoginId | null
+    readonly limit: number
+  }): Promise<readonly LoginRef[]>
   /** All users' logins as this person at the provider, by id; at most `limit`. Opens no secret. */
   listByUpstream(person: {
     readonly provider: Provider

@@ -26,11 +26,16 @@ export function makeAccountStore({
       return rows.map(hideNumbers)
     },
     listByConnection: (userId, connectionId) => listOf(db, userId, connectionId),
-    replace: (connectionId, accounts) =>
+    replace: (connectionId, accounts, options) =>
       write(async (tx, touched) => {
         const living = tx
           .selectFrom('connections')
-          .select(['id', 'user_id as userId', 'is_renewed as isRenewed'])
+          .select([
+            'id',
+            'user_id as userId',
+            'is_renewed as isRenewed',
+            'renewed_until as renewedUntil',
+          ])
           .where('id', '=', connectionId)
           .where('status', '<>', 'deleting')
         const owner = await living.executeTakeFirst()
@@ -39,8 +44,10 @@ export function makeAccountStore({
           return []
         const connection = await living.executeTakeFirst()
         if (connection === undefined) return []
-        const changed = await apply(tx, connection, accounts)
-        if (connection.isRenewed) await endRenewal(tx, connectionId)
+        const { isRenewed, renewedUntil } = connection
+        const isLate = options !== undefined && renewedUntil !== null && options.at < renewedUntil
+        const changed = await apply(tx, { ...connection, isRenewed, isLate }, accounts)
+        if (isRenewed) await endRenewal(tx, connectionId)
         if (changed) {
           await bumpEpoch(tx, connection.userId)
           touched(connection.userId)
@@ -89,6 +96,8 @@ interface Owner {
   readonly userId: UserId
   /** Its consent was renewed, and these are the first accounts since. */
   readonly isRenewed: boolean
+  /** It was renewed a short time ago: these accounts may be some that were missing in the first list. */
+  readonly isLate: boolean
 }
 
 /** From now on a new id is a new account. */
@@ -99,7 +108,7 @@ async function endRenewal(tx: Db, id: ConnectionId): Promise<void> {
 /** Writes the differences; true when there were any. */
 async function apply(
   tx: Db,
-  { id: connectionId, userId, isRenewed }: Owner,
+  { id: connectionId, userId, isRenewed, isLate }: Owner,
   accounts: readonly NewAccount[],
 ): Promise<boolean> {
   const known: readonly KnownAccount[] = await tx
@@ -115,7 +124,7 @@ async function apply(
     ])
     .where('connection_id', '=', connectionId)
     .execute()
-  const plan = planAccounts(known, accounts, { isRenewed })
+  const plan = planAccounts(known, accounts, { isRenewed, isLate })
   for (const id of plan.hidden)
     await tx.updateTable('accounts').set({ hidden: true }).where('id', '=', id).execute()
   for (const { id, account } of plan.changed)

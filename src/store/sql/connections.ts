@@ -6,7 +6,7 @@
 import { sql } from 'kysely'
 import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '../failure.ts'
-import type { ConnectionStore, NewConnection, StoredStatus } from '../ports/connections.ts'
+import type { ConnectionStore, NewConnection, Renewal, StoredStatus } from '../ports/connections.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import { setLearntStatus, setReportedStatus } from './connection-status.ts'
 import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
@@ -167,18 +167,19 @@ function makeChange(engine: Engine, write: Write) {
 function makeChanges({ engine, write, mails }: Parts): Changes {
   const change = makeChange(engine, write)
   return {
-    repoint: async (id, upstreamId) => {
+    repoint: async (id, upstreamId, renewal) => {
       await change(id, (tx) =>
         living(tx, id)
-          .set({ upstream_id: upstreamId, is_renewed: true })
+          .set({ upstream_id: upstreamId, ...toRenewed(renewal) })
           .where('upstream_id', '<>', upstreamId)
           .returning('user_id as userId')
           .executeTakeFirst(),
       )
     },
     // Neither of the two is part of an answer, so the epoch stays.
-    noteRenewal: async (id) => {
-      await write((tx) => living(tx, id).set({ is_renewed: true }).execute())
+    noteRenewal: async (id, renewal) => {
+      const renewed = toRenewed(renewal)
+      await write((tx) => living(tx, id).set(renewed).execute())
     },
     setConsentExpiry: (id, at) => write((tx) => setConsentExpiry(tx, id, at)),
     setInstitution: async (id, institution) => {
@@ -234,6 +235,9 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
     },
   }
 }
+
+const toRenewed = (renewal: Renewal | undefined) =>
+  ({ is_renewed: true, renewed_until: momentOrNull(renewal?.until ?? null) }) as const
 
 const living = (tx: Db, id: ConnectionId) =>
   tx.updateTable('connections').where('id', '=', id).where('status', '<>', 'deleting')

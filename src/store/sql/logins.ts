@@ -8,7 +8,7 @@ import { LoginTakenError } from '../failure.ts'
 import type { LoginRow, LoginStore } from '../ports/logins.ts'
 import type { Sealer } from '../seal.ts'
 import type { Engine, Write } from './engine.ts'
-import type { Db } from './tables.ts'
+import { type Db, isAfter } from './tables.ts'
 import { bumpEpoch, demandUser, lockUser } from './users.ts'
 
 const columns = [
@@ -18,6 +18,7 @@ const columns = [
   'upstream_user_id as upstreamUserId',
   'secret',
   'version',
+  'is_ours as isOurs',
 ] as const
 
 const bareColumns = columns.filter((column) => column !== 'secret')
@@ -39,7 +40,7 @@ interface Parts {
 
 /** The login repository of `engine`. */
 export function makeLoginStore(parts: Parts): LoginStore {
-  return { save: makeSave(parts), ...makeReads(parts), ...makeEnds(parts) }
+  return { save: makeSave(parts), ...makeReads(parts), ...makeHolds(parts), ...makeEnds(parts) }
 }
 
 function makeSave({ engine, write, sealer }: Parts): LoginStore['save'] {
@@ -56,6 +57,7 @@ function makeSave({ engine, write, sealer }: Parts): LoginStore['save'] {
           user_id: login.userId,
           provider: login.provider,
           upstream_user_id: login.upstreamUserId,
+          is_ours: login.isOurs ?? false,
           ...sealedColumns(sealer, login, login.secret),
         })
         .onConflict((conflict) =>
@@ -86,7 +88,7 @@ async function refuseTaken(engine: Engine, tx: Db, login: LoginName): Promise<vo
   if (other !== undefined) throw new LoginTakenError('another user has this login')
 }
 
-type Reads = 'get' | 'list' | 'listIds' | 'find' | 'listByUpstream'
+type Reads = 'get' | 'list' | 'listIds' | 'find' | 'listByUpstream' | 'listAbandoned'
 
 function makeReads({ engine, sealer }: Parts): Pick<LoginStore, Reads> {
   const { db } = engine
@@ -134,6 +136,61 @@ function makeReads({ engine, sealer }: Parts): Pick<LoginStore, Reads> {
         .orderBy('id')
         .limit(limit)
         .execute(),
+    listAbandoned: (page) => selectAbandoned(db, page).execute(),
+  }
+}
+
+function selectAbandoned(
+  db: Db,
+  { now, after, limit }: Parameters<LoginStore['listAbandoned']>[0],
+) {
+  const abandoned = db
+    .selectFrom('logins')
+    .select(bareColumns)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('connections')
+            .select('connections.id')
+            .whereRef('connections.login_id', '=', 'logins.id'),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('link_attempts')
+            .select('link_attempts.id')
+            .whereRef('link_attempts.login_id', '=', 'logins.id')
+            .where(isAfter('link_attempts.expires_at', now)),
+        ),
+      ),
+    )
+    .orderBy('id')
+    .limit(limit)
+  return after === null ? abandoned : abandoned.where('id', '>', after)
+}
+
+/** What guards against lists of consents that are out of date; the user's row is locked first. */
+function makeHolds({ engine, write }: Parts): Pick<LoginStore, 'hold' | 'noteConsents'> {
+  const hold = async (tx: Db, id: LoginId) => {
+    const select = () => tx.selectFrom('logins').select(bareColumns).where('id', '=', id)
+    const row = await select().executeTakeFirst()
+    if (row === undefined || (await lockUser(engine, tx, row.userId)) !== 'living') return null
+    // As it is now that nobody else can change it.
+    return (await select().executeTakeFirst()) ?? null
+  }
+  return {
+    hold: (id) => write((tx) => hold(tx, id)),
+    noteConsents: (id) =>
+      write(async (tx) => {
+        if ((await hold(tx, id)) === null) return
+        await tx
+          .updateTable('logins')
+          .set((set) => ({ version: set('version', '+', 1) }))
+          .where('id', '=', id)
+          .execute()
+      }),
   }
 }
 
@@ -202,9 +259,10 @@ function identity({ userId, provider, upstreamUserId }: LoginName): string {
 
 function opened(
   sealer: Sealer,
-  row: LoginName & Pick<LoginRow, 'id' | 'version'> & { readonly secret: Uint8Array | null },
+  row: LoginName &
+    Pick<LoginRow, 'id' | 'version' | 'isOurs'> & { readonly secret: Uint8Array | null },
 ): LoginRow {
-  const { id, userId, provider, upstreamUserId, version } = row
+  const { id, userId, provider, upstreamUserId, version, isOurs } = row
   const secret = row.secret === null ? null : openSecret(sealer, row, row.secret)
-  return { id, userId, provider, upstreamUserId, secret, version }
+  return { id, userId, provider, upstreamUserId, secret, version, isOurs }
 }

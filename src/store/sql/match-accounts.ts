@@ -35,11 +35,9 @@ export interface Unmatched {
  * elimination among what was listed until now: one candidate on either side, of the same type and currency. Accounts whose
  * numbers are known and differ never belong together.
  */
-export function matchRenewed({ rows, accounts, listed }: Unmatched): AccountPair[] {
-  const byNumber = pairUnique(
-    accounts.filter((account) => isSingle(account, listed)),
-    (account) => prefersListed(rows.filter((row) => hasSameNumber(row, account))),
-  )
+export function matchRenewed(lists: Unmatched): AccountPair[] {
+  const { rows, accounts } = lists
+  const byNumber = matchByNumber(lists)
   const taken = new Set<unknown>(byNumber.flatMap(({ row, account }) => [row, account]))
   const left = rows.filter((row) => !taken.has(row))
   const byElimination = pairUnique(
@@ -47,6 +45,14 @@ export function matchRenewed({ rows, accounts, listed }: Unmatched): AccountPair
     (account) => left.filter((row) => isAlike(row, account) && !contradicts(row, account)),
   )
   return [...byNumber, ...byElimination.filter(({ row }) => !row.hidden)]
+}
+
+/** By masked number, where type and currency are the same too. */
+export function matchByNumber({ rows, accounts, listed }: Unmatched): AccountPair[] {
+  return pairUnique(
+    accounts.filter((account) => isSingle(account, listed)),
+    (account) => prefersListed(rows.filter((row) => hasSameNumber(row, account))),
+  )
 }
 
 /** Pairs an account with its only candidate, when that is the only candidate of the row too. */

@@ -3,8 +3,15 @@
  * which changed under the same id, which are missing.
  */
 import type { AccountId, UpstreamId } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
 import type { NewAccount } from '../ports/accounts.ts'
-import { type AccountPair, type KnownAccount, matchRenewed } from './match-accounts.ts'
+import {
+  type AccountPair,
+  type KnownAccount,
+  matchByNumber,
+  matchRenewed,
+  type Unmatched,
+} from './match-accounts.ts'
 
 export interface AccountPlan {
   readonly added: readonly NewAccount[]
@@ -16,12 +23,13 @@ export interface AccountPlan {
  * Matches by the provider's current id first, then by the former one where only one account names it; a row is matched once.
  * When two entries have the same id, the last one is used.
  * @param isRenewed the consent was renewed and this is its first list: ids may be new, so accounts are also matched by
- * their numbers and by elimination (`match-accounts.ts`). Otherwise a new id is a new account.
+ * their numbers and by elimination (`match-accounts.ts`).
+ * @param isLate a later list of the same renewal: matched by numbers only. Otherwise a new id is a new account.
  */
 export function planAccounts(
   known: readonly KnownAccount[],
   accounts: readonly NewAccount[],
-  { isRenewed }: { readonly isRenewed: boolean },
+  { isRenewed, isLate = false }: { readonly isRenewed: boolean; readonly isLate?: boolean },
 ): AccountPlan {
   const listed = [...new Map(accounts.map((account) => [account.upstreamId, account])).values()]
   const unmatched = new Map(known.map((row) => [row.upstreamId, row]))
@@ -44,8 +52,22 @@ export function planAccounts(
   const former = ({ previousUpstreamId: id }: NewAccount) => (isNamedOnce(id) ? id : null)
   const left = take(former, strangers)
   const rows = [...unmatched.values()]
-  const renewed = isRenewed ? matchRenewed({ rows, accounts: left, listed }) : []
+  const unmatchedLists = { rows, accounts: left, listed }
+  const renewed = matchLists(unmatchedLists, isRenewed ? 'first' : isLate ? 'later' : null)
   return toPlan({ rows, left, pairs, renewed })
+}
+
+function matchLists(lists: Unmatched, list: 'first' | 'later' | null): AccountPair[] {
+  switch (list) {
+    case 'first':
+      return matchRenewed(lists)
+    case 'later':
+      return matchByNumber(lists)
+    case null:
+      return []
+    default:
+      return unreachable(list)
+  }
 }
 
 /** Two accounts with one former id: neither of them is known to be the stored one. */

@@ -72,8 +72,10 @@ export interface Tables extends EventTables, DashboardTables {
     upstream_user_id: string
     secret: Uint8Array | null
     secret_key: string | null
-    /** Grows whenever the credentials are saved. */
+    /** Grows whenever the credentials are saved, and when consents of the login come or go. */
     version: ColumnType<number, number | undefined, number>
+    /** This installation made it at the provider. */
+    is_ours: Generated<boolean>
   }
   readonly connections: {
     id: ConnectionId
@@ -95,6 +97,8 @@ export interface Tables extends EventTables, DashboardTables {
     consent_expires_at: MomentOrNull
     /** The consent was renewed, and its accounts were not listed since. */
     is_renewed: Generated<boolean>
+    /** Accounts that arrive until then may be stored ones under new ids. */
+    renewed_until: MomentOrNull
   }
   readonly accounts: {
     id: AccountId

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { StoreOf } from './place.ts'
-import { addLink, newAccount, newConnection, someUpstreamId } from './rows.ts'
+import { addLink, newAccount, newConnection, now, someUpstreamId } from './rows.ts'
 
 const byName = (rows: readonly AccountRow[]) => rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 const idsByName = (rows: readonly AccountRow[]) =>
@@ -92,6 +92,26 @@ export function testAccounts(store: StoreOf): void {
     assert.deepEqual(idsByName(await store().accounts.replace(connection.id, renewed())), first)
     const later = idsByName(await store().accounts.replace(connection.id, renewed()))
     assert.deepEqual([later.a === first.a, later.b === first.b], [false, false])
+  })
+
+  test('accounts that arrive later after a renewal keep their ids by number until its end, never by elimination', async () => {
+    const { connection } = await addLink(store())
+    const a = newAccount({ name: 'a', accountNumber: 'xxxx1111' })
+    const b = newAccount({ name: 'b', accountNumber: 'xxxx2222' })
+    const c = newAccount({ name: 'c', type: 'loan', accountNumber: null })
+    const first = idsByName(await store().accounts.replace(connection.id, [a, b, c]))
+    const renewed = [a, b, c].map((one) => ({ ...one, upstreamId: someUpstreamId() }))
+    const list = async (count: number, at: number) =>
+      idsByName(await store().accounts.replace(connection.id, renewed.slice(0, count), { at }))
+    await store().connections.noteRenewal(connection.id, { until: now + 1000 })
+    assert.deepEqual(await list(1, now), { a: first.a })
+    assert.deepEqual(await list(2, now + 999), { a: first.a, b: first.b })
+    const all = await list(3, now + 999)
+    assert.deepEqual([all.a, all.b, all.c === first.c], [first.a, first.b, false])
+    const anew = renewed.map((one) => ({ ...one, upstreamId: someUpstreamId() }))
+    const after = await store().accounts.replace(connection.id, anew, { at: now + 1000 })
+    const old = new Set(Object.values(first))
+    assert.ok(after.every(({ id }) => !old.has(id)))
   })
 
   test('an account that moved while it was hidden gets its id back too', async () => {

@@ -5,7 +5,16 @@ import { type LoginId, newId } from '#kernel/ids.ts'
 import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreOf } from './place.ts'
-import { addKey, addLink, addLogin, addUser, epochOf, newConnection } from './rows.ts'
+import {
+  addKey,
+  addLink,
+  addLogin,
+  addUser,
+  epochOf,
+  newConnection,
+  now,
+  someHash,
+} from './rows.ts'
 
 export function testLogins(store: StoreOf): void {
   test('a login comes back with its secret opened, whatever characters it has', async () => {
@@ -17,7 +26,7 @@ export function testLogins(store: StoreOf): void {
       secret: 'pa$$ “wörd” \u{1F511}\u0000',
     } as const
     const made = await store().logins.save(given)
-    assert.deepEqual(made, { ...given, id: made.id, version: 1 })
+    assert.deepEqual(made, { ...given, id: made.id, version: 1, isOurs: false })
     assert.deepEqual(await store().logins.get(made.id), made)
     assert.deepEqual(await store().logins.list(user.id), [made])
     assert.deepEqual(await store().logins.listIds(user.id), [made.id])
@@ -100,6 +109,82 @@ export function testLogins(store: StoreOf): void {
       if (saved.status === 'fulfilled') assert.deepEqual(rows, [saved.value])
       else assert.ok(saved.reason instanceof OwnerGoneError)
     }
+  })
+
+  test('whether a login was made here is kept with it, whoever saves it again', async () => {
+    const user = await addUser(store())
+    const name = { userId: user.id, provider: 'fiskil', secret: null } as const
+    const made = await store().logins.save({ ...name, upstreamUserId: 'made', isOurs: true })
+    assert.equal(made.isOurs, true)
+    assert.equal((await store().logins.save({ ...name, upstreamUserId: 'made' })).isOurs, true)
+    const adopted = await store().logins.save({ ...name, upstreamUserId: 'adopted' })
+    const again = await store().logins.save({ ...name, upstreamUserId: 'adopted', isOurs: true })
+    assert.deepEqual([adopted.isOurs, again.isOurs], [false, false])
+    assert.equal((await store().logins.find(made.id))?.isOurs, true)
+  })
+
+  test('a login whose consents changed has another version, and a status learnt before is not stored', async () => {
+    const { user, login, connection } = await addLink(store())
+    await store().logins.noteConsents(login.id)
+    const { secret: _secret, ...bare } = { ...login, version: login.version + 1 }
+    assert.deepEqual(await store().logins.hold(login.id), bare)
+    await store().connections.saveLearntStatus({
+      login,
+      connectionId: connection.id,
+      from: ['active'],
+      to: 'revoked',
+    })
+    assert.equal((await store().connections.find(connection.id))?.status, 'active')
+    await store().users.disarm(user.id, now)
+    assert.equal(await store().logins.hold(login.id), null)
+    assert.equal(await store().logins.hold(newId<LoginId>()), null)
+    await store().logins.noteConsents(newId<LoginId>())
+  })
+
+  test('a login that is held stays as it is until the transaction ends', async () => {
+    const { login } = await addLink(store())
+    const held = Promise.withResolvers<void>()
+    const change = held.promise.then(() => store().logins.noteConsents(login.id))
+    const version = await store().transact(async (tx) => {
+      await tx.logins.hold(login.id)
+      held.resolve()
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      return (await tx.logins.find(login.id))?.version
+    })
+    await change
+    assert.equal(version, login.version)
+    assert.equal((await store().logins.find(login.id))?.version, login.version + 1)
+  })
+
+  test('logins that nothing uses are listed: no connection, not even one that is being removed, and no link that may come back', async () => {
+    const { user, login: used, connection } = await addLink(store())
+    const [left, begun] = [
+      await addLogin(store(), user.id),
+      await addLogin(store(), user.id),
+    ].toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    assert(left !== undefined && begun !== undefined)
+    await store().linkings.create({
+      id: someHash(),
+      userId: user.id,
+      sessionId: newId(),
+      provider: 'akahu',
+      loginId: begun.id,
+      institutionId: null,
+      connectionId: null,
+      createdAt: now,
+      expiresAt: now + 1000,
+    })
+    const own = new Set([used.id, left.id, begun.id])
+    const list = async (at: number, after: LoginId | null = null) => {
+      const rows = await store().logins.listAbandoned({ now: at, after, limit: 1000 })
+      return rows.map(({ id }) => id).filter((id) => own.has(id))
+    }
+    await store().connections.setStatus(connection.id, 'deleting')
+    assert.deepEqual(await list(now), [left.id])
+    assert.deepEqual(await list(now + 1000), [left.id, begun.id])
+    assert.deepEqual(await list(now + 1000, left.id), [begun.id])
+    const [first] = await store().logins.listAbandoned({ now, after: null, limit: 1 })
+    assert.notEqual(first, undefined)
   })
 
   test('an unknown login is null', async () => {

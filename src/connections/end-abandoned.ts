@@ -1,0 +1,56 @@
+/**
+ * Ends the logins that links in a browser left behind: the person never returned, declined, or the provider failed, and nothing
+ * was linked within the hour that a link lives. What this installation made at the provider ends there, with any consent that
+ * was given and never read; a provider that fails is asked again by the next sweep.
+ */
+import type { Provider } from '#contract/resources.ts'
+import type { LoginId } from '#kernel/ids.ts'
+import type { LoginRef } from '#store/ports/logins.ts'
+import type { ActionDeps } from './deps.ts'
+import { endEmptyLogin } from './end-consent.ts'
+import { openLogin } from './open-login.ts'
+
+/** Per sweep; the rest waits for the next one. */
+const maxPerSweep = 100
+
+export type EndAbandoned = (stop: AbortSignal) => Promise<void>
+
+/** Makes one part of the deletion sweep. Each sweep goes on behind the one before, so that failures do not block others. */
+export function makeEndAbandoned(deps: ActionDeps): EndAbandoned {
+  let reached: LoginId | null = null
+  return async (stop) => {
+    const now = deps.clock.now()
+    const page = { now, after: reached, limit: maxPerSweep }
+    const logins = await deps.store.logins.listAbandoned(page)
+    reached = logins.length < maxPerSweep ? null : (logins.at(-1)?.id ?? null)
+    const failed = new Set<Provider>()
+    for (const login of logins) {
+      if (stop.aborted) return
+      if (failed.has(login.provider)) continue
+      if (!(await end(deps, login, stop))) failed.add(login.provider)
+    }
+  }
+}
+
+/** False when the provider could not be asked. */
+function end(deps: ActionDeps, { id, userId }: LoginRef, stop: AbortSignal): Promise<boolean> {
+  return deps.queue.take(userId, async () => {
+    const { store, adapters, timeoutMs } = deps
+    const login = await openLogin(store, id)
+    if (login === null || (await isUsed(deps, id))) return true
+    if (login !== 'damaged') {
+      // Without its variables it cannot be ended there; it waits for them.
+      if (adapters[login.provider] === undefined) return true
+      const options = { timeoutMs, priority: 'background', stop } as const
+      if ((await endEmptyLogin(deps, login, options)) !== null) return false
+    }
+    await store.logins.deleteUnused(id)
+    return true
+  })
+}
+
+/** A link was begun or saved since the list was read. */
+async function isUsed({ store, clock }: ActionDeps, id: LoginId): Promise<boolean> {
+  if ((await store.connections.listByLogin(id)).length > 0) return true
+  return (await store.linkings.findOpen(id, clock.now())) !== null
+}
