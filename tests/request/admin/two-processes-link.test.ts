@@ -84,6 +84,10 @@ async function linkBank(visitor: Visitor, institutionId: string) {
   return only(end.connections, () => true)
 }
 
+/** The end user that was made last. */
+const personOf = (world: World) =>
+  Object.values(need(world, 'fiskil').people).at(-1) ?? assert.fail('nobody was made')
+
 const statusesOf = async ({ world, userId }: Visitor) =>
   (await world.store.connections.list(userId))
     .map(({ institutionId, status }) => `${institutionId} ${status}`)
@@ -93,8 +97,15 @@ test('a refresh that read the consents before another process linked a bank does
   const visitor = await visit(t)
   const { world } = visitor
   const first = await linkBank(visitor, '22')
+  const query = await agree(visitor, '41')
+  const { consents } = personOf(world)
+  const [late] = consents.splice(1)
+  assert(late !== undefined)
+  assert.equal((await arrive(visitor, query, world.connections)).kind, 'waiting')
   const adapters = whileRead(world, async () => {
-    await linkBank(visitor, '41')
+    consents.push(late)
+    const end = await world.connections.resumeLinking(visitor.by, first.loginId)
+    assert.equal(end.kind, 'linked')
   })
   await another(world, adapters).refreshConnection(byOperator, first.id, { priority: 'user' })
   assert.deepEqual(await statusesOf(visitor), ['22 active', '41 active'])
@@ -104,8 +115,7 @@ test('a refresh that read a consent as expired before it was renewed elsewhere d
   const visitor = await visit(t)
   const { world } = visitor
   const { id } = await linkBank(visitor, '22')
-  const { consents } = Object.values(need(world, 'fiskil').people).at(-1) ?? assert.fail()
-  const consent = only(consents, () => true)
+  const consent = only(personOf(world).consents, () => true)
   consent.expiresAtMs = world.clock.now()
   world.clock.advance(1000)
   const adapters = whileRead(world, async () => {
@@ -122,8 +132,13 @@ test('a loss that a read found before the renewal changes nothing', async (t) =>
   const visitor = await visit(t)
   const { world } = visitor
   const { id, loginId } = await linkBank(visitor, '22')
+  const query = await agree(visitor, null, id)
+  const consent = only(personOf(world).consents, () => true)
+  consent.active = false
+  assert.equal((await arrive(visitor, query, world.connections)).kind, 'waiting')
   const login = (await world.store.logins.find(loginId)) ?? assert.fail('there is no login')
-  await arrive(visitor, await agree(visitor, null, id), world.connections)
+  consent.active = true
+  assert.equal((await world.connections.resumeLinking(visitor.by, loginId)).kind, 'linked')
   await world.store.connections.saveLearntStatus({
     login,
     connectionId: id,
@@ -159,9 +174,10 @@ test('a bank whose end the provider has not confirmed does not come back when an
   assert.equal((await arrive(visitor, query, world.connections)).kind, 'linked')
   assert.deepEqual(await statusesOf(visitor), ['41 active'])
   assert.deepEqual(await world.connections.finishDeletions(), { done: 1, pending: 0 })
-  const { consents } = Object.values(fiskil.people).at(-1) ?? assert.fail()
   assert.deepEqual(
-    consents.filter(({ active }) => active).map(({ institutionId }) => institutionId),
+    personOf(world)
+      .consents.filter(({ active }) => active)
+      .map(({ institutionId }) => institutionId),
     ['41'],
   )
 })
