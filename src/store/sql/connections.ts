@@ -178,8 +178,7 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
     },
     // Neither of the two is part of an answer, so the epoch stays.
     noteRenewal: async (id, renewal) => {
-      const renewed = toRenewed(renewal)
-      await write((tx) => living(tx, id).set(renewed).execute())
+      await write((tx) => living(tx, id).set(toRenewed(renewal)).execute())
     },
     setConsentExpiry: (id, at) => write((tx) => setConsentExpiry(tx, id, at)),
     setInstitution: async (id, institution) => {
