@@ -41,7 +41,7 @@ export async function startMeasured(options: MeasuredOptions) {
     secrets: await loadSecrets(config),
     access: options.access,
     clock: systemClock,
-    log: makeLog({ level: 'info', pretty: false }),
+    log: makeLog({ level: 'info' }),
     metrics: makeMetrics(),
     checkReplies: false,
   })

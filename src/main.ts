@@ -7,16 +7,15 @@ import { type App, openApp } from '#app/app.ts'
 import { findCommand } from '#app/command.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
 import { describeFailure, printWelcome } from '#app/welcome.ts'
-import { systemClock } from '#kernel/time.ts'
-import { makeSandboxControl } from '#sandbox/control.ts'
-import { type Demo, prepareDemo } from '#sandbox/demo.ts'
-import { type Sandbox, startSandbox } from '#sandbox/start.ts'
+import { type Clock, systemClock } from '#kernel/time.ts'
+import type { Demo } from '#sandbox/demo.ts'
+import type { Sandbox } from '#sandbox/start.ts'
 import type { Config } from '#settings/config-types.ts'
 import { openAccess } from '#settings/open-access.ts'
 import { listSecretTexts } from '#settings/secret-texts.ts'
 import { loadSecrets } from '#settings/secrets.ts'
 import { readOwnConfig, readStartInfo } from '#src/config.ts'
-import { type Log, makeLog } from '#telemetry/log.ts'
+import { type Log, loadPrettier, makeLog } from '#telemetry/log.ts'
 import { type Metrics, makeMetrics } from '#telemetry/metrics.ts'
 
 /** What has been started and must be stopped. */
@@ -30,19 +29,30 @@ interface Running {
   exitCode: 0 | 1
 }
 
+/** The emulators and their people; loaded in sandbox mode alone. */
+async function openSandbox(clock: Clock) {
+  const [{ startSandbox }, { makeSandboxControl }, { prepareDemo }] = await Promise.all([
+    import('#sandbox/start.ts'),
+    import('#sandbox/control.ts'),
+    import('#sandbox/demo.ts'),
+  ])
+  return { sandbox: await startSandbox({ clock }), makeSandboxControl, prepareDemo }
+}
+
 async function start(running: Running): Promise<void> {
   const config = readOwnConfig()
   const secrets = await loadSecrets(config)
   const log = makeLog({
     level: config.logLevel,
-    pretty: process.stdout.isTTY === true,
+    ...(process.stdout.isTTY === true ? { toPretty: await loadPrettier({ colorize: true }) } : {}),
     secrets: listSecretTexts(config, secrets),
     onFailure: () => running.metrics.backgroundFailed('log'),
   })
   running.log = log
   for (const warning of [...config.warnings, ...secrets.warnings]) log.warn(warning)
   const clock = systemClock
-  const sandbox = config.mode === 'sandbox' ? await startSandbox({ clock }) : null
+  const made = config.mode === 'sandbox' ? await openSandbox(clock) : null
+  const sandbox = made?.sandbox ?? null
   const app = await openApp({
     config,
     secrets,
@@ -51,26 +61,28 @@ async function start(running: Running): Promise<void> {
     log,
     metrics: running.metrics,
     checkReplies: false,
-    ...(sandbox === null
+    ...(made === null
       ? {}
       : {
-          madeUpPeople: sandbox.person('healthy'),
-          adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }),
+          madeUpPeople: made.sandbox.person('healthy'),
+          adminExtension: (parts) => made.makeSandboxControl({ ...parts, sandbox: made.sandbox }),
         }),
   })
   running.app = app
   running.sandbox = sandbox
   const { origins, adminUrl, localUrl } = await app.listen()
   sandbox?.sendWebhooksTo(localUrl)
-  const hasDemo = sandbox !== null && config.role !== 'worker'
-  const demo = hasDemo ? await makeDemo(app, sandbox, config) : null
+  const demo = made !== null && config.role !== 'worker' ? await makeDemo(app, made, config) : null
   const command = findCommand(readStartInfo())
   const { adminTokenFile } = secrets
   printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo })
 }
 
-function makeDemo(app: App, sandbox: Sandbox, config: Config): Promise<Demo> {
-  const { store, actions, connections } = app
+function makeDemo(
+  { store, actions, connections }: App,
+  { sandbox, prepareDemo }: Awaited<ReturnType<typeof openSandbox>>,
+  config: Config,
+): Promise<Demo> {
   return prepareDemo({ store, actions, connections, sandbox, folder: config.storeDir })
 }
 

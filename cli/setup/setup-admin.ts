@@ -118,7 +118,6 @@ export async function openInside(
       clock: time.systemClock,
       log: log.makeLog({
         level: 'error',
-        pretty: false,
         secrets: [...texts.listSecretTexts(config, secrets), ...secretTexts],
         destination: { write: (line) => void (lines.length < maxLines && lines.push(line)) },
       }),

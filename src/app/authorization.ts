@@ -38,7 +38,7 @@ export interface Authorization extends OAuth {
 export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
   const { config, store, kv, clock, origins, report } = parts
   const agent = makeGuardedAgent({ maxResponseBytes: maxDocumentBytes })
-  const oauth = await makeOAuth({
+  const oauth = makeOAuth({
     store,
     origins,
     clock,

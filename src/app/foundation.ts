@@ -91,7 +91,7 @@ export async function openFoundation(
     report: reports.connections,
     sharesPersonalKeys: config.mode === 'sandbox',
   })
-  const mailer = makeMailer(config.smtpUrl, origins)
+  const mailer = await makeMailer(config.smtpUrl, origins)
   const access = openSignIns(options, { store, kv, sealer, reports, mailer }, origins)
   const { signIns } = access
   const actions = makeUserActions({ store, clock, signIns, invite: access.byMail.invite })

@@ -1,13 +1,16 @@
 /** Makes the mailer of `SMTP_URL`. */
 import type { Secret } from '#kernel/secret.ts'
 import type { Mailer } from '#mail/mailer.ts'
-import { makeSmtp } from '#mail/smtp.ts'
 import { defaultSender, parseSmtpUrl } from '#mail/smtp-url.ts'
 import type { Origins } from '#settings/config-types.ts'
 
-/** Null: no mail server is configured. */
-export function makeMailer(smtpUrl: Secret<string> | null, origins: () => Origins): Mailer | null {
+/** Null: no mail server is configured; then nothing that sends mail is loaded. */
+export async function makeMailer(
+  smtpUrl: Secret<string> | null,
+  origins: () => Origins,
+): Promise<Mailer | null> {
   const server = smtpUrl === null ? undefined : parseSmtpUrl(smtpUrl.reveal())
   if (server === undefined) return null
+  const { makeSmtp } = await import('#mail/smtp.ts')
   return makeSmtp({ server, sender: () => server.from ?? defaultSender(origins().base) })
 }

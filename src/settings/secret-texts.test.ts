@@ -37,7 +37,7 @@ test('no secret of the configuration reaches the log, whatever line it is in', (
   })
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
-  const log = makeLog({ level: 'info', pretty: false, secrets: texts, destination })
+  const log = makeLog({ level: 'info', secrets: texts, destination })
   for (const value of Object.values(environment))
     log.info(`plain ${value.replace(/^.*:(.*)@.*$/, '$1')}.`)
   log.info({ hex: key.toString('hex'), decoded: 'db canary' })

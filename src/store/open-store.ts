@@ -26,7 +26,6 @@ import { makeMailStore } from './sql/mails.ts'
 import { makeMark } from './sql/mark.ts'
 import { migrate } from './sql/migrate.ts'
 import { makeOAuthStore } from './sql/oauth.ts'
-import { openPostgres } from './sql/postgres-engine.ts'
 import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
 import { forgetPlainUrls, sealUrls } from './sql/seal-urls.ts'
@@ -72,7 +71,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const engine =
     options.databaseUrl === null
       ? openSqlite(options.dataDir, log)
-      : await openPostgres(options.databaseUrl, log)
+      : await connect(options.databaseUrl, log)
   try {
     await prepareSchema(engine, options.mode, keys, { log, clock })
     await engine.listen({ change: feeds.changes.emit, work: feeds.work.emit })
@@ -82,6 +81,12 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     await engine.close()
     throw toOpenError(error, options)
   }
+}
+
+/** The client of PostgreSQL is loaded where one is used. */
+async function connect(databaseUrl: string, log: StoreLog): Promise<Engine> {
+  const { openPostgres } = await import('./sql/postgres-engine.ts')
+  return openPostgres(databaseUrl, log)
 }
 
 /** Why the schema could not be prepared, as a reason not to start. */

@@ -5,15 +5,17 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { ApiError } from '#contract/errors.ts'
 import { Secret } from '#kernel/secret.ts'
-import { type Log, makeLog } from './log.ts'
+import { type Log, loadPrettier, makeLog } from './log.ts'
 import { makeRedactor } from './redact.ts'
+
+const toPretty = await loadPrettier({ colorize: false })
 
 function capture(body: (log: Log) => void, options: { pretty?: boolean; secrets?: string[] } = {}) {
   const lines: string[] = []
   body(
     makeLog({
       level: 'trace',
-      pretty: options.pretty ?? false,
+      ...(options.pretty === true ? { toPretty } : {}),
       secrets: options.secrets ?? [],
       destination: { write: (line) => void lines.push(line) },
     }),
@@ -34,7 +36,7 @@ test('a line is one JSON object with level, time, fields and message, and nothin
 test('lines below the level are not written', () => {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
-  const log = makeLog({ level: 'warn', pretty: false, destination })
+  const log = makeLog({ level: 'warn', destination })
   log.info('quiet')
   log.warn('loud')
   assert.equal(lines.length, 1)

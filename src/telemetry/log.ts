@@ -3,7 +3,6 @@
  * starts no worker, and of errors it prints only the parts that log-error.ts selects.
  */
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino } from 'pino'
-import { prettyFactory } from 'pino-pretty'
 import { toLoggedError } from './log-error.ts'
 import { makeRedactor } from './redact.ts'
 
@@ -14,8 +13,8 @@ export type Log = Logger
 
 export interface LogOptions {
   readonly level: LogLevel
-  /** For a terminal: one coloured line per entry instead of JSON. */
-  readonly pretty: boolean
+  /** For a terminal: what makes a line of an entry (`loadPrettier`). Absent: JSON lines. */
+  readonly toPretty?: ToPretty
   /** Exact values that must never appear, e.g. the admin token; patterns find other secrets. */
   readonly secrets?: readonly string[]
   /** Where finished lines go; stdout when absent. */
@@ -24,11 +23,24 @@ export interface LogOptions {
   readonly onFailure?: () => void
 }
 
+type ToPretty = (entry: string) => string
+
+/** Loads what makes one readable line of each entry; `colorize` for a terminal. */
+export async function loadPrettier({
+  colorize,
+}: {
+  readonly colorize: boolean
+}): Promise<ToPretty> {
+  const { prettyFactory } = await import('pino-pretty')
+  return prettyFactory({ colorize, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' })
+}
+
 /**
  * Makes the log of a process. Errors belong under `err` (or `error`): only their type, message, code, status, stack
  * frames and causes are written.
  */
 export function makeLog(options: LogOptions): Log {
+  const { toPretty } = options
   const redact = makeRedactor(options.secrets)
   const settings: LoggerOptions = {
     level: options.level,
@@ -36,13 +48,11 @@ export function makeLog(options: LogOptions): Log {
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: toLoggedError, error: toLoggedError },
-    hooks: { streamWrite: options.pretty ? (line) => calm(redact(line)) : redact },
+    hooks: { streamWrite: toPretty !== undefined ? (line) => calm(redact(line)) : redact },
   }
   // Synchronous: the last line before a crash must not be lost.
   const target = options.destination ?? openStdout(options.onFailure)
-  if (!options.pretty) return pino(settings, target)
-  const colorize = options.destination === undefined
-  const toPretty = prettyFactory({ colorize, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' })
+  if (toPretty === undefined) return pino(settings, target)
   return pino(settings, { write: (line) => target.write(toPretty(line)) })
 }
 

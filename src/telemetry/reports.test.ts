@@ -33,10 +33,7 @@ for (const [what, change, level] of runs) {
   test(`a sync run that ${what} is logged at level ${level}`, () => {
     const lines: string[] = []
     const destination = { write: (line: string) => void lines.push(line) }
-    const reports = makeReports(
-      makeLog({ level: 'trace', pretty: false, destination }),
-      makeMetrics(),
-    )
+    const reports = makeReports(makeLog({ level: 'trace', destination }), makeMetrics())
     reports.syncs.ended({ ...run, ...change })
     const [line = '{}'] = lines
     const { level: found, msg, durationMs } = JSON.parse(line)

@@ -35,7 +35,7 @@ const app = await openApp({
   secrets,
   access: options.access,
   clock,
-  log: makeLog({ level: config.logLevel, pretty: false }),
+  log: makeLog({ level: config.logLevel }),
   metrics: makeMetrics(),
   checkReplies: false,
 })

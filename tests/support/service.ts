@@ -132,7 +132,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   })
   const secrets = await loadSecrets(config)
   const logLines: string[] = []
-  const log = makeLog({ level: config.logLevel, pretty: false, destination: collect(logLines) })
+  const log = makeLog({ level: config.logLevel, destination: collect(logLines) })
   const metrics = makeMetrics()
   const sandbox = await startSandbox({ clock })
   const app = await openApp({

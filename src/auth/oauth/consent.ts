@@ -20,14 +20,16 @@ import { runFor } from './requester.ts'
 import { toRowId } from './row-id.ts'
 
 export interface ConsentDeps {
-  readonly engine: () => Provider
+  readonly engine: () => Promise<{
+    readonly provider: Provider
+    /** True when the engine refused the request; false for our own failures. */
+    readonly isRefusal: (error: unknown) => boolean
+  }>
   readonly resource: () => string
   readonly store: Pick<Store, 'oauth' | 'transact'>
   readonly clock: Clock
   readonly plans: PlanSettings
   readonly consentPath: string
-  /** True when the engine refused the request; false for our own failures. */
-  readonly isRefusal: (error: unknown) => boolean
   /** The browser's address, which limits count when a client's document has to be fetched again. */
   readonly addressOf: (request: IncomingMessage) => string
 }
@@ -90,7 +92,7 @@ async function findWaiting(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Waiting | null> {
-  const provider = deps.engine()
+  const { provider, isRefusal } = await deps.engine()
   try {
     const interaction = await provider.interactionDetails(request, response)
     // A second request in this browser has replaced the cookie: the page of the first must not decide the second.
@@ -100,7 +102,7 @@ async function findWaiting(
     const client = await runFor(deps.addressOf(request), () => provider.Client.find(clientId))
     return client === undefined ? null : { interaction, client }
   } catch (error) {
-    if (deps.isRefusal(error)) return null
+    if (isRefusal(error)) return null
     throw error
   }
 }
@@ -159,7 +161,7 @@ async function saveGrant(
     readonly actor: Person
   },
 ): Promise<string | null> {
-  const provider = engine()
+  const { provider } = await engine()
   const { pending, client, scopes, actor } = facts
   const { userId, sessionId } = actor
   const grant = new provider.Grant({ accountId: userId, clientId: client.clientId })
@@ -212,6 +214,7 @@ async function finish(
   result: Parameters<Provider['interactionResult']>[2],
 ): Promise<string> {
   const options = { mergeWithLastSubmission: false }
-  const url = new URL(await engine().interactionResult(request, response, result, options))
+  const { provider } = await engine()
+  const url = new URL(await provider.interactionResult(request, response, result, options))
   return url.pathname + url.search
 }

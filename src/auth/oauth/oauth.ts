@@ -5,9 +5,9 @@
 
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Provider } from 'oidc-provider'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
+import { lazily } from '#kernel/lazily.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -69,12 +69,10 @@ export interface OAuth {
 /** How many client documents one address may make us fetch in a minute. */
 const fetchesPerMinute = 20
 
-/** Loads the engine and assembles the server. */
-export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
+/** Assembles the server. Its engine is loaded at the first request that needs it: most installations have no agents. */
+export function makeOAuth(options: OAuthOptions): OAuth {
   const { store, origins, clock, report } = options
-  const module = await loadEngine()
-  const engine = lazily(() => buildEngine(module, options))
-  const serve = lazily(() => engine().callback())
+  const engine = lazily(async () => buildEngine(await loadEngine(), options))
   const addressOf = (request: IncomingMessage) => toAddressGroup(options.addressOf(request))
   const resource = () => toResource(origins())
   return {
@@ -83,15 +81,13 @@ export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
     handler: makeEdge({
       ...options,
       addressOf,
-      engine: (request, response) => serve()(request, response),
+      engine: async (request, response) => (await engine()).serve(request, response),
       onFailure: report.failed,
       observe: report.request,
     }),
     tokens: makeTokenReader({ store: store.oauth, clock, resource }),
     consent: makeConsentRequests({
       engine,
-      // When the engine refuses (no cookie, an expired request, an unknown client), there is nothing to decide.
-      isRefusal: (error) => error instanceof module.errors.OIDCProviderError,
       addressOf,
       resource,
       store,
@@ -103,10 +99,10 @@ export async function makeOAuth(options: OAuthOptions): Promise<OAuth> {
   }
 }
 
-function buildEngine(module: EngineModule, options: OAuthOptions): Provider {
+function buildEngine(module: EngineModule, options: OAuthOptions) {
   const { store, clock, windows, report } = options
   const cookieKey = createHmac('sha256', options.secret).update('cookies').digest('base64url')
-  return makeEngine(module, {
+  const provider = makeEngine(module, {
     origins: options.origins(),
     adapter: makeAdapterFactory({
       store: store.oauth,
@@ -136,13 +132,10 @@ function buildEngine(module: EngineModule, options: OAuthOptions): Provider {
     consentPath: options.consentPath,
     onFailure: report.failed,
   })
-}
-
-/** Creates the value at first use and keeps it. */
-function lazily<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | null = null
-  return () => {
-    made ??= { value: make() }
-    return made.value
+  return {
+    provider,
+    serve: provider.callback(),
+    // When the engine refuses (no cookie, an expired request, an unknown client), there is nothing to decide.
+    isRefusal: (error: unknown) => error instanceof module.errors.OIDCProviderError,
   }
 }

@@ -117,7 +117,7 @@ test('a full disk loses log lines but does not end the process', async () => {
   const words = `
     import { makeLog } from '#src/telemetry/log.ts'
     let failures = 0
-    const log = makeLog({ level: 'info', pretty: false, onFailure: () => { failures += 1 } })
+    const log = makeLog({ level: 'info', onFailure: () => { failures += 1 } })
     for (let line = 0; line < 5000; line += 1) log.info({ a: 'a'.repeat(1000) }, 'line')
     const held = process.memoryUsage().heapUsed
     setTimeout(() => process.stderr.write(JSON.stringify({ failures, held })), 20)`

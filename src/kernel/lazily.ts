@@ -1,0 +1,15 @@
+/**
+ * Runs `make` at the first call. Calls meanwhile and later share its value; after a failure the next call tries again.
+ */
+export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | null = null
+  return () => {
+    if (made !== null) return made
+    const making = make()
+    made = making
+    making.catch(() => {
+      made = null
+    })
+    return making
+  }
+}
