@@ -38,43 +38,41 @@ type DoorParts = AppOptions &
 /** Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them later. */
 const failedWebhooksPerMinute = 600
 
-/** Returns the function that registers the doors on the public server's Fastify instance. */
-export function mountDoors(parts: DoorParts): (fastify: FastifyInstance) => Promise<void> {
+/** Registers the doors on the public server's Fastify instance. */
+export async function mountDoors(fastify: FastifyInstance, parts: DoorParts): Promise<void> {
   const { config, authorization, reports, origins } = parts
   const { isLoopback } = config.listener
-  return async (fastify) => {
-    const document = () => makeOpenApi({ baseUrl: origins().base, version })
-    await fastify.register(docsDoor, { document })
-    await fastify.register(mcpDoor, parts.agentDoor)
-    await fastify.register(oauthDoor, {
-      oauth: authorization,
-      origins,
-      isLoopback,
-      onRefused: reports.request,
-    })
-    await fastify.register(providerWebhooksDoor, {
-      providers: providerNames.filter((name) => parts.adapters[name]?.webhooks !== undefined),
-      receive: parts.connections.receiveWebhook,
-      throttle: makeThrottle(parts.kv.windows, {
-        preauth: failedWebhooksPerMinute,
-        preauthIp: config.limits.preauthIp,
-      }),
-      isTrustedProxy: (address) => config.trustedProxies.includes(address),
-      observe: reports.providerWebhook,
-    })
-    await fastify.register(pagesDoor, {
-      ...parts,
-      consent: authorization.consent,
-      agents: authorization.agents,
-      plans: config.plans,
-      linkingTargets: listLinkingTargets(parts.access),
-      sampleTokens: listSampleTokens(parts.connections.linkingWays, parts.madeUpPeople ?? []),
-      addMadeUpData: makeAddMadeUpData(parts.connections.linkConnections, parts.madeUpPeople ?? []),
-      isLoopback,
-      secure: origins().base.startsWith('https:'),
-      addressOf: (request) =>
-        clientAddress(request.raw, (address) => config.trustedProxies.includes(address)),
-      onFailure: (error) => reports.backgroundFailure('pages', error),
-    })
-  }
+  const document = () => makeOpenApi({ baseUrl: origins().base, version })
+  await fastify.register(docsDoor, { document })
+  await fastify.register(mcpDoor, parts.agentDoor)
+  await fastify.register(oauthDoor, {
+    oauth: authorization,
+    origins,
+    isLoopback,
+    onRefused: reports.request,
+  })
+  await fastify.register(providerWebhooksDoor, {
+    providers: providerNames.filter((name) => parts.adapters[name]?.webhooks !== undefined),
+    receive: parts.connections.receiveWebhook,
+    throttle: makeThrottle(parts.kv.windows, {
+      preauth: failedWebhooksPerMinute,
+      preauthIp: config.limits.preauthIp,
+    }),
+    isTrustedProxy: (address) => config.trustedProxies.includes(address),
+    observe: reports.providerWebhook,
+  })
+  await fastify.register(pagesDoor, {
+    ...parts,
+    consent: authorization.consent,
+    agents: authorization.agents,
+    plans: config.plans,
+    linkingTargets: listLinkingTargets(parts.access),
+    sampleTokens: listSampleTokens(parts.connections.linkingWays, parts.madeUpPeople ?? []),
+    addMadeUpData: makeAddMadeUpData(parts.connections.linkConnections, parts.madeUpPeople ?? []),
+    isLoopback,
+    secure: origins().base.startsWith('https:'),
+    addressOf: (request) =>
+      clientAddress(request.raw, (address) => config.trustedProxies.includes(address)),
+    onFailure: (error) => reports.backgroundFailure('pages', error),
+  })
 }

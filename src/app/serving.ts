@@ -8,7 +8,6 @@ import { makePublicServer } from '#doors/public-server.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { openAuthorization } from './authorization.ts'
-import { mountDoors } from './doors.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
 import { assembleReading } from './reads.ts'
@@ -40,18 +39,22 @@ export async function openServing(parts: ServingParts): Promise<Serving> {
   })
   const reads = assembleReading({ ...parts, tokens: authorization.tokens })
   const sessions = makeSessions({ store, clock })
-  const server = await makePublicServer({
+  const server = makePublicServer({
     lane: reads.lane,
+    onFailure: (error) => parts.reports.backgroundFailure('doors', error),
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
-    mount: mountDoors({
-      ...parts,
-      authorization,
-      sessions,
-      agentDoor: reads.agents,
-      origins,
-      readUsage: makeAppUsage(parts, reads.settleUsage),
-      readLimits: makeAppLimits(parts, authorization.agents),
-    }),
+    mount: async (fastify) => {
+      const { mountDoors } = await import('./doors.ts')
+      await mountDoors(fastify, {
+        ...parts,
+        authorization,
+        sessions,
+        agentDoor: reads.agents,
+        origins,
+        readUsage: makeAppUsage(parts, reads.settleUsage),
+        readLimits: makeAppLimits(parts, authorization.agents),
+      })
+    },
   })
   return {
     listen: () => server.listen(config.listener.host, config.listener.port),

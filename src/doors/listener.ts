@@ -59,7 +59,7 @@ const none: readonly ServerResponse[] = []
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface Listener {
-  /** A server that passes its requests to this handler; not listening yet. */
+  /** A server that passes its requests to this handler; not listening yet. Several share one set of connections. */
   makeServer(handler: Handler): Server
   /** For Fastify, which attaches it to the server that it receives. */
   readonly clientErrorHandler: (error: ParseError, socket: Socket) => void
@@ -72,11 +72,12 @@ export function makeListener(
   limits: ConnectionLimits = connectionLimits,
 ): Listener {
   const connections: Connections = { times, limits, open: new Map(), areAnswersLast: false }
-  let server: Server | null = null
+  const servers: Server[] = []
   return {
     makeServer(handler) {
-      server = makeServer(connections, handler)
+      const server = makeServer(connections, handler)
       server.maxConnections = limits.refuseAbove
+      servers.push(server)
       return server
     },
     clientErrorHandler: (error, socket) => {
@@ -84,18 +85,22 @@ export function makeListener(
     },
     async drain(graceMs) {
       answerNoMore(connections)
-      const running = server
-      if (running === null || !running.listening) return
+      const running = servers.filter(({ listening }) => listening)
+      if (running.length === 0) return
       const cut = setTimeout(() => {
         for (const socket of connections.open.keys()) socket.destroy()
       }, graceMs)
-      await new Promise<void>((resolve) => {
-        running.close(() => resolve())
-        running.closeIdleConnections()
-      })
+      await Promise.all(running.map(closeServer))
       clearTimeout(cut)
     },
   }
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+  })
 }
 
 function makeServer(connections: Connections, handler: Handler): Server {

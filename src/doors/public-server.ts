@@ -1,17 +1,26 @@
 /**
  * The public listener: one node:http server. `/v1` goes to the REST lane before any router; everything else goes to
- * Fastify on the same server, and for paths that no door owns the lane answers `not_found` (reading R4).
+ * Fastify, and for paths that no door owns the lane answers `not_found` (reading R4). Fastify and the doors behind it are
+ * loaded at the first request for them: who only reads through the REST API never pays for them.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import Fastify, { type FastifyInstance } from 'fastify'
-import { type ConnectionLimits, type ListenerTimes, makeListener } from './listener.ts'
+import type { FastifyInstance } from 'fastify'
+import { lazily } from '#kernel/lazily.ts'
+import { bind } from './bind.ts'
+import {
+  type ConnectionLimits,
+  type Handler,
+  type ListenerTimes,
+  makeListener,
+} from './listener.ts'
+import { answerFailedLoad } from './unparsed-requests.ts'
 
 export interface PublicServerOptions {
   /** The REST lane; it also answers paths that no door owns. */
-  readonly lane: (request: IncomingMessage, response: ServerResponse) => void
-  /** Mounts the other doors. */
+  readonly lane: Handler
+  /** Mounts the other doors, at the first request that is not for the lane. */
   readonly mount: (fastify: FastifyInstance) => Promise<void>
+  /** The other doors could not be loaded; the next request tries again. */
+  readonly onFailure: (error: unknown) => void
   readonly times?: ListenerTimes
   readonly limits?: ConnectionLimits
 }
@@ -23,18 +32,48 @@ export interface PublicServer {
   drain(graceMs: number): Promise<void>
 }
 
-export async function makePublicServer(options: PublicServerOptions): Promise<PublicServer> {
+export function makePublicServer(options: PublicServerOptions): PublicServer {
   const { lane } = options
   const listener = makeListener(options.times, options.limits)
+  let doors: FastifyInstance | null = null
+  let isClosing = false
+  const load = lazily(async () => {
+    const opened = await openDoors(options)
+    // The request that waited for them has been aborted, and nothing else closes them.
+    if (isClosing) await opened.close()
+    doors = opened
+    return opened
+  })
+  const serve: Handler = (request, response) => {
+    if (isRest(request.url ?? '/')) return lane(request, response)
+    if (doors !== null) return doors.routing(request, response)
+    load().then(
+      ({ routing }) => routing(request, response),
+      (error: unknown) => {
+        options.onFailure(error)
+        answerFailedLoad(response)
+      },
+    )
+  }
+  const makeServer = () => {
+    const server = listener.makeServer(serve)
+    return server.on('clientError', listener.clientErrorHandler)
+  }
+  return {
+    listen: (host, port) => bind(makeServer, host, port),
+    async drain(graceMs) {
+      await listener.drain(graceMs)
+      isClosing = true
+      await doors?.close()
+    },
+  }
+}
+
+/** Fastify as a router alone: it listens to nothing. */
+async function openDoors({ lane, mount }: PublicServerOptions): Promise<FastifyInstance> {
+  const { default: Fastify } = await import('fastify')
   const fastify = Fastify({
     exposeHeadRoutes: false,
-    forceCloseConnections: true,
-    serverFactory: (handler) =>
-      listener.makeServer((request, response) => {
-        if (isRest(request.url ?? '/')) lane(request, response)
-        else handler(request, response)
-      }),
-    clientErrorHandler: listener.clientErrorHandler,
     // A path that cannot be decoded belongs to no door.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
@@ -46,19 +85,9 @@ export async function makePublicServer(options: PublicServerOptions): Promise<Pu
     reply.hijack()
     lane(request.raw, reply.raw)
   })
-  await options.mount(fastify)
+  await mount(fastify)
   await fastify.ready()
-
-  return {
-    async listen(host, port) {
-      await fastify.listen({ host, port })
-      return (fastify.server.address() as AddressInfo).port
-    },
-    async drain(graceMs) {
-      await listener.drain(graceMs)
-      await fastify.close()
-    },
-  }
+  return fastify
 }
 
 /** `/v1` and everything below it. */

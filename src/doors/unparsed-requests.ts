@@ -106,6 +106,19 @@ export function refuseHost(response: ServerResponse): void {
   response.end(body)
 }
 
+/** Answers a request whose door could not be loaded, e.g. because its files are gone. */
+export function answerFailedLoad(response: ServerResponse): void {
+  const error = apiError('internal')
+  const body = JSON.stringify(toEnvelope(error))
+  response.shouldKeepAlive = false
+  response.writeHead(error.status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+  })
+  response.end(body)
+}
+
 /** RFC 9112 §3.2.2: a server must accept `GET http://host/path`; only the path is used here. */
 export function toOriginForm(url: string): string {
   if (url.startsWith('/')) return url

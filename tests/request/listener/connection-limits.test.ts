@@ -16,7 +16,8 @@ const head = 'GET /v1/ok HTTP/1.1\r\nHost: x\r\n'
 
 async function start(t: TestContext) {
   const waiting: ServerResponse[] = []
-  const server = await makePublicServer({
+  const server = makePublicServer({
+    onFailure: (error) => assert.fail(String(error)),
     limits,
     mount: async () => {},
     lane: (request, response) => {

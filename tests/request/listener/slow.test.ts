@@ -10,7 +10,8 @@ const unread = Promise.withResolvers<void>()
 let server: PublicServer
 let origin: string
 before(async () => {
-  server = await makePublicServer({
+  server = makePublicServer({
+    onFailure: (error) => assert.fail(String(error)),
     times: quick,
     mount: async () => {},
     lane: (request, response) => {
