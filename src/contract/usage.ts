@@ -3,9 +3,19 @@ import type { OperationName } from './operations.ts'
 
 /**
  * What became of a request: `HIT`, `MISS`, `BYPASS` as in the header `X-Cache` of an answer; `limited`: 429; `refused`:
- * another 4xx, also when the client disconnected; `failed`: 5xx.
+ * another 4xx; `failed`: 5xx; `disconnected`: the client left before its answer (499).
  */
-export type UsageResult = 'HIT' | 'MISS' | 'BYPASS' | 'limited' | 'refused' | 'failed'
+export const usageResults = [
+  'HIT',
+  'MISS',
+  'BYPASS',
+  'limited',
+  'refused',
+  'failed',
+  'disconnected',
+] as const
+
+export type UsageResult = (typeof usageResults)[number]
 
 /** `other`: a message of an agent that calls no tool (it connects, it lists the tools). */
 export type UsageOperation = OperationName | 'other'

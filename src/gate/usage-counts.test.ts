@@ -63,7 +63,7 @@ test('every combination of door, operation and result is counted for itself', as
     [200, 'BYPASS', 'BYPASS'],
     [429, 'BYPASS', 'limited'],
     [404, 'MISS', 'refused'],
-    [499, 'MISS', 'refused'],
+    [499, 'MISS', 'disconnected'],
     [503, 'MISS', 'failed'],
   ] as const
   const expected = new Map<string, number>()

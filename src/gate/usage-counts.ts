@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '#auth/caller.ts'
 import { type OperationName, operations } from '#contract/operations.ts'
-import type { UsageOperation, UsageResult } from '#contract/usage.ts'
+import { type UsageOperation, type UsageResult, usageResults } from '#contract/usage.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { type Clock, getZone, microsPerMs } from '#kernel/time.ts'
@@ -50,7 +50,7 @@ interface Tally {
 
 const doors = ['rest', 'mcp'] as const
 const names: readonly UsageOperation[] = [...operations.map(({ name }) => name), 'other']
-const results: readonly UsageResult[] = ['HIT', 'MISS', 'BYPASS', 'limited', 'refused', 'failed']
+const results: readonly UsageResult[] = usageResults
 const slots = doors.length * names.length * results.length
 const namePlaces = new Map(names.map((name, at) => [name, at]))
 
@@ -110,6 +110,7 @@ export function makeUsageCounts(options: UsageCountsOptions): UsageCounts {
 function toResult(status: number, cache: ReadRecord['cache']): UsageResult {
   if (status < 400) return cache
   if (status === 429) return 'limited'
+  if (status === 499) return 'disconnected'
   return status < 500 ? 'refused' : 'failed'
 }
 

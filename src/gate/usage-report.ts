@@ -55,7 +55,11 @@ export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportDe
     const to = getZone(zone).dayOf(clock.now() * microsPerMs)
     const from = addDays(to, 1 - days)
     const first = toNumber(from)
-    const rows = await store.usage.list(id, first)
+    const last = toNumber(to)
+    // Counted in a zone whose day had begun already, before the user chose another one: they count to today.
+    const rows = (await store.usage.list(id, first)).map((row) =>
+      row.day > last ? { ...row, day: last } : row,
+    )
     return {
       timezone: zone,
       from,
@@ -79,8 +83,18 @@ export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportDe
 
 const toNumber = (day: string) => Math.round(Date.parse(day) / msPerDay)
 
+const none = {
+  HIT: 0,
+  MISS: 0,
+  BYPASS: 0,
+  limited: 0,
+  refused: 0,
+  failed: 0,
+  disconnected: 0,
+} as const satisfies UsageResults
+
 function sum(rows: readonly UsageCount[]): Counted {
-  const results = { HIT: 0, MISS: 0, BYPASS: 0, limited: 0, refused: 0, failed: 0 }
+  const results: Record<UsageResult, number> = { ...none }
   let requests = 0
   for (const row of rows) {
     results[row.result] += row.requests

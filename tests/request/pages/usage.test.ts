@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import type { ErrorEnvelope } from '#contract/resources.ts'
+import { usageResults } from '#contract/usage.ts'
 import type { UsageReport } from '#gate/usage-report.ts'
 import { post, toolCall } from '#tests/support/agent.ts'
 import { specified } from '#tests/support/service.ts'
@@ -99,6 +100,26 @@ test('requests of programs and agents are counted by day, operation and result, 
   world.service.clock.advance(-86_400_000)
 })
 
+test('who moves to a zone in which it is still yesterday loses no request: the days add up to the whole', async () => {
+  const person = await world.addPerson()
+  const { users } = world.service.app.store
+  await users.setTimezone(person.id, 'Pacific/Auckland')
+  world.service.clock.set(Date.parse('2026-11-25T12:00:00Z'))
+  const key = await addKey(person)
+  for (const _ of [1, 2]) await ask('/v1/categories', key)
+  await users.setTimezone(person.id, 'America/Los_Angeles')
+  world.service.clock.advance(2000)
+  await ask('/v1/categories', key)
+  const { body } = await readAdmin(person)
+  const ofDays = body.days.map(({ day, requests }) => [day, requests] as const)
+  assert.deepEqual([body.requests, ofDays.at(-1)], [3, ['2026-11-25', 3]])
+  const { text } = await (await world.enter(person)).get('/usage')
+  assert.match(text, /<strong>3<\/strong> requests in the last 30 days/)
+  world.service.clock.advance(86_400_000)
+  const later = (await readAdmin(person)).body.days.map(({ requests }) => requests)
+  assert.deepEqual(later.slice(-2), [1, 2])
+})
+
 test('refusals by a limit are counted as such', async () => {
   const person = await world.addPerson()
   const key = await addKey(person)
@@ -159,7 +180,7 @@ test('a month of every operation and many keys stays below 100 KB, without inlin
       (
         ['list_accounts', 'list_balances', 'list_transactions', 'list_trades', 'other'] as const
       ).flatMap((operation) =>
-        (['HIT', 'MISS', 'BYPASS', 'limited', 'refused', 'failed'] as const).map((result) => ({
+        usageResults.map((result) => ({
           userId: person.id,
           day: today - back,
           door,

@@ -15,12 +15,13 @@ const step = 10
 const parts = [
   ['computed', 'Computed', ({ MISS, BYPASS }: UsageResults) => MISS + BYPASS],
   ['cached', 'From the cache', ({ HIT }: UsageResults) => HIT],
-  [
-    'turned-away',
-    'Refused or failed',
-    ({ limited, refused, failed }: UsageResults) => limited + refused + failed,
-  ],
+  ['turned-away', 'Refused, failed or cut off', countUnanswered],
 ] as const
+
+/** Requests that got no data. */
+export function countUnanswered({ limited, refused, failed, disconnected }: UsageResults): number {
+  return limited + refused + failed + disconnected
+}
 
 export function renderChart({ days, from, to, requests }: UsageReport): Html {
   const most = Math.max(1, ...days.map((day) => day.requests))

@@ -4,7 +4,7 @@ import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#gate/limits-left.ts'
 import type { UsageReport } from '#gate/usage-report.ts'
 import { type Html, html } from '../html.ts'
-import { renderChart, renderDayTable } from './chart.ts'
+import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
 import { renderLimits } from './limits.ts'
 import { toText } from './words.ts'
 
@@ -38,7 +38,13 @@ ${renderOperations(report)}
 ${renderResults(report)}`
 }
 
-const columns = ['Operation', 'Asked by', 'Requests', 'From the cache', 'Refused or failed']
+const columns = [
+  'Operation',
+  'Asked by',
+  'Requests',
+  'From the cache',
+  'Refused, failed or cut off',
+]
 
 function renderOperations(report: UsageReport): Html {
   return html`<table role="table" aria-label="Requests by operation" class="numbers">
@@ -49,7 +55,7 @@ function renderOperations(report: UsageReport): Html {
 <td role="cell" data-label="Asked by">${door === 'rest' ? 'programs' : 'agents'}</td>
 <td role="cell" data-label="Requests">${toText(requests)}</td>
 <td role="cell" data-label="From the cache">${toText(results.HIT)}</td>
-<td role="cell" data-label="Refused or failed">${toText(results.limited + results.refused + results.failed)}</td>
+<td role="cell" data-label="Refused, failed or cut off">${toText(countUnanswered(results))}</td>
 </tr>`,
   )}</tbody>
 </table>`
@@ -57,7 +63,7 @@ function renderOperations(report: UsageReport): Html {
 
 function nameOperation(operation: UsageOperation): string {
   const known = operations.find(({ name }) => name === operation)
-  return known?.title ?? 'Connect, list tools'
+  return known?.title ?? 'Other messages: connect, list tools'
 }
 
 const resultWords: Readonly<Record<UsageResult, string>> = {
@@ -67,6 +73,7 @@ const resultWords: Readonly<Record<UsageResult, string>> = {
   limited: 'Refused: over a limit (429)',
   refused: 'Refused for another reason (400 to 499)',
   failed: 'Failed here or at the provider (500 to 599)',
+  disconnected: 'Cut off: the program or agent left before the answer (499)',
 }
 
 function renderResults({ results }: UsageReport): Html {
