@@ -201,18 +201,24 @@ async function askForPassword(
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
   // The work for an account takes longer than that for none: the answer waits for a time that both stay below.
   const least = sleep(deps.leastMs ?? defaultLeastMs)
-  await sendReset(deps, tidyEmail(given))
+  await sendReset(deps, actor, tidyEmail(given))
   await least
   return { kind: 'asked' }
 }
 
-async function sendReset(deps: ByMailDeps, email: string): Promise<void> {
+async function sendReset(deps: ByMailDeps, actor: Visitor, email: string): Promise<void> {
   const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
   const user = isAddress ? await deps.store.users.find(email) : null
   if (user === null) return
   const about = { userId: user.id, email: user.email }
   const made = await deps.store
-    .transact((tx) => makeUrl(deps, tx, 'reset', about))
+    .transact(async (tx) => {
+      const url = await makeUrl(deps, tx, 'reset', about)
+      if (url === null) return null
+      const entry = { action: 'account.asked-for-password', userId: user.id } as const
+      await tx.audit({ at: deps.clock.now(), actor, ...entry, subject: 'account' })
+      return url
+    })
     .catch((error: unknown) => {
       // The account was deleted at this moment: there is none.
       if (error instanceof OwnerGoneError) return null

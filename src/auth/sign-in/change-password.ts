@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { By, Person } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
+import type { SessionId } from '#kernel/ids.ts'
 import { toAgentText } from './own-sessions.ts'
 import { isAcceptable } from './password.ts'
 import {
@@ -26,6 +27,8 @@ export type ChangedPassword =
       readonly kind: 'in'
       /** The new cookie of the session. */
       readonly token: string
+      /** The session goes on under this id. */
+      readonly sessionId: SessionId
       /** The new value of the cookie that recognises this browser. */
       readonly browser: string
     }
@@ -82,10 +85,10 @@ async function replace(
 ): Promise<ChangedPassword> {
   const { userId, sessionId } = actor
   const token = newToken()
-  const isDone = await store.transact(async (tx) => {
+  const begun = await store.transact(async (tx) => {
     const at = clock.now()
     const isOpen = (await tx.sessions.list(userId)).some(({ id }) => id === sessionId)
-    if (!isOpen || !(await tx.sessions.setPassword(userId, hash, stored))) return false
+    if (!isOpen || !(await tx.sessions.setPassword(userId, hash, stored))) return null
     const made = await tx.sessions.create({
       userId,
       hash: toDigest(token),
@@ -97,10 +100,10 @@ async function replace(
     if (made === null) throw new Error('the password that was stored just now is not the one read')
     await tx.linkings.moveSession(userId, sessionId, made.id)
     await tx.audit({ at, actor, action: 'account.set-password', userId, subject: 'account' })
-    return true
+    return made.id
   })
-  if (!isDone) return { kind: 'ended' }
+  if (begun === null) return { kind: 'ended' }
   await attempts.forgive({ kind: 'account', userId })
   const browser = browsers.remember(source.browser, { userId, passwordHash: hash })
-  return { kind: 'in', token, browser }
+  return { kind: 'in', token, sessionId: begun, browser }
 }

@@ -139,11 +139,14 @@ export function isRightPassword(
     .catch(whenBusy)
 }
 
-/** Writes down that a password or a code was wrong. @param what the subject of the entry. */
+/** Why a sign-in went no further; the subject of its entry. `code-missing`: the password was right, and a code is asked for. */
+export type RefusedFor = 'account' | 'code' | 'code-missing'
+
+/** Writes down that a password or a code was wrong, or that a right password was not enough. */
 export async function noteRefusal(
   { store, clock }: ProofParts,
   userId: UserId | null,
-  what: 'account' | 'code',
+  what: RefusedFor,
   { address }: Source,
 ): Promise<void> {
   const actor = { kind: 'visitor', address } as const

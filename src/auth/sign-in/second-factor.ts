@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { By, Operator, Person, System } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
-import type { UserId } from '#kernel/ids.ts'
+import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
@@ -55,6 +55,11 @@ export interface SecondFactors {
   beginSetUp(by: By<Person>): string
   /** Null when the text is another session's, too old or damaged. @param email names the account in the app. */
   readSetUp(by: By<Person>, text: string | null, email: string): SetUp | null
+  /**
+   * The text under which a set-up goes on when the person gives the password again, or changes it, and so gets another session in the
+   * same browser. Null: there is none that could go on.
+   */
+  moveSetUp(text: string | null, from: SessionId, to: SessionId): string | null
   /** An action: `input` is `{setUp, code}`. @throws ApiError `invalid_params` */
   switchOn(by: By<Person>, text: string | null, input: unknown): Promise<SwitchedOn>
   /** An action: new recovery codes instead of all former ones; null without a second factor. */
@@ -67,40 +72,53 @@ export const setUpLifeSeconds = 600
 const purpose = 'second-factor-set-up'
 
 const Pending = z.strictObject({ secret: z.base64url(), until: z.int() })
+type Pending = z.infer<typeof Pending>
 const OnInput = z.strictObject({ setUp: z.string('must be text'), code: z.string('must be text') })
 const OffInput = z.strictObject({ code: z.string('must be text') })
 
 export function makeSecondFactors(parts: ProofParts): SecondFactors {
   const { store, clock, sealer } = parts
 
-  function open({ actor }: By<Person>, text: string | null): Uint8Array | null {
+  function seal(sessionId: SessionId, pending: Pending): string {
+    const bytes = Buffer.from(JSON.stringify(pending), 'utf8')
+    return Buffer.from(sealer.seal(purpose, sessionId, bytes)).toString('base64url')
+  }
+
+  function open(sessionId: SessionId, text: string | null): Pending | null {
     if (text === null) return null
     try {
-      const bytes = sealer.open(purpose, actor.sessionId, Buffer.from(text, 'base64url'))
-      const { secret, until } = Pending.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
-      return clock.now() < until ? new Uint8Array(Buffer.from(secret, 'base64url')) : null
+      const bytes = sealer.open(purpose, sessionId, Buffer.from(text, 'base64url'))
+      const pending = Pending.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+      return clock.now() < pending.until ? pending : null
     } catch (error) {
       if (error instanceof SealError) return null
       throw error
     }
   }
 
+  function openSecret({ actor }: By<Person>, text: string | null): Uint8Array | null {
+    const pending = open(actor.sessionId, text)
+    return pending === null ? null : new Uint8Array(Buffer.from(pending.secret, 'base64url'))
+  }
+
   return {
     beginSetUp({ actor }) {
       const secret = Buffer.from(makeTotpSecret()).toString('base64url')
-      const until = clock.now() + setUpLifeSeconds * 1000
-      const bytes = Buffer.from(JSON.stringify({ secret, until }), 'utf8')
-      return Buffer.from(sealer.seal(purpose, actor.sessionId, bytes)).toString('base64url')
+      return seal(actor.sessionId, { secret, until: clock.now() + setUpLifeSeconds * 1000 })
     },
     readSetUp(by, text, email) {
-      const secret = open(by, text)
+      const secret = openSecret(by, text)
       if (secret === null) return null
       return { id: idOf(secret), text: toTotpText(secret), uri: toTotpUri(secret, email) }
+    },
+    moveSetUp(text, from, to) {
+      const pending = open(from, text)
+      return pending === null ? null : seal(to, pending)
     },
     async switchOn(by, text, input) {
       const given = parseInput(OnInput, input)
       if (await store.secondFactors.has(by.actor.userId)) return { kind: 'already_on' }
-      const secret = open(by, text)
+      const secret = openSecret(by, text)
       if (secret === null || idOf(secret) !== given.setUp) return { kind: 'expired' }
       const step = findStep(secret, toPlain(given.code), clock.now())
       return step === null ? { kind: 'refused' } : storeFactor(parts, by, { secret, step })

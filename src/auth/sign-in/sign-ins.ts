@@ -244,6 +244,8 @@ async function check(
     return { kind: 'refused' }
   }
   if (await parts.store.secondFactors.has(user.id)) {
+    // Whoever has the password and not the code leaves no other trace.
+    await noteRefusal(parts, user.id, 'code-missing', source)
     return { kind: 'code', note: makeNote(parts, user.id, stored, source.binding) }
   }
   return { kind: 'in', ...completeSignIn(parts, user, { stored, code: null }, source) }

@@ -48,6 +48,7 @@ export type AuditAction =
   | typeof signedOut
   | SandboxAction
   | typeof usedRecoveryCode
+  | 'account.asked-for-password'
   | 'account.confirmed'
   | 'account.signed-up'
   | 'account.end-other-sessions'

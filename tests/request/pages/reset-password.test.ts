@@ -47,7 +47,8 @@ test('the sign-in leads to a page that mails a link; the link sets a password on
   const { store } = world.service.app
   assert.notEqual((await store.users.find(person.id))?.emailConfirmedAt, null)
   const entries = await store.auditLog.list({ userId: person.id, after: null, limit: 20 })
-  assert.ok(entries.some(({ action }) => action === 'users.set-password'))
+  for (const action of ['account.asked-for-password', 'users.set-password'])
+    assert.equal(entries.filter((entry) => entry.action === action).length, 1, action)
 })
 
 test('an hour later the link is too old, and a newer one replaces it', async () => {

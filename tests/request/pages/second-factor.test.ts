@@ -131,6 +131,42 @@ test('the key belongs to the session that began, and ends after ten minutes', as
   }
 })
 
+test('who gives the password again in the middle of the set-up, or changes it, goes on with the same key', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  world.service.clock.advance(5 * 60_000)
+  const page = await jar.get(path)
+  const secret = secretOf(page.text)
+  world.service.clock.advance(6 * 60_000)
+  const stopped = await jar.post(path, { ...page.hidden, code: codeNow(secret) })
+  assert.equal(stopped.location, `/sign-in?return=${encodeURIComponent(path)}`)
+  await signIn(jar, { email: person.email, password }, stopped.location ?? '')
+  assert.equal(secretOf((await jar.get(path)).text), secret)
+  const { hidden } = await jar.get('/settings')
+  const newPassword = 'staple battery horse'
+  const changed = await jar.post('/settings', { ...hidden, password, newPassword })
+  assert.equal(changed.status, 303, changed.text)
+  const again = await jar.get(path)
+  assert.equal(secretOf(again.text), secret)
+  const done = await jar.post(path, { ...again.hidden, code: codeNow(secret) })
+  assert.deepEqual([done.status, done.location], [303, path])
+})
+
+test('a set-up does not go over to another person who signs in in the same browser, nor past its ten minutes', async () => {
+  const [person, other] = [await world.addPerson(), await world.addPerson()]
+  const jar = await world.enter(person)
+  const secret = secretOf((await jar.get(path)).text)
+  world.service.clock.advance(10 * 60_000)
+  await signIn(jar, { email: person.email, password })
+  const next = secretOf((await jar.get(path)).text)
+  assert.notEqual(next, secret)
+  world.service.clock.advance(5 * 60_000)
+  const { hidden } = await jar.get('/settings')
+  await jar.post('/sign-in', { ...hidden, email: other.email, password })
+  const shown = secretOf((await jar.get(path)).text)
+  assert.ok(![secret, next].includes(shown))
+})
+
 test('two tabs: a page with an older key changes nothing and says so; one that is late finds it switched on', async () => {
   const person = await world.addPerson()
   const jar = await world.enter(person)
@@ -158,6 +194,7 @@ test('the sign-in asks for the code after the password, and knows nothing before
   const { jar, answer, page } = await arrive(person)
   assert.equal(answer.location, '/sign-in/code?return=%2Fkeys')
   assert.equal(jar.cookies.has('tributary'), false)
+  assert.ok((await trail(person)).includes('account.sign-in-refused code-missing'))
   assert.match(page.text, /<h1>Enter your code<\/h1>/)
   assert.ok(!page.text.includes(person.email))
   assert.equal((await jar.get('/keys')).location, '/sign-in?return=%2Fkeys')

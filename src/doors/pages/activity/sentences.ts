@@ -52,10 +52,11 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'account.confirmed': () => 'Confirmed the e-mail address',
   'account.signed-in': () => 'Signed in',
   'account.signed-out': () => 'Signed out',
-  'account.sign-in-refused': ([what]) =>
-    what === 'code'
-      ? 'Gave a wrong code, and was refused'
-      : 'Gave a wrong password, and was refused',
+  'account.sign-in-refused': ([what]) => {
+    if (what === 'code-missing') return 'Gave the right password, and was asked for the code'
+    return `Gave a wrong ${what === 'code' ? 'code' : 'password'}, and was refused`
+  },
+  'account.asked-for-password': () => 'Asked for a link to choose a new password',
   'account.used-recovery-code': () => 'Used a recovery code to sign in',
   'account.end-session': () => 'Signed out another browser',
   'account.end-other-sessions': ([count]) =>

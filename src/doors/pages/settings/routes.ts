@@ -4,7 +4,7 @@ import { parseUuid, type SessionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
-import { agentOf, askToRetry } from '../sign-in/entering.ts'
+import { agentOf, askToRetry, carryOn } from '../sign-in/entering.ts'
 import {
   addForm,
   addPage,
@@ -106,6 +106,7 @@ async function changePassword(context: PagesContext, turn: FormTurn): Promise<Fa
     case 'in':
       cookies.setSession(reply, result.token)
       cookies.setBrowser(reply, result.browser)
+      carryOn(context, turn, { from: visit.session.id, to: result.sessionId })
       return reply.redirect(`${path}?done=password`, 303)
     case 'ended':
       return toSignIn(reply, path)

@@ -1,7 +1,9 @@
 /** What all steps of a sign-in share: the new session's cookies, the agent that waits, and the text for who has to wait. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
 import type { CompletedSignIn, Later } from '#auth/sign-in/sign-ins.ts'
 import type { By } from '#contract/actor.ts'
+import type { SessionId } from '#kernel/ids.ts'
 import type { PagesContext } from '../context.ts'
 import { localPath } from '../forms.ts'
 import type { Visit } from '../visit.ts'
@@ -51,16 +53,31 @@ export async function waitingAgent(
  * no longer good: then there is no session.
  */
 export async function enter(
-  { sessions, cookies }: PagesContext,
-  { request, reply, visit }: Coming,
+  context: PagesContext,
+  coming: Coming,
   { proof, browser }: CompletedSignIn,
 ): Promise<boolean> {
+  const { sessions, cookies } = context
+  const { request, reply, visit } = coming
   const by: By = { actor: { kind: 'visitor', address: visit.address } }
   const started = await sessions.start(by, proof, visit.session, agentOf(request))
   if (started === null) return false
   cookies.setSession(reply, started.token)
   cookies.setBrowser(reply, browser)
+  const { id, userId } = started.session
+  if (visit.session?.userId === userId) carryOn(context, coming, { from: visit.session.id, to: id })
   return true
+}
+
+/** What the same person began in the session that this one replaces: the set-up of a second factor. */
+export function carryOn(
+  { signIns, cookies }: PagesContext,
+  { request, reply }: Pick<Coming, 'request' | 'reply'>,
+  { from, to }: { readonly from: SessionId; readonly to: SessionId },
+): void {
+  const held = cookies.sealed(request, 'set-up')
+  const moved = signIns.secondFactors.moveSetUp(held, from, to)
+  if (moved !== null) cookies.setSealed(reply, 'set-up', moved, setUpLifeSeconds)
 }
 
 /** What the browser calls itself. */
