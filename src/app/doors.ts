@@ -9,8 +9,9 @@ import { makeAddMadeUpData } from '#connections/add-made-up-data.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { clientAddress } from '#doors/client.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
+import type { Handler } from '#doors/listener.ts'
 import { mcpDoor } from '#doors/mcp/door.ts'
-import type { McpLaneOptions } from '#doors/mcp/lane.ts'
+import { type McpLaneOptions, makeMcpLane } from '#doors/mcp/lane.ts'
 import { oauthDoor } from '#doors/oauth/oauth-door.ts'
 import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { providerWebhooksDoor } from '#doors/provider-webhooks/door.ts'
@@ -38,13 +39,14 @@ type DoorParts = AppOptions &
 /** Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them later. */
 const failedWebhooksPerMinute = 600
 
-/** Registers the doors on the public server's Fastify instance. */
-export async function mountDoors(fastify: FastifyInstance, parts: DoorParts): Promise<void> {
+/** Registers the doors on the public server's Fastify instance; returns the lane of agents. */
+export async function mountDoors(fastify: FastifyInstance, parts: DoorParts): Promise<Handler> {
   const { config, authorization, reports, origins } = parts
   const { isLoopback } = config.listener
   const document = () => makeOpenApi({ baseUrl: origins().base, version })
   await fastify.register(docsDoor, { document })
-  await fastify.register(mcpDoor, parts.agentDoor)
+  const agents = makeMcpLane(parts.agentDoor)
+  await fastify.register(mcpDoor, { lane: agents })
   await fastify.register(oauthDoor, {
     oauth: authorization,
     origins,
@@ -75,4 +77,5 @@ export async function mountDoors(fastify: FastifyInstance, parts: DoorParts): Pr
       clientAddress(request.raw, (address) => config.trustedProxies.includes(address)),
     onFailure: (error) => reports.backgroundFailure('pages', error),
   })
+  return (request, response) => void agents.serve(request, response)
 }

@@ -45,7 +45,7 @@ export async function openServing(parts: ServingParts): Promise<Serving> {
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
     mount: async (fastify) => {
       const { mountDoors } = await import('./doors.ts')
-      await mountDoors(fastify, {
+      return mountDoors(fastify, {
         ...parts,
         authorization,
         sessions,

@@ -1,7 +1,8 @@
 /**
- * The public listener: one node:http server. `/v1` goes to the REST lane before any router; everything else goes to
- * Fastify, and for paths that no door owns the lane answers `not_found` (reading R4). Fastify and the doors behind it are
- * loaded at the first request for them: who only reads through the REST API never pays for them.
+ * The public listener: one node:http server. `/v1` goes to the REST lane before any router, and so does `/mcp` to the
+ * lane of agents; everything else goes to Fastify, and for paths that no door owns the REST lane answers `not_found`
+ * (reading R4). Fastify, the doors behind it and the lane of agents are loaded at the first request for them: who only
+ * reads through the REST API never pays for them.
  */
 import type { FastifyInstance } from 'fastify'
 import { lazily } from '#kernel/lazily.ts'
@@ -17,8 +18,8 @@ import { answerFailedLoad } from './unparsed-requests.ts'
 export interface PublicServerOptions {
   /** The REST lane; it also answers paths that no door owns. */
   readonly lane: Handler
-  /** Mounts the other doors, at the first request that is not for the lane. */
-  readonly mount: (fastify: FastifyInstance) => Promise<void>
+  /** Mounts the other doors, at the first request that is not for the lane; returns the lane of agents, if there is one. */
+  readonly mount: (fastify: FastifyInstance) => Promise<Handler | null>
   /** The other doors could not be loaded; the next request tries again. */
   readonly onFailure: (error: unknown) => void
   readonly times?: ListenerTimes
@@ -35,20 +36,20 @@ export interface PublicServer {
 export function makePublicServer(options: PublicServerOptions): PublicServer {
   const { lane } = options
   const listener = makeListener(options.times, options.limits)
-  let doors: FastifyInstance | null = null
+  let doors: Doors | null = null
   let isClosing = false
   const load = lazily(async () => {
     const opened = await openDoors(options)
     // The request that waited for them has been aborted, and nothing else closes them.
-    if (isClosing) await opened.close()
+    if (isClosing) await opened.fastify.close()
     doors = opened
     return opened
   })
   const serve: Handler = (request, response) => {
     if (isRest(request.url ?? '/')) return lane(request, response)
-    if (doors !== null) return doors.routing(request, response)
+    if (doors !== null) return pass(doors, request, response)
     load().then(
-      ({ routing }) => routing(request, response),
+      (opened) => pass(opened, request, response),
       (error: unknown) => {
         options.onFailure(error)
         answerFailedLoad(response)
@@ -64,13 +65,24 @@ export function makePublicServer(options: PublicServerOptions): PublicServer {
     async drain(graceMs) {
       await listener.drain(graceMs)
       isClosing = true
-      await doors?.close()
+      await doors?.fastify.close()
     },
   }
 }
 
+/** Everything but the REST lane. */
+interface Doors {
+  readonly fastify: FastifyInstance
+  readonly agents: Handler | null
+}
+
+function pass({ fastify, agents }: Doors, ...exchange: Parameters<Handler>): void {
+  if (agents !== null && exchange[0].url === '/mcp') agents(...exchange)
+  else fastify.routing(...exchange)
+}
+
 /** Fastify as a router alone: it listens to nothing. */
-async function openDoors({ lane, mount }: PublicServerOptions): Promise<FastifyInstance> {
+async function openDoors({ lane, mount }: PublicServerOptions): Promise<Doors> {
   const { default: Fastify } = await import('fastify')
   const fastify = Fastify({
     exposeHeadRoutes: false,
@@ -85,9 +97,9 @@ async function openDoors({ lane, mount }: PublicServerOptions): Promise<FastifyI
     reply.hijack()
     lane(request.raw, reply.raw)
   })
-  await mount(fastify)
+  const agents = await mount(fastify)
   await fastify.ready()
-  return fastify
+  return { fastify, agents }
 }
 
 /** `/v1` and everything below it. */

@@ -11,11 +11,16 @@ export function readBody(
   maxBytes: number,
 ): Promise<Uint8Array | 'too_large' | ClientDisconnected> {
   return new Promise((resolve) => {
+    let isRead = false
+    const finish = (outcome: Uint8Array | 'too_large' | ClientDisconnected) => {
+      isRead = true
+      resolve(outcome)
+    }
     const refuse = () => {
       // The rest of the body is discarded.
       request.removeAllListeners('data')
       request.resume()
-      resolve('too_large')
+      finish('too_large')
     }
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) return refuse()
     const chunks: Buffer[] = []
@@ -25,9 +30,14 @@ export function readBody(
       if (size <= maxBytes) chunks.push(chunk)
       else refuse()
     })
-    request.on('end', () => resolve(Buffer.concat(chunks)))
-    const breakOff = () =>
-      resolve(new ClientDisconnected('the client disconnected during its request'))
+    request.on('end', () => {
+      const [only] = chunks
+      finish(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks))
+    })
+    // Every request closes, most of them after their end: an error is only made where it is the outcome.
+    const breakOff = () => {
+      if (!isRead) finish(new ClientDisconnected('the client disconnected during its request'))
+    }
     request.on('error', breakOff)
     request.on('close', breakOff)
     // The request was aborted before the listeners were added.

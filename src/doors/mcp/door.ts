@@ -1,14 +1,17 @@
 /**
- * `/mcp` as a Fastify plugin: this one path in every method, passed to the lane before Fastify reads a body. For other
- * paths the public server answers `not_found` (reading R4).
+ * `/mcp` as a Fastify plugin: this one path in every method, passed to the lane before Fastify reads a body. The public
+ * server passes the usual spelling to the lane itself; what arrives here has a query. For other paths it answers
+ * `not_found` (reading R4).
  */
 import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { type McpLaneOptions, makeMcpLane } from './lane.ts'
+import type { McpLane } from './lane.ts'
 
 /** Register it without a prefix. */
-export async function mcpDoor(fastify: FastifyInstance, options: McpLaneOptions): Promise<void> {
-  const lane = makeMcpLane(options)
+export async function mcpDoor(
+  fastify: FastifyInstance,
+  { lane }: { readonly lane: McpLane },
+): Promise<void> {
   // A method that Node parses but Fastify does not route is refused like any other; CONNECT never arrives here.
   for (const method of METHODS) {
     if (method === 'CONNECT' || fastify.supportedMethods.includes(method)) continue

@@ -35,8 +35,12 @@ function withRange(values: ToolArguments, caller: Caller, now: number): ToolArgu
   return { ...others, ...readTradesRange(given, getZone(caller.timezone), now) }
 }
 
+/** Ids, numbers and days are written as they are. */
+const plain = /^[A-Za-z0-9,:._-]*$/
+
 /** Commas and colons are not encoded; an unpaired surrogate, which a URL cannot carry, becomes U+FFFD. */
 function encode(value: string | number | readonly string[]): string {
   const text = typeof value === 'object' ? value.join(',') : String(value)
+  if (plain.test(text)) return text
   return encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',').replaceAll('%3A', ':')
 }

@@ -13,7 +13,7 @@ before(async () => {
   server = makePublicServer({
     onFailure: (error) => assert.fail(String(error)),
     times: quick,
-    mount: async () => {},
+    mount: async () => null,
     lane: (request, response) => {
       if (request.url === '/v1/silent') return
       if (request.url === '/v1/large') {
