@@ -1,10 +1,11 @@
 /**
  * Ends a link that was begun in a browser: uses the state once, lets the adapter read the return, and reads the consents from
- * the provider. Nothing in the address is trusted but the state; whoever holds another session cannot use it.
+ * the provider. Nothing in the address is trusted but the state; whoever is in another browser cannot use it.
  */
 import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
+import type { SessionId } from '#kernel/ids.ts'
 import type { Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { Linking, LinkingFailure, LinkingReturn, ReturnRequest } from '#providers/linking.ts'
@@ -26,6 +27,8 @@ export interface LinkingArrival {
   readonly query: URLSearchParams
   /** The origin to which the browser returned. */
   readonly baseUrl: string
+  /** Another session of the person that began a link in the same browser. */
+  readonly begunIn?: SessionId | null
 }
 
 /** @throws ApiError `provider_not_configured`, `user_not_found` when the user was deleted meanwhile. */
@@ -51,7 +54,7 @@ export function makeFinishLinking(deps: ActionDeps): FinishLinking {
 async function claim(
   { store, clock }: ActionDeps,
   by: By<Person>,
-  { provider, state }: LinkingArrival,
+  { provider, state, begunIn = null }: LinkingArrival,
 ): Promise<LinkingRow | Exclude<LinkingEnd, { readonly kind: 'linked' }>> {
   const id = isState(state) ? hashState(state) : null
   const row = id === null ? null : await store.linkings.find(id)
@@ -62,8 +65,8 @@ async function claim(
   if (row.usedAt !== null) return toUsed(row)
   const at = clock.now()
   if (row.expiresAt <= at) return { kind: 'expired' }
-  const { sessionId } = by.actor
-  if (row.sessionId !== sessionId) return { kind: 'other_session' }
+  const { sessionId } = row
+  if (sessionId !== by.actor.sessionId && sessionId !== begunIn) return { kind: 'other_session' }
   if (await store.linkings.claim(row.id, { sessionId, at })) return row
   // The same return arrived twice at the same time.
   return toUsed((await store.linkings.find(row.id)) ?? row)

@@ -174,6 +174,41 @@ test('another person’s state does not exist, and stays usable by its owner', a
   assert.equal((await rowsOf(person)).length, 1)
 })
 
+test('who gives the password again, then signs out and in again while the provider’s page is open, ends both links', async () => {
+  const { person, jar } = await visitor()
+  const back = await agree(jar, '41')
+  const again = await agree(jar, '22')
+  world.service.clock.advance(11 * 60_000)
+  const { hidden } = await jar.get('/settings')
+  await jar.post('/sign-in', { ...hidden, email: person.email, password })
+  await jar.post('/sign-out', (await jar.get('/settings')).hidden)
+  const out = await jar.get(back)
+  assert.match(out.location ?? '', /^\/sign-in\?return=/)
+  await signIn(jar, { email: person.email, password }, out.location ?? '')
+  for (const path of [back, again]) {
+    const done = await jar.get(path)
+    assert.equal(done.status, 303, done.text)
+  }
+  assert.equal((await rowsOf(person)).length, 2)
+})
+
+test('what remembers the browser is of no use to another person, or damaged in another browser', async () => {
+  const { person, jar } = await visitor()
+  const back = await agree(jar)
+  const note = jar.cookies.get('tributary-link') ?? assert.fail('no cookie')
+  const other = await world.addPerson()
+  const { hidden } = await jar.get('/settings')
+  await jar.post('/sign-in', { ...hidden, email: other.email, password })
+  assert.equal(jar.cookies.get('tributary-link'), note)
+  assert.equal((await jar.get(back)).status, 400)
+  const elsewhere = await world.enter(person)
+  for (const damaged of ['', 'x', note.slice(0, -4), `${note.slice(0, -4)}AAAA`]) {
+    elsewhere.cookies.set('tributary-link', damaged)
+    assert.match((await elsewhere.get(back)).text, /begun in another browser/)
+  }
+  assert.deepEqual(await rowsOf(person), [])
+})
+
 test('another browser of the same person cannot end it', async () => {
   const { person, jar } = await visitor()
   const back = await agree(jar)
@@ -203,7 +238,7 @@ test('a password given again meanwhile takes the link along', async () => {
   assert.match((await jar.get(back)).location ?? '', /done=linked/)
 })
 
-test('a session that ended meanwhile: the sign-in comes first, the state is kept, and the new session cannot use it', async () => {
+test('a session that ended meanwhile: the sign-in comes first, the state is kept, and the next session in this browser uses it', async () => {
   const { person, jar } = await visitor()
   const back = await agree(jar)
   const page = await jar.get('/keys')
@@ -213,8 +248,8 @@ test('a session that ended meanwhile: the sign-in comes first, the state is kept
   assert.deepEqual([led.status, led.location], [303, `/sign-in?return=${encodeURIComponent(back)}`])
   const answer = await signIn(jar, { email: person.email, password }, led.location ?? '')
   assert.equal(answer.location, back)
-  assert.match((await jar.get(back)).text, /signed out meanwhile/)
-  assert.deepEqual(await rowsOf(person), [])
+  assert.match((await jar.get(back)).location ?? '', /done=linked/)
+  assert.equal((await rowsOf(person)).length, 1)
 })
 
 test('HEAD and a visitor without a session do not use the state up', async () => {

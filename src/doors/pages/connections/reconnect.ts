@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError } from '#contract/errors.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
+import { rememberBegun } from '../linking/begun-here.ts'
 import { toReturnOrigin } from '../linking/places.ts'
 import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
 import { pathOf } from './facts.ts'
@@ -75,6 +76,7 @@ async function leave(
   const start = { userId, provider, institutionId: null, connectionId: id, baseUrl }
   try {
     const { address } = await context.connections.startLinking(toBy(turn.visit), start)
+    rememberBegun(context, turn.reply, turn.visit.session)
     return turn.reply.redirect(address, 303)
   } catch (error) {
     if (!(error instanceof ApiError) || error.entry === 'internal' || error.status === 404)

@@ -93,7 +93,7 @@ const states = {
   },
   other_session: {
     heading: 'This was begun in another browser',
-    text: 'You began in another browser, or signed out meanwhile. For your safety it ends only where it began. Nothing was linked; start again here.',
+    text: 'You began in another browser. For your safety it ends only where it began. Nothing was linked; start again here.',
   },
 } as const
 

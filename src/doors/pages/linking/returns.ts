@@ -1,5 +1,5 @@
 /**
- * Where browsers return from the page of a provider. The state in the address is used once, by its own session, so a GET may
+ * Where browsers return from the page of a provider. The state in the address is used once, by its own person and browser, so a GET may
  * end the link; a visitor who is signed out is led to the sign-in and back with the state unused. HEAD is not answered.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
@@ -14,6 +14,7 @@ import { html } from '../html.ts'
 import { hidden } from '../layout.ts'
 import { addForm, addPage, leadOn, type Turn, toBy } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
+import { readBegun } from './begun-here.ts'
 import { renderFailed, renderUnusable, renderWaiting } from './end-pages.ts'
 import { listPath, newPath, toLinked, toReturnOrigin, waitingPath } from './places.ts'
 
@@ -60,7 +61,8 @@ async function finish(
   const { visit, request, reply } = turn
   const { provider, name } = way
   const baseUrl = toReturnOrigin(context, request)
-  const arrival = { provider, state, query, baseUrl }
+  const begunIn = readBegun(context, request, visit.user.id)
+  const arrival = { provider, state, query, baseUrl, begunIn }
   const end = await context.connections.finishLinking(toBy(visit), arrival)
   switch (end.kind) {
     case 'linked':

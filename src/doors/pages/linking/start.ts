@@ -5,6 +5,7 @@ import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { PagesContext } from '../context.ts'
 import { type FormTurn, toBy } from '../signed-in.ts'
+import { rememberBegun } from './begun-here.ts'
 import { renderRefused } from './end-pages.ts'
 import { toReturnOrigin } from './places.ts'
 
@@ -32,6 +33,7 @@ export async function leadToProvider(
     const { startLinking } = context.connections
     const start = { userId: visit.user.id, baseUrl, ...asked }
     const { address } = await startLinking(toBy(visit), start)
+    rememberBegun(context, reply, visit.session)
     return reply.redirect(address, 303)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

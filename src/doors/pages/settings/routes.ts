@@ -106,7 +106,11 @@ async function changePassword(context: PagesContext, turn: FormTurn): Promise<Fa
     case 'in':
       cookies.setSession(reply, result.token)
       cookies.setBrowser(reply, result.browser)
-      carryOn(context, turn, { from: visit.session.id, to: result.sessionId })
+      carryOn(context, turn, {
+        userId: visit.user.id,
+        from: visit.session.id,
+        to: result.sessionId,
+      })
       return reply.redirect(`${path}?done=password`, 303)
     case 'ended':
       return toSignIn(reply, path)

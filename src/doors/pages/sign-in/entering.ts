@@ -3,9 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
 import type { CompletedSignIn, Later } from '#auth/sign-in/sign-ins.ts'
 import type { By } from '#contract/actor.ts'
-import type { SessionId } from '#kernel/ids.ts'
+import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { PagesContext } from '../context.ts'
 import { localPath } from '../forms.ts'
+import { readBegun, rememberBegun } from '../linking/begun-here.ts'
 import type { Visit } from '../visit.ts'
 
 export interface WithReturn {
@@ -65,16 +66,22 @@ export async function enter(
   cookies.setSession(reply, started.token)
   cookies.setBrowser(reply, browser)
   const { id, userId } = started.session
-  if (visit.session?.userId === userId) carryOn(context, coming, { from: visit.session.id, to: id })
+  if (visit.session?.userId === userId) {
+    carryOn(context, coming, { userId, from: visit.session.id, to: id })
+  }
   return true
 }
 
-/** What the same person began in the session that this one replaces: the set-up of a second factor. */
+/** What the same person began in the session that this one replaces: the set-up of a second factor, a link. */
 export function carryOn(
-  { signIns, cookies }: PagesContext,
+  context: PagesContext,
   { request, reply }: Pick<Coming, 'request' | 'reply'>,
-  { from, to }: { readonly from: SessionId; readonly to: SessionId },
+  { userId, from, to }: Record<'from' | 'to', SessionId> & { readonly userId: UserId },
 ): void {
+  const { signIns, cookies } = context
+  if (readBegun(context, request, userId) === from) {
+    rememberBegun(context, reply, { id: to, userId })
+  }
   const held = cookies.sealed(request, 'set-up')
   const moved = signIns.secondFactors.moveSetUp(held, from, to)
   if (moved !== null) cookies.setSealed(reply, 'set-up', moved, setUpLifeSeconds)
