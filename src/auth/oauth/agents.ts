@@ -5,9 +5,10 @@
 import { z } from 'zod'
 import { mayActFor } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
+import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
-import type { Agents } from './port.ts'
+import type { Agents, ConnectedAgent } from './port.ts'
 import { toRowId } from './row-id.ts'
 
 /** What is stored beside a grant for the list. */
@@ -28,19 +29,22 @@ export interface AgentsDeps {
 
 /** An agent without a valid code or token is not listed: it has no access. */
 export function makeAgents({ store, clock }: AgentsDeps): Agents {
+  async function list(userId: UserId): Promise<readonly ConnectedAgent[]> {
+    const rows = await store.oauth.listAgents(userId, clock.now())
+    return rows.map(({ payload, createdAt, lastUsedAt }) => ({
+      ...AgentFacts.parse(JSON.parse(payload)),
+      connectedAt: createdAt,
+      lastUsedAt,
+    }))
+  }
+
   return {
-    async list(userId) {
-      const rows = await store.oauth.listAgents(userId, clock.now())
-      return rows.map(({ payload, createdAt, lastUsedAt }) => ({
-        ...AgentFacts.parse(JSON.parse(payload)),
-        connectedAt: createdAt,
-        lastUsedAt,
-      }))
-    },
+    list,
     async disconnect(by, userId, input) {
       const { grantId } = parseInput(DisconnectInput, input)
       if (!mayActFor(by, userId)) return false
       const id = toRowId('Grant', grantId)
+      const agent = (await list(userId)).find((one) => one.grantId === grantId)
       return store.transact(async (tx) => {
         const grant = await tx.oauth.findGrant(id)
         if (grant === null || grant.userId !== userId) return false
@@ -51,7 +55,8 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
           actor: by.actor,
           action: 'agent.disconnected',
           userId,
-          subject: clientId,
+          // Afterwards nothing else says what the client was called.
+          subject: agent === undefined ? clientId : `${clientId} as ${agent.clientName}`,
         })
         return true
       })

@@ -60,7 +60,7 @@ test('what a person did is said in plain words, newest first, with the moment, w
   assert.match(page.text, /<time datetime="2026-11-21T02:0\d:\d\d\.000Z" title="2026-11-21T02:/)
 })
 
-test('connections and agents are named as long as they exist', async () => {
+test('connections are named as long as they exist, agents also when they are disconnected', async () => {
   const person = await world.addPerson()
   const jar = await world.enter(person)
   const { service } = world
@@ -77,7 +77,15 @@ test('connections and agents are named as long as they exist', async () => {
   assert.ok(linked?.includes(connection.institutionName), known.join('\n'))
   await service.app.connections.removeConnection(byOperator, connection.id)
   const gone = await lines()
-  assert.ok(gone.includes('Removed a connection that is gone'), gone.join('\n'))
+  assert.ok(gone.includes('Removed a connection'), gone.join('\n'))
+  const { hidden, text } = await jar.get('/agents')
+  const grant = /grant=([\w-]+)/.exec(text)?.[1] ?? /name="grant" value="([^"]+)"/.exec(text)?.[1]
+  await jar.post('/agents/disconnect', { ...hidden, grant: grant ?? '', decision: 'confirm' })
+  const after = await lines()
+  assert.ok(after.includes('Disconnected the agent Claude'), after.join('\n'))
+  assert.ok(after.includes('Allowed the agent Claude to read banks and brokers'), after.join('\n'))
+  await write(person, 'agent.disconnected', 'a-client-of-before')
+  assert.ok((await lines()).includes('Disconnected an agent'))
 })
 
 test('an action of another version is shown as it was written, and nothing in it is markup', async () => {

@@ -137,7 +137,7 @@ test('another person’s agent is not found: neither shown nor disconnected, and
   assert.equal(theirs.text, nobodys.text)
   const question = await stranger.get(`/agents/disconnect?grant=${grant}`)
   const nothing = await stranger.get('/agents/disconnect?grant=none')
-  assert.deepEqual([question.status, question.location], [303, '/agents'])
+  assert.deepEqual([question.status, question.location], [303, '/agents?done=gone'])
   assert.deepEqual([question.status, question.location], [nothing.status, nothing.location])
   assert.equal(await call(agent.access_token), 200)
 })

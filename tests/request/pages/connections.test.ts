@@ -68,14 +68,16 @@ test('another person’s connection, one that is being removed and nonsense do n
   for (const id of [theirs.id, leaving.id, 'x', '00000000-0000-4000-8000-000000000000']) {
     for (const path of [`/connections/${id}`, `/connections/${id}/remove`]) {
       const answer = await jar.get(path)
-      assert.deepEqual([answer.status, answer.location], [303, '/connections'])
+      assert.deepEqual([answer.status, answer.location], [303, '/connections?done=gone'])
     }
     for (const verb of ['refresh', 'reconnect', 'remove']) {
       const fields = { ...hidden, decision: 'confirm' }
       const answer = await jar.post(`/connections/${id}/${verb}`, fields)
-      assert.deepEqual([answer.status, answer.location], [303, '/connections'])
+      assert.deepEqual([answer.status, answer.location], [303, '/connections?done=gone'])
     }
   }
+  const said = await jar.get('/connections?done=gone')
+  assert.match(said.text, /role="status">That connection does not exist/)
   assert.equal((await world.service.app.store.connections.find(theirs.id))?.status, 'active')
 })
 

@@ -175,11 +175,10 @@ test('revoking asks once; cancel keeps the key, confirm ends it at once and says
   const list = await jar.get('/keys?done=revoked')
   assert.match(list.text, /role="status">The key is revoked/)
   assert.match(list.text, /aria-label="Former keys"/)
-  // A second confirmation, e.g. by the back button, changes nothing.
-  assert.equal(
-    (await jar.post(path, { ...question.hidden, decision: 'confirm' })).location,
-    '/keys',
-  )
+  // A second confirmation, e.g. by the back button, changes nothing and says so.
+  const again = await jar.post(path, { ...question.hidden, decision: 'confirm' })
+  assert.equal(again.location, '/keys?done=gone')
+  assert.match((await jar.get('/keys?done=gone')).text, /role="status">That key is not active/)
 })
 
 test('another user’s key does not exist: it is neither listed nor asked about nor revoked', async () => {
@@ -190,12 +189,12 @@ test('another user’s key does not exist: it is neither listed nor asked about 
   const page = await stranger.get('/keys')
   assert.ok(!page.text.includes('not yours'))
   for (const id of [row?.id, 'no-id', '00000000-0000-4000-8000-000000000000']) {
-    assert.equal((await stranger.get(`/keys/${id}/revoke`)).location, '/keys')
+    assert.equal((await stranger.get(`/keys/${id}/revoke`)).location, '/keys?done=gone')
     const answer = await stranger.post(`/keys/${id}/revoke`, {
       ...page.hidden,
       decision: 'confirm',
     })
-    assert.equal(answer.location, '/keys')
+    assert.equal(answer.location, '/keys?done=gone')
   }
   assert.equal((await keysOf(owner))[0]?.revokedAt, null)
 })

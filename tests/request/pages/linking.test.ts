@@ -338,9 +338,10 @@ test('a key of one’s own: blanks around it are ignored, and the tokens of made
 })
 
 for (const [upToken, words] of [
-  ['', /id="upToken-problem">Personal access token is empty/],
-  ['up:yeah:a b', /id="upToken-problem">Personal access token has blanks/],
+  ['', /id="upToken-problem">The personal access token is empty/],
+  ['up:yeah:a b', /id="upToken-problem">The personal access token has blanks/],
   ['up:yeah:unknown', /id="upToken-problem">Up does not accept it/],
+  ['not-one', /id="upToken-problem">Up does not accept it\. A personal access token of Up/],
 ] as const) {
   test(`400: the token “${upToken}” is refused at its field and not shown again`, async () => {
     const { person, jar } = await visitor()

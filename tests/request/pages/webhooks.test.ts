@@ -84,7 +84,7 @@ test('an endpoint is added, its secret is shown once, and a test event arrives t
   assert.match(page.text, /role="status">The endpoint is added/)
   assert.equal(secretOf((await jar.get(path)).text), undefined)
   const tested = await jar.post(`${path}/test`, page.hidden)
-  assert.equal(tested.location, `${path}?done=tested`)
+  assert.match(tested.location ?? '', /\?done=tested&test=[0-9a-f-]{36}$/)
   const [event] = received
   const {
     'webhook-id': id = '',
@@ -97,6 +97,12 @@ test('an endpoint is added, its secret is shown once, and a test event arrives t
   assert.match(shown.text, /aria-label="Deliveries"/)
   assert.match(shown.text, /: 200, accepted, \d+ ms.*thanks &lt;b&gt;/)
   assert.match(shown.text, /delivered/)
+  assert.match(shown.text, /role="status">A test event was made\. Your receiver accepted it: 200, /)
+  assert.match(shown.text, /\(test event\)/)
+  assert.doesNotMatch((await jar.get(path)).text, /\(test event\)/)
+  const other = await settle()
+  const foreign = await other.jar.get(`${other.path}?${tested.location?.split('?')[1]}`)
+  assert.doesNotMatch(foreign.text, /Your receiver/)
 })
 
 test('the choice of events and of skipping empty ones is kept; no choice and a bad address are refused at their fields', async () => {
@@ -194,7 +200,7 @@ test('removing asks once, and then the endpoint is gone', async () => {
   assert.equal(done.location, '/webhooks?done=removed')
   assert.deepEqual(await endpointsOf(person), [])
   assert.match((await jar.get('/webhooks?done=removed')).text, /The endpoint is removed/)
-  assert.equal((await jar.get(path)).location, '/webhooks')
+  assert.equal((await jar.get(path)).location, '/webhooks?done=gone')
 })
 
 test('another user’s endpoint does not exist: no page shows it and no form changes it', async () => {
@@ -202,7 +208,7 @@ test('another user’s endpoint does not exist: no page shows it and no form cha
   const stranger = await world.enter(await world.addPerson())
   const { hidden } = await stranger.get('/webhooks')
   for (const suffix of ['', '/rotate', '/remove']) {
-    assert.equal((await stranger.get(path + suffix)).location, '/webhooks')
+    assert.equal((await stranger.get(path + suffix)).location, '/webhooks?done=gone')
   }
   for (const verb of [
     'test',
@@ -213,7 +219,7 @@ test('another user’s endpoint does not exist: no page shows it and no form cha
     `deliveries/${newId()}/replay`,
   ]) {
     const refused = await stranger.post(`${path}/${verb}`, { ...hidden, decision: 'confirm' })
-    assert.equal(refused.location, '/webhooks', verb)
+    assert.equal(refused.location, '/webhooks?done=gone', verb)
   }
   assert.deepEqual(await endpointsOf(person), [endpoint])
 })

@@ -2,6 +2,8 @@
  * What each entry of the audit says, as a plain sentence. The table is complete: the compiler names an action without a sentence.
  * An action of another version is shown as it was written.
  */
+
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { AuditAction, AuditRow } from '#store/ports/audit.ts'
 import { foreignText } from '../html.ts'
 
@@ -30,9 +32,20 @@ const endpointOf = (id: string | undefined, names: Names) => {
     ? 'a webhook endpoint that is gone'
     : `the webhook endpoint ${foreignText(name)}`
 }
-const agentOf = (clientId: string | undefined, names: Names) => {
-  const name = names.agent(clientId ?? '')
+/** The name stands behind the word `as`; entries of earlier versions have none. */
+const agentOf = ([clientId = '', ...rest]: readonly string[], names: Names) => {
+  const place = rest.indexOf('as')
+  const written = place === -1 ? null : rest.slice(place + 1).join(' ')
+  const name = written ?? names.agent(clientId)
   return name === null ? 'an agent' : `the agent ${foreignText(name)}`
+}
+const scopesOf = ([, ...rest]: readonly string[]) =>
+  rest.includes('as') ? rest.slice(0, rest.indexOf('as')) : rest
+
+/** A provider of another version is shown as it was written. */
+const nameProvider = (text = '') => {
+  const known = providerNames.find((name) => name === text)
+  return known === undefined ? foreignText(text) : factsOf(known).name
 }
 
 const onConnection =
@@ -67,26 +80,27 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'account.set-second-factor': () => 'Switched the second factor on',
   'account.remove-second-factor': () => 'Switched the second factor off',
   'account.set-recovery-codes': () => 'Made new recovery codes',
-  'agent.connected': ([client, ...scopes], names) =>
-    `Allowed ${agentOf(client, names)} to read ${scopes.includes('brokerage:read') ? 'banks and brokers' : 'banks'}`,
-  'agent.disconnected': ([client], names) => `Disconnected ${agentOf(client, names)}`,
+  'agent.connected': (words, names) =>
+    `Allowed ${agentOf(words, names)} to read ${scopesOf(words).includes('brokerage:read') ? 'banks and brokers' : 'banks'}`,
+  'agent.disconnected': (words, names) => `Disconnected ${agentOf(words, names)}`,
   'connections.start-linking': ([provider, id], names) =>
     id === undefined
-      ? `Began to link an institution through ${provider}`
+      ? `Began to link an institution through ${nameProvider(provider)}`
       : `Began to renew ${connectionOf(id, names)}`,
   'connections.finish-linking': ([provider, ...reason]) =>
     reason[0] === 'agreed'
-      ? `Agreed at ${provider}`
-      : `Linking through ${provider} ended without a connection: ${reason.join(' ')}`,
+      ? `Agreed at ${nameProvider(provider)}`
+      : `Linking through ${nameProvider(provider)} ended without a connection: ${reason.join(' ')}`,
   'connections.link': ([provider, ...ids], names) => {
     const known = ids.map((id) => names.connection(id)).filter((name) => name !== null)
     return known.length === 0
-      ? `Linked institutions through ${provider}`
+      ? `Linked institutions through ${nameProvider(provider)}`
       : `Linked ${known.map((name) => foreignText(name)).join(', ')}`
   },
   'connections.refresh': onConnection('Refreshed', ''),
   'connections.sync': onConnection('Asked for new data of', ''),
-  'connections.remove': onConnection('Removed', ''),
+  'connections.remove': ([id = ''], names) =>
+    `Removed ${names.connection(id) === null ? 'a connection' : connectionOf(id, names)}`,
   'keys.create': ([id], names) => `Created ${keyOf(id, names)}`,
   'keys.revoke': ([id], names) => `Revoked ${keyOf(id, names)}`,
   'plans.set': (words) => `Set the plan: ${words.join(', ')}`,
@@ -101,7 +115,8 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'webhooks.enable': onEndpoint('Enabled'),
   'webhooks.failing': ([id, ...since], names) =>
     `Found that ${endpointOf(id, names)} has been failing for ${since.join(' ')}`,
-  'webhooks.remove': onEndpoint('Removed'),
+  'webhooks.remove': ([id = ''], names) =>
+    `Removed ${names.endpoint(id) === null ? 'a webhook endpoint' : endpointOf(id, names)}`,
   'webhooks.replay': () => 'Sent events again',
   'webhooks.rotate': onEndpoint('Replaced the secret of'),
   'webhooks.test': onEndpoint('Sent a test event to'),

@@ -19,9 +19,9 @@ const clients: readonly AgentClient[] = [
     name: 'Claude: web, desktop, phone',
     isRemote: true,
     steps: (url) => [
-      html`Under <em>Customize</em>, then <em>Connectors</em>, choose <em>Add custom connector</em>. Name it Tributary, and give this address:`,
+      html`In Claude’s settings, look for connectors, and add a custom one. Name it Tributary, and give this address:`,
       { copy: url },
-      html`Choose <em>Connect</em>, sign in here, and allow what it may read.`,
+      html`Connect it there, sign in here, and allow what it may read.`,
     ],
   },
   {
@@ -36,8 +36,9 @@ const clients: readonly AgentClient[] = [
     name: 'ChatGPT',
     isRemote: true,
     steps: (url) => [
-      html`Under <em>Settings</em>, <em>Apps</em>, <em>Advanced settings</em>, turn on <em>Developer mode</em>. Then <em>Create</em>, with OAuth as the authentication and this address:`,
+      html`In ChatGPT’s settings, look for apps (also called connectors), and turn on the developer mode. Then create one, with OAuth as the authentication and this address:`,
       { copy: url },
+      html`Sign in here, and allow what it may read.`,
     ],
   },
   {

@@ -5,6 +5,13 @@ import { hidden } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { renderClients } from './clients.ts'
 
+/** What was done just now. */
+export const doneSentences = {
+  disconnected:
+    'The agent is disconnected. It is refused from now on; to allow it again, connect it again from the agent.',
+  gone: 'That agent is not connected: it was disconnected before, or the address is wrong.',
+} as const
+
 export interface AgentsParts {
   readonly agents: readonly ConnectedAgent[]
   readonly formToken: string
@@ -15,14 +22,13 @@ export interface AgentsParts {
   readonly isLoopback: boolean
   /** The plan has API access; without it every agent is refused. */
   readonly mayRead: boolean
-  /** An agent was disconnected just now. */
-  readonly isDone: boolean
+  readonly done: keyof typeof doneSentences | null
 }
 
 export function renderAgents(parts: AgentsParts): Html {
-  const { agents, mcpUrl, isLoopback, isDone } = parts
+  const { agents, mcpUrl, isLoopback, done } = parts
   return html`<h1>Agents</h1>
-${isDone && html`<p class="done" role="status">The agent is disconnected. It is refused from now on; to allow it again, connect it again from the agent.</p>`}
+${done !== null && html`<p class="done" role="status">${doneSentences[done]}</p>`}
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for agents, so they are refused until the operator of this server changes it.</p>`}
 ${agents.length === 0 ? html`<p>No agent is connected. An agent such as Claude or ChatGPT answers questions about your accounts, and can only read.</p>` : renderTable(parts)}
 ${renderClients(mcpUrl, isLoopback)}`

@@ -3,13 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import { hasApiAccess } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
-import { toBy, zoneOf } from '../signed-in.ts'
+import { readDone, toBy, zoneOf } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
-import { renderAgents, renderDisconnect } from './pages.ts'
-
-interface WithDone {
-  Querystring: { readonly done?: string | string[] }
-}
+import { doneSentences, renderAgents, renderDisconnect } from './pages.ts'
 
 interface WithGrant {
   Querystring: { readonly grant?: string | string[] }
@@ -25,7 +21,7 @@ function toQuestion(grantId: string): string {
 export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): void {
   const { agents, visits } = context
 
-  scope.get<WithDone>('/agents', async (request, reply) => {
+  scope.get('/agents', async (request, reply) => {
     const visit = await visits.begin(request, reply)
     if (visit.user === null) return toSignIn(reply, '/agents')
     const body = renderAgents({
@@ -35,7 +31,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
       zone: zoneOf(visit.user),
       isLoopback: context.isLoopback,
       mayRead: hasApiAccess(visit.user, context.plans, context.clock.now()),
-      isDone: request.query.done === 'disconnected',
+      done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
     })
     return context.show(reply, visit, { title: 'Agents', body })
   })
@@ -47,7 +43,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
     if (visit.user === null) return toSignIn(reply, toQuestion(grantId))
     const agent = (await agents.list(visit.user.id)).find((one) => one.grantId === grantId)
     // Another user's grant, or a revoked one: the list shows what is connected.
-    if (agent === undefined) return reply.redirect('/agents', 303)
+    if (agent === undefined) return reply.redirect('/agents?done=gone', 303)
     const body = renderDisconnect(agent, visit.formToken)
     return context.show(reply, visit, { title: 'Disconnect this agent?', body })
   })
@@ -63,6 +59,6 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
     if (decision !== 'confirm') return reply.redirect('/agents', 303)
     // Another user's grant, or a revoked one, is treated as one that does not exist.
     const isDone = await agents.disconnect(toBy(visit), visit.user.id, { grantId })
-    return reply.redirect(isDone ? '/agents?done=disconnected' : '/agents', 303)
+    return reply.redirect(isDone ? '/agents?done=disconnected' : '/agents?done=gone', 303)
   })
 }

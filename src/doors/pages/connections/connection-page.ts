@@ -21,7 +21,8 @@ import { describeReason, describeRun } from './words.ts'
 
 /** What was done just now. */
 export const doneSentences = {
-  checked: 'Consent and accounts were read just now. New rows follow within a minute.',
+  checked:
+    'Consent and accounts were read just now. A sync begins within a minute; its result is listed below.',
   lost: 'It was read just now. What it needs is said below.',
   soon: 'It was read less than a minute ago. Wait a moment before you refresh it again.',
   linked: 'It is linked. Its rows arrive within a minute.',
@@ -50,7 +51,7 @@ export function renderConnection(parts: ConnectionParts): Html {
   const status = statusOf(row)
   return html`<p><a href="/connections">All connections</a></p>
 <h1><span class="foreign">${nameOf(row)}</span></h1>
-${done !== null && html`<p class="done" role="status">${doneSentences[done]}</p>`}
+${done !== null && html`<p class="done" role="status">${doneSentences[done]}${done === 'checked' && describeRate(row)}</p>`}
 ${alertBox(message)}
 <p><strong>${status.name}.</strong> ${status.sentence}</p>
 ${renderActions(parts)}
@@ -65,6 +66,12 @@ ${renderAccounts(parts.accounts)}
 ${renderShared(overview)}
 <h2>Syncs</h2>
 ${renderRuns(parts)}`
+}
+
+/** Where a refresh cannot bring new rows each time. */
+function describeRate({ provider }: ConnectionOverview['row']): string | false {
+  const { name, scheduledReadHours: hours } = factsOf(provider)
+  return hours !== null && ` ${name} is asked for new rows once in ${hours} hours.`
 }
 
 function renderActions(parts: ConnectionParts): Html {

@@ -19,6 +19,7 @@ import { renderPicture } from './picture.ts'
 export const doneInList = {
   removed: 'The connection is removed, and what was kept of it here is deleted.',
   linked: 'The connections below are linked.',
+  gone: 'That connection does not exist. It was removed, or the address is wrong.',
 } as const
 
 export interface ListParts {
@@ -42,7 +43,7 @@ ${linkButton('')}`
 }
 
 const linkButton = (look: string) =>
-  html`<form method="get" action="/connections/new" class="narrow"><button type="submit" class="${look}">Link a bank or broker</button></form>`
+  html`<div class="actions"><form method="get" action="/connections/new"><button type="submit" class="${look}">Link a bank or broker</button></form></div>`
 
 const columns = ['Institution', 'State', 'Accounts', 'Next sync', 'Details']
 

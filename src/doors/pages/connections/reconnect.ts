@@ -33,14 +33,14 @@ export function addReconnect(
   const place = { path: '/connections/:connection/reconnect', returnTo: path }
   addPage(scope, context, place, async (turn) => {
     const row = await find(turn)
-    if (row === null) return turn.reply.redirect(path, 303)
+    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     if ((await connections.renewals.find(row)) !== 'key')
       return turn.reply.redirect(pathOf(row), 303)
     return showNewKey(context, turn, { row, problems: {}, message: null })
   })
   addForm(scope, context, place, async (turn) => {
     const row = await find(turn)
-    if (row === null) return turn.reply.redirect(path, 303)
+    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     switch (await connections.renewals.find(row)) {
       case 'browser':
         return leave(context, turn, { row, refuse })

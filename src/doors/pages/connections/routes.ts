@@ -9,7 +9,7 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
 import { addForm, addPage, readDone, type Turn, toBy, zoneOf } from '../signed-in.ts'
 import { doneSentences, renderConnection } from './connection-page.ts'
-import { pathOf } from './facts.ts'
+import { nameOf, pathOf } from './facts.ts'
 import { doneInList, renderConnections } from './list-page.ts'
 import { renderRemove } from './questions.ts'
 import { addReconnect } from './reconnect.ts'
@@ -21,7 +21,7 @@ export function addConnectionRoutes(scope: FastifyInstance, context: PagesContex
   addPage(scope, context, { path }, (turn) => showList(context, turn))
   addPage(scope, context, { path: '/connections/:connection' }, async (turn) => {
     const row = await findOwn(context, turn)
-    if (row === null) return turn.reply.redirect(path, 303)
+    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     return showConnection(context, turn, { row, message: null })
   })
   addRefresh(scope, context)
@@ -79,7 +79,7 @@ async function showConnection(
   ])
   const overview = all.find((one) => one.row.id === row.id)
   // It was removed just now.
-  if (overview === undefined) return reply.redirect(path, 303)
+  if (overview === undefined) return reply.redirect(`${path}?done=gone`, 303)
   const body = renderConnection({
     overview,
     accounts: accounts.toSorted((one, other) => byName.compare(one.name, other.name)),
@@ -90,7 +90,7 @@ async function showConnection(
     done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
   })
   return context.show(reply, visit, {
-    title: 'Connection',
+    title: nameOf(row),
     body,
     formAction: context.linkingTargets,
   })
@@ -103,7 +103,7 @@ function addRefresh(scope: FastifyInstance, context: PagesContext): void {
   const place = { path: '/connections/:connection/refresh', returnTo: path }
   addForm(scope, context, place, async (turn) => {
     const row = await findOwn(context, turn)
-    if (row === null) return turn.reply.redirect(path, 303)
+    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     try {
       const result = await context.connections.checkConnection(toBy(turn.visit), row.id)
       const done = toDone(result)
@@ -135,7 +135,7 @@ function addRemoval(scope: FastifyInstance, context: PagesContext): void {
   const place = { path: '/connections/:connection/remove', returnTo: path }
   addPage(scope, context, place, async (turn) => {
     const row = await findOwn(context, turn)
-    if (row === null) return turn.reply.redirect(path, 303)
+    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     const { reply, visit } = turn
     const renewal = await connections.renewals.find(row)
     const body = renderRemove({ row, renewal, formToken: visit.formToken })
@@ -143,7 +143,7 @@ function addRemoval(scope: FastifyInstance, context: PagesContext): void {
   })
   addForm(scope, context, place, async (turn) => {
     const row = await findOwn(context, turn)
-    if (row === null) return turn.reply.redirect(path, 303)
+    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     if (turn.form.get('decision') !== 'confirm') {
       return turn.reply.redirect(`${pathOf(row)}?done=kept`, 303)
     }

@@ -94,7 +94,7 @@ function toSentence(code: SyncFailureCode, provider: string): string {
 export function describeReason(reason: SyncRunRow['reason']): string {
   switch (reason) {
     case 'schedule':
-      return 'by schedule'
+      return 'it was due'
     case 'operator':
       return 'on request'
     case 'provider':

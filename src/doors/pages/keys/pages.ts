@@ -13,6 +13,12 @@ export interface KeyDraft {
   readonly message: string | null
 }
 
+/** What was done just now. */
+export const doneSentences = {
+  revoked: 'The key is revoked. It is refused from now on.',
+  gone: 'That key is not active: it has expired, was revoked, or the address is wrong.',
+} as const
+
 export interface KeysParts {
   readonly keys: readonly KeyRow[]
   readonly now: number
@@ -26,8 +32,7 @@ export interface KeysParts {
   readonly mayRead: boolean
   /** A key that was created just now; shown this once. */
   readonly created: { readonly name: string; readonly key: string; readonly url: string } | null
-  /** A key was revoked just now. */
-  readonly isRevoked: boolean
+  readonly done: keyof typeof doneSentences | null
 }
 
 export function renderKeys(parts: KeysParts): Html {
@@ -36,7 +41,7 @@ export function renderKeys(parts: KeysParts): Html {
   const ended = keys.filter((key) => toKeyStatus(key, parts.now) !== 'active')
   return html`<h1>API keys</h1>
 ${created !== null && renderCreated(created)}
-${parts.isRevoked && html`<p class="done" role="status">The key is revoked. It is refused from now on.</p>`}
+${parts.done !== null && html`<p class="done" role="status">${doneSentences[parts.done]}</p>`}
 <p>A program that sends one of these keys can read your accounts. No key can change or pay anything.</p>
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
 ${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, parts)}

@@ -19,7 +19,7 @@ import {
   zoneOf,
 } from '../signed-in.ts'
 import type { SignedIn } from '../visit.ts'
-import { type KeyDraft, renderKeys, renderRevoke } from './pages.ts'
+import { doneSentences, type KeyDraft, renderKeys, renderRevoke } from './pages.ts'
 
 const path = '/keys'
 const emptyDraft: KeyDraft = { name: '', expires: '', problems: {}, message: null }
@@ -49,9 +49,9 @@ async function showKeys(context: PagesContext, turn: Turn, draft: KeyDraft): Pro
       shown === null || created === undefined
         ? null
         : { name: created.name, key: shown.secret, url: await toExample(context, user) },
-    isRevoked: readDone(request, ['revoked']) !== null,
+    done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
   })
-  return context.show(reply, visit, { title: 'Keys', body })
+  return context.show(reply, visit, { title: 'API keys', body })
 }
 
 /** A request with data in its answer: transactions of an account, where this person has one at a bank. */
@@ -114,14 +114,15 @@ function addRevocation(scope: FastifyInstance, context: PagesContext): void {
 
   addPage(scope, context, place, async ({ visit, reply, part }) => {
     const key = await findActive(visit, part('key'))
-    if (key === null) return reply.redirect(path, 303)
+    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
     const body = renderRevoke(key, visit.formToken)
     return context.show(reply, visit, { title: 'Revoke this key?', body })
   })
 
   addForm(scope, context, place, async ({ visit, reply, form, part }) => {
     const key = await findActive(visit, part('key'))
-    if (key === null || form.get('decision') !== 'confirm') return reply.redirect(path, 303)
+    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
+    if (form.get('decision') !== 'confirm') return reply.redirect(path, 303)
     await context.actions.revokeKey(toBy(visit), key.id)
     return reply.redirect(`${path}?done=revoked`, 303)
   })

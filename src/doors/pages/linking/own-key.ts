@@ -51,7 +51,8 @@ function explain(error: ApiError, way: LinkingWay, fields: readonly OwnKeyField[
   const problems: Record<string, string> = {}
   for (const { name, field, label } of fields) {
     const detail = (error.details ?? []).find((line) => line.startsWith(`${field}: `))
-    if (detail !== undefined) problems[name] = `${label} ${detail.slice(field.length + 2)}`
+    if (detail !== undefined)
+      problems[name] = `The ${lowerFirst(label)} ${detail.slice(field.length + 2)}`
   }
   if (Object.keys(problems).length > 0) return { problems, message: null }
   const sentence = toSentence(error, way)
@@ -67,7 +68,11 @@ function toSentence(error: ApiError, { name }: LinkingWay): string {
     return `${name} does not answer properly at the moment. Nothing was linked; wait a few minutes, then try again.`
   }
   if (error.entry === 'upstream_bad_request') {
-    return `${name} does not accept it. ${foreignText(error.message.replace(/^Upstream rejected request: /, ''), 300)}`
+    const reason = foreignText(error.message.replace(/^Upstream rejected request: /, ''), 300)
+    return `${name} does not accept it. ${reason.charAt(0).toUpperCase()}${reason.slice(1)}`
   }
   return [error.message, ...(error.details ?? [])].join('. ')
 }
+
+/** A label inside a sentence. */
+const lowerFirst = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`

@@ -14,7 +14,7 @@ export const doneSentences = {
   rotated: 'The secret is replaced. For 24 hours events are signed with the former one too.',
   enabled: 'The endpoint is enabled. Waiting events are sent at once.',
   disabled: 'The endpoint is disabled. Nothing is sent until you enable it.',
-  tested: 'A test event was made; it is the first delivery below.',
+  tested: 'A test event was made.',
   replayed: 'The event is sent again.',
   kept: 'Nothing was changed.',
 } as const
@@ -32,6 +32,8 @@ export interface EndpointParts {
   readonly message: string | null
   /** The secret, shown this once. */
   readonly secret: string | null
+  /** The delivery of a test event that was sent just now; null: none was. */
+  readonly test: DeliveryRow | null
 }
 
 export function renderEndpoint(parts: EndpointParts): Html {
@@ -39,7 +41,7 @@ export function renderEndpoint(parts: EndpointParts): Html {
   const health = describeHealth(endpoint)
   return html`<p><a href="/webhooks">All endpoints</a></p>
 <h1><span class="foreign">${showUrl(endpoint)}</span></h1>
-${done !== null && html`<p class="done" role="status">${doneSentences[done]}</p>`}
+${done !== null && html`<p class="done" role="status">${doneSentences[done]}${done === 'tested' && parts.test !== null && ` ${describeTest(parts.test)}`}</p>`}
 ${message !== null && html`<p class="alert" role="alert">${message}</p>`}
 ${secret !== null && renderSecret(secret)}
 <dl class="facts">
@@ -51,6 +53,16 @@ ${renderActions(parts)}
 <h2>Deliveries</h2>
 ${parts.deliveries.length === 0 ? html`<p>Nothing was sent yet. Send a test event to see whether your receiver takes it.</p>` : renderDeliveries(parts)}
 ${parts.older !== null && html`<p><a href="${parts.older}">Older deliveries</a></p>`}`
+}
+
+/** What became of a test event, as far as it is known. */
+function describeTest({ attempts }: DeliveryRow): string {
+  const attempt = attempts.at(-1)
+  if (attempt === undefined) return 'It was not sent yet: it is marked below.'
+  const { status, failure, durationMs } = attempt
+  return failure === null
+    ? `Your receiver accepted it: ${status}, after ${durationMs} ms.`
+    : `Your receiver did not accept it: ${status === null ? '' : `${status}, `}${failure}. It is tried again.`
 }
 
 function renderSecret(secret: string): Html {
@@ -84,11 +96,12 @@ function renderDeliveries(parts: EndpointParts): Html {
 </table>`
 }
 
-function renderDelivery(row: DeliveryRow, { endpoint, formToken, zone }: EndpointParts): Html {
+function renderDelivery(row: DeliveryRow, parts: EndpointParts): Html {
+  const { endpoint, formToken, zone } = parts
   const mayReplay = row.status !== 'pending' && endpoint.health !== 'disabled'
   const target = `/webhooks/${endpoint.id}/deliveries/${row.id}/replay`
   return html`<tr role="row">
-<th role="rowheader" scope="row">${renderMoment(row.createdAt, zone)} <small class="place"><code>${row.eventId}</code>${row.isReplay && ' (replayed)'}</small></th>
+<th role="rowheader" scope="row">${renderMoment(row.createdAt, zone)} <small class="place"><code>${row.eventId}</code>${row.isReplay && ' (replayed)'}${row.id === parts.test?.id && ' (test event)'}</small></th>
 <td role="cell" data-label="State">${describeStatus(row, zone)}</td>
 <td role="cell">${row.attempts.length === 0 ? 'none yet' : html`<ol class="attempts">${row.attempts.map((attempt) => renderAttempt(attempt, zone))}</ol>`}</td>
 <td role="cell">${mayReplay && html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit" class="outline secondary" aria-label="Send event ${row.eventId} again">Send again</button></form>`}</td>

@@ -14,13 +14,19 @@ export interface EndpointDraft {
   readonly message: string | null
 }
 
+/** What was done just now. */
+export const doneInList = {
+  removed: 'The endpoint is removed. Nothing is sent to it any more.',
+  gone: 'That endpoint does not exist. It was removed, or the address is wrong.',
+} as const
+
 export interface EndpointsParts {
   readonly endpoints: readonly EndpointRow[]
   readonly formToken: string
   readonly draft: EndpointDraft
   /** The password was given in the last ten minutes: only then the form is shown. */
   readonly mayCreate: boolean
-  readonly isRemoved: boolean
+  readonly done: keyof typeof doneInList | null
 }
 
 const eventWords: Readonly<Record<EventType, string>> = {
@@ -31,7 +37,7 @@ const eventWords: Readonly<Record<EventType, string>> = {
 export function renderEndpoints(parts: EndpointsParts): Html {
   const { endpoints } = parts
   return html`<h1>Webhooks</h1>
-${parts.isRemoved && html`<p class="done" role="status">The endpoint is removed. Nothing is sent to it any more.</p>`}
+${parts.done !== null && html`<p class="done" role="status">${doneInList[parts.done]}</p>`}
 <p>After every sync, new and changed rows are posted to these addresses, signed. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
 ${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : renderTable(endpoints)}
 ${renderNew(parts)}`

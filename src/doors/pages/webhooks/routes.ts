@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { eventTypes } from '#contract/events.ts'
 import { type DeliveryId, type EndpointId, parseUuid } from '#kernel/ids.ts'
+import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { PagesContext } from '../context.ts'
 import {
@@ -22,7 +23,7 @@ import {
   renderQuestion,
   titleOf,
 } from './endpoint-page.ts'
-import { type EndpointDraft, renderEndpoints } from './list-page.ts'
+import { doneInList, type EndpointDraft, renderEndpoints, showUrl } from './list-page.ts'
 
 const path = '/webhooks'
 const pathOf = ({ id }: EndpointRow) => `${path}/${id}`
@@ -55,7 +56,7 @@ async function showList(
     formToken: visit.formToken,
     draft,
     mayCreate: visit.session.isFresh,
-    isRemoved: readDone(request, ['removed']) !== null,
+    done: readDone(request, Object.keys(doneInList) as (keyof typeof doneInList)[]),
   })
   return context.show(reply, visit, { title: 'Webhooks', body })
 }
@@ -89,7 +90,7 @@ async function findOwn(context: PagesContext, turn: Turn): Promise<EndpointRow |
 function addEndpointPage(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path: '/webhooks/:webhook' }, async (turn) => {
     const endpoint = await findOwn(context, turn)
-    if (endpoint === null) return turn.reply.redirect(path, 303)
+    if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     return showEndpoint(context, turn, { endpoint, message: null })
   })
 }
@@ -120,8 +121,9 @@ async function showEndpoint(
     done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
     message,
     secret: shown === null ? null : shown.secret,
+    test: await findTest(context, request.query, endpoint),
   })
-  return context.show(reply, visit, { title: 'Webhook', body })
+  return context.show(reply, visit, { title: showUrl(endpoint), body })
 }
 
 /** The place in the list after which deliveries are shown; null: from the newest. */
@@ -136,16 +138,42 @@ function addSwitches(scope: FastifyInstance, context: PagesContext): void {
   const verbs = [
     ['enable', 'enabled', webhooks.enableEndpoint],
     ['disable', 'disabled', webhooks.disableEndpoint],
-    ['test', 'tested', webhooks.testEndpoint],
   ] as const
+  addTest(scope, context)
   for (const [verb, done, act] of verbs) {
     const place = { path: `/webhooks/:webhook/${verb}`, returnTo: path }
     addForm(scope, context, place, async (turn) => {
       const endpoint = await findOwn(context, turn)
-      if (endpoint === null) return turn.reply.redirect(path, 303)
+      if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
       return attempt(context, turn, { endpoint, done }, () => act(toBy(turn.visit), endpoint.id))
     })
   }
+}
+
+/** The answer of the receiver is on the page that follows. */
+function addTest(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/webhooks/:webhook/test', returnTo: path }
+  addForm(scope, context, place, async (turn) => {
+    const endpoint = await findOwn(context, turn)
+    if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
+    const act = async () => {
+      const { id } = await context.webhooks.testEndpoint(toBy(turn.visit), endpoint.id)
+      return { test: id }
+    }
+    return attempt(context, turn, { endpoint, done: 'tested' }, act)
+  })
+}
+
+/** The delivery of a test event that was sent just now (`?test=`); null: none was. */
+async function findTest(
+  { store }: PagesContext,
+  query: unknown,
+  endpoint: EndpointRow,
+): Promise<DeliveryRow | null> {
+  const { test }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  const id = typeof test === 'string' ? parseUuid<DeliveryId>(test) : null
+  const row = id === null ? null : await store.deliveries.find(id)
+  return row?.endpointId === endpoint.id ? row : null
 }
 
 /** Runs an action and leads back to the endpoint, which says what was done or why it was not. */
@@ -156,8 +184,9 @@ async function attempt(
   act: () => Promise<unknown>,
 ): Promise<FastifyReply> {
   try {
-    await act()
-    return turn.reply.redirect(`${pathOf(endpoint)}?done=${done}`, 303)
+    const { test }: { readonly test?: DeliveryId } = { ...((await act()) as object) }
+    const shown = test === undefined ? '' : `&test=${test}`
+    return turn.reply.redirect(`${pathOf(endpoint)}?done=${done}${shown}`, 303)
   } catch (error) {
     if (!isRefusal(error)) throw error
     turn.reply.code(error.status)
@@ -174,13 +203,13 @@ function addQuestions(scope: FastifyInstance, context: PagesContext): void {
     const place = { path: `/webhooks/:webhook/${question}`, returnTo: path }
     addPage(scope, context, place, async (turn) => {
       const endpoint = await findOwn(context, turn)
-      if (endpoint === null) return turn.reply.redirect(path, 303)
+      if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
       const body = renderQuestion(question, endpoint, turn.visit.formToken)
       return context.show(turn.reply, turn.visit, { title: titleOf(question), body })
     })
     addForm(scope, context, { ...place, isSensitive }, async (turn) => {
       const endpoint = await findOwn(context, turn)
-      if (endpoint === null) return turn.reply.redirect(path, 303)
+      if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
       const isConfirmed = turn.form.get('decision') === 'confirm'
       return turn.reply.redirect(
         isConfirmed ? await act(turn, endpoint) : `${pathOf(endpoint)}?done=kept`,
@@ -204,7 +233,7 @@ function addReplay(scope: FastifyInstance, context: PagesContext): void {
   addForm(scope, context, place, async (turn) => {
     const endpoint = await findOwn(context, turn)
     const id = parseUuid<DeliveryId>(turn.part('delivery'))
-    if (endpoint === null || id === null) return turn.reply.redirect(path, 303)
+    if (endpoint === null || id === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     const act = () => context.webhooks.replayDelivery(toBy(turn.visit), id)
     return attempt(context, turn, { endpoint, done: 'replayed' }, act)
   })
