@@ -5,7 +5,7 @@ import type { Config, Origins } from '#settings/config-types.ts'
 import { EnvironmentFileError } from '#settings/environment-file.ts'
 import { SecretsError } from '#settings/secrets.ts'
 import { ConfigError } from '#src/config.ts'
-import { StoreOpenError, StoreUnavailableError, toAdvice } from '#store/failure.ts'
+import { StoreCopyError, StoreOpenError, StoreUnavailableError, toAdvice } from '#store/failure.ts'
 import { type OwnCommand, quote } from './command.ts'
 
 export interface Welcome {
@@ -106,6 +106,7 @@ function describeDemo(origins: Origins, demo: Demo): string[] {
 export function describeFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EnvironmentFileError) return error.message
   if (error instanceof StoreOpenError || error instanceof SecretsError) return error.message
+  if (error instanceof StoreCopyError) return error.message
   if (error instanceof StoreUnavailableError) return toAdvice(error)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     const port = 'port' in error ? String(error.port) : ''

@@ -13,6 +13,7 @@ export type OpenFailure =
   | 'changed_migration'
   | 'not_writable'
   | 'damaged'
+  | 'unfinished_copy'
 
 /** The store cannot be opened. The message is one line for the operator and contains no secret. */
 export class StoreOpenError extends Error {
@@ -22,6 +23,11 @@ export class StoreOpenError extends Error {
     super(message, options)
     this.reason = reason
   }
+}
+
+/** A store is not copied. The message is one line for the operator and contains no secret. */
+export class StoreCopyError extends Error {
+  override readonly name = 'StoreCopyError'
 }
 
 /**

@@ -11,6 +11,7 @@ import { makeAccountStore } from './sql/accounts.ts'
 import { makeAuditLog, writeAudit } from './sql/audit.ts'
 import { makeFeed } from './sql/change-feed.ts'
 import { makeConnectionStore } from './sql/connections.ts'
+import { refuseUnfinished } from './sql/copy/unfinished-copy.ts'
 import { makeDeliveryStore } from './sql/deliveries.ts'
 import { makeEndpointStore } from './sql/endpoints.ts'
 import { type Engine, type Feeds, joinTransaction, makeWrite, type Write } from './sql/engine.ts'
@@ -110,6 +111,7 @@ async function prepareSchema(
   keys: Keys,
   { log, clock }: { readonly log: StoreLog; readonly clock: Clock },
 ): Promise<void> {
+  if (engine.kind === 'postgres') await refuseUnfinished(engine.db)
   let hadPlainUrls = false
   const applied = await engine.db.transaction().execute(async (tx) => {
     await engine.lockSchema(tx)

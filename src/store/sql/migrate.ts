@@ -7,33 +7,57 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { StoreOpenError } from '../failure.ts'
+import { isUnfinishedCopy, unfinishedCopy } from './copy/unfinished-copy.ts'
 import type { Db } from './tables.ts'
 
 /** The store and the place of the event keys; each has its own list of applied migrations. */
 export type MigrationFolder = 'migrations' | 'key-migrations'
 
-interface Migration {
+/** A row of `schema_migrations`. */
+export interface AppliedMigration {
   readonly number: number
   readonly name: string
   readonly checksum: string
+}
+
+interface Migration extends AppliedMigration {
   readonly statements: readonly string[]
 }
 
 /**
  * Applies missing migrations and returns their names.
  * @throws StoreOpenError `newer_schema` when the store has migrations that this code does not know, `changed_migration`
- *   when the checksum of an applied one differs.
+ *   when the checksum of an applied one differs, `unfinished_copy` when a copy into this store has not ended.
  */
 export async function migrate(tx: Db, folder: MigrationFolder): Promise<readonly string[]> {
+  await createMigrationList(tx)
+  const done = await tx.selectFrom('schema_migrations').selectAll().orderBy('number').execute()
+  const pending = listPending(folder, done)
+  for (const migration of pending) await apply(tx, migration)
+  return pending.map((migration) => migration.name)
+}
+
+/** The list of applied migrations. */
+export async function createMigrationList(tx: Db): Promise<void> {
   await sql`create table if not exists schema_migrations (
     number integer not null primary key,
     name text not null,
     checksum text not null
   )`.execute(tx)
-  const done = await tx.selectFrom('schema_migrations').selectAll().orderBy('number').execute()
+}
+
+/**
+ * The migrations that a store with these lacks, in order.
+ * @throws StoreOpenError as `migrate` does.
+ */
+export function listPending(
+  folder: MigrationFolder,
+  done: readonly AppliedMigration[],
+): readonly Migration[] {
   const migrations = readMigrations(folder)
   const known = new Map(migrations.map((migration) => [migration.number, migration]))
   for (const row of done) {
+    if (isUnfinishedCopy(row)) throw unfinishedCopy()
     const migration = known.get(row.number)
     if (migration === undefined)
       throw new StoreOpenError(
@@ -46,9 +70,7 @@ export async function migrate(tx: Db, folder: MigrationFolder): Promise<readonly
         `migration ${row.name} is not the one that ran on this store: restore the file`,
       )
   }
-  const pending = migrations.slice(done.length)
-  for (const migration of pending) await apply(tx, migration)
-  return pending.map((migration) => migration.name)
+  return migrations.slice(done.length)
 }
 
 async function apply(tx: Db, { number, name, checksum, statements }: Migration): Promise<void> {

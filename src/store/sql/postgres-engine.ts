@@ -26,8 +26,11 @@ const closeTimeoutMs = 5_000
  * Connects, and refuses servers older than the migrations support.
  * @throws StoreOpenError `unreachable` or `too_old`.
  */
-export async function openPostgres(databaseUrl: string, log: StoreLog): Promise<Engine> {
-  const pool = makePool(databaseUrl)
+export async function openPostgres(
+  databaseUrl: string,
+  log: StoreLog,
+  pool: StorePool = makePool(databaseUrl),
+): Promise<Engine> {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool.forKysely }) })
   try {
     const { version, schema } = await inspect(db, databaseUrl)

@@ -45,6 +45,21 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
 }
 
 /**
+ * Locks the directory of an existing store and creates no other file; null when there is no store.
+ * @throws StoreOpenError `in_use` or `not_writable`.
+ */
+export function enterExisting(dataDir: string): SqliteDirectory | null {
+  const databasePath = join(dataDir, 'tributary.db')
+  // An empty file was never written to.
+  if ((statSync(databasePath, { throwIfNoEntry: false })?.size ?? 0) === 0) return null
+  const keysPath = join(dataDir, 'event-keys.db')
+  const lockPath = join(dataDir, 'tributary.lock')
+  makePrivate(lockPath)
+  const lock = takeLock(lockPath, dataDir)
+  return { databasePath, keysPath, release: () => lock.close() }
+}
+
+/**
  * SQLite creates its side files (-wal, -shm) with the mode of the main file. An existing file is never opened here,
  * because closing any handle of a file drops all POSIX locks that this process has on it
  * (sqlite.org/howtocorrupt.html §2.2).

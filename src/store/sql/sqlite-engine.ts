@@ -6,12 +6,13 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { type CompiledQuery, Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
-import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
+import { StoreUnavailableError } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import { type Engine, runNow } from './engine.ts'
 import { makeKeptQueries } from './kept-queries.ts'
 import { describeExposure, enterDirectory, type SqliteDirectory } from './sqlite-directory.ts'
-import { makeStatements, onDisk, sqliteCode } from './sqlite-statements.ts'
+import { ifKeysDamaged, ifStoreDamaged, openFile } from './sqlite-file.ts'
+import { makeStatements } from './sqlite-statements.ts'
 import type { Tables } from './tables.ts'
 
 // An operator's tool may lock the file briefly. Waiting blocks the whole process, so the timeout is short.
@@ -27,10 +28,6 @@ const settings = `
   pragma journal_size_limit = 16777216;
 `
 
-const restore = 'Move it away with its -wal and -shm, and restore a backup'
-const beginAgain =
-  'Move it away with its -wal and -shm, and start: a new one is made, and events that wait are not delivered'
-
 /**
  * Opens the store in `dataDir` for this process only.
  * @throws StoreOpenError `in_use`, `not_writable` or `damaged`.
@@ -45,14 +42,14 @@ export function openSqlite(dataDir: string, log: StoreLog): Engine {
       return db
     }
     const { databasePath, keysPath } = directory
-    const [writer, reader] = openFile({ path: databasePath, ifDamaged: restore }, () => {
+    const [writer, reader] = openFile({ path: databasePath, ifDamaged: ifStoreDamaged }, () => {
       const db = connect(databasePath, false)
       db.exec(settings)
       // PostgreSQL has it by itself.
       db.function('gen_random_uuid', { directOnly: true }, () => randomUUID())
       return [db, connect(databasePath, true)]
     })
-    const keys = openFile({ path: keysPath, ifDamaged: beginAgain }, () => {
+    const keys = openFile({ path: keysPath, ifDamaged: ifKeysDamaged }, () => {
       const db = connect(keysPath, false)
       db.exec(settings)
       return db
@@ -63,30 +60,6 @@ export function openSqlite(dataDir: string, log: StoreLog): Engine {
     directory.release()
     throw cause
   }
-}
-
-interface FileOf {
-  readonly path: string
-  /** What to do when the file is damaged. */
-  readonly ifDamaged: string
-}
-
-/** @throws StoreOpenError with the file's name. */
-function openFile<Result>(file: FileOf, open: () => Result): Result {
-  try {
-    return onDisk(open)
-  } catch (cause) {
-    throw toOpenError(file, cause)
-  }
-}
-
-/** 11, 26: the file is not a valid database. Other disk errors can be repaired without a backup. */
-function toOpenError({ path, ifDamaged }: FileOf, cause: unknown): unknown {
-  if (!(cause instanceof StoreUnavailableError)) return cause
-  const code = sqliteCode(cause.cause)
-  return code === 11 || code === 26
-    ? new StoreOpenError('damaged', `${path}: ${cause.message}. ${ifDamaged}`, { cause })
-    : new StoreOpenError('not_writable', `${path}: ${toAdvice(cause)}`, { cause })
 }
 
 interface Opened {
