@@ -12,6 +12,7 @@ import type { McpDoctorStart } from './mcp-doctor.ts'
 import type { SandboxStart } from './sandbox.ts'
 import { portFlag, sandboxStart, webhookFlag } from './sandbox-commands.ts'
 import { type SetupStart, setupCommand, tokenFlags } from './setup/setup-command.ts'
+import { type StoreCopyStart, storeCopy } from './store-copy-command.ts'
 import { findHelp, nounHelp, shortList, usageLine } from './usage.ts'
 import { webhooksListen } from './webhook-commands.ts'
 
@@ -21,6 +22,7 @@ export type Invocation =
   | { readonly kind: 'setup'; readonly start: SetupStart }
   | { readonly kind: 'sandbox'; readonly start: SandboxStart }
   | { readonly kind: 'mcp-doctor'; readonly start: McpDoctorStart }
+  | { readonly kind: 'store-copy'; readonly start: StoreCopyStart }
   | { readonly kind: 'listen'; readonly start: ListenStart }
   | {
       readonly kind: 'call'
@@ -62,6 +64,7 @@ export function parseInvocation(args: readonly string[]): Invocation {
     return parseMcpDoctor(words, general.has('--json'))
   }
   if (noun === setupCommand.noun) return parseSetup(words, general.has('--json'))
+  if (noun === storeCopy.noun) return parseStoreCopy(words, general.has('--json'))
   const own = commands.filter((command) => command.noun === noun)
   if (own.length === 0) throw new UsageError(`there is no "${noun}"`, shortList())
   if (noun === webhooksListen.noun && words[0] === webhooksListen.verb) {
@@ -158,6 +161,22 @@ function parseSetup(args: readonly string[], json: boolean): Invocation {
   const isJson = json || values.json === true
   const start = { email: text('email'), timezone: text('timezone'), fromInput, json: isJson }
   return { kind: 'setup', start }
+}
+
+function parseStoreCopy([verb, ...args]: readonly string[], json: boolean): Invocation {
+  if (verb !== storeCopy.verb) {
+    const isAbsent = verb === undefined || verb.startsWith('-')
+    const problem = isAbsent ? `"${storeCopy.noun}" needs a verb` : `there is no "store ${verb}"`
+    throw new UsageError(problem, nounHelp(storeCopy.noun))
+  }
+  const { values, positionals } = readFlags(storeCopy, args)
+  // Neither is repeated: it may be a URL with a password.
+  if (positionals.length > 0) throw wrong(storeCopy, 'it takes no argument without a flag')
+  if (values.to !== undefined && values.to !== '-') {
+    throw wrong(storeCopy, '--to takes only -, which reads the URL from standard input')
+  }
+  const isJson = json || values.json === true
+  return { kind: 'store-copy', start: { fromInput: values.to === '-', json: isJson } }
 }
 
 function parseSandboxStart(args: readonly string[], json: boolean): Invocation {

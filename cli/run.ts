@@ -70,6 +70,11 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 
     const { setUp } = await import('./setup/setup.ts')
     return setUp(invocation.start, terminal)
   }
+  if (invocation.kind === 'store-copy') {
+    // Imported here only: no other command needs the store.
+    const { runStoreCopy } = await import('./store-copy.ts')
+    return runStoreCopy(invocation.start, terminal)
+  }
   if (invocation.kind === 'listen') {
     const { listen } = await import('./listen.ts')
     return listen(invocation.start, terminal)

@@ -3,6 +3,7 @@ import type { Flag, Words } from './command.ts'
 import { commands, mcpDoctor, placeMeanings } from './commands.ts'
 import { sandboxStart } from './sandbox-commands.ts'
 import { setupCommand } from './setup/setup-command.ts'
+import { storeCopy } from './store-copy-command.ts'
 import { webhooksListen } from './webhook-commands.ts'
 
 /** In the order of the help text. */
@@ -10,6 +11,7 @@ const everything: readonly Words[] = [
   setupCommand,
   ...commands,
   webhooksListen,
+  storeCopy,
   sandboxStart,
   mcpDoctor,
 ]
