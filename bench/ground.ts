@@ -68,7 +68,7 @@ export async function onGrounds<Result>(
   return results
 }
 
-async function makeSqliteGround(): Promise<Ground> {
+export async function makeSqliteGround(): Promise<Ground> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tributary-bench-'))
   return {
     place: { databaseUrl: null, dataDir },
@@ -80,15 +80,17 @@ async function makeSqliteGround(): Promise<Ground> {
 }
 
 async function makePostgresGround(server: string): Promise<Ground> {
+  const { url, remove } = await makeBareDatabase(server)
+  return { place: { databaseUrl: url, dataDir: '/unused' }, title: 'PostgreSQL', remove }
+}
+
+/** An empty database on this server; the caller removes it. */
+export async function makeBareDatabase(server: string) {
   const name = `tributary_bench_${randomUUID().replaceAll('-', '')}`
   await ask(server, `create database ${name}`)
   const url = new URL(server)
   url.pathname = `/${name}`
-  return {
-    place: { databaseUrl: url.href, dataDir: '/unused' },
-    title: 'PostgreSQL',
-    remove: () => ask(server, `drop database ${name} with (force)`),
-  }
+  return { url: url.href, remove: () => ask(server, `drop database ${name} with (force)`) }
 }
 
 async function ask(url: string, text: string): Promise<void> {

@@ -17,6 +17,7 @@ import { measureMemory } from './memory.ts'
 import { measureMisses } from './miss.ts'
 import { measurePeers } from './peers.ts'
 import { measureStart } from './start.ts'
+import { measureStoreCopy } from './store-copy.ts'
 import { measureWalk } from './walk.ts'
 
 const size = { type: 'string' } as const
@@ -34,6 +35,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   peers: measurePeers,
   ledger: () => measureLedger(),
   deliver: () => measureDeliveries(),
+  copy: measureStoreCopy,
   fleet: () => measureFleet(toFleetSizes(flags)),
 }
 const page = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
