@@ -111,7 +111,7 @@ async function makeDatabase(closers: (() => Promise<unknown>)[]): Promise<string
 }
 
 /** The variables that point a process at the emulators. */
-function providersOf({ access }: Sandbox): Record<string, string> {
+export function providersOf({ access }: Sandbox): Record<string, string> {
   const lines = providerNames.flatMap((provider) => {
     const own = new Map<string, unknown>(Object.entries(access[provider] ?? {}))
     const { baseUrl, required } = factsOf(provider).settings
