@@ -19,6 +19,7 @@ import { makeAttempts } from './attempts.ts'
 import { makeBrowsers } from './browsers.ts'
 import { type ChangePassword, makeChangePassword } from './change-password.ts'
 import { type CodeResult, giveCode, isValidNote, makeNote, type NoteHolder } from './code-step.ts'
+import { type CountForm, makeCountForm } from './form-limit.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 import {
   busy,
@@ -106,6 +107,7 @@ export interface SignIns {
   readonly setPassword: SetPassword
   readonly changePassword: ChangePassword
   readonly secondFactors: SecondFactors
+  readonly countForm: CountForm
 }
 
 /** Longer than any accepted e-mail address. */
@@ -143,6 +145,7 @@ export function makeSignIns(options: SignInsOptions): SignIns {
     hashPassword: (password) => passwords.hash(password),
     changePassword: makeChangePassword(parts),
     secondFactors: makeSecondFactors(parts),
+    countForm: makeCountForm(options),
     setPassword: makeSetPassword({
       store,
       clock,

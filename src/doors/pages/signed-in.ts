@@ -10,6 +10,8 @@ import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
 import { formOf, localPath, toSignIn } from './forms.ts'
+import { renderNotice } from './notices.ts'
+import { askToRetry } from './sign-in/entering.ts'
 import { isSignedIn, type SignedIn } from './visit.ts'
 
 /** One request of a signed-in person. */
@@ -69,10 +71,23 @@ export function addForm(
     if (!isSignedIn(visit) || (isSensitive && !visit.session.isFresh)) {
       return toSignIn(reply, returnTo)
     }
+    const wait = await context.signIns.countForm(visit.user.id)
+    if (wait !== null) return refuseSurplus(context, { visit, reply }, wait)
     const turn = { visit, request, reply, form, part: toPart(request) }
     const places = { signIn: returnTo, list: returnTo }
     return act(turn).catch((error: unknown) => leadOn(error, reply, places))
   })
+}
+
+/** Nothing was changed; the form can be sent again later. */
+function refuseSurplus(
+  context: PagesContext,
+  { visit, reply }: Pick<Turn, 'visit' | 'reply'>,
+  retryAfterSeconds: number,
+): FastifyReply {
+  const message = askToRetry(reply, { kind: 'slow_down', retryAfterSeconds })
+  const body = renderNotice('Too many changes', `Nothing was changed. ${message}`)
+  return context.show(reply, visit, { title: 'Too many changes', body })
 }
 
 /**

@@ -68,6 +68,13 @@ export const windowBounds: Readonly<Record<string, number>> = {
   'code-pause': 20_000,
   'code-known': 10_000,
   'code-known-pause': 10_000,
+  // Forms of signed-in people (auth/sign-in/form-limit.ts), and links that they begin (connections/).
+  form: 20_000,
+  'form-day': 20_000,
+  linking: 20_000,
+  'linking-look': 20_000,
+  'link-register': 10_000,
+  check: 20_000,
   oauth: 20_000,
   'admin-token': 1000,
   // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login (connections/listen-to.ts).

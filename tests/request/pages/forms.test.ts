@@ -1,6 +1,7 @@
 /** A post counts only when it comes from a page of ours: cross-site posts, borrowed tokens, foreign names. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { formLimits } from '#auth/sign-in/form-limit.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { connectAgent, type PagesWorld, type Person, password, startPages } from './world.ts'
 
@@ -136,4 +137,23 @@ test('400: under a name that is none of ours no page is shown and no form taken'
     assert.equal(posted.status, 400, host)
   }
   assert.equal((await jar.get('/agents')).status, 200)
+})
+
+test('429: more forms in a minute than anybody needs change nothing, and others are served', async () => {
+  const busy = await world.addPerson()
+  const jar = await world.enter(busy)
+  const { hidden } = await jar.get('/settings')
+  for (let sent = 0; sent < formLimits.perMinute; sent += 1) {
+    const answer = await jar.post('/settings', { ...hidden, name: `Emma ${sent}` })
+    assert.equal(answer.status, 303)
+  }
+  const refused = await jar.post('/settings', { ...hidden, name: 'Too often' })
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '60'])
+  assert.match(refused.text, /Nothing was changed\. Too many attempts\. Try again in 60 seconds/)
+  const row = await world.service.app.store.users.find(busy.id)
+  assert.equal(row?.name, `Emma ${formLimits.perMinute - 1}`)
+  assert.equal((await jar.get('/settings')).status, 200)
+  const other = await world.enter(person)
+  const form = { ...(await other.get('/settings')).hidden, name: 'Mia' }
+  assert.equal((await other.post('/settings', form)).status, 303)
 })

@@ -1,0 +1,27 @@
+/**
+ * How many forms one person may send. Every change leaves a row in the audit, which is kept: without a limit one person could
+ * fill the disk in a day.
+ */
+import type { UserId } from '#kernel/ids.ts'
+import type { WindowStore } from '#store/ports/kv.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+/** Far beyond what a person or their script needs. */
+export const formLimits = { perMinute: 300, perDay: 5000 } as const
+
+/** Counts one form of a signed-in person; the seconds to wait when there were too many, else null. */
+export type CountForm = (userId: UserId) => Promise<number | null>
+
+export function makeCountForm({ windows }: { readonly windows: WindowStore }): CountForm {
+  return async (userId) => {
+    const minute = await windows.take(`form:${userId}`, formLimits.perMinute, minuteMs)
+    if (!minute.allowed) return toSeconds(minute.resetMs)
+    const day = await windows.take(`form-day:${userId}`, formLimits.perDay, dayMs)
+    return day.allowed ? null : toSeconds(day.resetMs)
+  }
+}
+
+function toSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
+}
