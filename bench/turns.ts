@@ -11,6 +11,8 @@ export interface Turns<Name extends string> {
   median(name: Name, figure: string): number
   /** The median, over the rounds, of one candidate's figure divided by another's. */
   ratio(over: Name, under: Name, figure: string): number
+  /** The quartiles of these ratios: how much the machine's other work disturbed them. */
+  spread(over: Name, under: Name, figure: string): readonly [low: number, high: number]
 }
 
 /** Runs every candidate once per round; the first rounds warm up and are not counted. */
@@ -31,16 +33,26 @@ export async function takeTurns<Name extends string>(
   }
   const values = (name: Name, figure: string) =>
     (samples.get(name) ?? []).map((sample) => sample[figure] ?? Number.NaN)
+  const ratios = (over: Name, under: Name, figure: string) => {
+    const below = values(under, figure)
+    return values(over, figure).map((value, round) => value / (below[round] ?? 0))
+  }
   return {
     median: (name, figure) => median(values(name, figure)),
-    ratio: (over, under, figure) => {
-      const below = values(under, figure)
-      return median(values(over, figure).map((value, round) => value / (below[round] ?? 0)))
+    ratio: (over, under, figure) => median(ratios(over, under, figure)),
+    spread: (over, under, figure) => {
+      const all = ratios(over, under, figure)
+      return [quantile(all, 0.25), quantile(all, 0.75)]
     },
   }
 }
 
 /** The middle value; NaN of nothing. */
 export function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN
+  return quantile(values, 0.5)
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  return sorted[Math.floor(values.length * share)] ?? Number.NaN
 }

@@ -14,6 +14,8 @@ import {
 
 /** Maximum entries of a batch (contract, Limits). */
 const maxEntries = 10
+/** How deep a message may be nested outside of a tool's arguments: the library's schemas are recursive. */
+const maxLevels = 64
 /** The library's own code for an unsupported media type. */
 const unsupportedMedia = -32_000
 
@@ -41,7 +43,28 @@ export function parseBody(contentType: string | undefined, bytes: Uint8Array): u
   if (!isJsonContentType(contentType ?? null)) {
     throw new RpcError(415, unsupportedMedia, 'Content-Type must be application/json')
   }
-  return parseJson(bytes)
+  const value = parseJson(bytes)
+  const isTooDeep = Array.isArray(value) ? value.some(isNested) : isNested(value)
+  if (!isTooDeep) return value
+  throw new RpcError(400, INVALID_REQUEST, 'Invalid Request: nested too deeply', idOf(value))
+}
+
+/** Whether a message is nested too deeply. Only the known arguments of a tool are read, so theirs does not count. */
+function isNested(message: unknown): boolean {
+  if (exceeds(message, maxLevels, 'params')) return true
+  if (typeof message !== 'object' || message === null || !('params' in message)) return false
+  return exceeds(message.params, maxLevels, 'arguments')
+}
+
+/** `skipped` names a member of the value itself that is not examined. */
+function exceeds(value: unknown, levels: number, skipped: string | null = null): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  const members = value as Readonly<Record<string, unknown>>
+  for (const name in members) {
+    if (name !== skipped && exceeds(members[name], levels - 1)) return true
+  }
+  return false
 }
 
 /** What a parsed body contains; throws RpcError. */

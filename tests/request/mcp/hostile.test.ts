@@ -245,6 +245,24 @@ test('deeply nested arguments are ignored like any unknown one', async () => {
   assert.equal(answer.body.result.isError, undefined)
 })
 
+test('a message that is nested deeply outside of its arguments is an invalid request, in both protocol generations', async () => {
+  const nest = `${'{"a":'.repeat(1500)}1${'}'.repeat(1500)}`
+  const later = modern('tools/call', { name: 'list_accounts', arguments: {} })
+  const initialize = rpc('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  })
+  const texts = [JSON.stringify(later.payload), JSON.stringify(initialize)]
+  for (const text of [...texts, `[${texts[1]}]`]) {
+    const deep = text.replace(/apabilities":\{/, `apabilities":{"experimental":${nest},`)
+    const answer = await send(deep.replace(',}', '}'), text === texts[0] ? later.headers : {})
+    assert.equal(answer.status, 400, answer.text)
+    assert.equal(answer.body.error.code, invalidRequest)
+    assert.equal(answer.body.id, text.startsWith('[') ? null : 1)
+  }
+})
+
 test('an error never repeats what was sent', async () => {
   const canary = 'canary-7f3a'
   for (const payload of [

@@ -217,6 +217,8 @@ const message: fc.Arbitrary<Drawn> = fc
     },
   }))
 
+const nest = `${'['.repeat(5000)}${']'.repeat(5000)}`
+
 /** What is done to the text of a message. */
 const spoil: fc.Arbitrary<(text: string) => string | Buffer> = mostly<
   (text: string) => string | Buffer
@@ -238,8 +240,10 @@ const spoil: fc.Arbitrary<(text: string) => string | Buffer> = mostly<
     (text) => text.replace('"params":{', '"params":{"__proto__":{"task":1},'),
     (text) => text.replace('"params":', '"id":"twice","params":'),
     (text) => text.replace('"arguments":{', '"arguments":{"limit":2,"limit":1,'),
-    (text) =>
-      text.replace('"arguments":{', `"arguments":{"x":${'['.repeat(5000)}${']'.repeat(5000)},`),
+    (text) => text.replace('"_meta":{', `"_meta":{"x":${nest},`),
+    (text) => text.replace('Capabilities":{', `Capabilities":{"experimental":{"x":${nest}},`),
+    (text) => text.replace('Capabilities":{', `Capabilities":{"x":${nest},`),
+    (text) => text.replace('"arguments":{', `"arguments":{"x":${nest},`),
     (text) => `${text}${' '.repeat(16_384 - Math.min(16_384, Buffer.byteLength(text)))}`,
     (text) => `${text}${' '.repeat(16_385)}`,
     (text) => text.replace('tools\\/call', 'tools/call').replace('tools/call', 'tools\\u002fcall'),
