@@ -48,6 +48,15 @@ test('a pipe that ends early or has an empty line is refused, and the refusal sh
   }
 })
 
+test('a secret that is broken over two lines is refused as such, and shown nowhere', async () => {
+  const words = /^Standard input has more than one line for each of --token; is a secret broken/
+  const reading = readSecrets(makePipe('up:yeah:se\nkrit\n'), ['--token'], nothing)
+  await assert.rejects(reading, saying(words))
+  await assert.rejects(reading, (error: Error) => !/se\b|krit/.test(error.message))
+  // Empty lines at the end are no second half.
+  assert.deepEqual(await readSecrets(makePipe('one\r\n\r\n'), ['--token'], nothing), ['one'])
+})
+
 test('a line without end is refused before it fills the memory', async () => {
   const endless = makePipe('x'.repeat(10_000), 'x'.repeat(10_000), 'x'.repeat(10_000))
   await assert.rejects(readSecrets(endless, ['--a'], nothing), saying(/more than 16384 characters/))

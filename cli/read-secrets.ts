@@ -25,6 +25,8 @@ export interface LineReader {
    * @throws Refusal for Ctrl-C, and for a line that is too long.
    */
   ask(question: Question): Promise<string | null>
+  /** True when more text than was asked for has arrived already; never for a terminal. Waits for nothing. */
+  hasMore(): boolean
   /** Closes the input, so that nothing waits for it; a terminal shows again what is typed. */
   close(): Promise<void>
 }
@@ -51,6 +53,7 @@ export function makeLineReader(input: SecretInput, show: (text: string) => void)
         show('\n')
       }
     },
+    hasMore: () => !isTerminal && rest.text.trim() !== '',
     async close() {
       if (isRaw) input.setRawMode?.(false)
       isRaw = false
@@ -62,7 +65,7 @@ export function makeLineReader(input: SecretInput, show: (text: string) => void)
 /**
  * The secrets in this order: lines of standard input, or answers on a terminal.
  * @param names what each is called, e.g. `--user-token`.
- * @throws Refusal when one is missing.
+ * @throws Refusal when one is missing, and when there are more lines: a token that is broken over two lines is not used by half.
  */
 export async function readSecrets(
   input: SecretInput,
@@ -77,6 +80,7 @@ export async function readSecrets(
       if (secret === null || secret === '') throw missing(names, secrets.length)
       secrets.push(secret)
     }
+    if (reader.hasMore()) throw tooMany(names)
     return secrets
   } finally {
     await reader.close()
@@ -88,6 +92,12 @@ function missing(names: readonly string[], found: number): Refusal {
     return new Refusal({ error: { message: 'Standard input is empty; send the secret to it' } })
   }
   const message = `Standard input ends after ${found} of ${names.length} secrets; send one line each for ${names.join(', ')}`
+  return new Refusal({ error: { message } })
+}
+
+/** The refusal of more lines than secrets. */
+export function tooMany(names: readonly string[]): Refusal {
+  const message = `Standard input has more than one line for each of ${names.join(', ')}; is a secret broken over two lines? Send each on one line`
   return new Refusal({ error: { message } })
 }
 

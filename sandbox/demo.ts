@@ -11,6 +11,7 @@ import { hashKey, isKeyShaped } from '#auth/keys.ts'
 import { makePasswords } from '#auth/sign-in/password.ts'
 import type { Connections } from '#connections/connections.ts'
 import { bySystem } from '#contract/actor.ts'
+import { demoDomain } from '#contract/email.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { UserRow } from '#store/ports/users.ts'
@@ -63,7 +64,7 @@ export async function prepareDemo(deps: DemoDeps): Promise<Demo> {
 }
 
 async function findUser(deps: DemoDeps, plan: DemoUser['plan']): Promise<UserRow> {
-  const email = `${plan}@demo.example`
+  const email = `${plan}@${demoDomain}`
   const known = await deps.store.users.find(email)
   if (known !== null) return known
   return deps.actions.createUser(bySystem, { email, plan })
@@ -112,7 +113,7 @@ async function makeRoom({ store, actions }: DemoDeps, userId: UserId): Promise<v
 }
 
 async function findExample(deps: DemoDeps): Promise<Pick<Demo, 'connectionId' | 'accountId'>> {
-  const user = await deps.store.users.find(`${plans[0]}@demo.example`)
+  const user = await deps.store.users.find(`${plans[0]}@${demoDomain}`)
   if (user === null) throw new Error('the demo user is gone')
   const accounts = await deps.store.accounts.list(user.id)
   const account = accounts.find((row) => row.provider === 'fiskil' && row.type === 'transaction')

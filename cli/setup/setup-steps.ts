@@ -76,7 +76,7 @@ async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: bool
   const { admin, email } = given
   const found = await findUser(admin, email)
   if (found !== null) return { user: found, isNew: false }
-  const timezone = given.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+  const timezone = given.timezone ?? readMachineZone()
   // The owner has access, whatever the plan of others is.
   const body = { email, timezone, plan: 'professional' }
   try {
@@ -89,6 +89,16 @@ async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: bool
     if (user === null) throw error
     return { user, isNew: false }
   }
+}
+
+/** @throws Refusal when the machine has none: a `TZ` that names no zone. */
+function readMachineZone(): string {
+  // Undefined for a `TZ` that is no zone, whatever the type says.
+  const zone: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone
+  if (zone !== undefined && zone !== 'Etc/Unknown') return zone
+  const message =
+    'TZ names no time zone; set it to an IANA name such as Australia/Sydney, unset it, or give --timezone'
+  throw new Refusal({ error: { message } })
 }
 
 async function findUser(admin: SetupAdmin, email: string): Promise<User | null> {

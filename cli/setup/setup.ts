@@ -12,7 +12,7 @@ import {
   EnvironmentFileError,
   readEnvironmentFile,
 } from '#src/settings/environment-file.ts'
-import { type LineReader, makeLineReader, type SecretInput } from '../read-secrets.ts'
+import { type LineReader, makeLineReader, type SecretInput, tooMany } from '../read-secrets.ts'
 import { type Environment, Refusal } from '../server.ts'
 import { type Collected, collectKeys } from './personal-keys.ts'
 import { addToSettingsFile, type Written } from './settings-file.ts'
@@ -118,6 +118,8 @@ async function readGiven(
     const email = start.email ?? (await askEmail(isAnswered ? reader : null, err))
     const flags: Record<string, string> = {}
     for (const variable of start.fromInput) flags[variable] = await readToken(reader, variable)
+    if (start.fromInput.length > 0 && reader.hasMore())
+      throw tooMany(start.fromInput.map((variable) => `--${toFlag(variable)}`))
     const collected = await collectKeys(
       { ...environment, ...flags },
       isAnswered ? reader : null,
@@ -141,8 +143,11 @@ async function askEmail(reader: LineReader | null, say: (text: string) => void):
   throw new Refusal({ error: { message: 'The e-mail address of the owner is needed: --email E' } })
 }
 
+const toFlag = (variable: string) =>
+  [...tokenFlags].find(([, name]) => name === variable)?.[0] ?? variable
+
 async function readToken(reader: LineReader, variable: string): Promise<string> {
-  const flag = [...tokenFlags].find(([, name]) => name === variable)?.[0] ?? variable
+  const flag = toFlag(variable)
   const token = await reader.ask({ text: `--${flag}: `, isSecret: true })
   if (token !== null && token.trim() !== '') return token
   const message = `Standard input has no line for --${flag}; send the token to it`

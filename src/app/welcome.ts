@@ -57,7 +57,8 @@ function describePublic(origins: Origins): string[] {
  * Leaves out variables that the command finds by itself, also in `.env`; the others are put before the command, since
  * another terminal does not have them.
  */
-function describeNext({ config, adminUrl, adminTokenFile, command }: Welcome): string {
+function describeNext({ config, origins, adminUrl, adminTokenFile, command }: Welcome): string {
+  if (config.signUp === 'open') return `make an account at ${origins.base}/sign-up`
   const isGiven = (name: string) =>
     config.given.some((one) => one.name === name) && !isInFile(config, name)
   const environment: string[] = []
@@ -68,7 +69,14 @@ function describeNext({ config, adminUrl, adminTokenFile, command }: Welcome): s
   }
   const before =
     command.knowsSettings && config.adminListener.port !== 0 ? '' : environment.join('')
-  return `${before}${command.words} users create --email you@example.com`
+  return `${before}${command.words} ${toFirstCommand(config)}`
+}
+
+/** Leads to an account for the pages: by a link, or where nobody is invited by a password that is typed. */
+function toFirstCommand({ signUp }: Config): string {
+  return signUp === 'closed'
+    ? 'users create --email you@example.com --password -'
+    : 'users invite you@example.com'
 }
 
 function isInFile({ environmentFile }: Config, name: string): boolean {

@@ -8,6 +8,12 @@ import { domainToASCII, domainToUnicode } from 'node:url'
 const pattern = /^[^\s@\p{Cc}\p{Cf}]{1,64}@[^\s@.\p{Cc}\p{Cf}]+(?:\.[^\s@.\p{Cc}\p{Cf}]+)*$/u
 export const maxEmailLength = 254
 
+/** Of the demo users of sandbox mode. RFC 2606 §2 reserves `.example`: nobody gets mail there. */
+export const demoDomain = 'demo.example'
+
+export const isDemoEmail = (text: string): boolean =>
+  tidyEmail(text).toLowerCase().endsWith(`@${demoDomain}`)
+
 /** True for an address that mail could reach; it is deliberately no stricter than that. */
 export function isEmail(text: string): boolean {
   return text.length <= maxEmailLength && pattern.test(text)

@@ -56,7 +56,7 @@ function adviceOn(code: string): string {
     return 'Correct user and password in SMTP_URL; both are percent-encoded'
   }
   if (code === 'ETLS') {
-    return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used'
+    return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used, or a relay with ?tls=never (docs/operations.md, Mail)'
   }
   return mailRemedy
 }

@@ -1,9 +1,10 @@
 /**
  * Turns the matter of a waiting mail into a finished letter, with the facts as they are when it is sent. Null: it is not
  * needed any more (the connection works again, the link has expired), or nobody may get it (the user is gone, the address of
- * a notice is not confirmed).
+ * a notice is not confirmed, it is a demo user's).
  */
 
+import { isDemoEmail } from '#contract/email.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { MailMatter } from '#store/mail-matter.ts'
@@ -39,7 +40,8 @@ export function makeCompose(deps: ComposeDeps): Compose {
     const user = userId === null ? null : await deps.store.users.find(userId)
     if (userId !== null && user === null) return null
     const letter = 'url' in matter ? writeLink(deps, matter, user) : await write(deps, matter, user)
-    return letter === null ? null : { id, to: letter.to, ...sign(letter, deps.origin()) }
+    if (letter === null || isDemoEmail(letter.to)) return null
+    return { id, to: letter.to, ...sign(letter, deps.origin()) }
   }
 }
 

@@ -11,7 +11,7 @@ test('a URL names server, port, sign-in and sender, with what is percent-encoded
   assert.equal(server?.login?.user, 'me@host')
   assert.equal(server?.login?.password.reveal(), 'p@ss/wörd')
   assert.deepEqual(server?.from, { name: 'My Bank', address: 'a@b.example' })
-  assert.deepEqual([server?.isSecure, server?.isLoopback], [false, false])
+  assert.deepEqual([server?.isSecure, server?.isPlain], [false, false])
 })
 
 test('the scheme decides port and TLS, and a server on this machine is recognised', () => {
@@ -20,9 +20,9 @@ test('the scheme decides port and TLS, and a server on this machine is recognise
   const secure = parseSmtpUrl('smtps://mail.example.com/')
   assert.deepEqual([secure?.port, secure?.isSecure, secure?.login], [465, true, null])
   for (const host of ['127.0.0.1', 'localhost', '[::1]'])
-    assert.equal(parseSmtpUrl(`smtp://${host}:25`)?.isLoopback, true, host)
+    assert.equal(parseSmtpUrl(`smtp://${host}:25`)?.isPlain, true, host)
   assert.equal(parseSmtpUrl('smtp://[::1]:25')?.host, '::1')
-  assert.equal(parseSmtpUrl('smtp://10.0.0.9:25')?.isLoopback, false)
+  assert.equal(parseSmtpUrl('smtp://10.0.0.9:25')?.isPlain, false)
 })
 
 test('a sender may be an address alone, and is a whole address in any case', () => {
@@ -36,6 +36,21 @@ test('a sender may be an address alone, and is a whole address in any case', () 
     '',
   ]) {
     assert.equal(from(bad), undefined, bad)
+  }
+})
+
+test('another host is reached without TLS only where that is asked for, and then without a password', () => {
+  const relay = parseSmtpUrl('smtp://relay.lan:25?tls=never&from=a@b.example')
+  assert.deepEqual([relay?.isPlain, relay?.isSecure, relay?.login], [true, false, null])
+  assert.equal(relay?.from?.address, 'a@b.example')
+  for (const bad of [
+    'smtp://user:password@relay.lan:25?tls=never',
+    'smtps://relay.lan?tls=never',
+    'smtp://relay.lan?tls=maybe',
+    'smtp://relay.lan?tls=',
+    'smtp://relay.lan?tls=never&tls=never',
+  ]) {
+    assert.equal(parseSmtpUrl(bad), undefined, bad)
   }
 })
 

@@ -15,10 +15,10 @@ export interface Sender {
 export interface SmtpServer {
   readonly host: string
   readonly port: number
-  /** `smtps`: TLS from the first byte. Otherwise STARTTLS is demanded, except on this machine. */
+  /** `smtps`: TLS from the first byte. */
   readonly isSecure: boolean
-  /** Only this machine can listen to what is sent. */
-  readonly isLoopback: boolean
+  /** Otherwise STARTTLS is demanded, except on this machine and where `?tls=never` was asked for. */
+  readonly isPlain: boolean
   /** Null: nobody signs in. */
   readonly login: { readonly user: string; readonly password: Secret<string> } | null
   /** Null: not given; the host of the public origin decides. */
@@ -41,10 +41,13 @@ export function parseSmtpUrl(text: string): SmtpServer | undefined {
   const port = url.port === '' ? ports[protocol] : Number(url.port)
   if (!isHost || port === 0 || !/^\/?$/.test(url.pathname) || url.hash !== '') return undefined
   const login = readLogin(url)
-  const from = readFrom(url)
-  if (login === undefined || from === undefined) return undefined
-  const isLoopback = isLoopbackHost(host)
-  return { host, port, isSecure: protocol === 'smtps:', isLoopback, login, from }
+  const options = readOptions(url)
+  if (login === undefined || options === undefined) return undefined
+  const isSecure = protocol === 'smtps:'
+  // A password is never sent through a network in plain text.
+  if (options.isPlain && (isSecure || login !== null)) return undefined
+  const isPlain = !isSecure && (options.isPlain || isLoopbackHost(host))
+  return { host, port, isSecure, isPlain, login, from: options.from }
 }
 
 /** The sender where `SMTP_URL` names none. `origin`: the public origin. An address has no domain. */
@@ -76,14 +79,27 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** `address` or `Name <address>`; any other parameter is a slip. */
-function readFrom({ searchParams }: URL): SmtpServer['from'] | undefined {
-  const entries = [...searchParams]
-  const [[key, value] = ['', '']] = entries
-  if (entries.length === 0) return null
-  if (entries.length > 1 || key !== 'from') return undefined
-  const [, name = '', inner = ''] = /^([^<>]*)<([^<>]+)>$/.exec(value.trim()) ?? []
-  const address = tidyEmail(inner === '' ? value : inner)
+interface SmtpUrlOptions {
+  readonly from: Sender | null
+  /** `?tls=never` */
+  readonly isPlain: boolean
+}
+
+/** Any other parameter or value, and one given twice, is a slip. */
+function readOptions({ searchParams }: URL): SmtpUrlOptions | undefined {
+  const names = [...searchParams.keys()]
+  const isKnown = names.every((name) => name === 'from' || name === 'tls')
+  if (!isKnown || new Set(names).size < names.length) return undefined
+  const [from, tls] = [searchParams.get('from'), searchParams.get('tls')]
+  const sender = from === null ? null : parseSender(from)
+  if (sender === undefined || (tls !== null && tls !== 'never')) return undefined
+  return { from: sender, isPlain: tls === 'never' }
+}
+
+/** `address` or `Name <address>`. */
+function parseSender(text: string): Sender | undefined {
+  const [, name = '', inner = ''] = /^([^<>]*)<([^<>]+)>$/.exec(text.trim()) ?? []
+  const address = tidyEmail(inner === '' ? text : inner)
   const isName = name.length <= maxNameLength && !/[\p{Cc}"]/u.test(name)
   if (!isName || !isEmail(address) || /[<>,;"]/.test(address)) return undefined
   return { name: name.trim() === '' ? 'Tributary' : name.trim(), address }

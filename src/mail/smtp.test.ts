@@ -36,7 +36,7 @@ function mailerOf(url: string, over: Partial<SmtpOptions> = {}, server: Partial<
 }
 
 /** As a server beyond this machine is treated. */
-const remote = { isLoopback: false }
+const remote = { isPlain: false }
 
 test('a mail arrives as it was written, in plain text, from the sender to one address', async (t) => {
   const server = await open(t)

@@ -1,6 +1,6 @@
 /**
  * Sends mail by SMTP; the only file that knows nodemailer. Certificates are verified. Beyond this machine nothing is sent
- * before TLS is up, since mails carry links that give access. Addresses and subjects that contain line ends are refused.
+ * before TLS is up, since mails carry links that give access; only `?tls=never` asks for that. Addresses and subjects that contain line ends are refused.
  */
 import { createTransport } from 'nodemailer'
 import type { Mailer, MailFailure } from './mailer.ts'
@@ -56,15 +56,15 @@ export function makeSmtp(options: SmtpOptions): Mailer {
 }
 
 function openTransport({ server, ca, sendMs = defaultSendMs }: SmtpOptions) {
-  const { host, port, isSecure, isLoopback, login } = server
+  const { host, port, isSecure, isPlain, login } = server
   const step = Math.min(stepMs, sendMs)
   return createTransport({
     host,
     port,
     secure: isSecure,
-    requireTLS: !isSecure && !isLoopback,
+    requireTLS: !isSecure && !isPlain,
     // A server on this machine often has a certificate of its own making, and needs none.
-    ignoreTLS: !isSecure && isLoopback,
+    ignoreTLS: isPlain,
     ...(login === null
       ? {}
       : { auth: { user: login.user, pass: login.password.reveal() }, forceAuth: true }),

@@ -239,3 +239,16 @@ test('an invitation says until when it holds, and to which server it leads', asy
   assert.equal(mail?.headers.subject, 'Your invitation to Tributary at bank.example')
   assert.match(mail?.text ?? '', /It works once, until 21 November 2026, 03:15 \(UTC\)\./)
 })
+
+test('nothing is sent to the demo users of sandbox mode, who have no mailbox', async (t) => {
+  const { store, queue, work, server, told } = await open(t)
+  const demo = await addUser(store, { email: 'professional@demo.example', emailConfirmedAt: now })
+  await store.mails.queue({ key: 'demo', userId: demo.id, matter: key, at: now })
+  await queue()
+  await work()
+  assert.deepEqual(told.toSorted(), ['dropped key-created', 'sent key-created'])
+  assert.deepEqual(
+    server.received.flatMap(({ to }) => to).filter((to) => to.endsWith('demo.example')),
+    [],
+  )
+})

@@ -32,3 +32,9 @@ test('the variables of setup are known, and their misspelt forms are not', () =>
     ['UP_TOKENS is not a variable of Tributary: it has no effect.'],
   )
 })
+
+test('mail without TLS to another host is a warning', () => {
+  const plain = read({ SMTP_URL: 'smtp://relay.lan:25?tls=never' }).warnings.join()
+  assert.match(plain, /SMTP_URL says tls=never/)
+  assert.doesNotMatch(read({ SMTP_URL: 'smtp://relay.lan:25' }).warnings.join(), /SMTP_URL/)
+})

@@ -46,7 +46,18 @@ export function findWarnings(config: Draft, given: Given, environment: Environme
     ...findOpenPlan(config, given),
     ...findSlips(environment),
     ...findLonelyRole(config, given),
+    ...findPlainMail(config),
   ]
+}
+
+/** A relay of a private network may have no TLS; what it is sent includes links that give access. */
+function findPlainMail({ smtpUrl }: Draft): string[] {
+  const isPlain = smtpUrl !== null && URL.parse(smtpUrl.reveal())?.searchParams.has('tls')
+  return isPlain === true
+    ? [
+        'SMTP_URL says tls=never: whoever can read the network between this machine and the mail server can use the links of invitations and new passwords.',
+      ]
+    : []
 }
 
 /** The embedded store admits one process, so no other process does what its role leaves out. */

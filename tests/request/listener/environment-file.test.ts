@@ -59,7 +59,7 @@ test('the start reads .env, says so, warns when others can read it; the printed 
       // Nothing has to stand before it: the command reads the same file.
       const [, next = ''] = /^Next: (.+)$/m.exec(said) ?? []
       assert.doesNotMatch(next, /ADMIN_|DATA_DIR/)
-      const args = next.slice(next.indexOf('users create')).split(' ')
+      const args = next.slice(next.indexOf('users invite')).split(' ')
       const { stdout } = await run(process.execPath, [command, ...args], {
         cwd: folder,
         env: { PATH: process.env.PATH },
