@@ -114,7 +114,11 @@ async function finish(
   const answer = await exchange(client, { code, redirectUri: returnUrl }, call)
   if (typeof answer !== 'string') return answer
   const tokens = { userToken: answer, appToken: null }
-  const upstreamUserId = await askOwner(client, tokens, call)
+  const upstreamUserId = await askOwner(client, tokens, call).catch(async (failure: unknown) => {
+    // A person who has linked before may have been given the token that is stored.
+    if (login === null) await endToken(client, tokens, call)
+    throw failure
+  })
   if (isOther(upstreamUserId, login) && renews !== null)
     return fail('different_account', 'other_user')
   const identity = { upstreamUserId, secret: toSecret(tokens), isPersonal: false }
@@ -135,6 +139,15 @@ async function askOwner(
     if (kind === 'consent_lost') throw malformed('a token that was just given is refused', error)
     if (kind !== 'unavailable') throw error
     return (await fetchUser(client, tokens, call))._id
+  }
+}
+
+/** Ends a token that is stored nowhere; where Akahu fails again, its owner can end it at my.akahu.nz. */
+async function endToken(client: AkahuClient, tokens: UserTokens, call: CallContext): Promise<void> {
+  try {
+    await client.asUser(tokens, { method: 'DELETE', route: '/token', target: '/token' }, call)
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
   }
 }
 

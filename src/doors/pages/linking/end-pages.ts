@@ -1,5 +1,5 @@
 /** What a person reads when a link did not end with a connection: what happened, what to do, and one button. Rendering only. */
-import type { ErrorName } from '#contract/errors.ts'
+import type { ApiError } from '#contract/errors.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import { type Html, html } from '../html.ts'
 
@@ -103,19 +103,18 @@ export function renderUnusable(kind: keyof typeof states, back: string): EndPage
 }
 
 interface Refused {
-  readonly error: ErrorName
+  readonly error: Pick<ApiError, 'entry' | 'message'>
   readonly name: string
   readonly back: string
 }
 
 /** The provider's page could not be opened. */
 export function renderRefused({ error, name, back }: Refused): EndPage {
-  if (error === 'rate_limited') {
-    const text =
-      'You began many links within an hour. Wait a while before the next one; nothing is lost.'
+  if (error.entry === 'rate_limited') {
+    const text = `${error.message}. Nothing is lost.`
     return renderEnd({ heading: 'Too many at once', text, button: 'Back' }, back)
   }
-  if (error === 'upstream_bad_request') {
+  if (error.entry === 'upstream_bad_request') {
     const text = `${name} did not open its page for this request. Choose again; when it happens once more, tell the operator of this server.`
     return renderEnd({ heading: `${name} said no`, text, button: 'Back' }, back)
   }

@@ -3,11 +3,12 @@ import type { FastifyReply } from 'fastify'
 import { ApiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { UpstreamError } from '#providers/failure.ts'
 import type { PagesContext } from '../context.ts'
 import { type FormTurn, toBy } from '../signed-in.ts'
 import { rememberBegun } from './begun-here.ts'
-import { renderRefused } from './end-pages.ts'
-import { toReturnOrigin } from './places.ts'
+import { renderFailed, renderRefused } from './end-pages.ts'
+import { listPath, toReturnOrigin } from './places.ts'
 
 export interface Leading {
   readonly provider: Provider
@@ -43,7 +44,15 @@ export async function leadToProvider(
       reply.header('retry-after', String(error.retryAfterSeconds))
     }
     const way = context.connections.linkingWays.find(({ provider }) => provider === asked.provider)
-    const page = renderRefused({ error: error.entry, name: way?.name ?? asked.provider, back })
+    const name = way?.name ?? asked.provider
+    const page = isMisconfigured(error)
+      ? renderFailed({ reason: 'misconfigured', name }, { again: back, list: listPath })
+      : renderRefused({ error, name, back })
     return context.show(reply.code(error.status), visit, page)
   }
+}
+
+/** The provider refuses this installation: waiting mends nothing. */
+function isMisconfigured({ cause }: ApiError): boolean {
+  return cause instanceof UpstreamError && cause.failure.kind === 'misconfigured'
 }
