@@ -34,12 +34,16 @@ export interface NewKey {
   readonly expiresAt: number | null
 }
 
+/** The largest number of revoked and expired keys that are kept for one user. */
+export const maxEndedKeys = 200
+
 export interface KeyStore {
   /** @throws OwnerGoneError */
   create(key: NewKey): Promise<KeyRow>
   /**
    * As `create`, but 'full' when the user already has `maxActive` keys that are neither revoked nor expired at the
    * creation time; concurrent calls cannot exceed it. Null when the user does not exist or is being deleted.
+   * Beyond `maxEndedKeys` the oldest ended keys of the user are deleted.
    */
   createWithin(key: NewKey, maxActive: number): Promise<KeyRow | 'full' | null>
   list(userId: UserId): Promise<readonly KeyRow[]>

@@ -4,9 +4,15 @@
  */
 import { sql } from 'kysely'
 import { type KeyId, newId } from '#kernel/ids.ts'
-import type { CallerRow, KeyRow, KeyStore, NewKey } from '../ports/keys.ts'
+import {
+  type CallerRow,
+  type KeyRow,
+  type KeyStore,
+  maxEndedKeys,
+  type NewKey,
+} from '../ports/keys.ts'
 import type { Engine, Write } from './engine.ts'
-import { type Db, isAfter, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
+import { type Db, isAfter, isDue, isUnsetOrBefore, moment, momentOrNull } from './tables.ts'
 import { demandUser, lockUser } from './users.ts'
 
 const columns = [
@@ -37,7 +43,9 @@ export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }
         if ((await lockUser(engine, tx, key.userId)) !== 'living') return null
         if ((await countActive(tx, key)) >= maxActive) return 'full'
         touched(key.userId)
-        return insertKey(tx, key)
+        const made = await insertKey(tx, key)
+        await deleteSurplus(tx, made)
+        return made
       }),
     list: (userId) =>
       db
@@ -103,6 +111,23 @@ async function countActive(tx: Db, { userId, createdAt }: NewKey): Promise<numbe
   // PostgreSQL counts in int8, which `pg` returns as text.
   return Number(count)
 }
+
+/** Deletes the oldest ended keys of the user beyond the bound. */
+async function deleteSurplus(tx: Db, { userId, createdAt }: KeyRow): Promise<void> {
+  const surplus = tx
+    .selectFrom('api_keys')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where(({ or, eb }) => or([eb('revoked_at', 'is not', null), isDue('expires_at', createdAt)]))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(surplusAtOnce)
+    .offset(maxEndedKeys)
+  await tx.deleteFrom('api_keys').where('id', 'in', surplus).execute()
+}
+
+/** More than one only where an earlier version kept them all. */
+const surplusAtOnce = 500
 
 function prepareCaller(engine: Engine) {
   const query = engine.db

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
+import { maxEndedKeys } from '#store/ports/keys.ts'
 import type { StoreOf } from './place.ts'
 import { addKey, addUser, newKey, now } from './rows.ts'
 
@@ -111,6 +112,25 @@ export function testKeys(store: StoreOf): void {
     await store().keys.revoke(revoked.id, now + 6)
     assert.notEqual(await make({ createdAt: now + 6 }), 'full')
     assert.equal(await store().keys.createWithin(newKey(newId<UserId>()), 2), null)
+  })
+
+  test('of ended keys the newest are kept, and no active one is deleted', async () => {
+    const [user, other] = [await addUser(store()), await addUser(store())]
+    const kept = await addKey(store(), user.id, { createdAt: now - 1000 })
+    const others = await addKey(store(), other.id, { createdAt: now - 1000 })
+    await store().keys.revoke(others.id, now)
+    const ended: string[] = []
+    for (let count = 0; count < maxEndedKeys + 3; count += 1) {
+      const over = count % 2 === 0 ? { expiresAt: now - 1 } : {}
+      const { id } = await addKey(store(), user.id, { createdAt: now - 500 + count, ...over })
+      if (count % 2 === 1) await store().keys.revoke(id, now)
+      ended.unshift(id)
+    }
+    const made = await store().keys.createWithin(newKey(user.id), 20)
+    assert.ok(made !== null && made !== 'full')
+    const left = (await store().keys.list(user.id)).map(({ id }) => id)
+    assert.deepEqual(left, [made.id, ...ended.slice(0, maxEndedKeys), kept.id])
+    assert.equal((await store().keys.list(other.id)).length, 1)
   })
 
   test('the last use only goes forward', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
+import { mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { type PagesWorld, type Person, startPages } from './world.ts'
@@ -231,4 +232,21 @@ test('creating and revoking are in the audit with the person as the actor', asyn
     ['keys.create', 'user'],
     ['keys.revoke', 'user'],
   ])
+})
+
+test('a page with very many former keys stays below 100 KB and shows the newest', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { keys } = world.service.app.store
+  for (let count = 0; count < 150; count += 1) {
+    const { prefix, hash } = mintKey()
+    const key = { userId: person.id, name: `former ${count}`, prefix, hash, expiresAt: null }
+    const { id } = await keys.create({ ...key, createdAt: count })
+    await keys.revoke(id, 1000)
+  }
+  const { text } = await jar.get('/keys')
+  assert.ok(Buffer.byteLength(text) < 100_000, `${Buffer.byteLength(text)}`)
+  assert.match(text, /former 149</)
+  assert.doesNotMatch(text, /former 99</)
+  assert.match(text, /Older ones are not shown/)
 })

@@ -46,7 +46,8 @@ ${parts.done !== null && html`<p class="done" role="status">${doneSentences[part
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
 ${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, parts)}
 ${renderNew(parts)}
-${ended.length > 0 && html`<h2>Former keys</h2>${renderTable('Former keys', ended, parts)}`}`
+${ended.length > 0 && html`<h2>Former keys</h2>${renderTable('Former keys', ended.slice(0, formerShown), parts)}`}
+${ended.length > formerShown && html`<p><small>Older ones are not shown.</small></p>`}`
 }
 
 function renderCreated({ name, key, url }: NonNullable<KeysParts['created']>): Html {
@@ -73,6 +74,9 @@ ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off',
 <button type="submit">Create the key</button>
 </form>`
 }
+
+/** A page stays small, whatever was revoked. */
+const formerShown = 50
 
 const columns = ['Key', 'Created', 'Last used', 'Expires', 'Revoke']
 
