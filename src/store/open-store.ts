@@ -113,18 +113,25 @@ async function prepareSchema(
 ): Promise<void> {
   if (engine.kind === 'postgres') await refuseUnfinished(engine.db)
   let hadPlainUrls = false
-  const applied = await engine.db.transaction().execute(async (tx) => {
+  const { applied, newer } = await engine.db.transaction().execute(async (tx) => {
     await engine.lockSchema(tx)
-    const names = await migrate(tx, 'migrations')
+    const migrated = await migrate(tx, 'migrations')
     await engine.prepareKeys(tx, (db) => migrate(db, 'key-migrations'))
     await checkIdentity({ ...engine, db: tx }, mode, keys)
     hadPlainUrls = await sealUrls({ ...engine, db: tx }, keys.sealer)
     await spreadSyncs(tx, clock.now())
-    return names
+    return migrated
   })
   if (hadPlainUrls) await forgetPlainUrls(engine)
   if (applied.length > 0)
     log({ level: 'info', message: 'the schema was brought up to date', migrations: applied })
+  if (newer.length > 0)
+    log({
+      level: 'warn',
+      message:
+        'the schema is of a newer version, beside which this one may run: finish the upgrade',
+      migrations: newer,
+    })
 }
 
 function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog): Store {

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { OpenFailure } from '#store/failure.ts'
 import { StoreOpenError } from '#store/failure.ts'
 import { SealError } from '#store/seal.ts'
+import { countMigrations } from '#store/sql/migrate.ts'
 import { keyA, keyB, type OpenAs, type Place } from './place.ts'
 import { addGrant, addKey, addLink, addLogin, addOAuthRow, addUser } from './rows.ts'
 
@@ -57,6 +58,29 @@ export function testOpening(makePlace: () => Promise<Place>): void {
       await (await place.open()).close()
       await place.tamper("insert into schema_migrations values (9999, '9999_future', 'x')")
       await refused(place, 'newer_schema', {})
+    }),
+  )
+
+  test(
+    'a schema of a newer version opens where its migration admits this one, and says so',
+    inPlace(async (place) => {
+      const known = countMigrations()
+      const first = await place.open()
+      const user = await addUser(first)
+      await first.close()
+      const add = (number: number, name: string, needs: number) =>
+        place.tamper(
+          `insert into schema_migrations values (${number}, '${name}', '${'0'.repeat(64)} needs ${needs}')`,
+        )
+      await add(known + 1, 'future', known)
+      const messages: string[] = []
+      const second = await place.open({ log: ({ message }) => messages.push(message) })
+      assert.deepEqual(await second.users.find(user.id), user)
+      await second.close()
+      assert.match(messages.join(), /the schema is of a newer version/)
+      await add(known + 2, 'later', known + 1)
+      const { message } = await refused(place, 'newer_schema', {})
+      assert.match(message, /migration later/)
     }),
   )
 

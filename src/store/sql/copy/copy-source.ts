@@ -8,7 +8,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
 import { StoreCopyError } from '../../failure.ts'
 import { checkIdentity, type Keys, type StoreMode } from '../identity.ts'
-import { listPending, type MigrationFolder } from '../migrate.ts'
+import { compareMigrations, type MigrationFolder, newerSchema } from '../migrate.ts'
 import { enterExisting, type SqliteDirectory } from '../sqlite-directory.ts'
 import { ifKeysDamaged, ifStoreDamaged, openFile } from '../sqlite-file.ts'
 import { makeStatements, onDisk } from '../sqlite-statements.ts'
@@ -113,7 +113,10 @@ function demandMigrated(db: DatabaseSync, folder: MigrationFolder): void {
     name: String(name),
     checksum: String(checksum),
   }))
-  if (listPending(folder, done).length > 0) throw unmigrated(path)
+  const { pending, newer } = compareMigrations(folder, done)
+  const [first] = newer
+  if (first !== undefined) throw newerSchema(first)
+  if (pending.length > 0) throw unmigrated(path)
 }
 
 /** Proves that the keys open every sealed row. @throws StoreOpenError `wrong_mode` or `wrong_key`. */
