@@ -50,11 +50,15 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL')
 })
 
-/** Starts it with this environment and nothing of ours but the path; resolves when it listens. */
+/**
+ * Starts it with this environment and nothing of ours but the path; resolves when it listens.
+ * @param main the file to run; another version has its own.
+ */
 export async function startServerProcess(
   environment: Readonly<Record<string, string>>,
+  main = entry,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...defaults, ADMIN_TOKEN: adminToken, ...environment },
   })
