@@ -231,3 +231,33 @@ test('which connections keep their ids does not depend on the order of either li
     }),
   )
 })
+
+test('a renewal beside which the provider keeps the broken consent moves the connection, by the numbers of its accounts alone', () => {
+  const ours = [held('a', 'bank', { m: 'xxxx1111', n: 'xxxx2222' }), held('b', 'bank', {})]
+  const renews = ours[0]?.row.id ?? null
+  const broken = {
+    ...found('a', 'bank', { m: 'xxxx1111', n: 'xxxx2222' }),
+    status: 'invalidated',
+  } as const
+  const anew = found('x', 'bank', { o: 'xxxx1111', p: 'xxxx2222' })
+  const tellOf = (theirs: readonly DiscoveredConnection[], options = { renews }) => {
+    const { known, unknown } = reconcile(ours, theirs, options)
+    const pairs = known.map(({ row, found: one }) => `${row.upstreamId}→${one.upstreamId}`)
+    return [pairs.toSorted(), unknown.map(({ upstreamId: id }) => id)]
+  }
+  const other = found('b', 'bank')
+  assert.deepEqual(tellOf([broken, anew, other]), [['a→x', 'b→b'], ['a']])
+  assert.deepEqual(tellOf([other, anew, broken]), [['a→x', 'b→b'], ['a']])
+  assert.deepEqual(tellOf([broken, anew, other], { renews: null }), [['a→a', 'b→b'], ['x']])
+  const active = { ...broken, status: 'active' } as const
+  assert.deepEqual(tellOf([active, anew, other]), [['a→a', 'b→b'], ['x']])
+  for (const theirs of [
+    [broken, found('x', 'bank', { o: 'xxxx3333' })],
+    [broken, found('x', 'bank', { o: null })],
+    [broken, found('x', 'elsewhere', { o: 'xxxx1111', p: 'xxxx2222' })],
+    [broken, anew, { ...anew, upstreamId: upstreamId('y') }],
+    [broken, { ...anew, status: 'invalidated' } as const],
+  ]) {
+    assert.ok(tellOf(theirs)[0]?.includes('a→a'), JSON.stringify(theirs))
+  }
+})

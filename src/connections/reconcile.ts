@@ -64,8 +64,10 @@ export function reconcile(
   { renews = null }: { readonly renews?: ConnectionId | null } = {},
 ): Reconciliation {
   const listed = [...new Map(discovered.map((found) => [found.upstreamId, found])).values()]
-  const byId = pairBest({ held, strangers: listed, pairs: [] }, hasSameId)
   const isLeaving = ({ upstreamId }: DiscoveredConnection) => leaving.has(upstreamId)
+  const moved = renews === null ? null : findMoved({ held, leaving }, listed, renews)
+  const all: Lists = { held, strangers: listed, pairs: [] }
+  const byId = pairBest(moved === null ? all : withPair(all, moved), hasSameId)
   const strangers = byId.strangers.filter((found) => !isLeaving(found))
   const steps = [countMoved, countNumbers, toAsked(renews), isOnlyConsent]
   const { held: absent, pairs, ...rest } = steps.reduce(pairBest, { ...byId, strangers })
@@ -78,6 +80,34 @@ export function reconcile(
     unknown: rest.strangers,
     leaving: byId.strangers.filter(isLeaving),
     absent: absent.map(({ row }) => row),
+  }
+}
+
+/**
+ * A renewed connection whose broken consent is still listed beside the new one (Akahu may keep the old authorisation): the
+ * only other active consent whose account numbers are mostly equal takes its place. Null: there is none, or it is not certain.
+ */
+function findMoved(
+  { held, leaving }: Holding,
+  listed: readonly DiscoveredConnection[],
+  renews: ConnectionId,
+): Pair | null {
+  const entry = held.find(({ row }) => row.id === renews)
+  const own = listed.find(({ upstreamId }) => upstreamId === entry?.row.upstreamId)
+  if (entry === undefined || own === undefined || own.status === 'active') return null
+  const known = new Set([...held.map(({ row }) => row.upstreamId), ...leaving])
+  const news = listed.filter(({ upstreamId, status }) => {
+    return status === 'active' && !known.has(upstreamId)
+  })
+  const found = bestOf(news, (one) => countNumbers(entry, one))
+  return found === null ? null : { entry, found }
+}
+
+function withPair({ held, strangers, pairs }: Lists, pair: Pair): Lists {
+  return {
+    held: held.filter((entry) => entry !== pair.entry),
+    strangers: strangers.filter((found) => found !== pair.found),
+    pairs: [...pairs, pair],
   }
 }
 

@@ -66,6 +66,48 @@ export function testSessions(store: StoreOf): void {
     )
   })
 
+  test('the sessions of a user are listed, the last seen first, and all but one are ended', async () => {
+    const [user, other] = [
+      await addUser(store(), { passwordHash: somePassword }),
+      await addUser(store(), { passwordHash: somePassword }),
+    ]
+    const made = []
+    for (const at of [now, now + 1, now + 2]) made.push(await addSession(store(), user.id, { at }))
+    const theirs = await addSession(store(), other.id)
+    const [first, second, third] = made
+    assert(first !== undefined && second !== undefined && third !== undefined)
+    await store().sessions.touch(second.id, now + 9)
+    const seen = { ...second, lastSeenAt: now + 9 }
+    assert.deepEqual(await store().sessions.list(user.id), [seen, third, first])
+    assert.deepEqual(await store().sessions.list(newId<UserId>()), [])
+    // Another user's session keeps none of this user's.
+    assert.equal(await store().sessions.deleteOthers(user.id, first.id), 2)
+    assert.equal(await store().sessions.deleteOthers(user.id, first.id), 0)
+    assert.deepEqual(await store().sessions.list(user.id), [first])
+    assert.deepEqual(await store().sessions.list(other.id), [theirs])
+    assert.equal(await store().sessions.deleteOthers(user.id, theirs.id), 1)
+    assert.deepEqual(await store().sessions.list(other.id), [theirs])
+  })
+
+  test('a password is replaced only while it is the one that was checked; otherwise nothing changes', async () => {
+    const user = await addUser(store(), { passwordHash: somePassword })
+    const { id } = await addSession(store(), user.id)
+    assert.equal(await store().sessions.setPassword(user.id, '$argon2id$b', '$argon2id$a'), false)
+    assert.equal(await store().sessions.findPassword(user.id), somePassword)
+    assert.deepEqual(
+      (await store().sessions.list(user.id)).map((session) => session.id),
+      [id],
+    )
+    const both = ['$argon2id$one', '$argon2id$two'].map((hash) =>
+      store().sessions.setPassword(user.id, hash, somePassword),
+    )
+    assert.deepEqual((await Promise.all(both)).toSorted(), [false, true])
+    assert.deepEqual(await store().sessions.list(user.id), [])
+    const keyless = await addUser(store())
+    assert.equal(await store().sessions.setPassword(keyless.id, '$argon2id$b', 'x'), false)
+    assert.equal(await store().sessions.findPassword(keyless.id), null)
+  })
+
   test('a user cannot end another user’s session', async () => {
     const [owner, other] = [
       await addUser(store(), { passwordHash: somePassword }),

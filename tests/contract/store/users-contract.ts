@@ -131,6 +131,20 @@ export function testUsers(store: StoreOf): void {
     assert.equal(await store().users.setPlan(nobody(), plan), null)
   })
 
+  test('a name is set and taken back, for one user only; there is none to set for a user who is gone', async () => {
+    const [user, other] = [await addUser(store()), await addUser(store())]
+    assert.deepEqual(await store().users.setName(user.id, 'Āwhina “A”'), {
+      ...user,
+      name: 'Āwhina “A”',
+    })
+    assert.equal((await store().users.find(user.id))?.name, 'Āwhina “A”')
+    assert.deepEqual(await store().users.find(other.id), other)
+    assert.equal((await store().users.setName(user.id, null))?.name, null)
+    assert.equal(await store().users.setName(newId<UserId>(), 'x'), null)
+    await store().users.disarm(user.id, now)
+    assert.equal(await store().users.setName(user.id, 'x'), null)
+  })
+
   test('a timezone is set and taken back', async () => {
     const user = await addUser(store())
     const set = await store().users.setTimezone(user.id, 'Australia/Perth')
