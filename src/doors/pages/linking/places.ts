@@ -22,9 +22,14 @@ const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
  * The origin to which a browser returns. On loopback this server has several names, and a session belongs to the one that the
  * browser uses.
  */
-export function toReturnOrigin({ origins }: PagesContext, { headers }: FastifyRequest): string {
+export function toReturnOrigin(
+  { origins }: Pick<PagesContext, 'origins'>,
+  { headers }: Pick<FastifyRequest, 'headers'>,
+): string {
   const { base } = origins()
+  const { protocol, host: baseHost } = new URL(base)
   const host = headers.host ?? ''
-  const isLocal = loopback.test(new URL(base).host) && loopback.test(host)
-  return isLocal ? `http://${host.toLowerCase()}` : base
+  const isLocal = loopback.test(baseHost) && loopback.test(host)
+  // A proxy on this machine may serve https under a loopback name.
+  return isLocal ? `${protocol}//${host.toLowerCase()}` : base
 }
