@@ -17,6 +17,10 @@ test('an e-mail address is one that mail could reach, without characters that a 
     'a\u0000@b.example',
     'a@b\u0001.example',
     `${'a'.repeat(250)}@b.example`,
+    '<a@b.example>',
+    'a@b.example>',
+    'a@b.example>SIZE=1',
+    'b>,<a@b.example',
   ]) {
     assert.equal(isEmail(text), false, text)
   }

@@ -4,8 +4,11 @@
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-/** A host without dots is allowed (`owner@localhost`), and so are letters of any script (RFC 6531). */
-const pattern = /^[^\s@\p{Cc}\p{Cf}]{1,64}@[^\s@.\p{Cc}\p{Cf}]+(?:\.[^\s@.\p{Cc}\p{Cf}]+)*$/u
+/**
+ * A host without dots is allowed (`owner@localhost`), and so are letters of any script (RFC 6531). No angle brackets: mail would
+ * reach the address between them (RFC 5322 §3.4), which is another account's.
+ */
+const pattern = /^[^\s@<>\p{Cc}\p{Cf}]{1,64}@[^\s@.<>\p{Cc}\p{Cf}]+(?:\.[^\s@.<>\p{Cc}\p{Cf}]+)*$/u
 export const maxEmailLength = 254
 
 /** Of the demo users of sandbox mode. RFC 2606 §2 reserves `.example`: nobody gets mail there. */

@@ -60,6 +60,8 @@ test('no text can add a header or a receiver', async (t) => {
   const attacks: Partial<Letter>[] = [
     { to: 'emma@example.test\r\nRCPT TO:<thief@example.test>' },
     { to: 'emma@example.test\nBcc: thief@example.test' },
+    { to: '<emma@example.test>' },
+    { to: 'emma@example.test>SIZE=1' },
     { subject: 'Hello\r\nBcc: thief@example.test' },
     { subject: 'Hello\r\n\r\nanother body' },
   ]
@@ -68,11 +70,7 @@ test('no text can add a header or a receiver', async (t) => {
     assert.deepEqual([failure?.code, failure?.isFinal], ['ELETTER', true])
   }
   assert.equal(server.received.length, 0)
-  for (const to of [
-    'emma@example.test,thief@example.test',
-    '<thief@example.test>emma',
-    'a b@c.test',
-  ])
+  for (const to of ['emma@example.test,thief@example.test', 'a b@c.test'])
     await mailer.send({ ...letter, to }, never)
   for (const mail of server.received) {
     assert.equal(mail.to.length, 1)

@@ -1,6 +1,6 @@
 /**
  * Sends mail by SMTP; the only file that knows nodemailer. Certificates are verified. Beyond this machine nothing is sent
- * before TLS is up, since mails carry links that give access; only `?tls=never` asks for that. Addresses and subjects that contain line ends are refused.
+ * before TLS is up, since mails carry links that give access; only `?tls=never` asks for that. Addresses and subjects that contain line ends, and addresses in brackets, are refused.
  */
 import { createTransport } from 'nodemailer'
 import type { Mailer, MailFailure } from './mailer.ts'
@@ -27,6 +27,8 @@ export function makeSmtp(options: SmtpOptions): Mailer {
     async send({ id, to, subject, text }, signal) {
       const from = sender()
       if (/\p{Cc}/u.test(`${to}${subject}${from.name}${from.address}`)) return brokenLetter
+      // nodemailer would send to the address between the brackets.
+      if (/[<>]/.test(to)) return brokenLetter
       try {
         await transport.sendMail({
           from,

@@ -1,5 +1,6 @@
 /** The settings: name and time zone, the password, and the signed-in browsers. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
@@ -221,4 +222,21 @@ test('403: a form from elsewhere changes nothing', async () => {
   assert.equal((await jar.post(path, { ...hidden, name: 'Evil' }, foreign)).status, 403)
   assert.equal((await jar.post(`${path}/sessions/end-others`, hidden, foreign)).status, 403)
   assert.equal((await userOf(person))?.name, 'Emma')
+})
+
+test('very many signed-in browsers leave the page small: this one, the last seen, and how many more', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { sessions } = world.service.app.store
+  const passwordHash = (await sessions.findPassword(person.id)) ?? assert.fail('no password')
+  for (let count = 1; count < 60; count += 1) {
+    const at = world.service.clock.now() + 1000 + count
+    const agent = '&'.repeat(256)
+    await sessions.create({ userId: person.id, hash: randomBytes(32), at, passwordHash, agent })
+  }
+  const { text } = await jar.get(path)
+  assert.ok(Buffer.byteLength(text) < 100_000, `${Buffer.byteLength(text)}`)
+  assert.equal(text.match(/<strong>this browser<\/strong>/g)?.length, 1)
+  assert.equal(text.match(/name="session"/g)?.length, 24)
+  assert.match(text, /And 35 more that were seen earlier/)
 })

@@ -94,13 +94,19 @@ ${hasSecondFactor ? html`<p>It is <strong>on</strong>; ${left} left. <a href="/s
 
 const columns = ['Browser', 'Signed in', 'Last seen', 'Sign out']
 
+/** This one and the last seen others; a page stays small. */
+const sessionsShown = 25
+
 /** Explicit roles: on a narrow screen rows are displayed as blocks. */
 function renderSessions({ sessions, own, zone, formToken }: SettingsParts): Html {
+  const others = sessions.filter(({ id }) => id !== own).slice(0, sessionsShown - 1)
+  const shown = sessions.filter((session) => session.id === own || others.includes(session))
   return html`<h2>Signed-in browsers</h2>
 <table role="table" aria-label="Signed-in browsers">
 <thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${sessions.map((session) => renderSession(session, { isOwn: session.id === own, zone, formToken }))}</tbody>
+<tbody role="rowgroup">${shown.map((session) => renderSession(session, { isOwn: session.id === own, zone, formToken }))}</tbody>
 </table>
+${sessions.length > shown.length && html`<p>And ${sessions.length - shown.length} more that were seen earlier.</p>`}
 ${sessions.length > 1 && html`<form method="post" action="/settings/sessions/end-others" class="narrow">${hidden('token', formToken)}<button type="submit" class="secondary outline">Sign out everywhere else</button></form>`}`
 }
 
