@@ -1,0 +1,124 @@
+/** Ends of a link that only some providers or installations have: accounts that come later, another account, a key of another user. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { institutions } from '#sandbox/akahu/factories.ts'
+import type { Jar } from '#tests/support/jar.ts'
+import type { ServiceOptions } from '#tests/support/service.ts'
+import { startPages } from './world.ts'
+
+const newPath = '/connections/new'
+
+async function visit(t: TestContext, options: ServiceOptions = {}) {
+  const world = await startPages(options)
+  t.after(() => world.close())
+  const person = await world.addPerson()
+  const rows = () => world.service.app.store.connections.list(person.id)
+  return { world, person, rows, jar: await world.enter(person) }
+}
+
+async function choose(jar: Jar, fields: Readonly<Record<string, string>>): Promise<URL> {
+  const page = await jar.get(`${newPath}?provider=${fields.provider}`)
+  const answer = await jar.post(newPath, { ...page.hidden, ...fields })
+  return new URL(answer.location ?? assert.fail(answer.text))
+}
+
+/** Sends the form of the provider's page; the path of the return. */
+async function decide(
+  address: URL,
+  fields: Readonly<Record<string, string>>,
+  target: string | URL = address,
+): Promise<string> {
+  const body = new URLSearchParams([...address.searchParams])
+  for (const [name, value] of Object.entries(fields)) body.set(name, value)
+  const answer = await fetch(target, { method: 'POST', body, redirect: 'manual' })
+  const back = new URL(answer.headers.get('location') ?? assert.fail(await answer.text()))
+  return back.pathname + back.search
+}
+
+const decideAtAkahu = (address: URL, fields: Readonly<Record<string, string>>) =>
+  decide(
+    address,
+    { decision: 'allow', bank: institutions.asb._id, ...fields },
+    address.origin + address.pathname,
+  )
+
+test('accounts that arrive half a minute later: the page waits, looks by itself, and leads to the connection', async (t) => {
+  const { world, rows, jar } = await visit(t)
+  const address = await choose(jar, { provider: 'fiskil', institution: '41' })
+  const back = await decide(address, { decision: 'allow', arrival: '30' })
+  const waiting = (await jar.get(back)).location ?? ''
+  assert.match(waiting, /^\/connections\/waiting\//)
+  assert.match((await jar.get(waiting)).text, /Your accounts are on their way/)
+  assert.equal((await jar.get(back)).location, waiting)
+  const [row] = await rows()
+  const people = Object.values(world.service.sandbox.fiskil.people)
+  const given = people.flatMap(({ consents }) => consents)
+  const consent = given.find(({ arrangementId }) => arrangementId === row?.upstreamId)
+  assert(row !== undefined && consent !== undefined)
+  consent.synced = true
+  assert.equal((await jar.get(`${waiting}?look=2`)).location, `/connections/${row.id}?done=linked`)
+  assert.equal((await jar.get(waiting)).location, '/connections')
+  assert.equal((await rows()).length, 1)
+})
+
+test('a renewal with another account of Akahu says so and changes nothing; with the right one it keeps everything', async (t) => {
+  const { world, person, rows, jar } = await visit(t)
+  const fields = { provider: 'akahu', institution: institutions.asb._id }
+  await jar.get(await decideAtAkahu(await choose(jar, fields), {}))
+  const [row] = await rows()
+  assert(row !== undefined)
+  const accounts = await world.service.app.store.accounts.list(person.id)
+  const logins = await world.service.app.store.logins.list(person.id)
+  const reconnect = async () => {
+    const page = await jar.get(`/connections/${row.id}`)
+    const answer = await jar.post(`/connections/${row.id}/reconnect`, page.hidden)
+    return new URL(answer.location ?? assert.fail(answer.text))
+  }
+  const other = { email: 'somebody-else@example.test' }
+  const answer = await jar.get(await decideAtAkahu(await reconnect(), other))
+  assert.equal(answer.status, 200)
+  assert.match(answer.text, /<h1>That was another account<\/h1>/)
+  assert.match(answer.text, new RegExp(`href="/connections/${row.id}" role="button"`))
+  assert.deepEqual(await rows(), [row])
+  assert.deepEqual(await world.service.app.store.logins.list(person.id), logins)
+  const done = await jar.get(await decideAtAkahu(await reconnect(), {}))
+  assert.match(done.location ?? '', new RegExp(`^/connections/${row.id}\\?done=`))
+  assert.equal((await rows()).length, 1)
+  assert.deepEqual(await world.service.app.store.accounts.list(person.id), accounts)
+})
+
+test('503: a provider that refuses this installation is named, before its page and after it', async (t) => {
+  const { world, rows, jar } = await visit(t)
+  const refused = { kind: 'reply', reply: { status: 401, body: {} } } as const
+  const fields = { provider: 'akahu', institution: institutions.asb._id }
+  const back = await decideAtAkahu(await choose(jar, fields), {})
+  world.service.sandbox.akahu.addFault({ does: refused })
+  const after = await jar.get(back)
+  assert.deepEqual([after.status, after.text.includes('refuses this server')], [503, true])
+  world.service.sandbox.snaptrade.addFault({ does: refused })
+  const page = await jar.get(`${newPath}?provider=snaptrade`)
+  const before = await jar.post(newPath, { ...page.hidden, provider: 'snaptrade' })
+  assert.deepEqual([before.status, before.text.includes('refuses this server')], [503, true])
+  assert.deepEqual(await rows(), [])
+})
+
+test('409: a key that another user has linked is refused at its field, and stays theirs', async (t) => {
+  const { world, rows, jar } = await visit(t, { env: { SANDBOX: 'false' } })
+  const upToken = world.service.sandbox
+    .person('healthy')
+    .flatMap((one) => (one.provider === 'up' ? [one.token] : []))[0]
+  assert(upToken !== undefined)
+  const paste = async (browser: Jar) => {
+    const page = await browser.get(`${newPath}?provider=up`)
+    return browser.post(newPath, { ...page.hidden, provider: 'up', upToken })
+  }
+  assert.match((await paste(jar)).location ?? '', /done=linked$/)
+  const second = await world.addPerson()
+  const answer = await paste(await world.enter(second))
+  assert.equal(answer.status, 409)
+  assert.match(answer.text, /id="upToken-problem">[^<]*(another|other) user/i)
+  assert.ok(!answer.text.includes(`value="${upToken}"`))
+  assert.deepEqual(await world.service.app.store.connections.list(second.id), [])
+  assert.deepEqual(await world.service.app.store.logins.list(second.id), [])
+  assert.equal((await rows()).length, 1)
+})
