@@ -28,7 +28,7 @@ interface Stage {
   pass(ms: number): void
   queue(matter?: MailMatter, name?: string): Promise<boolean>
   /** One run of a worker, as in a process of its own. */
-  work(stop?: AbortSignal): Promise<void>
+  work(stop?: AbortSignal, over?: { readonly mails: Store['mails'] }): Promise<void>
 }
 
 async function open(t: TestContext): Promise<Stage> {
@@ -60,8 +60,8 @@ async function open(t: TestContext): Promise<Stage> {
     postponed: ({ attempts }: { attempts: number }) => void told.push(`postponed ${attempts}`),
     givenUp: () => void told.push('given up'),
   }
-  const work = (stop = never) =>
-    makeMailTask({ store, clock, mailer, compose, report, random: () => 0 }).run(stop)
+  const work = (stop = never, over: Pick<Store, 'mails'> = store) =>
+    makeMailTask({ store: over, clock, mailer, compose, report, random: () => 0 }).run(stop)
   return {
     store,
     server,
@@ -144,6 +144,22 @@ test('a process that ends between the answer of the server and the mark costs on
   await work()
   await work()
   assert.equal(server.received.length, 1)
+})
+
+test('a mail whose every attempt ends with the process is sent no more often than it may be tried', async (t) => {
+  const { store, queue, work, pass, server, told } = await open(t)
+  await queue()
+  const stuck = { ...store.mails, end: () => Promise.reject(new Error('killed')) }
+  for (let count = 0; count < 12; count += 1) {
+    await work(never, { mails: stuck }).catch(() => {})
+    pass(2 * minute)
+  }
+  assert.equal(server.received.length, 9)
+  assert.equal(new Set(server.received.map(({ headers }) => headers['message-id'])).size, 1)
+  assert.deepEqual(told, [])
+  await work()
+  assert.deepEqual(told, ['given up'])
+  assert.equal((await store.mails.readBacklog()).waiting, 0)
 })
 
 test('after a stop no further mail is begun', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * Sends the mails that wait. A claim keeps a mail from other processes for longer than an attempt can last, so that no two
  * send it at once. A process that ends between the server's answer and the mark leaves the mail to be sent once more: each
- * such end costs at most one repetition, with the same Message-ID.
+ * such end costs at most one repetition, with the same Message-ID, and a mail is sent no more often than it may be tried.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -94,6 +94,17 @@ async function allOf(work: readonly Promise<void>[]): Promise<void> {
 async function deliver(deps: MailWorkerDeps, mail: ClaimedMail, stop: AbortSignal): Promise<void> {
   const { store, compose, mailer, report } = deps
   const { id, kind, attempts, matter } = mail
+  if (attempts > waits.length + 1) {
+    // Every attempt before was cut off before its mark, and may have been sent.
+    await store.mails.end(mail)
+    report.givenUp({
+      id,
+      kind,
+      attempts,
+      failure: { code: 'EINTERRUPTED', status: null, isFinal: true },
+    })
+    return
+  }
   const letter = await compose(mail)
   if (letter === null) {
     await store.mails.end(mail)
