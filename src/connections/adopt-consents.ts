@@ -29,8 +29,8 @@ export interface Adoption {
   readonly credentials: Pick<LoginRow, 'upstreamUserId' | 'secret'> & { readonly isOurs?: boolean }
   /** The login, saved or read in the transaction. @throws OwnerGoneError */
   readonly login: (tx: StoreRows) => Promise<LoginRow>
-  /** Further changes of the same transaction. */
-  readonly also?: (tx: StoreRows, adopted: readonly AdoptedConsent[]) => Promise<void>
+  /** Further changes of the same transaction. False: nothing was linked that the audit does not have already. */
+  readonly also?: (tx: StoreRows, adopted: readonly AdoptedConsent[]) => Promise<boolean>
 }
 
 export interface Choice {
@@ -64,7 +64,8 @@ export async function adoptConsents(
       // transaction.
       const login = await steps.login(tx)
       const adopted = await saveAll({ ...deps, store: tx }, login, { discovered, renews, choice })
-      await steps.also?.(tx, adopted)
+      const isNews = (await steps.also?.(tx, adopted)) ?? true
+      if (!isNews) return { login, adopted }
       await tx.audit({
         at: deps.clock.now(),
         actor: by.actor,

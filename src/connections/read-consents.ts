@@ -92,6 +92,7 @@ async function adoptOnce(deps: ActionDeps, by: By, { attempt, login }: OpenLinki
       login: (tx) => demandCurrent(tx, login),
       async also(tx, adopted) {
         arrived = await settle(deps, tx, { attempt, adopted })
+        return isNews(tx, { attempt, adopted, arrived })
       },
     },
     discovered,
@@ -144,6 +145,22 @@ async function listOwn(
 interface Settling {
   readonly attempt: LinkingRow
   readonly adopted: readonly AdoptedConsent[]
+}
+
+/**
+ * Whether the audit gets an entry: a page that waits looks many times. A connection is noted when it is made, and one that was
+ * known when its consent has arrived.
+ */
+async function isNews(
+  tx: StoreRows,
+  { attempt, adopted, arrived }: Settling & { readonly arrived: ReadonlySet<ConnectionId> | null },
+): Promise<boolean> {
+  if (adopted.some(({ isNew }) => isNew)) return true
+  for (const id of arrived ?? []) {
+    const row = await tx.connections.find(id)
+    if (row !== null && row.createdAt < attempt.createdAt) return true
+  }
+  return false
 }
 
 /** Ends the attempt when what was meant has arrived, and returns its connections; null: not yet. */

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { institutions } from '#sandbox/akahu/factories.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import type { ServiceOptions } from '#tests/support/service.ts'
-import { startPages } from './world.ts'
+import { type PagesWorld, type Person, startPages } from './world.ts'
 
 const newPath = '/connections/new'
 
@@ -42,8 +42,18 @@ const decideAtAkahu = (address: URL, fields: Readonly<Record<string, string>>) =
     address.origin + address.pathname,
   )
 
+/** What the audit has about links, oldest first. */
+async function actionsOf({ service }: PagesWorld, { id: userId }: Person): Promise<string[]> {
+  const page = { userId, after: null, limit: 50 }
+  const entries = await service.app.store.auditLog.list(page)
+  return entries
+    .map(({ action }) => action)
+    .filter((action) => action.startsWith('connections.'))
+    .toReversed()
+}
+
 test('accounts that arrive half a minute later: the page waits, looks by itself, and leads to the connection', async (t) => {
-  const { world, rows, jar } = await visit(t)
+  const { world, person, rows, jar } = await visit(t)
   const address = await choose(jar, { provider: 'fiskil', institution: '41' })
   const back = await decide(address, { decision: 'allow', arrival: '30' })
   const waiting = (await jar.get(back)).location ?? ''
@@ -59,6 +69,12 @@ test('accounts that arrive half a minute later: the page waits, looks by itself,
   assert.equal((await jar.get(`${waiting}?look=2`)).location, `/connections/${row.id}?done=linked`)
   assert.equal((await jar.get(waiting)).location, '/connections')
   assert.equal((await rows()).length, 1)
+  // However often the page looked.
+  assert.deepEqual(await actionsOf(world, person), [
+    'connections.start-linking',
+    'connections.finish-linking',
+    'connections.link',
+  ])
 })
 
 test('a renewal with another account of Akahu says so and changes nothing; with the right one it keeps everything', async (t) => {
@@ -83,6 +99,8 @@ test('a renewal with another account of Akahu says so and changes nothing; with 
   assert.deepEqual(await world.service.app.store.logins.list(person.id), logins)
   const done = await jar.get(await decideAtAkahu(await reconnect(), {}))
   assert.match(done.location ?? '', new RegExp(`^/connections/${row.id}\\?done=`))
+  const linked = (await actionsOf(world, person)).filter((name) => name === 'connections.link')
+  assert.equal(linked.length, 2)
   assert.equal((await rows()).length, 1)
   assert.deepEqual(await world.service.app.store.accounts.list(person.id), accounts)
 })
