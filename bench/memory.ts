@@ -26,7 +26,12 @@ export async function measureMemory(): Promise<Figure[]> {
   const over = toMb(peakBytes - idle.rssBytes)
   const stall = median(stalls)
   return [
-    figure('resident memory when idle', `${toMb(idle.rssBytes).toFixed(0)} MB`, '', null),
+    figure(
+      'resident memory of the measured service when idle',
+      `${toMb(idle.rssBytes).toFixed(0)} MB`,
+      '',
+      null,
+    ),
     figure(
       'resident memory over idle, four heavy requests in flight, peak',
       `${over.toFixed(0)} MB`,

@@ -5,6 +5,8 @@
 
 import { type App, openApp } from '#app/app.ts'
 import { findCommand } from '#app/command.ts'
+import { endWithParent } from '#app/end-with-parent.ts'
+import { settleMemoryLater } from '#app/settle-memory.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
 import { describeFailure, printWelcome } from '#app/welcome.ts'
 import { type Clock, systemClock } from '#kernel/time.ts'
@@ -76,6 +78,7 @@ async function start(running: Running): Promise<void> {
   const command = findCommand(readStartInfo())
   const { adminTokenFile } = secrets
   printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo })
+  settleMemoryLater()
 }
 
 function makeDemo(
@@ -115,6 +118,7 @@ function stopOnSignal(running: Running): void {
     running.log?.info({ signal }, 'stopping: requests in flight may finish')
     stop(running)
   }
+  endWithParent(() => onSignal('SIGTERM'))
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
 }

@@ -70,7 +70,7 @@ export async function openApp(given: AppOptions): Promise<App> {
     syncs,
     async listen() {
       const { host, port } = config.adminListener
-      const adminUrl = await admin.listen({ host, port })
+      const adminUrl = toLocalUrl(host, await admin.listen(host, port))
       if (serving === null) return { origins, adminUrl, localUrl: null }
       const publicPort = await serving.listen()
       origins = toOrigins(config, publicPort)

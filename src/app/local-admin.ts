@@ -2,9 +2,8 @@
  * The admin API without a listener, for a command that works while no service runs: the same door with the same actions
  * on the same store, which it holds until it is closed. No background work, and no port is bound.
  */
-import { makeListener } from '#doors/listener.ts'
 import { toOrigins } from '#src/config.ts'
-import { assembleAdmin } from './admin.ts'
+import { openLocalDoor } from './admin.ts'
 import { openFoundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
 import { makeAppSyncs } from './syncs.ts'
@@ -36,9 +35,8 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
   const foundation = await openFoundation(options, origins)
   const { store, kv, adapters } = foundation
   const syncs = makeAppSyncs({ ...options, ...foundation })
-  const own = { adminListener: makeListener(), settleUsage: null }
-  const parts = { ...options, ...foundation, syncs, origins, ...own }
-  const door = assembleAdmin(parts, () => false)
+  const parts = { ...options, ...foundation, syncs, origins, settleUsage: null }
+  const door = await openLocalDoor(parts)
   const authorization = `Bearer ${options.secrets.adminToken.reveal()}`
   return {
     async ask({ method, path, body }) {

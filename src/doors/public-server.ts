@@ -5,22 +5,21 @@
  * reads through the REST API never pays for them.
  */
 import type { FastifyInstance } from 'fastify'
-import { lazily } from '#kernel/lazily.ts'
 import { bind } from './bind.ts'
+import { type LateDoors, makeLateRouter } from './late-router.ts'
 import {
   type ConnectionLimits,
   type Handler,
   type ListenerTimes,
   makeListener,
 } from './listener.ts'
-import { answerFailedLoad } from './unparsed-requests.ts'
 
 export interface PublicServerOptions {
   /** The REST lane; it also answers paths that no door owns. */
   readonly lane: Handler
   /** Mounts the other doors, at the first request that is not for the lane; returns the lane of agents, if there is one. */
   readonly mount: (fastify: FastifyInstance) => Promise<Handler | null>
-  /** The other doors could not be loaded; the next request tries again. */
+  /** The other doors could not be loaded. */
   readonly onFailure: (error: unknown) => void
   readonly times?: ListenerTimes
   readonly limits?: ConnectionLimits
@@ -34,55 +33,24 @@ export interface PublicServer {
 }
 
 export function makePublicServer(options: PublicServerOptions): PublicServer {
-  const { lane } = options
+  const { lane, onFailure } = options
   const listener = makeListener(options.times, options.limits)
-  let doors: Doors | null = null
-  let isClosing = false
-  const load = lazily(async () => {
-    const opened = await openDoors(options)
-    // The request that waited for them has been aborted, and nothing else closes them.
-    if (isClosing) await opened.fastify.close()
-    doors = opened
-    return opened
-  })
+  const doors = makeLateRouter(() => openDoors(options), onFailure)
   const serve: Handler = (request, response) => {
-    if (isRest(request.url ?? '/')) return lane(request, response)
-    if (doors !== null) return pass(doors, request, response)
-    load().then(
-      (opened) => pass(opened, request, response),
-      (error: unknown) => {
-        options.onFailure(error)
-        answerFailedLoad(response)
-      },
-    )
-  }
-  const makeServer = () => {
-    const server = listener.makeServer(serve)
-    return server.on('clientError', listener.clientErrorHandler)
+    if (isRest(request.url ?? '/')) lane(request, response)
+    else doors.serve(request, response)
   }
   return {
-    listen: (host, port) => bind(makeServer, host, port),
+    listen: (host, port) => bind(listener, serve, host, port),
     async drain(graceMs) {
       await listener.drain(graceMs)
-      isClosing = true
-      await doors?.fastify.close()
+      await doors.close()
     },
   }
 }
 
-/** Everything but the REST lane. */
-interface Doors {
-  readonly fastify: FastifyInstance
-  readonly agents: Handler | null
-}
-
-function pass({ fastify, agents }: Doors, ...exchange: Parameters<Handler>): void {
-  if (agents !== null && exchange[0].url === '/mcp') agents(...exchange)
-  else fastify.routing(...exchange)
-}
-
 /** Fastify as a router alone: it listens to nothing. */
-async function openDoors({ lane, mount }: PublicServerOptions): Promise<Doors> {
+async function openDoors({ lane, mount }: PublicServerOptions): Promise<LateDoors> {
   const { default: Fastify } = await import('fastify')
   const fastify = Fastify({
     exposeHeadRoutes: false,
@@ -99,7 +67,13 @@ async function openDoors({ lane, mount }: PublicServerOptions): Promise<Doors> {
   })
   const agents = await mount(fastify)
   await fastify.ready()
-  return { fastify, agents }
+  return {
+    serve(request, response) {
+      if (agents !== null && request.url === '/mcp') agents(request, response)
+      else fastify.routing(request, response)
+    },
+    close: () => fastify.close(),
+  }
 }
 
 /** `/v1` and everything below it. */

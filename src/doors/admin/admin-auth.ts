@@ -43,15 +43,15 @@ export function makeTokenCheck(
 }
 
 /**
- * On a loopback listener, refuses Host names other than this machine's: a page whose domain was pointed at 127.0.0.1
+ * `given`: the Host header. On a loopback listener, refuses Host names other than this machine's: a page whose domain was pointed at 127.0.0.1
  * (DNS rebinding) sends its own name as Host.
  */
 export function refuseForeignHosts(
   listener: AdminDoorDeps['listener'],
-  request: FastifyRequest,
+  given: string | undefined,
 ): void {
   if (!listener.isLoopback) return
-  const name = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/.exec(request.headers.host ?? '')?.[1]
+  const name = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/.exec(given ?? '')?.[1]
   const own = listener.host.includes(':') ? `[${listener.host}]` : listener.host
   const names = ['localhost', '127.0.0.1', '[::1]', own.toLowerCase()]
   if (name !== undefined && names.includes(name.toLowerCase())) return

@@ -1,5 +1,5 @@
 /** What the admin door needs: ports and settings, passed in by the composition root. */
-import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { UserActions } from '#auth/actions.ts'
 import type { Agents } from '#auth/oauth/port.ts'
@@ -71,8 +71,6 @@ export interface AdminDoorDeps {
   readonly planSettings: PlanSettings
   /** Where the door will listen: on loopback it answers to loopback names only. */
   readonly listener: { readonly host: string; readonly isLoopback: boolean }
-  /** How sockets are provided, and what answers bytes that are not a valid request. */
-  readonly transport: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: Logger
   /** What kind of service this is, and its public origins. */
   readonly describeService: () => ServiceAddresses

@@ -13,7 +13,7 @@ import { addConnectionRoutes } from './connections.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import { addDoctorRoute } from './doctor.ts'
 import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
-import { addHealthRoutes } from './health.ts'
+import { type HealthLane, healthPaths, makeHealthLane } from './health.ts'
 import { addKeyRoutes } from './keys.ts'
 import { addServiceRoute } from './service.ts'
 import { addSessionRoutes } from './sessions.ts'
@@ -26,7 +26,7 @@ export type { AdminDoorDeps, RunSync } from './deps.ts'
 /** An e-mail address of 254 characters, each of them percent-encoded. */
 const maxParamLength = 3 * 254
 
-/** Builds the door; the caller listens and closes. */
+/** Builds the door; it listens to nothing. The caller closes it. */
 export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   const answerError = makeErrorAnswer(deps.log)
   const app = Fastify({
@@ -36,7 +36,6 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
     exposeHeadRoutes: false,
     requestIdHeader: false,
     genReqId: () => randomUUID(),
-    ...deps.transport,
     frameworkErrors: answerError,
   })
   readJsonOnly(app)
@@ -46,15 +45,25 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
     reply.header('x-request-id', request.id)
     reply.header('cache-control', 'no-store')
     reply.header('x-content-type-options', 'nosniff')
-    refuseForeignHosts(deps.listener, request)
+    refuseForeignHosts(deps.listener, request.headers.host)
   })
   // After the token check and before the body is handled: Fastify has its own rules for bodies by method (QUERY).
   app.addHook('preParsing', async (request, reply) => {
     if (request.is404) answerUnknownPath(request, reply)
   })
-  addHealthRoutes(app, deps)
+  addHealthRoutes(app, makeHealthLane(deps))
   app.register(async (admin) => addAdminRoutes(admin, deps), { prefix: '/admin' })
   return app
+}
+
+/** For requests that are injected: on the listener they never come this far. */
+function addHealthRoutes(app: FastifyInstance, health: HealthLane): void {
+  for (const path of healthPaths) {
+    app.get(path, { exposeHeadRoute: path !== '/metrics' }, (request, reply) => {
+      reply.hijack()
+      health.serve(request.raw, reply.raw)
+    })
+  }
 }
 
 /** A Fastify scope of its own: its hooks guard its routes and its unknown paths, however their URL is spelled. */

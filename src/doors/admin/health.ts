@@ -1,32 +1,109 @@
 /**
  * Monitoring without a token: whether the process is up, whether it should get traffic, and its metrics. It exposes no
- * personal data.
+ * personal data, and needs no router: probes alone never load the admin door.
  */
-import type { FastifyInstance } from 'fastify'
-import { apiError } from '#contract/errors.ts'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type ApiError, apiError, toEnvelope } from '#contract/errors.ts'
+import type { Handler } from '../listener.ts'
+import { toApiError } from '../refusal.ts'
+import { refuseForeignHosts } from './admin-auth.ts'
 import type { AdminDoorDeps } from './deps.ts'
 
 const checkTimeoutMs = 2000
+const json = 'application/json; charset=utf-8'
 
-export function addHealthRoutes(app: FastifyInstance, { readiness, metrics }: AdminDoorDeps): void {
-  app.get('/healthz', { exposeHeadRoute: true }, async () => ({ status: 'ok' }))
+export type HealthLaneDeps = Pick<AdminDoorDeps, 'readiness' | 'metrics' | 'listener' | 'log'>
 
-  app.get('/readyz', { exposeHeadRoute: true }, async () => {
-    if (readiness.isDraining()) throw notReady(['draining: the process is stopping'])
-    const names = Object.keys(readiness.checks)
-    const outcomes = await Promise.all(names.map((name) => runCheck(readiness, name)))
-    const problems = outcomes.flatMap(({ problem }) => problem ?? [])
-    if (problems.length > 0) throw notReady(problems)
-    return {
-      status: 'ok',
-      checks: Object.fromEntries(outcomes.map(({ name, word }) => [name, word])),
-    }
+export interface HealthLane {
+  /** `GET` and `HEAD` of the paths for monitors; `HEAD` not of the metrics. */
+  owns(request: IncomingMessage): boolean
+  /** Answers a request that it owns. */
+  readonly serve: Handler
+}
+
+interface Content {
+  readonly type: string
+  readonly body: string
+}
+
+/** The paths for monitors. */
+export const healthPaths = ['/healthz', '/readyz', '/metrics'] as const
+
+export function makeHealthLane(deps: HealthLaneDeps): HealthLane {
+  const { listener, log } = deps
+  return {
+    owns({ method, url }) {
+      const path = toPath(url)
+      if (method === 'HEAD') return path === '/healthz' || path === '/readyz'
+      return method === 'GET' && healthPaths.some((one) => one === path)
+    },
+    async serve(request, response) {
+      const id = randomUUID()
+      try {
+        refuseForeignHosts(listener, request.headers.host)
+        write(response, { id, status: 200, ...(await makeContent(deps, toPath(request.url))) })
+      } catch (thrown) {
+        const error = toApiError(thrown)
+        if (error.status >= 500) logFailure(log, id, error)
+        write(response, { id, ...toContent(error) })
+      }
+    },
+  }
+}
+
+function toPath(url = '/'): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+async function makeContent({ readiness, metrics }: HealthLaneDeps, path: string): Promise<Content> {
+  if (path === '/metrics') return { type: metrics.contentType, body: await metrics.metrics() }
+  const answer = path === '/healthz' ? { status: 'ok' } : await checkReadiness(readiness)
+  return { type: json, body: JSON.stringify(answer) }
+}
+
+async function checkReadiness(readiness: HealthLaneDeps['readiness']) {
+  if (readiness.isDraining()) throw notReady(['draining: the process is stopping'])
+  const names = Object.keys(readiness.checks)
+  const outcomes = await Promise.all(names.map((name) => runCheck(readiness, name)))
+  const problems = outcomes.flatMap(({ problem }) => problem ?? [])
+  if (problems.length > 0) throw notReady(problems)
+  return {
+    status: 'ok',
+    checks: Object.fromEntries(outcomes.map(({ name, word }) => [name, word])),
+  }
+}
+
+function logFailure(log: HealthLaneDeps['log'], requestId: string, error: ApiError): void {
+  const level = error.status === 500 ? 'error' : 'warn'
+  log[level]({ requestId, status: error.status, err: error.cause }, error.message)
+}
+
+function toContent(error: ApiError) {
+  const { status, retryAfterSeconds } = error
+  const body = JSON.stringify(toEnvelope(error))
+  return { status, retryAfterSeconds, type: json, body }
+}
+
+function write(
+  response: ServerResponse,
+  answer: Content & {
+    readonly id: string
+    readonly status: number
+    readonly retryAfterSeconds?: number | null
+  },
+): void {
+  const { id, status, type, body, retryAfterSeconds = null } = answer
+  response.writeHead(status, {
+    'X-Request-Id': id,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...(retryAfterSeconds === null ? {} : { 'Retry-After': `${retryAfterSeconds}` }),
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(body),
   })
-
-  app.get('/metrics', async (_request, reply) => {
-    reply.header('content-type', metrics.contentType)
-    return metrics.metrics()
-  })
+  response.end(body)
 }
 
 function notReady(details: readonly string[]) {

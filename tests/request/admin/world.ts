@@ -196,8 +196,6 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     adminToken: new Secret(adminToken),
     planSettings: { defaultPlan: 'none', brokerageDuringTrial: false },
     listener: options.listener ?? { host: '127.0.0.1', isLoopback: true },
-    // Never listens: requests are injected.
-    transport: {},
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     metrics,
     describeService: () => ({ version: '0', mode: 'live', baseUrl: nowhere, mcpUrl: nowhere }),

@@ -18,6 +18,7 @@ const parts = {
   Redis: '/node_modules/ioredis/',
   'the format for terminals': '/node_modules/pino-pretty/',
   pages: '/src/doors/pages/sign-in/',
+  Fastify: '/node_modules/fastify/',
   documents: '/src/doors/docs/',
   emulators: '/sandbox/',
 } as const
@@ -40,6 +41,7 @@ async function start(t: TestContext, env: Readonly<Record<string, string>>) {
   await running.ready()
   return {
     origin: new URL(running.printed('REST API')).origin,
+    admin: new URL(running.printed('Admin API')).origin,
     async loaded(): Promise<readonly Part[]> {
       const text = await readFile(file, 'utf8')
       return (Object.keys(parts) as Part[]).filter((part) => text.includes(parts[part]))
@@ -55,10 +57,15 @@ async function get(url: string): Promise<number> {
 
 test('a start without the sandbox loads no part that only some installations use', async (t) => {
   const live = { FISKIL_CLIENT_ID: 'id-of-a-client', FISKIL_CLIENT_SECRET: 'a-secret-of-a-client' }
-  const { origin, loaded } = await start(t, live)
+  const { origin, admin, loaded } = await start(t, live)
   assert.deepEqual(await loaded(), [])
   assert.equal(await get(`${origin}/v1/accounts`), 401)
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    assert.equal(await get(admin + path), 200)
+  }
   assert.deepEqual(await loaded(), [])
+  assert.equal(await get(`${admin}/admin/users`), 401)
+  assert.deepEqual(await loaded(), ['Fastify'])
 })
 
 test('the first requests load what answers them, and are answered', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,11 +11,22 @@ import { request } from 'undici'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 test('npm start is ready with one command, and a signal to npm leaves no server behind', async () => {
+  await startAndSignal(process.env.PATH ?? '')
+})
+
+test('where the Node of the machine can replace itself, npm start leaves no server behind either', async (t) => {
+  const bin = await mkdtemp(join(tmpdir(), 'tributary-bin-'))
+  t.after(() => rm(bin, { recursive: true, force: true }))
+  await symlink(process.execPath, join(bin, 'node'))
+  await startAndSignal(`${bin}:${process.env.PATH ?? ''}`)
+})
+
+async function startAndSignal(path: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tributary-npm-'))
   const npm = spawn('npm', ['start'], {
     cwd: root,
     env: {
-      PATH: process.env.PATH ?? '',
+      PATH: path,
       HOME: process.env.HOME ?? '',
       NODE_ENV: 'test',
       PORT: '0',
@@ -41,7 +52,7 @@ test('npm start is ready with one command, and a signal to npm leaves no server 
   assert.equal(await isGone(origin), true)
   // The last files are closed a moment after the port.
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
-})
+}
 
 async function isGone(origin: string): Promise<boolean> {
   for (let waited = 0; waited < 50; waited += 1) {

@@ -1,0 +1,60 @@
+/** Assembles the admin door with its actions and the state that it reports; loaded at the first request for it. */
+
+import type { FastifyInstance } from 'fastify'
+import { makeAgents } from '#auth/oauth/agents.ts'
+import { makeSessions } from '#auth/sign-in/sessions.ts'
+import { makeAdminDoor } from '#doors/admin/door.ts'
+import type { HealthLaneDeps } from '#doors/admin/health.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { Origins } from '#settings/config-types.ts'
+import { version } from '#src/version.ts'
+import type { Syncs } from '#syncs/syncs.ts'
+import { makeExamination } from './doctor.ts'
+import type { Foundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+import { makeAppLimits, makeAppUsage } from './usage.ts'
+
+export type AdminDoorParts = AppOptions &
+  Foundation & {
+    readonly syncs: Pick<Syncs, 'runSync'>
+    readonly origins: () => Origins
+    /** Null: this process serves no requests. */
+    readonly settleUsage: ((userId: UserId) => Promise<void>) | null
+  }
+
+/** The caller closes it. */
+export function assembleAdminDoor(
+  parts: AdminDoorParts,
+  monitoring: HealthLaneDeps,
+): FastifyInstance {
+  const { config, store, kv, actions, connections, webhooks, clock } = parts
+  // A worker has no authorization server; what agents are connected stands in the store.
+  const agents = makeAgents({ store, clock })
+  return makeAdminDoor({
+    store,
+    actions,
+    connections,
+    webhooks,
+    runSync: parts.syncs.runSync,
+    readUsage: makeAppUsage(parts, parts.settleUsage),
+    readLimits: makeAppLimits(parts, agents),
+    agents,
+    sessions: makeSessions({ store, clock }),
+    clock,
+    windows: kv.windows,
+    adminToken: parts.secrets.adminToken,
+    planSettings: config.plans,
+    ...monitoring,
+    describeService: () => {
+      const { base: baseUrl, mcp: mcpUrl } = parts.origins()
+      return { version, mode: config.mode, baseUrl, mcpUrl }
+    },
+    examine: makeExamination({
+      ...parts,
+      onFailure: (error) => parts.reports.backgroundFailure('doctor', error),
+    }),
+    ...(parts.adminExtension === undefined
+      ? {}
+      : { extension: parts.adminExtension({ store, connections, clock }) }),
+  })
+}

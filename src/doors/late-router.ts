@@ -1,0 +1,44 @@
+/**
+ * Doors that are loaded at the first request for them. Requests that come meanwhile wait for them. When they cannot be
+ * loaded, those are answered 500 and the next request tries again.
+ */
+import { lazily } from '#kernel/lazily.ts'
+import type { Handler } from './listener.ts'
+import { answerFailedLoad } from './unparsed-requests.ts'
+
+export interface LateDoors {
+  readonly serve: Handler
+  close(): Promise<void>
+}
+
+/** `close` is to be called once the listener is drained. */
+export function makeLateRouter(
+  open: () => Promise<LateDoors>,
+  onFailure: (error: unknown) => void,
+): LateDoors {
+  let doors: LateDoors | null = null
+  let isClosing = false
+  const load = lazily(async () => {
+    const opened = await open()
+    // The requests that waited have been aborted, and nothing else closes them.
+    if (isClosing) await opened.close()
+    doors = opened
+    return opened
+  })
+  return {
+    serve(request, response) {
+      if (doors !== null) return doors.serve(request, response)
+      load().then(
+        ({ serve }) => serve(request, response),
+        (error: unknown) => {
+          onFailure(error)
+          answerFailedLoad(response)
+        },
+      )
+    },
+    async close() {
+      isClosing = true
+      await doors?.close()
+    },
+  }
+}
