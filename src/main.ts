@@ -118,7 +118,7 @@ function stopOnSignal(running: Running): void {
     running.log?.info({ signal }, 'stopping: requests in flight may finish')
     stop(running)
   }
-  endWithParent(() => onSignal('SIGTERM'))
+  if (readStartInfo().byNpm) endWithParent(() => onSignal('SIGTERM'))
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
 }
