@@ -158,7 +158,8 @@ async function isNews(
   if (adopted.some(({ isNew }) => isNew)) return true
   for (const id of arrived ?? []) {
     const row = await tx.connections.find(id)
-    if (row !== null && row.createdAt < attempt.createdAt) return true
+    const wasKnown = row !== null && row.createdAt < attempt.createdAt
+    if (wasKnown || id === attempt.connectionId) return true
   }
   return false
 }
