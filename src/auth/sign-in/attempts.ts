@@ -16,6 +16,9 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 const freeFailures = 10
 const failuresPerDay = 100
+const hourMs = 3_600_000
+/** Twice what one account may ask for of one kind (single-use.ts). */
+const mailsPerHour = 10
 /** Addresses without an account share this many counters, so that made-up addresses cannot fill the memory. */
 const strangerSlots = 16_384
 
@@ -45,6 +48,11 @@ export interface Attempts {
    * limit.
    */
   begin(subject: Subject): Promise<Attempt>
+  /**
+   * Counts a mail with a link to an address; false when there were too many in the last hour. The count outlives the account:
+   * whoever makes and deletes accounts with somebody's address cannot flood their mailbox.
+   */
+  ofMail(email: string): Promise<boolean>
   /** Clears the failures that were counted for a subject. */
   forgive(subject: Subject): Promise<void>
 }
@@ -60,27 +68,12 @@ export interface AttemptsOptions {
 export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): Attempts {
   const isOff = perAddress === 0
 
-  function nameOf(subject: Subject): string {
-    switch (subject.kind) {
-      case 'account':
-      case 'code':
-        return subject.userId
-      case 'browser':
-        return `${subject.userId}:${subject.browser}`
-      default: {
-        // Keyed, so that an attacker cannot compute which addresses share a counter.
-        const digest = createHmac('sha256', secret)
-          .update(`stranger:${toKey(subject.email)}`)
-          .digest()
-        return `${digest.readUInt32BE() % strangerSlots}`
-      }
-    }
-  }
+  const sign = (text: string) => createHmac('sha256', secret).update(text).digest()
 
   /** The keys of the failures of a day, and of the pause after the free ones. */
   function windowsOf(subject: Subject) {
     const kind = subject.kind === 'code' && subject.isKnown ? 'code-known' : subject.kind
-    const name = nameOf(subject)
+    const name = nameOf(subject, sign)
     return { failures: `${kind}:${name}`, pause: `${kind}-pause:${name}` } as const
   }
 
@@ -95,6 +88,12 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
     async ofAddress(address) {
       const state = await windows.take(`sign-in:${toAddressGroup(address)}`, perAddress, minuteMs)
       return state.allowed ? null : toSeconds(state.resetMs)
+    },
+
+    async ofMail(email) {
+      // Keyed: shared memory holds no addresses.
+      const name = sign(`mail:${toKey(email)}`).toString('base64url')
+      return (await windows.take(`mail-to:${name}`, mailsPerHour, hourMs)).allowed
     },
 
     async begin(subject) {
@@ -120,6 +119,21 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
         },
       }
     },
+  }
+}
+
+/** @param sign keyed, so that an attacker cannot compute which addresses share a counter. */
+function nameOf(subject: Subject, sign: (text: string) => Buffer): string {
+  switch (subject.kind) {
+    case 'account':
+    case 'code':
+      return subject.userId
+    case 'browser':
+      return `${subject.userId}:${subject.browser}`
+    default: {
+      const digest = sign(`stranger:${toKey(subject.email)}`)
+      return `${digest.readUInt32BE() % strangerSlots}`
+    }
   }
 }
 

@@ -194,12 +194,13 @@ async function signUp(
   }
 }
 
-function addUser(
+async function addUser(
   parts: Parts,
   given: SignUpInput,
   passwordHash: string,
   source: Source,
 ): Promise<UserRow | 'taken'> {
+  const isMailed = await mayConfirm(parts, given)
   return parts.store.transact(async (tx) => {
     const made = await tx.users.create({
       email: given.email,
@@ -216,9 +217,17 @@ function addUser(
     const actor = { kind: 'visitor', address: source.address } as const
     const about = { action: 'account.signed-up', userId: made.id, subject: 'account' } as const
     await tx.audit({ at: parts.clock.now(), actor, ...about })
-    await parts.beginConfirmation?.(tx, made)
+    if (isMailed) await parts.beginConfirmation?.(tx, made)
     return made
   })
+}
+
+/** False: the address got many mails within the hour; the link can be sent again from the account. */
+async function mayConfirm(parts: Parts, { email }: SignUpInput): Promise<boolean> {
+  if (parts.beginConfirmation === undefined) return false
+  // Only what is mailed counts: a sign-up with a known address must not use up its owner's mails.
+  if ((await parts.store.users.find(email, { deleting: true })) !== null) return false
+  return parts.attempts.ofMail(email)
 }
 
 /** Which counter a failure of this attempt belongs to, and what is stored of the account. */

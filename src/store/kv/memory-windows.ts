@@ -64,6 +64,7 @@ export const windowBounds: Readonly<Record<string, number>> = {
   'browser-pause': 10_000,
   stranger: 20_000,
   'stranger-pause': 20_000,
+  'mail-to': 20_000,
   code: 20_000,
   'code-pause': 20_000,
   'code-known': 10_000,
