@@ -49,6 +49,15 @@ async function findBarriers(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target}`))
 }
 
+/** Words of labels that are cut over two lines. */
+const findCutWords = `[...document.querySelectorAll('.facts dt')].flatMap(({ firstChild }) =>
+  [...firstChild.data.matchAll(/\\w+/g)].filter(({ index, 0: word }) => {
+    const range = document.createRange()
+    range.setStart(firstChild, index)
+    range.setEnd(firstChild, index + word.length)
+    return range.getClientRects().length > 1
+  }).map(([word]) => word))`
+
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [320, 768, 1280]) {
     test(`every page of connections fits ${width} px in ${colorScheme}, without barriers`, async () => {
@@ -68,6 +77,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await page.goto(world.service.baseUrl + path)
         assert.equal(new URL(page.url()).pathname, path)
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, path)
+        assert.deepEqual(await page.evaluate(findCutWords), [], path)
         assert.deepEqual(await findBarriers(page), [], path)
       }
       const foreign = asked.filter((url) => new URL(url).origin !== world.service.baseUrl)

@@ -14,7 +14,7 @@ export function renderDelete({ email, institutions, formToken }: DeleteParts): H
   return html`<article class="card">
 <h1>Delete this account?</h1>
 <p>The account <strong>${email}</strong> is deleted with its keys, webhook endpoints and connected agents. This cannot be undone.</p>
-${institutions.length > 0 && html`<p>These connections end, and the providers are asked to end their consents: <span class="foreign">${institutions.map((name) => foreignText(name)).join(', ')}</span>.</p>`}
+${institutions.length > 0 && html`<p>These connections end: <span class="foreign">${institutions.map((name) => foreignText(name)).join(', ')}</span>. The providers are asked to end the consents that you gave there; a key of your own is only forgotten here.</p>`}
 <p>Only the record of what was done stays with the operator, without your name.</p>
 <form method="post" action="/settings/delete">
 ${hidden('token', formToken)}
