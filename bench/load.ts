@@ -8,7 +8,8 @@ import type { Sample } from './turns.ts'
 
 export interface LoadOptions {
   readonly port: number
-  readonly path: string
+  /** Called before each request where every request has another. */
+  readonly path: string | (() => string)
   readonly headers?: Readonly<Record<string, string>>
   /** With a body the request is a POST. */
   readonly body?: string
@@ -31,16 +32,17 @@ const headEnd = Buffer.from('\r\n\r\n')
 export async function load(options: LoadOptions): Promise<LoadResult> {
   const { path, headers = {}, body } = options
   const length = body === undefined ? [] : [`content-length: ${Buffer.byteLength(body)}`]
-  const request = Buffer.from(
-    [
-      `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
-      'host: 127.0.0.1',
-      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      ...length,
-      '',
-      body ?? '',
-    ].join('\r\n'),
-  )
+  const method = body === undefined ? 'GET' : 'POST'
+  const rest = [
+    'host: 127.0.0.1',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...length,
+    '',
+    body ?? '',
+  ].join('\r\n')
+  const toRequest = (one: string) => Buffer.from(`${method} ${one} HTTP/1.1\r\n${rest}`)
+  const prepared = typeof path === 'string' ? toRequest(path) : null
+  const next = () => prepared ?? toRequest(typeof path === 'string' ? path : path())
   const latencies: number[] = []
   let failures = 0
   const stayAwake = keepAwake()
@@ -48,7 +50,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   const until = started + options.durationMs
   await Promise.all(
     Array.from({ length: options.connections }, () =>
-      drive(connect(options.port, '127.0.0.1'), request, until, (ms, ok) => {
+      drive(connect(options.port, '127.0.0.1'), next, until, (ms, ok) => {
         latencies.push(ms)
         if (!ok) failures += 1
       }),
@@ -83,7 +85,7 @@ function keepAwake() {
 
 function drive(
   socket: Socket,
-  request: Buffer,
+  next: () => Buffer,
   until: number,
   answered: (ms: number, ok: boolean) => void,
 ): Promise<void> {
@@ -94,7 +96,7 @@ function drive(
     let sentAt = 0
     const send = () => {
       sentAt = performance.now()
-      socket.write(request)
+      socket.write(next())
     }
     const finish = () => {
       answered(performance.now() - sentAt, ok)

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { measureDeliveries } from './deliver.ts'
 import { type Figure, toLine, toTable } from './figures.ts'
 import { measureFleet, toFleetSizes } from './fleet/fleet.ts'
+import { measureScale } from './fleet/scale.ts'
 import { measureHits } from './hit.ts'
 import { measureLedger } from './ledger.ts'
 import { measureTools } from './mcp.ts'
@@ -36,6 +37,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   ledger: () => measureLedger(),
   deliver: () => measureDeliveries(),
   copy: measureStoreCopy,
+  scale: measureScale,
   fleet: () => measureFleet(toFleetSizes(flags)),
 }
 const page = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
