@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 
 const suites: Record<string, string[]> = {
   all: [
@@ -33,11 +34,15 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-const child = spawn(
-  process.execPath,
-  ['--disable-warning=ExperimentalWarning', '--test', '--test-timeout=120000', ...rest, ...files],
-  { stdio: 'inherit', env: { ...process.env, NODE_ENV: 'test' } },
-)
+// As many files at once as there are cores; by default it is one less. Suites on shared servers keep the default.
+const atOnce = ['cluster', 'browser'].includes(name)
+  ? []
+  : [`--test-concurrency=${availableParallelism()}`]
+const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-timeout=120000']
+const child = spawn(process.execPath, [...flags, ...atOnce, ...rest, ...files], {
+  stdio: 'inherit',
+  env: { ...process.env, NODE_ENV: 'test' },
+})
 child.on('exit', (code, signal) => {
   process.exitCode = signal === null ? (code ?? 1) : 1
 })
