@@ -6,6 +6,7 @@ import { after, type TestContext, test } from 'node:test'
 import { Client } from 'pg'
 import { type CopyStoreOptions, copyStore } from '#store/copy-store.ts'
 import { StoreCopyError, StoreOpenError } from '#store/failure.ts'
+import { copyTable } from '#store/sql/copy/copy-table.ts'
 import { keyA, keyB, makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { addLink, addUser } from '#tests/contract/store/rows.ts'
 import { dumpPostgres, dumpSqlite, fillEveryTable } from './copied-rows.ts'
@@ -227,7 +228,7 @@ test('a database with tables, with a store, or with a finished copy is refused a
   await isRefused(copy({ databaseUrl: used.databaseUrl }), /the database is not empty \(/)
 })
 
-test('a database that only has the schema of event keys, or tables of an extension, is told apart', async (t) => {
+test('tables in the schema of the event keys alone are refused too; the empty schema is not', async (t) => {
   const { target, copy } = await setStage(t)
   const [row] = await target.ask('select current_schema() as name')
   await target.ask(`create schema ${row?.name}_event_keys`)
@@ -284,4 +285,32 @@ test('two copies at the same time: one finishes, the other is refused', async (t
   const both = await Promise.allSettled([copy(), other.copy({ databaseUrl: target.databaseUrl })])
   assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   await (await target.open()).close()
+})
+
+test('a row that arrives with other bytes, or does not arrive, is noticed', async () => {
+  const { databaseUrl, ask } = await ground.makePlace()
+  const [{ schema = '' } = {}] = await ask('select current_schema() as schema')
+  const source = {
+    name: 'notes',
+    place: 'store',
+    columns: [{ name: 'id', type: 'integer' }],
+    keyColumns: ['id'],
+    rows: () => [[1], [2], [3]],
+  } as const
+  const bodies = [
+    'return new',
+    'new.id := new.id + 1; return new',
+    'if new.id = 2 then return null; end if; return new',
+  ]
+  for (const [index, body] of bodies.entries()) {
+    const client = new Client({ connectionString: databaseUrl })
+    await client.connect()
+    await client.query(`begin; create table notes (id integer primary key);
+      create function change() returns trigger language plpgsql as $$ begin ${body}; end $$;
+      create trigger change before insert on notes for each row execute function change()`)
+    const copying = copyTable({ client, schema: String(schema) }, source, () => {})
+    if (index === 0) assert.equal((await copying).rows, 3)
+    else await assert.rejects(copying, /the table notes was not copied exactly/)
+    await client.end()
+  }
 })
