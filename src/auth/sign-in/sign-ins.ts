@@ -36,6 +36,7 @@ import {
   tryProof,
   whenBusy,
 } from './proofs.ts'
+import { type IsRepeated, makeIsRepeated } from './repeated-form.ts'
 import { makeSecondFactors, type SecondFactors } from './second-factor.ts'
 import { makeSetPassword, type SetPassword } from './set-password.ts'
 import type { BeginConfirmation } from './single-use.ts'
@@ -108,6 +109,7 @@ export interface SignIns {
   readonly changePassword: ChangePassword
   readonly secondFactors: SecondFactors
   readonly countForm: CountForm
+  readonly isRepeatedForm: IsRepeated
 }
 
 /** Longer than any accepted e-mail address. */
@@ -146,6 +148,7 @@ export function makeSignIns(options: SignInsOptions): SignIns {
     changePassword: makeChangePassword(parts),
     secondFactors: makeSecondFactors(parts),
     countForm: makeCountForm(options),
+    isRepeatedForm: makeIsRepeated(options),
     setPassword: makeSetPassword({
       store,
       clock,

@@ -38,6 +38,8 @@ interface FormPlace extends Place {
   readonly returnTo?: string
   /** The password must have been given in the last ten minutes. */
   readonly isSensitive?: boolean
+  /** It creates something: sent twice, it is carried out once, and `returnTo` says so (`?done=repeated`). */
+  readonly isOnce?: boolean
 }
 
 /** Mounts a page. A visitor returns to it after signing in, with its query. */
@@ -61,7 +63,7 @@ export function addPage(
 export function addForm(
   scope: FastifyInstance,
   context: PagesContext,
-  { path, returnTo = path, isSensitive = false }: FormPlace,
+  { path, returnTo = path, isSensitive = false, isOnce = false }: FormPlace,
   act: Handler<FormTurn>,
 ): void {
   scope.post(path, async (request, reply) => {
@@ -73,6 +75,9 @@ export function addForm(
     }
     const wait = await context.signIns.countForm(visit.user.id)
     if (wait !== null) return refuseSurplus(context, { visit, reply }, wait)
+    if (isOnce && (await context.signIns.isRepeatedForm(visit.user.id, form))) {
+      return reply.redirect(`${returnTo}?done=repeated`, 303)
+    }
     const turn = { visit, request, reply, form, part: toPart(request) }
     const places = { signIn: returnTo, list: returnTo }
     return act(turn).catch((error: unknown) => leadOn(error, reply, places))

@@ -72,6 +72,7 @@ export const windowBounds: Readonly<Record<string, number>> = {
   // Forms of signed-in people (auth/sign-in/form-limit.ts), and links that they begin (connections/).
   form: 20_000,
   'form-day': 20_000,
+  'form-once': 20_000,
   linking: 20_000,
   'linking-look': 20_000,
   'link-register': 10_000,

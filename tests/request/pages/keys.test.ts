@@ -250,3 +250,17 @@ test('a page with very many former keys stays below 100 KB and shows the newest'
   assert.doesNotMatch(text, /former 99</)
   assert.match(text, /Older ones are not shown/)
 })
+
+test('a form that is sent twice makes one key, and the page says so; with other fields it is another form', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { hidden } = await jar.get('/keys')
+  const send = (name: string) => jar.post('/keys', { ...hidden, name, expires: '' })
+  const answers = await Promise.all([send('laptop'), send('laptop'), send('laptop')])
+  const places = answers.map(({ location }) => location).sort()
+  assert.deepEqual(places, ['/keys', '/keys?done=repeated', '/keys?done=repeated'])
+  assert.equal((await keysOf(person)).length, 1)
+  assert.match((await jar.get('/keys?done=repeated')).text, /sent twice, and carried out once/)
+  assert.equal((await send('phone')).location, '/keys')
+  assert.equal((await keysOf(person)).length, 2)
+})

@@ -1,5 +1,6 @@
 /** The list of API keys, the form for a new one, and the confirmation before one is revoked. Rendering only. */
 import { type KeyStatus, toKeyStatus } from '#auth/keys.ts'
+import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
@@ -17,6 +18,8 @@ export interface KeyDraft {
 export const doneSentences = {
   revoked: 'The key is revoked. It is refused from now on.',
   gone: 'That key is not active: it has expired, was revoked, or the address is wrong.',
+  repeated:
+    'That form was sent twice, and carried out once. A key that you did not see can be revoked.',
 } as const
 
 export interface KeysParts {
@@ -68,7 +71,7 @@ function renderNew({ draft, formToken, mayCreate }: KeysParts): Html {
   return html`<h2>New key</h2>
 ${alertBox(draft.message)}
 <form method="post" action="/keys" novalidate class="narrow">
-${hidden('token', formToken)}
+${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'off', value: draft.name, hint: 'What the key is for, e.g. “budget on the laptop”', problem: draft.problems.name })}
 ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off', value: draft.expires, isOptional: true, hint: 'The key is refused after this day. Empty: it does not expire', problem: draft.problems.expires })}
 <button type="submit">Create the key</button>

@@ -26,7 +26,9 @@ const emptyDraft: KeyDraft = { name: '', expires: '', problems: {}, message: nul
 
 export function addKeyRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, (turn) => showKeys(context, turn, emptyDraft))
-  addForm(scope, context, { path, isSensitive: true }, (turn) => create(context, turn))
+  addForm(scope, context, { path, isSensitive: true, isOnce: true }, (turn) =>
+    create(context, turn),
+  )
   addRevocation(scope, context)
 }
 

@@ -1,4 +1,5 @@
 /** The list of webhook endpoints, with the form for a new one. Rendering only. */
+import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import { type EventType, eventTypes } from '#contract/events.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
@@ -18,6 +19,8 @@ export interface EndpointDraft {
 export const doneInList = {
   removed: 'The endpoint is removed. Nothing is sent to it any more.',
   gone: 'That endpoint does not exist. It was removed, or the address is wrong.',
+  repeated:
+    'That form was sent twice, and carried out once. A secret that you did not see can be replaced on the page of its endpoint.',
 } as const
 
 export interface EndpointsParts {
@@ -81,7 +84,7 @@ function renderNew({ draft, formToken, mayCreate }: EndpointsParts): Html {
   return html`<h2>New endpoint</h2>
 ${alertBox(draft.message)}
 <form method="post" action="/webhooks" novalidate class="narrow">
-${hidden('token', formToken)}
+${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'url', label: 'Address', type: 'url', autocomplete: 'off', value: draft.url, hint: 'The URL of your receiver, e.g. https://example.com/hook', problem: problems.url })}
 <fieldset${problems.events !== undefined && html` aria-describedby="events-problem"`}>
 <legend>Receives</legend>

@@ -39,7 +39,9 @@ const emptyDraft: EndpointDraft = {
 
 export function addWebhookRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, (turn) => showList(context, turn, emptyDraft))
-  addForm(scope, context, { path, isSensitive: true }, (turn) => create(context, turn))
+  addForm(scope, context, { path, isSensitive: true, isOnce: true }, (turn) =>
+    create(context, turn),
+  )
   addEndpointPage(scope, context)
   addSwitches(scope, context)
   addQuestions(scope, context)
