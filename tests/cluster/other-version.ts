@@ -19,8 +19,9 @@ export interface OtherVersion {
   remove(): Promise<void>
 }
 
-/** @throws Error when the clone does not have the commit: a shallow clone has no history. */
-export async function takeOut(commit: string): Promise<OtherVersion> {
+/** A shallow clone may lack the commit: then its oldest one that is there. @throws Error without a clone. */
+export async function takeOut(wanted: string): Promise<OtherVersion> {
+  const commit = (await hasCommit(wanted)) ? wanted : await findOldestCommit()
   const folder = await mkdtemp(join(tmpdir(), 'tributary-older-'))
   const remove = () => rm(folder, { recursive: true, force: true })
   try {
@@ -33,6 +34,20 @@ export async function takeOut(commit: string): Promise<OtherVersion> {
     await remove()
     throw error
   }
+}
+
+function hasCommit(commit: string): Promise<boolean> {
+  return run('git', ['-C', root, 'cat-file', '-e', `${commit}^{commit}`]).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function findOldestCommit(): Promise<string> {
+  const { stdout } = await run('git', ['-C', root, 'rev-list', '--max-parents=0', 'HEAD'])
+  const [oldest] = stdout.trim().split('\n')
+  if (oldest === undefined) throw new Error('this clone has no commits')
+  return oldest
 }
 
 /** The present code with more migrations: their file names and texts. */
