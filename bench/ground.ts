@@ -79,7 +79,8 @@ export async function makeSqliteGround(): Promise<Ground> {
   }
 }
 
-async function makePostgresGround(server: string): Promise<Ground> {
+/** A database of its own on the server of this URL. */
+export async function makePostgresGround(server: string): Promise<Ground> {
   const { url, remove } = await makeBareDatabase(server)
   return { place: { databaseUrl: url, dataDir: '/unused' }, title: 'PostgreSQL', remove }
 }

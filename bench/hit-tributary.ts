@@ -7,4 +7,4 @@ const accounts = await app.store.accounts.list(userId)
 const account = accounts.find((row) => row.provider === 'fiskil' && row.type === 'transaction')
 const path = (limit: number) =>
   `/v1/transactions?connectionId=${account?.connectionId}&accountId=${account?.id}&from=2026-01-01&limit=${limit}`
-serveChild({ port, key, small: path(3), large: path(92) })
+serveChild({ port, key, userId, small: path(3), large: path(92) })

@@ -18,6 +18,7 @@ const goal = 0.85
 export interface TributaryFacts {
   readonly port: number
   readonly key: string
+  readonly userId: string
   /** Paths whose answers are of about 1 KB and 30 KB. */
   readonly small: string
   readonly large: string

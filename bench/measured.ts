@@ -2,9 +2,10 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp } from '#app/app.ts'
+import { type App, openApp } from '#app/app.ts'
 import { hashKey, mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
+import type { UserId } from '#kernel/ids.ts'
 import { systemClock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
 import type { Credentials } from '#providers/credentials.ts'
@@ -19,6 +20,10 @@ export interface MeasuredOptions {
   readonly access: ProviderAccess
   /** Whose consents the one user has. */
   readonly people: readonly Credentials[]
+  /** Variables in addition, for example `REDIS_URL`. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** The user of another process on the same database, who is linked already. */
+  readonly known?: { readonly key: string; readonly userId: UserId }
 }
 
 /** Starts it with one Professional user who has a key and is linked to `people`. */
@@ -35,6 +40,7 @@ export async function startMeasured(options: MeasuredOptions) {
     RATE_LIMIT_MID: uncounted,
     RATE_LIMIT_HEAVY: uncounted,
     CONCURRENCY_HEAVY: '1000',
+    ...options.environment,
   })
   const app = await openApp({
     config,
@@ -46,6 +52,11 @@ export async function startMeasured(options: MeasuredOptions) {
     checkReplies: false,
   })
   const { origins } = await app.listen()
+  const { key, userId } = options.known ?? (await addUser(app, options.people))
+  return { app, key, userId, port: Number(new URL(origins.base).port) }
+}
+
+async function addUser(app: App, people: readonly Credentials[]) {
   const user = await app.store.users.create({
     email: 'bench@example.test',
     timezone: null,
@@ -65,7 +76,7 @@ export async function startMeasured(options: MeasuredOptions) {
     createdAt: systemClock.now(),
     expiresAt: null,
   })
-  for (const credentials of options.people)
+  for (const credentials of people)
     await app.connections.linkConnections(byOperator, user.id, credentials)
-  return { app, key, userId: user.id, port: Number(new URL(origins.base).port) }
+  return { key, userId: user.id }
 }

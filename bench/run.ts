@@ -12,6 +12,7 @@ import { type Figure, toLine, toTable } from './figures.ts'
 import { measureFleet, toFleetSizes } from './fleet/fleet.ts'
 import { measureScale } from './fleet/scale.ts'
 import { measureHits } from './hit.ts'
+import { measureSharedHits } from './hit-shared.ts'
 import { measureLedger } from './ledger.ts'
 import { measureTools } from './mcp.ts'
 import { measureMemory } from './memory.ts'
@@ -28,6 +29,7 @@ const { values: flags, positionals: asked } = parseArgs({
 })
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hit: measureHits,
+  'hit-shared': measureSharedHits,
   miss: measureMisses,
   walk: measureWalk,
   mcp: measureTools,

@@ -9,6 +9,8 @@ export type Sample = Readonly<Record<string, number>>
 export interface Turns<Name extends string> {
   /** The median of one figure of one candidate. */
   median(name: Name, figure: string): number
+  /** The first and the third quartile of one figure of one candidate. */
+  quartiles(name: Name, figure: string): readonly [low: number, high: number]
   /** The median, over the rounds, of one candidate's figure divided by another's. */
   ratio(over: Name, under: Name, figure: string): number
   /** The quartiles of these ratios: how much the machine's other work disturbed them. */
@@ -39,6 +41,10 @@ export async function takeTurns<Name extends string>(
   }
   return {
     median: (name, figure) => median(values(name, figure)),
+    quartiles: (name, figure) => [
+      quantile(values(name, figure), 0.25),
+      quantile(values(name, figure), 0.75),
+    ],
     ratio: (over, under, figure) => median(ratios(over, under, figure)),
     spread: (over, under, figure) => {
       const all = ratios(over, under, figure)

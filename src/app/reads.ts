@@ -106,6 +106,7 @@ export function assembleReading(parts: ReadParts) {
     limits: toGateLimits(config),
     checkReplies: parts.checkReplies,
   })
+  const stopDropping = store.onChange(({ userId }) => kv.cache.drop(userId))
   const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
   const { preauth, preauthIp } = config.limits
   const throttle = makeThrottle(kv.windows, { preauth, preauthIp })
@@ -151,6 +152,7 @@ export function assembleReading(parts: ReadParts) {
     async close() {
       await counting.close()
       identify.close()
+      stopDropping()
       await reader.close()
     },
   }

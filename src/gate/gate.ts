@@ -8,8 +8,9 @@ import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
 import type { Bucket, Operation } from '#contract/operations.ts'
 import type { Clock } from '#kernel/time.ts'
+import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
-import type { CacheLookup, Kv, Maybe, WindowState } from '#store/ports/kv.ts'
+import type { Admission, Admitted, Kv, Lease, Maybe, WindowState } from '#store/ports/kv.ts'
 import { type Flights, makeFlights } from './flight.ts'
 import { windowMs } from './throttle.ts'
 import { makeUrlKey } from './url-key.ts'
@@ -48,6 +49,22 @@ export interface GateOptions {
   readonly checkReplies: boolean
 }
 
+/** A request of a known caller. */
+export interface Asked {
+  readonly caller: Caller
+  readonly operation: Operation
+  /** As received, without "?". */
+  readonly rawQuery: string
+  /** Makes the signal that is aborted when the caller disconnects; called only when the answer needs waiting. */
+  readonly disconnectSignal: () => AbortSignal
+}
+
+/** How far a request came in one step of fast state; `plan`: why its plan does not allow it. */
+export interface Passage {
+  readonly admitted: Admitted
+  readonly plan: ApiError | null
+}
+
 export interface Gate {
   /** Counts one request in the caller's window of this bucket. */
   limit(caller: Caller, bucket: Bucket): Maybe<WindowState>
@@ -56,24 +73,22 @@ export interface Gate {
   /** Throws `plan_required` or `professional_required`. */
   entitle(caller: Caller, operation: Operation): void
   /**
-   * Lease, cache, resource. `rawQuery` as received, without "?". `disconnectSignal` makes the signal that is aborted when the
-   * caller disconnects; it is called only when the answer needs waiting. A hit in the in-process cache is returned
-   * synchronously, without a promise. Throws GateError, or ApiError before the cache.
+   * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, a place among the requests in flight, the cache. `finish`
+   * must follow. A hit in the in-process cache is returned synchronously, without a promise.
    */
+  pass(asked: Asked): Maybe<Passage>
+  /**
+   * The answer of a passage whose window allowed the request: from the cache, or computed. Throws the refusal as an
+   * ApiError, and what fails after the cache was queried as a GateError.
+   */
+  finish(asked: Asked, passage: Passage): Maybe<Answer>
+  /** `pass` and `finish` of a request that was counted and judged by its plan before. */
   answer(
     caller: Caller,
     operation: Operation,
     rawQuery: string,
     disconnectSignal: () => AbortSignal,
   ): Maybe<Answer>
-}
-
-/** The arguments of `answer`. */
-interface Asked {
-  readonly caller: Caller
-  readonly operation: Operation
-  readonly rawQuery: string
-  readonly disconnectSignal: () => AbortSignal
 }
 
 interface Computed {
@@ -85,47 +100,105 @@ interface Computed {
 /** Dependencies of the steps; the same for every request. */
 interface Parts extends GateOptions {
   readonly urlKey: ReturnType<typeof makeUrlKey>
+  readonly names: ReturnType<typeof makeNames>
   readonly flights: Flights<Computed>
 }
 
 export function makeGate(options: GateOptions): Gate {
-  const { kv, clock, plans, limits } = options
-  const names = makeNames()
+  const { kv, limits } = options
   const flights = makeFlights<Computed>(limits.requestTimeoutMs)
-  const parts: Parts = { ...options, urlKey: makeUrlKey(), flights }
-  const cached = (asked: Asked) => lookInCache(parts, asked)
+  const parts: Parts = { ...options, urlKey: makeUrlKey(), names: makeNames(limits), flights }
+  const windowOf = (caller: Caller, bucket: Bucket) => parts.names(caller)[bucket]
+  const finish: Gate['finish'] = (asked, passage) => settle(parts, asked, passage)
   return {
-    limit: (caller, bucket) =>
-      kv.windows.take(names(caller)[bucket], limits.buckets[bucket], windowMs),
-    peek: (caller, bucket) =>
-      kv.windows.peek(names(caller)[bucket], limits.buckets[bucket], windowMs),
-    entitle(caller, operation) {
-      if (!hasApiAccess(caller.plan, plans, clock.now())) throw apiError('plan_required')
-      if (operation.access === 'brokerage' && !hasBrokerageAccess(caller.plan, plans)) {
-        throw apiError('professional_required')
-      }
+    limit(caller, bucket) {
+      const { key, limit } = windowOf(caller, bucket)
+      return kv.windows.take(key, limit, windowMs)
     },
+    peek(caller, bucket) {
+      const { key, limit } = windowOf(caller, bucket)
+      return kv.windows.peek(key, limit, windowMs)
+    },
+    entitle(caller, operation) {
+      const refusal = judgePlan(parts, caller, operation)
+      if (refusal !== null) throw refusal
+    },
+    pass(asked) {
+      const window = windowOf(asked.caller, asked.operation.bucket)
+      return pass(parts, asked, window, judgePlan(parts, asked.caller, asked.operation))
+    },
+    finish,
     answer(caller, operation, rawQuery, disconnectSignal) {
       const asked: Asked = { caller, operation, rawQuery, disconnectSignal }
-      if (operation.bucket !== 'heavy') return lookInCache(parts, asked)
-      const grant = kv.leases.acquire(names(caller).places, limits.concurrency)
-      if (grant instanceof Promise) return grant.then((late) => holding(late, cached, asked))
-      return holding(grant, cached, asked)
+      const passage = pass(parts, asked, null, null)
+      if (passage instanceof Promise) return passage.then((late) => finish(asked, late))
+      return finish(asked, passage)
     },
   }
 }
 
-function lookInCache(parts: Parts, asked: Asked): Maybe<Answer> {
-  const { caller, operation } = asked
-  const key = parts.urlKey(caller.userId, caller.epoch, operation.path, asked.rawQuery)
-  const found = parts.kv.cache.get(key)
-  if (found instanceof Promise) return found.then((late) => settle(parts, late, key, asked))
-  return settle(parts, found, key, asked)
+function judgePlan(
+  { plans, clock }: Parts,
+  { plan }: Caller,
+  { access }: Operation,
+): ApiError | null {
+  if (!hasApiAccess(plan, plans, clock.now())) return apiError('plan_required')
+  const isAllowed = access !== 'brokerage' || hasBrokerageAccess(plan, plans)
+  return isAllowed ? null : apiError('professional_required')
 }
 
-function settle(parts: Parts, found: CacheLookup, key: string, asked: Asked): Maybe<Answer> {
-  if (found.kind !== 'hit') return fetch(parts, key, asked, found.kind === 'unavailable')
-  return { body: found.answer.body, truncated: found.answer.truncated, cache: 'HIT' }
+/** A request that its plan does not allow is counted, and reaches neither places nor cache. */
+function pass(
+  parts: Parts,
+  { caller, operation, rawQuery }: Asked,
+  window: Admission['window'],
+  plan: ApiError | null,
+): Maybe<Passage> {
+  const { userId, epoch } = caller
+  const admitting = parts.kv.admit({
+    window,
+    places: operation.bucket === 'heavy' ? parts.names(caller).places : null,
+    answer: plan === null ? parts.urlKey(userId, epoch, operation.path, rawQuery) : null,
+    owner: userId,
+  })
+  if (admitting instanceof Promise) return admitting.then((admitted) => ({ admitted, plan }))
+  return { admitted: admitting, plan }
+}
+
+function settle(parts: Parts, asked: Asked, { admitted, plan }: Passage): Maybe<Answer> {
+  switch (admitted.kind) {
+    case 'hit':
+      return { body: admitted.answer.body, truncated: admitted.answer.truncated, cache: 'HIT' }
+    case 'miss':
+    case 'unavailable':
+      return fetchHolding(parts, asked, admitted.lease, admitted.kind === 'unavailable')
+    case 'full':
+      throw apiError('too_many_concurrent', {
+        retryAfterSeconds: Math.max(1, Math.ceil(admitted.retryMs / 1000)),
+      })
+    case 'counted':
+      throw plan ?? new Error('a request that was only counted has no answer')
+    case 'refused':
+      throw new Error('a request that its window refused has no answer')
+    default:
+      return unreachable(admitted)
+  }
+}
+
+/** Releases the place however the answer ends. */
+async function fetchHolding(
+  parts: Parts,
+  asked: Asked,
+  lease: Lease | null,
+  isUnavailable: boolean,
+): Promise<Answer> {
+  const { caller, operation, rawQuery } = asked
+  const key = parts.urlKey(caller.userId, caller.epoch, operation.path, rawQuery)
+  try {
+    return await fetch(parts, key, asked, isUnavailable)
+  } finally {
+    void lease?.release()
+  }
 }
 
 async function fetch(
@@ -172,49 +245,35 @@ async function compute(
   return { ...answer, stored: await parts.kv.cache.set(key, answer, lifeMs, caller.userId) }
 }
 
-/** The window of a key or agent for one bucket. */
-export function nameWindow(bucketId: string, bucket: Bucket): string {
-  return `key:${bucketId}:${bucket}`
+/** The window of a user's key or agent for one bucket. */
+export function nameWindow(userId: string, bucketId: string, bucket: Bucket): string {
+  return `key:{${userId}}:${bucketId}:${bucket}`
 }
 
-/** Names of a caller's windows and in-flight places, built once because every request needs them. */
-function makeNames(): (caller: Caller) => Readonly<Record<Bucket | 'places', string>> {
-  const known = new WeakMap<Caller, Readonly<Record<Bucket | 'places', string>>>()
+type Names = Readonly<Record<Bucket, NonNullable<Admission['window']>>> & Pick<Admission, 'places'>
+
+/** A caller's windows and places with their limits, built once because every request needs them. */
+function makeNames({ buckets, concurrency }: GateLimits): (caller: Caller) => Names {
+  const known = new WeakMap<Caller, Names>()
   return (caller) => {
     let names = known.get(caller)
     if (names === undefined) {
-      const { bucketId } = caller
-      const places = `key:${bucketId}`
-      const named = (bucket: Bucket) => nameWindow(bucketId, bucket)
-      names = { places, cheap: named('cheap'), mid: named('mid'), heavy: named('heavy') }
+      const { userId, bucketId } = caller
+      const windowOf = (bucket: Bucket) => ({
+        key: nameWindow(userId, bucketId, bucket),
+        limit: buckets[bucket],
+        windowMs,
+      })
+      const places = { key: `key:{${userId}}:${bucketId}`, limit: concurrency }
+      names = {
+        places: concurrency === 0 ? null : places,
+        cheap: windowOf('cheap'),
+        mid: windowOf('mid'),
+        heavy: windowOf('heavy'),
+      }
       known.set(caller, names)
     }
     return names
-  }
-}
-
-type Grant = Awaited<ReturnType<Kv['leases']['acquire']>>
-
-/**
- * Runs with an in-flight place held and releases it however the answer ends; throws `too_many_concurrent` without one.
- */
-function holding(
-  grant: Grant,
-  answer: (request: Asked) => Maybe<Answer>,
-  request: Asked,
-): Maybe<Answer> {
-  const { lease } = grant
-  if (lease === null) {
-    throw apiError('too_many_concurrent', {
-      retryAfterSeconds: Math.max(1, Math.ceil(grant.retryMs / 1000)),
-    })
-  }
-  let answered: Maybe<Answer> | null = null
-  try {
-    answered = answer(request)
-    return answered instanceof Promise ? answered.finally(() => void lease.release()) : answered
-  } finally {
-    if (!(answered instanceof Promise)) void lease.release()
   }
 }
 

@@ -54,7 +54,7 @@ function stage(connections: readonly KvConnection[] = []) {
 test('looking counts nothing: the windows are those that the requests left', async (t) => {
   const { kv, budget, read } = stage()
   t.after(() => kv.close())
-  for (const _ of [1, 2, 3]) await kv.windows.take(nameWindow(keyId, 'cheap'), 60, windowMs)
+  for (const _ of [1, 2, 3]) await kv.windows.take(nameWindow(userId, keyId, 'cheap'), 60, windowMs)
   await budget(call, 'hash')
   for (const _ of [1, 2]) {
     const { readers, providers } = await read(userId)

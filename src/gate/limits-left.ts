@@ -67,7 +67,7 @@ export function makeReadLimits(deps: LimitsLeftDeps): ReadLimits {
     const isKnown = kv.connections().every(({ name, isUp }) => name !== 'limits' || isUp)
     const peek = async (bucketId: string, bucket: Bucket) => {
       if (!isKnown) return null
-      return kv.windows.peek(nameWindow(bucketId, bucket), limits.buckets[bucket], windowMs)
+      return kv.windows.peek(nameWindow(userId, bucketId, bucket), limits.buckets[bucket], windowMs)
     }
     const peekAll = async (bucketId: string) => {
       const [cheap, mid, heavy] = await Promise.all([

@@ -38,10 +38,12 @@ export function makeUrlKey(): UrlKey {
 }
 
 /**
- * Lengths come first, so that two different sets of parts never give the same text, whatever characters they contain.
+ * Lengths come before texts, so that two different sets of parts never give the same text, whatever characters they contain.
+ * The user is in braces, so that a shared store keeps the user's windows and answers together (`ports/kv.ts`).
  */
 function toKey(userId: string, epoch: number, path: string, rawQuery: string): string {
-  return `${epoch}:${userId.length}:${path.length}:${userId}${path}${sortQuery(rawQuery)}`
+  const owner = `${userId.length}:{${userId}}`
+  return `${owner}${epoch}:${path.length}:${path}${sortQuery(rawQuery)}`
 }
 
 /** By code units, not by a locale: the same order on every machine. */

@@ -218,6 +218,8 @@ describe('the content of Redis', () => {
       },
     }
     const kv = await openShared({ report: { log: silentLog, metrics, jobs: silentJobs } })
+    // Another process: the one that stored an answer keeps it, and serves no bytes that it has not verified.
+    const reader = await openShared({ report: { log: silentLog, metrics, jobs: silentJobs } })
     const [mine, yours] = [randomUUID(), randomUUID()]
     const nameOf = async (key: string, text: string) => {
       const before = new Set(await listKeys())
@@ -229,16 +231,17 @@ describe('the content of Redis', () => {
     const stored = await raw.getBuffer(names.mine)
     assert.ok(stored !== null)
     await raw.set(names.yours, stored, 'PX', minute)
-    assert.equal((await kv.cache.get(yours)).kind, 'miss')
+    assert.equal((await reader.cache.get(yours)).kind, 'miss')
     for (const at of [0, 5, 20, 30, stored.length - 1]) {
       const changed = Buffer.from(stored)
       changed[at] = (changed[at] ?? 0) ^ 1
       await raw.set(names.mine, changed, 'PX', minute)
-      assert.equal((await kv.cache.get(mine)).kind, 'miss', `byte ${at}`)
+      assert.equal((await reader.cache.get(mine)).kind, 'miss', `byte ${at}`)
     }
     await raw.set(names.mine, 'x', 'PX', minute)
-    assert.equal((await kv.cache.get(mine)).kind, 'miss')
+    assert.equal((await reader.cache.get(mine)).kind, 'miss')
     assert.equal(unreadable, 7)
+    for (const key of [mine, yours]) assert.equal((await kv.cache.get(key)).kind, 'miss')
   })
 
   test('with another secret reads nothing of what this one stored', async () => {

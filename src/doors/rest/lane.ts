@@ -104,15 +104,21 @@ async function serve(lane: Lane, request: IncomingMessage, response: ServerRespo
     }
     progress.caller = caller
 
-    // 4 The key's bucket, then 5 the plan.
-    const counting = gate.limit(caller, operation.bucket)
-    const window = counting instanceof Promise ? await counting : counting
-    progress.window = window
-    if (!window.allowed) throw rateLimited(window)
-    gate.entitle(caller, operation)
+    // 4 The key's bucket, 5 the plan, 6 a place in flight, 7 the cache: one step of fast state.
+    const asked = {
+      caller,
+      operation,
+      rawQuery,
+      disconnectSignal: () => disconnectSignal(response),
+    }
+    const passing = gate.pass(asked)
+    const passage = passing instanceof Promise ? await passing : passing
+    const { window } = passage.admitted
+    if (window !== null) progress.window = window
+    if (passage.admitted.kind === 'refused') throw rateLimited(passage.admitted.window)
 
-    // 6 to 12: lease, cache, parameters, target, breaker, provider.
-    const answering = gate.answer(caller, operation, rawQuery, () => disconnectSignal(response))
+    // 5 to 7 again, where they refuse; 8 to 12: parameters, target, breaker, provider.
+    const answering = gate.finish(asked, passage)
     const answer = answering instanceof Promise ? await answering : answering
     progress.cache = answer.cache
     lane.writer.ok(response, progress, answer.body, answer.truncated)

@@ -5,6 +5,7 @@
  */
 import type { Redis } from 'ioredis'
 import type { KvConnection } from '../ports/kv.ts'
+import { timedOut } from './command-deadline.ts'
 import { describeTrouble, type Probe, readEviction } from './redis-probe.ts'
 import type { KvReport } from './report.ts'
 import { makeLateness } from './unavailability-rule.ts'
@@ -207,5 +208,5 @@ function whenUp(serves: readonly LinkName[]): string {
 }
 
 function isTimeout(cause: unknown): boolean {
-  return cause instanceof Error && cause.message === 'Command timed out'
+  return cause instanceof Error && cause.message === timedOut
 }

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
-import type { CachedAnswer, CacheLookup, CacheStore } from '../ports/kv.ts'
+import type { CachedAnswer, CacheStore } from '../ports/kv.ts'
 
 export interface MemoryCacheOptions {
   readonly clock: Clock
@@ -16,17 +16,23 @@ export interface MemoryCacheOptions {
 }
 
 /** The port, with synchronous results. */
-export interface MemoryCache extends CacheStore {
-  get(key: string): CacheLookup
-  set(key: string, answer: CachedAnswer, ttlMs: number, owner?: string): boolean
+export interface MemoryCache<Answer extends CachedAnswer = CachedAnswer> extends CacheStore {
+  get(key: string): MemoryLookup<Answer>
+  set(key: string, answer: Answer, ttlMs: number, owner?: string): boolean
   /** Removes expired entries; memory must not hold money data longer than the contract allows the cache to. */
   sweep(): void
+  /** Removes the entries of one owner; null: all. */
+  remove(owner: string | null): void
 }
 
+export type MemoryLookup<Answer extends CachedAnswer> =
+  | { readonly kind: 'hit'; readonly answer: Answer }
+  | { readonly kind: 'miss' }
+
 /** The stored entry is also the result of the look-up, so that a hit allocates nothing. */
-interface Entry {
+interface Entry<Answer extends CachedAnswer> {
   readonly kind: 'hit'
-  readonly answer: CachedAnswer
+  readonly answer: Answer
   readonly storedAt: number
   readonly expiresAt: number
   readonly owner: Owner | null
@@ -40,7 +46,7 @@ interface Owner {
   bytes: number
 }
 
-const miss: CacheLookup = { kind: 'miss' }
+const miss = { kind: 'miss' } as const
 
 // Measured with Node 26: map slot, list slots, entry, answer and array header take about 400 bytes.
 const entryOverheadBytes = 400
@@ -53,10 +59,12 @@ const maxEntries = 65_536
 export const ownerShare = 1 / 8
 
 /** Opens an empty cache. With a bound of 0 bytes it stores nothing. */
-export function makeMemoryCache(options: MemoryCacheOptions): MemoryCache {
+export function makeMemoryCache<Answer extends CachedAnswer = CachedAnswer>(
+  options: MemoryCacheOptions,
+): MemoryCache<Answer> {
   const { clock, maxBytes, maxEntryBytes } = options
   const owners = new Map<string, Owner>()
-  const entries = new LRUCache<string, Entry>({
+  const entries = new LRUCache<string, Entry<Answer>>({
     max: maxEntries,
     maxSize: Math.max(1, maxBytes),
     dispose({ owner, size }, key) {
@@ -90,7 +98,7 @@ export function makeMemoryCache(options: MemoryCacheOptions): MemoryCache {
     set(key, answer, ttlMs, ownerName) {
       const size = answer.body.byteLength + key.length * bytesPerKeyCharacter + entryOverheadBytes
       if (answer.body.byteLength > maxEntryBytes || size > maxBytes || ttlMs <= 0) return false
-      const kept = { body: detach(answer.body), truncated: answer.truncated }
+      const kept = { ...answer, body: detach(answer.body) }
       const storedAt = clock.now()
       const expiresAt = storedAt + ttlMs
       const owner =
@@ -108,11 +116,19 @@ export function makeMemoryCache(options: MemoryCacheOptions): MemoryCache {
       const dead = [...entries.entries()].filter(([, entry]) => !isAlive(entry, now))
       for (const [key] of dead) entries.delete(key)
     },
+
+    remove(owner) {
+      if (owner === null) return entries.clear()
+      // Copied, because each deletion removes a key from the set.
+      for (const key of [...(owners.get(owner)?.keys ?? [])]) entries.delete(key)
+    },
+
+    drop() {},
   }
 }
 
 /** An entry stored later than now was stored before the clock was set back, and would live too long. */
-function isAlive(entry: Entry, now: number): boolean {
+function isAlive(entry: Entry<CachedAnswer>, now: number): boolean {
   return entry.storedAt <= now && now < entry.expiresAt
 }
 

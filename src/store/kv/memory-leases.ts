@@ -11,6 +11,8 @@ export type Acquired =
 /** The port, with synchronous results. */
 export interface MemoryLeases extends LeaseStore {
   acquire(key: string, limit: number): Acquired
+  /** Whether `acquire` would refuse. */
+  isFull(key: string, limit: number): boolean
 }
 
 /**
@@ -48,6 +50,7 @@ export function makeMemoryLeases(): MemoryLeases {
   }
 
   return {
+    isFull: (key, limit) => limit > 0 && (inFlight.get(key)?.taken ?? 0) >= limit,
     acquire(key, limit) {
       if (limit === 0) return freeLease
       const places = inFlight.get(key) ?? open(key)

@@ -3,7 +3,8 @@
  * also the fallback of the Redis driver. Nothing here outlives the process or is shared with another.
  */
 import type { Clock } from '#kernel/time.ts'
-import type { Kv } from '../ports/kv.ts'
+import type { Admission, Admitted, Kv } from '../ports/kv.ts'
+import { admitLocally, type LocalSteps } from './memory-admit.ts'
 import { type MemoryBreakers, makeMemoryBreakers } from './memory-breakers.ts'
 import { type MemoryCache, makeMemoryCache } from './memory-cache.ts'
 import { type MemoryLeases, makeMemoryLeases } from './memory-leases.ts'
@@ -17,6 +18,7 @@ export interface MemoryKvOptions {
 
 /** The port, with every method synchronous. */
 export interface MemoryKv extends Kv {
+  admit(admission: Admission): Admitted
   readonly cache: MemoryCache
   readonly windows: MemoryWindows
   readonly leases: MemoryLeases
@@ -37,15 +39,23 @@ export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
   sweeper.unref()
 
   const windows = makeMemoryWindows(options.clock)
+  const leases = makeMemoryLeases()
+  const steps: LocalSteps = {
+    take: windows.take,
+    isFull: leases.isFull,
+    acquire: leases.acquire,
+    get: cache.get,
+  }
 
   return {
+    admit: (admission) => admitLocally(steps, admission),
     cache,
     // Walks stay in the process; nothing is shared.
     walks: { load: () => ({ kind: 'unavailable' }), save: () => ({ kind: 'unavailable' }) },
     windows,
     // A single process may use the whole budget.
     budgets: windows,
-    leases: makeMemoryLeases(),
+    leases,
     breakers: makeMemoryBreakers(options.clock),
     isShared: () => false,
     connections: () => [],

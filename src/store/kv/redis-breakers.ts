@@ -56,8 +56,8 @@ export function makeRedisBreakers(options: {
   readonly rule: BreakerRule
 }): BreakerStore {
   const { link, seal, local, rule } = options
-  const check = link.script('tributaryBreakerCheck', checkLua)
-  const fail = link.script('tributaryBreakerFail', failLua)
+  const check = link.script(checkLua)
+  const fail = link.script(failLua)
   const name = (key: string) => seal.name('breaker', key)
   const failArguments = [rule.failures, rule.windowMs, rule.openMs, rule.forgetMs]
 

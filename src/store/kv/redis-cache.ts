@@ -2,13 +2,18 @@
  * Finished answers in Redis, encrypted, with their life as the expiry of the key. While Redis is unavailable the
  * cache answers `unavailable` instead of using local memory, because processes must not disagree about what is fresh.
  */
-import type { CacheLookup, CacheStore } from '../ports/kv.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { CachedAnswer, CacheLookup, CacheStore } from '../ports/kv.ts'
 import { ownerShare } from './memory-cache.ts'
+import { type KeptAnswer, makeKeptAnswers } from './redis-kept.ts'
 import type { RedisLink } from './redis-link.ts'
-import type { Seal } from './redis-seal.ts'
+import { readReply } from './redis-reply.ts'
+import { type Seal, versionLength, versionOf } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
 export interface RedisCacheOptions {
+  /** Of the answers that this process keeps. */
+  readonly clock: Clock
   readonly link: RedisLink
   readonly seal: Seal
   readonly metrics: KvMetrics
@@ -73,32 +78,106 @@ if redis.call('PTTL', owner) < life then redis.call('PEXPIRE', owner, life) end
 return 1
 `
 
-/** The shared cache. */
-export function makeRedisCache({
-  link,
-  seal,
-  metrics,
-  maxEntryBytes,
-  maxBytes,
-}: RedisCacheOptions): CacheStore {
-  const store = link.script('tributaryCacheStore', storeLua)
+/**
+ * Reads the answer under a key unless it still is the one of this version, the script's last steps. `key` and `known`: Lua
+ * expressions of the key and of the known version, which is empty when none is.
+ */
+export const lookLua = (key: string, known: string) => `
+local version = own(${key}, 'GETRANGE', 0, ${versionLength - 1})
+if version and version ~= '' then
+  if version == ${known} then return {${replies.same}, count, left, foreign} end
+  return {${replies.found}, count, left, foreign, redis.call('GET', ${key}), redis.call('PTTL', ${key})}
+end
+`
+
+/** The first number of a script's reply. */
+export const replies = { refused: 0, full: 1, counted: 2, miss: 3, same: 4, found: 5 } as const
+
+/**
+ * A command on a key whose value may be foreign, of another type: it is then deleted and counted, and the reply is false.
+ * Other errors end the script.
+ */
+export const ownLua = `
+local foreign = 0
+local function own(key, command, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then return redis.call(command, key, ...) end
+  redis.call('DEL', key)
+  foreign = foreign + 1
+  return false
+end
+`
+
+const getLua = `${ownLua}
+local count, left = 0, 0
+${lookLua('KEYS[1]', 'ARGV[1]')}
+return {${replies.miss}, count, left, foreign}
+`
+
+/** The shared cache, and what another script that looks into it needs. */
+export interface RedisCache extends CacheStore {
+  name(key: string): string
+  /** Its answer, held until the reply of the script is there, whatever is evicted meanwhile. */
+  kept(key: string): KeptAnswer | null
+  /** Reads the reply of `lookLua`; null: there is no answer that can be read. */
+  read(
+    key: string,
+    kept: KeptAnswer | null,
+    reply: readonly unknown[],
+    owner?: string,
+  ): CachedAnswer | null
+  close(): void
+}
+
+export function makeRedisCache(options: RedisCacheOptions): RedisCache {
+  const { link, seal, metrics, maxEntryBytes, maxBytes } = options
+  const store = link.script(storeLua)
+  const look = link.scriptOfKeys(getLua)
   const ownerBytes = Math.floor(maxBytes * ownerShare)
+  const answers = makeKeptAnswers(options)
+  const nameOf = (key: string) => seal.name('cache', key)
+
+  function read(
+    key: string,
+    kept: KeptAnswer | null,
+    reply: readonly unknown[],
+    owner?: string,
+  ): CachedAnswer | null {
+    if (reply[0] === replies.same) return kept
+    const [, , , , sealed, leftMs] = reply
+    if (!Buffer.isBuffer(sealed) || typeof leftMs !== 'number') {
+      throw new Error('the reply of a script has another form')
+    }
+    const opened = seal.open(key, sealed)
+    if (opened === null) {
+      metrics.unreadable()
+      return null
+    }
+    return answers.keep(key, { ...opened, version: versionOf(sealed) }, leftMs, owner)
+  }
+
+  async function find(key: string): Promise<CacheLookup> {
+    const kept = answers.find(key)
+    const reply = readReply(await look.run([nameOf(key)], [kept?.version ?? '']))
+    if (reply.foreign > 0) metrics.unreadable()
+    if (reply.kind === replies.miss) return { kind: 'miss' }
+    const answer = read(key, kept, reply.items)
+    return answer === null ? { kind: 'miss' } : { kind: 'hit', answer }
+  }
 
   return {
-    get(key) {
-      return link.run<CacheLookup>(
+    name: nameOf,
+    kept: answers.find,
+    read,
+    drop: answers.drop,
+    close: answers.close,
+    get: (key) =>
+      link.run<CacheLookup>(
         'cache',
-        async () => {
-          const sealed = await link.client.getBuffer(seal.name('cache', key))
-          if (sealed === null) return { kind: 'miss' }
-          const answer = seal.open(key, sealed)
-          if (answer !== null) return { kind: 'hit', answer }
-          metrics.unreadable()
-          return { kind: 'miss' }
-        },
+        () => find(key),
         () => ({ kind: 'unavailable' }),
-      )
-    },
+      ),
 
     set(key, answer, ttlMs, owner) {
       const lifeMs = Math.floor(ttlMs)
@@ -107,9 +186,13 @@ export function makeRedisCache({
         'cache',
         async () => {
           const sealed = seal.seal(key, answer)
-          const name = seal.name('cache', key)
+          const name = nameOf(key)
           if (owner === undefined) await link.client.set(name, sealed, 'PX', lifeMs)
-          else await store(name, sealed, lifeMs, seal.name('cached', owner), ownerBytes, maxOwned)
+          else {
+            const owned = seal.name('cached', `user:{${owner}}`)
+            await store(name, sealed, lifeMs, owned, ownerBytes, maxOwned)
+          }
+          answers.keep(key, { ...answer, version: versionOf(sealed) }, lifeMs, owner)
           return true
         },
         () => false,

@@ -83,7 +83,7 @@ export async function openIncarnation(options: IncarnationOptions): Promise<Inca
   const { link, seal, generation, report, timing = defaultTiming } = options
   const watch: Watch = {
     ...options,
-    ask: link.script('tributaryIncarnation', lookLua),
+    ask: link.script(lookLua),
     name: seal.name('incarnation', ''),
     timing,
     id: null,
@@ -97,6 +97,15 @@ export async function openIncarnation(options: IncarnationOptions): Promise<Inca
   if (link.isUp()) await lookNow(watch)
   const looking = startPeriodic(makeTask(watch), report.jobs)
 
+  let scoped = { id: watch.id, scope: '' }
+  /** The same string object while the incarnation stays the same. */
+  function scope(): string {
+    if (scoped.scope === '' || scoped.id !== watch.id) {
+      scoped = { id: watch.id, scope: `${generation}\0${watch.id}\0` }
+    }
+    return scoped.scope
+  }
+
   return {
     link: {
       ...link,
@@ -109,7 +118,7 @@ export async function openIncarnation(options: IncarnationOptions): Promise<Inca
     },
     seal: {
       ...seal,
-      name: (concern, key) => seal.name(concern, `${generation}\0${watch.id}\0${key}`),
+      name: (concern, key) => seal.name(concern, key, scope()),
     },
     close: looking.stop,
   }

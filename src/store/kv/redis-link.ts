@@ -3,32 +3,32 @@
  * While Redis is unavailable nothing waits for it. It does not interpret commands, and none of its methods throws.
  * link-state.ts decides whether Redis is available.
  */
-import { Redis } from 'ioredis'
+import type { Redis, RedisOptions } from 'ioredis'
 import type { KvConnection, Maybe } from '../ports/kv.ts'
-import { type LinkName, makeLinkState } from './link-state.ts'
+import { type LinkName, type LinkState, makeLinkState } from './link-state.ts'
+import { LinkedRedis, makeRedisScript, type Script, type ScriptArgument } from './redis-client.ts'
 import { type Probe, probeScripts } from './redis-probe.ts'
-import type { KvConcern, KvReport } from './report.ts'
+import type { KvConcern, KvMetrics, KvReport } from './report.ts'
 
 /** Runs one Lua script on one key, as a single atomic step. */
-export type RedisScript = (
-  key: string,
-  ...args: readonly (string | number | Buffer)[]
-) => Promise<unknown>
+export type RedisScript = (key: string, ...args: readonly ScriptArgument[]) => Promise<unknown>
 
 export interface RedisLink {
   readonly client: Redis
   /** False while memory is used instead. */
   isUp(): boolean
   /**
-   * Registers a script of one key; call once per name. When the key holds a value of another type, the key is
-   * deleted and the script runs again.
+   * Registers a script of one key. When the key holds a value of another type, the key is deleted and the script runs
+   * again.
    */
-  script(name: string, lua: string): RedisScript
+  script(lua: string): RedisScript
+  /** Registers a script of several keys, whose replies have buffers for texts. */
+  scriptOfKeys(lua: string): Script
   /**
    * Calls `send`, or `fallback` at once when Redis is unavailable and after `send` failed. Never rejects unless
    * `fallback` throws.
    */
-  run<T>(concern: KvConcern, send: () => Promise<T>, fallback: () => T): Maybe<T>
+  run<T>(concern: KvConcern, send: () => Promise<T>, fallback: () => Maybe<T>): Maybe<T>
   /** Registers a callback for each time Redis becomes available. */
   onEnter(act: () => void): void
   /** Probes Redis and updates `isUp`. */
@@ -59,21 +59,22 @@ const maxReconnectDelayMs = 2000
 export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
   const variable = options.serves.includes('limits') ? 'REDIS_URL' : 'REDIS_CACHE_URL'
   const client = makeClient(options.url, variable)
-  const script = makeScript(client, options.report)
   const state = makeLinkState({
     client,
     variable,
     serves: options.serves,
     report: options.report,
-    probe: makeProbe(options, client, script),
+    probe: makeProbe(options, client),
     deadlineMs: connectTimeoutMs,
   })
   await state.firstKnown
   const { metrics } = options.report
+  const register = makeRegister(state)
   return {
     client,
     isUp: state.isUp,
-    script,
+    script: (lua) => makeScript(client, register(makeRedisScript(client, lua)), metrics),
+    scriptOfKeys: (lua) => register(makeRedisScript(client, lua, null)),
 
     run(concern, send, fallback) {
       if (!state.isUp()) {
@@ -115,8 +116,7 @@ export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLin
 }
 
 function makeClient(url: string, variable: KvConnection['variable']): Redis {
-  return new Redis(readUrl(url, variable), {
-    commandTimeout: commandTimeoutMs,
+  const options: RedisOptions = {
     connectTimeout: connectTimeoutMs,
     // A command is answered now or by the fallback: it is never queued, and never retried.
     enableOfflineQueue: false,
@@ -124,21 +124,28 @@ function makeClient(url: string, variable: KvConnection['variable']): Redis {
     retryStrategy: (times) => Math.min(times * 100, maxReconnectDelayMs) * (0.5 + Math.random()),
     // After a failover the old primary refuses writes; reconnecting finds the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
-  })
+  }
+  return new LinkedRedis(readUrl(url, variable), options, commandTimeoutMs)
 }
 
-function makeScript(client: Redis, { metrics }: KvReport): RedisLink['script'] {
-  return (name, lua) => {
-    client.defineCommand(name, { lua, numberOfKeys: 1 })
-    const call: RedisScript = Reflect.get(client, name).bind(client)
-    return (key, ...args) =>
-      call(key, ...args).catch(async (cause: unknown) => {
-        if (!isForeignValue(cause)) throw cause
-        metrics.unreadable()
-        await client.del(key)
-        return call(key, ...args)
-      })
+/** Has the server keep every script each time it becomes available. */
+function makeRegister(state: Pick<LinkState, 'isUp' | 'onEnter'>): (script: Script) => Script {
+  return (script) => {
+    const load = () => void script.load()
+    if (state.isUp()) load()
+    state.onEnter(load)
+    return script
   }
+}
+
+function makeScript(client: Redis, script: Script, metrics: KvMetrics): RedisScript {
+  return (key, ...args) =>
+    script.run([key], args).catch(async (cause: unknown) => {
+      if (!isForeignValue(cause)) throw cause
+      metrics.unreadable()
+      await client.del(key)
+      return script.run([key], args)
+    })
 }
 
 /**
@@ -156,19 +163,17 @@ function readUrl(text: string, variable: KvConnection['variable']): string {
 }
 
 /** Runs the commands that this connection will need; one script for each kind of state stored there. */
-function makeProbe(
-  { serves, probeKey }: RedisLinkOptions,
-  client: Redis,
-  script: (name: string, lua: string) => RedisScript,
-): Probe {
-  const checks = serves.map((name) => script(`tributaryProbe_${name}`, probeScripts[name]))
+function makeProbe({ serves, probeKey }: RedisLinkOptions, client: Redis): Probe {
+  const checks = serves.map((name) => makeRedisScript(client, probeScripts[name]))
   const database = client.options.db ?? 0
   return {
     async write() {
       // When Redis refuses the database, ioredis reports nothing and continues in database 0; SELECT reports it.
       if (database > 0) await client.select(database)
-      // Twice, because the client sends a script as EVAL the first time on a connection and as EVALSHA afterwards.
-      await Promise.all(checks.flatMap((check) => [check(probeKey), check(probeKey)]))
+      // Both ways in which scripts are sent.
+      await Promise.all(
+        checks.flatMap((check) => [check.evaluate([probeKey], []), check.run([probeKey], [])]),
+      )
     },
     readMemory: () => client.info('memory'),
   }

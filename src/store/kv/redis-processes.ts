@@ -40,7 +40,7 @@ return redis.call('ZCARD', KEYS[1])
 
 /** Starts the heartbeat; resolves when the count is known, or at once when Redis is unavailable. */
 export async function openProcesses({ link, seal, jobs }: ProcessesOptions): Promise<Processes> {
-  const beat = link.script('tributaryProcessBeat', beatLua)
+  const beat = link.script(beatLua)
   const name = seal.name('processes', '')
   const id = randomUUID()
   let known: number | null = null

@@ -20,6 +20,33 @@ export function readTriple(reply: unknown): [number, number, number] {
   return [first, second, third]
 }
 
+/** The reply of a script that looks into the cache (redis-cache.ts). */
+export interface LookReply {
+  /** One of `replies`. */
+  readonly kind: number
+  readonly count: number
+  readonly leftMs: number
+  /** How many foreign values the script deleted. */
+  readonly foreign: number
+  readonly items: readonly unknown[]
+}
+
+/** Reads such a reply. @throws Error for another one. */
+export function readReply(reply: unknown): LookReply {
+  if (!Array.isArray(reply)) throw new Error('the reply of a script is not a list')
+  const items: readonly unknown[] = reply
+  const [kind, count, leftMs, foreign] = items
+  if (
+    typeof kind !== 'number' ||
+    typeof count !== 'number' ||
+    typeof leftMs !== 'number' ||
+    typeof foreign !== 'number'
+  ) {
+    throw new Error('the reply of a script is too short')
+  }
+  return { kind, count, leftMs, foreign, items }
+}
+
 function readNumbers(reply: unknown): number[] {
   if (!Array.isArray(reply)) throw new Error('the reply of a script is not a list')
   return reply.map((item: unknown) => {

@@ -1,11 +1,11 @@
 /**
  * The shared state of walks in Redis: sealed like cached answers, with the life of the walk as the expiry of the
  * key. Saving is a compare-and-set, so that a later writer does not overwrite an earlier one. A value's version is
- * the salt at its start that it was sealed with, so that checking for a new version costs a few bytes.
+ * the text at its start with the salt that it was sealed with, so that checking for a new version costs a few bytes.
  */
 import type { SharedWalks, WalkLookup, WalkSaving } from '../ports/kv.ts'
 import type { RedisLink } from './redis-link.ts'
-import type { Seal } from './redis-seal.ts'
+import { type Seal, versionLength } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
 export interface RedisWalksOptions {
@@ -17,12 +17,11 @@ export interface RedisWalksOptions {
 }
 
 const defaultMaxBytes = 2 * 1024 * 1024
-/** After the byte that names the layout. */
-const saltStart = 1
-const saltEnd = 16
+/** The last byte of a version. */
+const versionEnd = versionLength - 1
 
 const saveLua = `
-if redis.call('GETRANGE', KEYS[1], ${saltStart}, ${saltEnd}) ~= ARGV[1] then return 0 end
+if redis.call('GETRANGE', KEYS[1], 0, ${versionEnd}) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 `
@@ -31,14 +30,13 @@ const none = Buffer.alloc(0)
 
 export function makeRedisWalks(options: RedisWalksOptions): SharedWalks {
   const { link, seal, metrics, maxBytes = defaultMaxBytes } = options
-  const replace = link.script('tributarySaveWalk', saveLua)
+  const replace = link.script(saveLua)
   const nameOf = (key: string) => seal.name('walk', key)
   /** A prefix, so that a walk and a cached answer of the same name never open as each other. */
   const boundTo = (key: string) => `walk\0${key}`
 
   async function isKnown(name: string, known: string): Promise<boolean> {
-    const salt = await link.client.getrangeBuffer(name, saltStart, saltEnd)
-    return toVersion(salt) === known
+    return toText(await link.client.getrangeBuffer(name, 0, versionEnd)) === known
   }
 
   return {
@@ -77,5 +75,6 @@ export function makeRedisWalks(options: RedisWalksOptions): SharedWalks {
   }
 }
 
-const versionOf = (sealed: Buffer) => toVersion(sealed.subarray(saltStart, saltEnd + 1))
-const toVersion = (salt: Buffer) => salt.toString('base64url')
+/** Not as UTF-8: a foreign value may have any bytes there, and must be recognised all the same. */
+const versionOf = (sealed: Buffer) => toText(sealed.subarray(0, versionLength))
+const toText = (version: Buffer) => version.toString('base64url')

@@ -13,6 +13,10 @@ import type { Seal } from './redis-seal.ts'
 const readLua = (first: number) => `
 local count = tonumber(redis.call('GET', KEYS[1])) or 0
 local left = redis.call('PTTL', KEYS[1])
+${newsLua(first)}`
+
+/** Adds them to `count` and `left`; `first`: their place among the arguments. */
+export const newsLua = (first: number) => `
 if ARGV[${first}] then
   local isLost = count <= 0 or left <= 0
   if isLost then left = tonumber(ARGV[${first + 2}]) end
@@ -62,6 +66,29 @@ export interface RedisWindowsOptions {
   readonly shareOut?: () => number
 }
 
+export interface Counted {
+  readonly isAllowed: boolean
+  readonly count: number
+  readonly leftMs: number
+}
+
+/** What another script that counts in a window needs of this file. */
+export interface SharedCounts {
+  name(key: string): string
+  /** The counts that Redis missed while it was unavailable, once; empty: none. */
+  news(key: string): readonly number[]
+  /** They were not received after all. */
+  keepNews(key: string): void
+  /** Redis counted: returns the window's state, and continues from it while Redis is unavailable. */
+  counted(key: string, limit: number, reply: Counted): WindowState
+  /** Counts in this process. */
+  take(key: string, limit: number, windowMs: number): WindowState
+}
+
+export interface RedisWindows extends WindowStore {
+  readonly counts: SharedCounts
+}
+
 type Script = ReturnType<RedisLink['script']>
 
 /** What the functions below share. */
@@ -75,15 +102,15 @@ interface Shared extends RedisWindowsOptions {
 }
 
 /** Rate windows shared by all processes. */
-export function makeRedisWindows(options: RedisWindowsOptions): WindowStore {
+export function makeRedisWindows(options: RedisWindowsOptions): RedisWindows {
   const { link, seal, local } = options
   const shared: Shared = {
     ...options,
     scripts: {
-      take: link.script('tributaryWindowTake', takeLua),
-      giveBack: link.script('tributaryWindowGiveBack', giveBackLua),
-      peek: link.script('tributaryWindowPeek', peekLua),
-      report: link.script('tributaryWindowTell', reportLua),
+      take: link.script(takeLua),
+      giveBack: link.script(giveBackLua),
+      peek: link.script(peekLua),
+      report: link.script(reportLua),
     },
     name: (key) => seal.name('window', key),
     sharedOut: new Set(),
@@ -94,6 +121,7 @@ export function makeRedisWindows(options: RedisWindowsOptions): WindowStore {
     for (const key of shared.sharedOut) void reportCounts(shared, key)
   })
   return {
+    counts: makeCounts(shared),
     take(key, limit, windowMs) {
       if (limit === 0) return noLimit
       if (shared.shareOut !== undefined) shared.sharedOut.add(key)
@@ -136,6 +164,33 @@ export function makeRedisWindows(options: RedisWindowsOptions): WindowStore {
   }
 }
 
+function makeCounts(shared: Shared): SharedCounts {
+  const { local } = shared
+  return {
+    name: shared.name,
+    news(key) {
+      const recalled = local.recall(key, shared.era)
+      if (recalled === null) return none
+      return [recalled.known, recalled.spent, Math.ceil(recalled.leftMs)]
+    },
+    keepNews: local.unrecall,
+    counted: (key, limit, reply) => counted(shared, key, limit, reply),
+    take: local.take,
+  }
+}
+
+function counted(
+  { local, era }: Shared,
+  key: string,
+  limit: number,
+  { isAllowed, count, leftMs }: Counted,
+): WindowState {
+  local.learn(key, { count, leftMs, limit, era })
+  return { allowed: isAllowed, limit, remaining: Math.max(0, limit - count), resetMs: leftMs }
+}
+
+const none: readonly number[] = []
+
 async function takeShared(
   shared: Shared,
   key: string,
@@ -146,8 +201,7 @@ async function takeShared(
     shared.scripts.take(shared.name(key), limit, windowMs, ...news),
   )
   const [allowed, count, leftMs] = readTriple(reply)
-  shared.local.learn(key, { count, leftMs, limit, era: shared.era })
-  return { ...windowState(limit, count, leftMs), allowed: allowed === 1 }
+  return counted(shared, key, limit, { isAllowed: allowed === 1, count, leftMs })
 }
 
 async function peekShared(

@@ -10,6 +10,7 @@ import { type BreakerRule, breakerRule } from './breaker-rule.ts'
 import { makeMemoryBreakers } from './memory-breakers.ts'
 import { makeMemoryLeases } from './memory-leases.ts'
 import { makeMemoryWindows } from './memory-windows.ts'
+import { makeRedisAdmit } from './redis-admit.ts'
 import { makeRedisBreakers } from './redis-breakers.ts'
 import { makeRedisCache } from './redis-cache.ts'
 import { type IncarnationTiming, openIncarnation } from './redis-incarnation.ts'
@@ -76,29 +77,42 @@ export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
     ...(options.incarnationTiming === undefined ? {} : { timing: options.incarnationTiming }),
   })
   const processes = await openProcesses({ link, seal, jobs: report.jobs })
-  const windows = { link, seal, local: makeMemoryWindows(clock) }
+  const counted = { link, seal, local: makeMemoryWindows(clock) }
+  const windows = makeRedisWindows(counted)
+  const cache = makeRedisCache({
+    link: incarnation.link,
+    seal: incarnation.seal,
+    clock,
+    metrics: report.metrics,
+    maxEntryBytes: options.maxEntryBytes,
+    maxBytes: options.maxBytes ?? defaultMaxBytes,
+  })
 
   return {
-    cache: makeRedisCache({
-      link: incarnation.link,
-      seal: incarnation.seal,
+    admit: makeRedisAdmit({
+      link,
+      cacheLink: incarnation.link,
+      isOne: links.limits === links.cache,
+      windows,
+      leases,
+      cache,
       metrics: report.metrics,
-      maxEntryBytes: options.maxEntryBytes,
-      maxBytes: options.maxBytes ?? defaultMaxBytes,
     }),
+    cache,
     walks: makeRedisWalks({
       link: incarnation.link,
       seal: incarnation.seal,
       metrics: report.metrics,
     }),
-    windows: makeRedisWindows(windows),
-    budgets: makeRedisWindows({ ...windows, shareOut: processes.count }),
+    windows,
+    budgets: makeRedisWindows({ ...counted, shareOut: processes.count }),
     leases,
     breakers: makeRedisBreakers({ link, seal, local: makeMemoryBreakers(clock, rule), rule }),
     isShared: link.isUp,
     connections: () => [links.limits.describe('limits'), links.cache.describe('cache')],
     ping: async () => void (await Promise.all([links.limits.probe(), links.cache.probe()])),
     async close() {
+      cache.close()
       await Promise.all([incarnation.close(), leases.close(), processes.close()])
       await Promise.all([links.limits.close(), links.cache.close()])
     },

@@ -3,6 +3,9 @@
  * two drivers: memory and Valkey/Redis. Every method may return a value or a promise (`T | Promise<T>`), so that a
  * cached answer from memory needs no turn of the event loop. No method ever throws: while Redis is unavailable,
  * windows, leases and breakers continue in this process's memory and the cache answers `unavailable`.
+ *
+ * Keys with the same owner in braces after their first colon (`key:{owner}:…`) are stored together, so that one step can
+ * use several of them.
  */
 
 export type Maybe<T> = T | Promise<T>
@@ -27,6 +30,11 @@ export interface CacheStore {
    * `owner`: the user whose bytes they are; beyond an eighth of the cache, an owner evicts only their own answers.
    */
   set(key: string, answer: CachedAnswer, ttlMs: number, owner?: string): Maybe<boolean>
+  /**
+   * An owner's rows changed (null: perhaps everybody's): copies that only make this process faster are freed. What is stored
+   * is not deleted; the epoch in its key decides whether it is found.
+   */
+  drop(owner: string | null): void
 }
 
 export interface WindowState {
@@ -68,6 +76,39 @@ export interface LeaseStore {
     limit: number,
   ): Maybe<{ readonly lease: Lease } | { readonly lease: null; readonly retryMs: number }>
 }
+
+/** What one request needs of fast state. All keys have the same owner. */
+export interface Admission {
+  /** Counts the request; null: it was counted before. */
+  readonly window: {
+    readonly key: string
+    readonly limit: number
+    readonly windowMs: number
+  } | null
+  /** Null: no limit to the requests in flight. */
+  readonly places: { readonly key: string; readonly limit: number } | null
+  /** The key of the cached answer; null: the request is only counted. */
+  readonly answer: string | null
+  /** The user whose bytes the answer has. */
+  readonly owner: string
+}
+
+/** `window` is null when none was counted. */
+export type Admitted =
+  /** The window is used up; nothing was counted. */
+  | { readonly kind: 'refused'; readonly window: WindowState }
+  /** Counted; nothing else was asked. */
+  | { readonly kind: 'counted'; readonly window: WindowState | null }
+  /** Counted; all places are taken. */
+  | { readonly kind: 'full'; readonly window: WindowState | null; readonly retryMs: number }
+  /** Counted, and no place was taken. */
+  | { readonly kind: 'hit'; readonly window: WindowState | null; readonly answer: CachedAnswer }
+  /** Counted; the caller releases the place. `lease` null: there is no limit. */
+  | {
+      readonly kind: 'miss' | 'unavailable'
+      readonly window: WindowState | null
+      readonly lease: Lease | null
+    }
 
 export type BreakerState =
   | { readonly kind: 'closed' }
@@ -133,6 +174,11 @@ export interface SharedWalks {
 }
 
 export interface Kv {
+  /**
+   * The window, the places and the cached answer of one request in this order, which is that of reading R3, as one step:
+   * a refused request is not counted, a full one does not reach the cache, and only a miss takes a place.
+   */
+  admit(admission: Admission): Maybe<Admitted>
   readonly cache: CacheStore
   readonly walks: SharedWalks
   readonly windows: WindowStore

@@ -2,6 +2,7 @@
  * The contract of every driver of fast state, written once and run on memory and on Redis.
  */
 import { after, before, describe, test } from 'node:test'
+import { admitTests } from './admit-contract.ts'
 import { breakerTests, probeTests } from './breakers-contract.ts'
 import { cacheTests } from './cache-contract.ts'
 import type { KvHarness } from './harness.ts'
@@ -23,6 +24,7 @@ export function testKv(name: string, openHarness: () => Promise<KvHarness>): voi
     windowTests(() => h)
     windowProperties(() => h)
     leaseTests(() => h)
+    admitTests(() => h)
     breakerTests(() => h)
     probeTests(() => h)
 

@@ -9,6 +9,7 @@ import { makeMemoryBreakers } from '#store/kv/memory-breakers.ts'
 import { makeMemoryCache } from '#store/kv/memory-cache.ts'
 import { makeMemoryWindows, windowBounds } from '#store/kv/memory-windows.ts'
 import { openKv } from '#store/kv/open.ts'
+import { newAdmission } from './admit-contract.ts'
 import { testKv } from './kv-contract.ts'
 
 const kib = 1024
@@ -222,6 +223,7 @@ test('memory answers at once, without a turn of the event loop, and is not share
     kv.windows.peek('k', 1, minute),
     kv.leases.acquire('k', 1),
     kv.breakers.check('k'),
+    kv.admit(newAdmission()),
   ]
   assert.ok(answers.every((answer) => !(answer instanceof Promise)))
   await kv.close()

@@ -1,0 +1,86 @@
+/**
+ * The Redis client as this service uses it: one deadline for all commands in flight, the commands of one turn of the
+ * event loop in one write, and scripts by their digest. It knows no script and no key.
+ */
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { Command, Redis, type RedisOptions } from 'ioredis'
+import { makeCommandDeadline } from './command-deadline.ts'
+
+export type ScriptArgument = string | number | Buffer
+
+/** A Lua script. */
+export interface Script {
+  run(keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
+  /** Sends the whole text, as the server needs it once. */
+  evaluate(keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
+  /** Makes the server keep the script; it may drop scripts that only `evaluate` brought. */
+  load(): Promise<void>
+}
+
+/** ioredis, with the deadline and the writes of this file. */
+export class LinkedRedis extends Redis {
+  readonly #deadline
+  #held: Duplex | null = null
+
+  constructor(url: string, options: RedisOptions, timeoutMs: number) {
+    // The first commands are sent before this constructor continues unless it connects later.
+    super(url, { ...options, replyMapping: 'legacy', lazyConnect: true })
+    this.#deadline = makeCommandDeadline(timeoutMs)
+    this.connect().catch(() => undefined)
+  }
+
+  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
+    this.#holdWrites()
+    const sent = super.sendCommand(command, stream)
+    this.#deadline.watch(command)
+    return sent
+  }
+
+  /** Until the sockets of this turn were read: requests that arrive together are sent together. */
+  #holdWrites(): void {
+    const { stream } = this
+    if (this.#held !== null || stream === undefined || this.status !== 'ready') return
+    this.#held = stream
+    stream.cork()
+    setImmediate(() => {
+      this.#held = null
+      stream.uncork()
+    })
+  }
+}
+
+/** `encoding` null: texts of a reply are buffers. */
+export function makeRedisScript(
+  client: Redis,
+  lua: string,
+  encoding: 'utf8' | null = 'utf8',
+): Script {
+  const digest = createHash('sha1').update(lua).digest('hex')
+  function send(
+    name: 'eval' | 'evalsha',
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+  ): Promise<unknown> {
+    const text = name === 'eval' ? lua : digest
+    const command = new Command(name, [text, String(keys.length), ...keys, ...args], {
+      replyEncoding: encoding,
+    })
+    client.sendCommand(command)
+    return command.promise
+  }
+  const evaluate: Script['run'] = (keys, args) => send('eval', keys, args)
+  return {
+    // NOSCRIPT: the server was restarted or dropped the script. It has not run, so sending it again repeats nothing.
+    run: (keys, args) =>
+      send('evalsha', keys, args).catch((cause: unknown) => {
+        if (!(cause instanceof Error) || !cause.message.startsWith('NOSCRIPT')) throw cause
+        return evaluate(keys, args)
+      }),
+    evaluate,
+    // Some servers do not allow it; then the first use sends the text.
+    load: () => client.script('LOAD', lua).then(ignore, ignore),
+  }
+}
+
+function ignore(): void {}
