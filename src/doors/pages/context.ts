@@ -131,7 +131,9 @@ export function makeContext(
       const visit = await visits.begin(request, reply)
       const body = renderNotice(
         'That form has expired',
-        'It was not sent from a page that this browser has open. Go back, reload the page and try again.',
+        visit.user === null
+          ? 'Nothing was changed. You are not signed in in this browser, or the page was opened before you signed out. Go back, reload the page and try again.'
+          : 'Nothing was changed. It was not sent from a page that this browser has open. Go back, reload the page and try again.',
       )
       return context.show(reply.code(403), visit, { title: 'Form expired', body })
     },

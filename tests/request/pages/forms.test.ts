@@ -157,3 +157,14 @@ test('429: more forms in a minute than anybody needs change nothing, and others 
   const form = { ...(await other.get('/settings')).hidden, name: 'Mia' }
   assert.equal((await other.post('/settings', form)).status, 303)
 })
+
+test('403: a form that another tab outlived by signing out says that nobody is signed in', async () => {
+  const jar = await world.enter(person)
+  const open = (await jar.get('/keys')).hidden
+  const { token } = (await jar.get('/')).hidden
+  assert.equal((await jar.post('/sign-out', { token: token ?? '' })).status, 303)
+  await jar.get('/sign-in')
+  const answer = await jar.post('/keys', { ...open, name: 'late', expires: '' })
+  assert.equal(answer.status, 403)
+  assert.match(answer.text, /Nothing was changed\. You are not signed in in this browser/)
+})
