@@ -53,6 +53,8 @@ export interface Command extends Words {
   readonly path: string
   /** Body fields for the positional arguments that have no place in `path`; digits become numbers. */
   readonly placeFields?: readonly string[]
+  /** Without any of its flags it would change nothing: that is wrong usage. */
+  readonly needsFlag?: true
   /** The answer has pages: the command reads all of them. */
   readonly readsAllPages?: true
   readonly show: Show

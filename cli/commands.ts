@@ -117,6 +117,7 @@ const users: readonly Command[] = [
     ],
     method: 'PUT',
     path: '/admin/users/{}/profile',
+    needsFlag: true,
     show: { kind: 'record' },
   },
   {

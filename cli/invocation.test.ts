@@ -31,3 +31,22 @@ test('both tokens of a personal app are asked for, in the order of the command l
   assert.deepEqual(asked('--app-token', '-', '--user-token', '-'), ['app-token', 'user-token'])
   assert.deepEqual(asked('--user-token', '-'), ['user-token'])
 })
+
+test('a profile without a flag is wrong usage that names the flags; one of them is enough, also an empty name', () => {
+  for (const args of [['U'], ['U', '--json']]) {
+    assert.throws(
+      () => parseInvocation(['users', 'set-profile', ...args]),
+      (error: unknown) => {
+        assert.ok(error instanceof UsageError)
+        assert.match(error.message, /--name or --timezone/)
+        assert.match(error.usage, /users set-profile U/)
+        return true
+      },
+    )
+  }
+  assert.throws(() => callOf('users', 'set-profile'), /U is missing/)
+  assert.deepEqual(callOf('users', 'set-profile', 'U', '--name', '').body, { name: '' })
+  assert.deepEqual(callOf('users', 'set-profile', 'U', '--timezone', 'Pacific/Auckland').body, {
+    timezone: 'Pacific/Auckland',
+  })
+})

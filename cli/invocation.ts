@@ -124,6 +124,10 @@ function parseCommand(command: Command, args: readonly string[], json: boolean):
   )
   if (missing !== undefined) throw wrong(command, `--${missing.name} is missing`)
   const { path, fields } = placeArguments(command, positionals)
+  if (command.needsFlag === true && command.flags.every(({ name }) => values[name] === undefined)) {
+    const names = command.flags.map(({ name }) => `--${name}`).join(' or ')
+    throw wrong(command, `nothing to set: give ${names}`)
+  }
   for (const flag of command.flags) {
     const value = values[flag.name]
     if (value === undefined) continue
