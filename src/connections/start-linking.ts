@@ -5,7 +5,7 @@
 import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, UserId } from '#kernel/ids.ts'
+import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toApiError } from '#providers/guard.ts'
 import type { Linking, LinkingRequest, LinkingUser } from '#providers/linking.ts'
@@ -118,6 +118,7 @@ interface Beginning {
 async function begin(deps: ActionDeps, parts: Beginning): Promise<{ readonly address: string }> {
   const { start, linking, user, renewed } = parts
   const wanted = { userId: user.id, provider: start.provider, linking, renewed }
+  const lost = new Set<LoginId>()
   for (const known of await findLinkingLogins(deps, wanted)) {
     try {
       return await openPage(deps, parts, known)
@@ -127,9 +128,15 @@ async function begin(deps: ActionDeps, parts: Beginning): Promise<{ readonly add
         throw apiError('upstream_bad_request', { message: lostLogin, cause: error })
       }
       // This login was deleted at the provider: another of the person takes its place, or one that is made.
+      lost.add(known.id)
     }
   }
-  return openPage(deps, parts, null)
+  if (linking.register === undefined) return openPage(deps, parts, null)
+  return registerAlone(deps, parts, async () => {
+    const logins = await findLinkingLogins(deps, wanted)
+    // Another process may have made one since they were looked up.
+    return openPage(deps, parts, logins.find(({ id }) => !lost.has(id)) ?? null)
+  })
 }
 
 const lostLogin =
@@ -174,9 +181,29 @@ interface Registration {
 
 type MadeLogin = Omit<NewLogin, 'isExclusive'>
 
+/** Keeps other processes from making a login of this person there, until one that is made here is stored. */
+async function registerAlone<Page>(
+  deps: ActionDeps,
+  { start: { provider }, user }: Beginning,
+  open: () => Promise<Page>,
+): Promise<Page> {
+  const key = `link-register:${provider}:${user.id}`
+  // Longer than the two requests to the provider take.
+  const { allowed } = await deps.windows.take(key, 1, 3 * deps.timeoutMs)
+  if (!allowed) {
+    const message = 'This account is being set up at the provider by another page; try again'
+    throw apiError('rate_limited', { message, retryAfterSeconds: 2 })
+  }
+  try {
+    return await open()
+  } finally {
+    await deps.windows.forget(key)
+  }
+}
+
 /**
  * Makes the login at the provider; null where the return brings it. Each call may make another one, so it is never repeated
- * here, and other processes are kept from it meanwhile.
+ * here.
  */
 async function register(
   deps: ActionDeps,
@@ -184,21 +211,11 @@ async function register(
 ): Promise<MadeLogin | null> {
   const { register: make } = linking
   if (make === undefined) return null
-  const key = `link-register:${provider}:${userId}`
-  const { allowed } = await deps.windows.take(key, 1, 2 * deps.timeoutMs)
-  if (!allowed) {
-    const message = 'This account is being set up at the provider by another page; try again'
-    throw apiError('rate_limited', { message, retryAfterSeconds: 2 })
-  }
-  try {
-    const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
-    const { upstreamUserId, secret } = await askProvider(provider, options, (call) =>
-      make.call(linking, person, call),
-    )
-    return { userId, provider, upstreamUserId, secret, isOurs: true }
-  } finally {
-    await deps.windows.forget(key)
-  }
+  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
+  const { upstreamUserId, secret } = await askProvider(provider, options, (call) =>
+    make.call(linking, person, call),
+  )
+  return { userId, provider, upstreamUserId, secret, isOurs: true }
 }
 
 /** Stores a login that was made, the state, and the audit row, before the browser leaves. */

@@ -263,3 +263,30 @@ test('a bank that was removed does not come back as a withdrawn one when the nex
   await linkBank(visitor, '73')
   assert.deepEqual(await statusesOf(visitor), ['41 active', '73 active'])
 })
+
+test('two processes that begin the first link of a person at once make one end user, whichever looked first', async (t) => {
+  const { world, by, userId } = await visit(t)
+  const start = {
+    userId,
+    provider: 'fiskil',
+    institutionId: null,
+    connectionId: null,
+    baseUrl,
+  } as const
+  let isStale = true
+  const { logins } = world.store
+  // The second one has looked before the first one stored its login.
+  const listIds: typeof logins.listIds = async (user) => {
+    if (!isStale) return logins.listIds(user)
+    isStale = false
+    return []
+  }
+  const store = { ...world.store, logins: { ...logins, listIds } }
+  const people = () => Object.keys(need(world, 'fiskil').people).length
+  const before = people()
+  await world.connections.startLinking(by, start)
+  await another({ ...world, store }, world.adapters).startLinking(by, start)
+  assert.equal(isStale, false)
+  assert.equal((await logins.listIds(userId)).length, 1)
+  assert.equal(people(), before + 1)
+})
