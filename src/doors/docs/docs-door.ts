@@ -5,8 +5,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Prepared, prepare, sendPrepared } from '../prepared.ts'
 import { contentSecurityPolicy, renderPage } from './page.ts'
-import { type Prepared, prepare, sendPrepared } from './prepared.ts'
 import { readScalarScript, readScalarVersion } from './scalar-script.ts'
 
 export interface DocsDoorOptions {

@@ -296,6 +296,28 @@ test('assets come from this server, are kept for ever and never sniffed', async 
   assert.deepEqual(absolute, ['href="#main"'])
 })
 
+test('the style sheets and the script weigh less than 20 KB over the wire, and a client without gzip gets them plain', async (t) => {
+  const { jar, name } = await open(t)
+  const { text } = await jar().get('/sign-in', name)
+  const paths = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(
+    ([, path]) => path ?? '',
+  )
+  let weight = 0
+  for (const path of new Set(paths)) {
+    const packed = await jar().get(path, { ...name, 'accept-encoding': 'gzip, br' })
+    assert.equal(packed.headers['content-encoding'], 'gzip', path)
+    assert.equal(packed.headers.vary, 'Accept-Encoding')
+    weight += Number(packed.headers['content-length'])
+    const plain = await jar().get(path, name)
+    assert.equal(plain.headers['content-encoding'], undefined)
+    assert.equal(Number(plain.headers['content-length']), Buffer.byteLength(plain.text))
+  }
+  assert.ok(weight < 20_000, `${weight} bytes`)
+  // A page contains what a visitor typed beside tokens, so its length must not reveal whether they have parts in common.
+  const page = await jar().get('/sign-in', { ...name, 'accept-encoding': 'gzip, br' })
+  assert.equal(page.headers['content-encoding'], undefined)
+})
+
 test('a redirect address cannot add a directive to the policy of the consent page', async (t) => {
   const base = {
     uid: 'u1',
