@@ -3,9 +3,15 @@ import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
-/** Connects and signs in; null when that works. The code is a word such as `EAUTH`, never the server's text. */
+/** The code is a word such as `EAUTH`, never the server's text. */
+interface MailFault {
+  readonly code: string
+  readonly status: number | null
+}
+
+/** Connects and signs in; null when that works. */
 export interface MailService {
-  verify(): Promise<{ readonly code: string; readonly status: number | null } | null>
+  verify(): Promise<MailFault | null>
 }
 
 interface Parts {
@@ -43,20 +49,23 @@ export function checkMail({ mail, store, clock }: Parts): Check {
   }
 }
 
-function describe(
-  { code, status }: { readonly code: string; readonly status: number | null },
-  counts: string,
-): Finding {
+function describe({ code, status }: MailFault, counts: string): Finding {
   const answer = status === null ? code : `${code}, status ${status}`
-  return fault('mail', `the server does not take us (${answer}); ${counts}`, adviceOn(code))
+  const advice = adviceOn({ code, status })
+  return fault('mail', `the server does not take us (${answer}); ${counts}`, advice)
 }
 
-function adviceOn(code: string): string {
+/** What an operator can do about a failure of the mail server. */
+export function adviceOn({ code, status }: MailFault): string {
   if (code === 'EAUTH') {
     return 'Correct user and password in SMTP_URL; both are percent-encoded'
   }
   if (code === 'ETLS') {
     return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used, or a relay with ?tls=never (docs/operations.md, Mail)'
   }
+  if (code === 'EENVELOPE') {
+    return 'Set the sender, from= in SMTP_URL, to an address that the user may send from; a refused receiver passes or is given up (docs/operations.md, Mail)'
+  }
+  if (status !== null) return 'Look for the reason in the log of the mail server'
   return mailRemedy
 }

@@ -108,6 +108,25 @@ test('STARTTLS is used with a certificate that is valid for the name of the serv
   assert.equal(server.commands.filter((line) => /^AUTH/.test(line)).length, 1)
 })
 
+test('a certificate that nobody vouches for, one of another name and a server without TLS are called a matter of TLS, not of reach', async (t) => {
+  const { cert: ca } = certificate
+  for (const options of [{ secure: true }, { startTls: true }]) {
+    const server = await open(t, { certificate, ...options })
+    const scheme = 'secure' in options ? 'smtps' : 'smtp'
+    const to = (host: string, over: Partial<SmtpOptions> = {}) =>
+      mailerOf(`${scheme}://${host}:${server.port}`, over, remote)
+    const expected = { code: 'ETLS', status: null, isFinal: false }
+    assert.deepEqual(await to('localhost').send(letter, never), expected)
+    assert.deepEqual(await to('localhost').verify(), expected)
+    assert.deepEqual(await to('127.0.0.1', { ca }).send(letter, never), expected)
+  }
+  const plain = await open(t)
+  const secured = mailerOf(`smtps://127.0.0.1:${plain.port}`)
+  assert.equal((await secured.send(letter, never))?.code, 'ETLS')
+  await plain.close()
+  assert.equal((await secured.send(letter, never))?.code, 'ESOCKET')
+})
+
 test('smtps has TLS from the first byte', async (t) => {
   const server = await open(t, { certificate, secure: true })
   const mailer = mailerOf(`smtps://localhost:${server.port}`, { ca: certificate.cert })

@@ -93,12 +93,22 @@ const brokenLetter: MailFailure = { code: 'ELETTER', status: null, isFinal: true
  */
 function toFailure(thrown: unknown): MailFailure {
   if (!(thrown instanceof Error)) throw thrown
-  const { code, responseCode, command } = thrown as Error & Readonly<Record<string, unknown>>
+  const { code, originalCode, responseCode, command } = thrown as Error &
+    Readonly<Record<string, unknown>>
   const status = typeof responseCode === 'number' ? responseCode : null
   const ofThisMail = command === 'RCPT TO' || command === 'DATA'
+  if (code === 'ESOCKET' && isOfTls(originalCode)) return { code: 'ETLS', status, isFinal: false }
   return {
     code: typeof code === 'string' && /^[A-Z][A-Z_\d]{1,40}$/.test(code) ? code : thrown.name,
     status,
     isFinal: ofThisMail && status !== null && status >= 500 && status < 600,
   }
+}
+
+/**
+ * Whether TLS or the certificate is the trouble, which nodemailer reports as an unreachable server. Such codes have several
+ * words (`ERR_TLS_CERT_ALTNAME_INVALID`, `DEPTH_ZERO_SELF_SIGNED_CERT`), those of the system one (`ECONNREFUSED`).
+ */
+function isOfTls(code: unknown): boolean {
+  return typeof code === 'string' && (code.includes('_') || code === 'EPROTO')
 }

@@ -1,5 +1,6 @@
 /** Turns the reports of the mail room into log lines and metrics: ids and statuses, never an address or a text. */
 import type { PrintUrl } from '#auth/sign-in/single-use.ts'
+import { adviceOn } from '#doctor/mail.ts'
 import type { MailReport } from '#mail/worker.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -12,7 +13,8 @@ export function makeMailReports(log: Log, metrics: Metrics): MailReport {
     },
     postponed({ failure, ...mail }) {
       metrics.mails.ended('postponed')
-      log.warn({ ...mail, ...toFields(failure) }, 'mail not sent, to be tried again')
+      const fields = { ...mail, ...toFields(failure), action: adviceOn(failure) }
+      log.warn(fields, 'mail not sent, to be tried again')
     },
     givenUp(mail) {
       metrics.mails.ended('given_up')

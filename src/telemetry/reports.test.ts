@@ -40,3 +40,22 @@ for (const [what, change, level] of runs) {
     assert.deepEqual({ found, msg, durationMs }, { found: level, msg: 'sync run', durationMs: 3.1 })
   })
 }
+
+test('a mail that is tried again is logged with what the operator can do', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const { mails } = makeReports(makeLog({ level: 'trace', destination }), makeMetrics())
+  const mail = { id: 'one', kind: 'reset', attempts: 1 } as const
+  const failures = [
+    { code: 'ETLS', status: null, advice: /certificate that is valid for its name/ },
+    { code: 'ETIMEDOUT', status: null, advice: /SMTP_URL is reachable/ },
+    { code: 'EENVELOPE', status: 550, advice: /sender, from= in SMTP_URL/ },
+    { code: 'EMESSAGE', status: 451, advice: /log of the mail server/ },
+  ]
+  for (const { code, status, advice } of failures) {
+    mails.postponed({ ...mail, failure: { code, status, isFinal: false } })
+    const line = JSON.parse(lines.at(-1) ?? '{}')
+    assert.deepEqual([line.level, line.code], ['warn', code])
+    assert.match(line.action, advice)
+  }
+})
