@@ -215,3 +215,19 @@ test('accounts of Fiskil that arrive later are waited for, and a renewal with ne
   await page.waitForURL(new RegExp(`/connections/${row.id}`))
   await assertSame(person, linked)
 })
+
+test('the field of the search and its button have whole outlines', async () => {
+  const person = await world.addPerson()
+  await using visit = await browser.open({ viewport })
+  const { page } = visit
+  await open(page, '/connections/new?provider=fiskil', person)
+  const corners =
+    await page.evaluate(`[...document.querySelectorAll('.search-row > *')].map((part) => {
+    const { borderTopLeftRadius, borderBottomRightRadius } = getComputedStyle(part)
+    return [borderTopLeftRadius, borderBottomRightRadius]
+  })`)
+  assert.deepEqual(corners, [
+    ['8px', '8px'],
+    ['8px', '8px'],
+  ])
+})

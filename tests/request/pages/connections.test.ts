@@ -148,6 +148,14 @@ test('the page lists accounts by name with masked numbers and no money', async (
   }
 })
 
+test('an account of points has no currency, which is said in a word', async () => {
+  const person = await world.addPerson()
+  const { id } = await plant(person, { accounts: [{ currency: 'XXX' }, { currency: 'NZD' }] })
+  const { text } = await (await world.enter(person)).get(`/connections/${id}`)
+  const shown = [...text.matchAll(/data-label="Currency">([^<]*)</g)].map(([, word]) => word)
+  assert.deepEqual(shown.toSorted(), ['NZD', 'none'])
+})
+
 test('refresh reads the connection once a minute, and says so', async () => {
   const person = await world.addPerson()
   const [row] = await link(person, 'healthy')

@@ -106,12 +106,15 @@ function renderAccounts(accounts: readonly AccountRow[]): Html {
 </table>`
 }
 
+/** ISO 4217 for what has no currency, such as points of a loyalty scheme. */
+const noCurrency = 'XXX'
+
 function renderAccount({ name, type, accountNumber, currency }: AccountRow): Html {
   return html`<tr role="row">
 <th role="rowheader" scope="row"><span class="foreign">${foreignText(name)}</span></th>
 <td role="cell" data-label="Type">${typeWords[type]}</td>
 <td role="cell" data-label="Number">${accountNumber ?? 'not told'}</td>
-<td role="cell" data-label="Currency">${foreignText(currency)}</td>
+<td role="cell" data-label="Currency">${currency === noCurrency ? 'none' : foreignText(currency)}</td>
 </tr>`
 }
 
