@@ -45,7 +45,9 @@ export async function pagesDoor(
       const { status, retryAfterSeconds, problem } = explain(error)
       if (status >= 500) options.onFailure(error)
       if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds))
-      return showFailure(context, reply.code(status), problem)
+      // What was under way when the answer was lost may have been done.
+      const isUncertain = problem === 'unavailable' && request.method === 'POST'
+      return showFailure(context, reply.code(status), isUncertain ? 'uncertain' : problem)
     })
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser<string>(
@@ -82,6 +84,10 @@ const problems = {
   unavailable: [
     'Temporarily unavailable',
     'A service that this page needs is unavailable. Try again shortly.',
+  ],
+  uncertain: [
+    'Temporarily unavailable',
+    'A service that this page needs is unavailable. Try again shortly, and look first whether your change is there already.',
   ],
   internal: ['That went wrong', 'The error is ours and has been logged. Try again later.'],
 } as const

@@ -13,6 +13,7 @@ import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeSignIns } from '#auth/sign-in/sign-ins.ts'
 import type { PagesDoorOptions } from '#doors/pages/context.ts'
 import { pagesDoor } from '#doors/pages/pages-door.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
@@ -238,6 +239,26 @@ test('413, 415, 400: bodies that are no form of ours are refused with a page', a
   assert.equal(empty.statusCode, 403, 'without a body there is no token')
   await empty.body.dump()
   assert.deepEqual(failures, [])
+})
+
+test('503: while the store is away a page asks for patience, and a form says that its change may have been made', async (t) => {
+  const away = () => Promise.reject(new StoreUnavailableError('PostgreSQL does not answer'))
+  const agents = { list: async () => [], disconnect: away }
+  const { enter, name, failures, store } = await open(t, { agents })
+  const jar = await enter()
+  const { hidden } = await jar.get('/agents', name)
+  const answer = await jar.post(
+    '/agents/disconnect',
+    { ...hidden, grant: 'g1', decision: 'confirm' },
+    name,
+  )
+  assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '5'])
+  assert.match(answer.text, /Temporarily unavailable.*look first whether your change is there/s)
+  t.mock.method(store.sessions, 'find', away)
+  const page = await jar.get('/agents', name)
+  assert.deepEqual([page.status, page.headers['retry-after']], [503, '5'])
+  assert.match(page.text, /Try again shortly\.</)
+  assert.equal(failures.length, 2)
 })
 
 test('500: a failure of ours is reported with its cause, and the page says nothing of it', async (t) => {
