@@ -61,7 +61,7 @@ export function adviceOn({ code, status }: MailFault): string {
     return 'Correct user and password in SMTP_URL; both are percent-encoded'
   }
   if (code === 'ETLS') {
-    return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used, or a relay with ?tls=never (docs/operations.md, Mail)'
+    return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used, or a relay with tls=never in SMTP_URL (docs/operations.md, Mail)'
   }
   if (code === 'EENVELOPE') {
     return 'Set the sender, from= in SMTP_URL, to an address that the user may send from; a refused receiver passes or is given up (docs/operations.md, Mail)'
