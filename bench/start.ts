@@ -18,8 +18,8 @@ import { median } from './turns.ts'
 
 const rounds = 7
 const maxWaitMs = 30_000
-/** After the second collection of `src/app/settle-memory.ts`. */
-const idleMs = 22_000
+/** After the second collection of a quiet process (`src/app/settle-memory.ts`). */
+const idleMs = 25_000
 const idleGoalMb = 110
 const starter = fileURLToPath(new URL('../scripts/pinned.js', import.meta.url))
 

@@ -6,7 +6,7 @@
 import { type App, openApp } from '#app/app.ts'
 import { findCommand } from '#app/command.ts'
 import { endWithParent } from '#app/end-with-parent.ts'
-import { settleMemoryLater } from '#app/settle-memory.ts'
+import { findCollect, settleMemoryLater } from '#app/settle-memory.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
 import { describeFailure, printWelcome } from '#app/welcome.ts'
 import { type Clock, systemClock } from '#kernel/time.ts'
@@ -78,7 +78,7 @@ async function start(running: Running): Promise<void> {
   const command = findCommand(readStartInfo())
   const { adminTokenFile } = secrets
   printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo })
-  settleMemoryLater()
+  settleMemoryLater(findCollect())
 }
 
 function makeDemo(

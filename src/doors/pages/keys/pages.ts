@@ -19,7 +19,7 @@ export const doneSentences = {
   revoked: 'The key is revoked. It is refused from now on.',
   gone: 'That key is not active: it has expired, was revoked, or the address is wrong.',
   repeated:
-    'That form was sent twice, and carried out once. A key that you did not see can be revoked.',
+    'That form was sent twice, and only the first one counted. A key that you did not see can be revoked.',
 } as const
 
 export interface KeysParts {

@@ -20,7 +20,7 @@ export const doneInList = {
   removed: 'The endpoint is removed. Nothing is sent to it any more.',
   gone: 'That endpoint does not exist. It was removed, or the address is wrong.',
   repeated:
-    'That form was sent twice, and carried out once. A secret that you did not see can be replaced on the page of its endpoint.',
+    'That form was sent twice, and only the first one counted. A secret that you did not see can be replaced on the page of its endpoint.',
 } as const
 
 export interface EndpointsParts {
