@@ -1,6 +1,6 @@
 /**
  * A proxy in front of an emulator that caches its pages of rows as bytes, so that a page costs the provider no CPU and
- * is sent after exactly the configured delay. Other requests are passed on.
+ * is sent after exactly the configured delay, or after the configured delays in turn. Other requests are passed on.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ interface Recorded {
   readonly body: Buffer
 }
 
-/** The recorder's own path: returns how many pages it served, and resets it with another delay. */
+/** The recorder's own path: returns how many pages it served, and resets it with another delay, or with several, joined by commas. */
 export const controlPath = '/recorder'
 const maxPages = 100
 
@@ -24,12 +24,12 @@ const maxPages = 100
 export async function startRecorder(origin: string, rows: RegExp): Promise<Recorder> {
   const pages = new Map<string, Recorded>()
   let served: string[] = []
-  let delayMs = 0
+  let delaysMs = [0]
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(incoming.url ?? '/', origin)
     if (url.pathname === controlPath) {
-      delayMs = Number(url.searchParams.get('delayMs') ?? 0)
+      delaysMs = (url.searchParams.get('delayMs') ?? '0').split(',').map(Number)
       response.end(JSON.stringify({ served }))
       served = []
       return
@@ -37,6 +37,7 @@ export async function startRecorder(origin: string, rows: RegExp): Promise<Recor
     if (!rows.test(url.pathname)) return write(response, await pass(incoming, url))
     // Pages are identified by their cursor alone: the emulator's rows do not change, and no query asks for fewer of them.
     const page = url.searchParams.get('page[after]') ?? url.searchParams.get('offset') ?? ''
+    const delayMs = delaysMs[served.length % delaysMs.length]
     served.push(page)
     const [recorded] = await Promise.all([pages.get(page) ?? pass(incoming, url), sleep(delayMs)])
     if (pages.size < maxPages && recorded.status === 200) pages.set(page, recorded)
