@@ -53,8 +53,11 @@ const looks = 64
  * connection before it has read the answer.
  */
 const lingerMs = 1000
-
-const none: readonly ServerResponse[] = []
+/**
+ * Above this many unanswered requests on one connection, no more are read from it until these are answered. More than one is
+ * only owed to a client that does not wait for its answers.
+ */
+const mostUnanswered = 100
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -155,8 +158,12 @@ interface Connection {
    * rest of the answer.
    */
   latestOwed: ServerResponse | null
-  /** Unfinished answers before it, of requests that the client sent without waiting. */
-  earlierOwed: readonly ServerResponse[]
+  /** Answers before it, of requests that the client sent without waiting; some of them may be finished. */
+  earlierOwed: ServerResponse[]
+  /** When it has this length, finished ones are removed: rarely enough that a request costs the same however many wait. */
+  tidyAt: number
+  /** It is not read until the answers that it is owed are written. */
+  isHeldBack: boolean
   /** The request that is being received, or was received last. */
   latest: IncomingMessage | null
   /** Its last answer is being sent; no further request is accepted. */
@@ -181,7 +188,9 @@ function add(connections: Connections, socket: Socket): void {
   ignoreErrors(socket)
   const connection: Connection = {
     latestOwed: null,
-    earlierOwed: none,
+    earlierOwed: [],
+    tidyAt: mostUnanswered,
+    isHeldBack: false,
     latest: null,
     isEnding: false,
   }
@@ -282,18 +291,45 @@ function isWorkedFor(connection: Connection): boolean {
 
 /** Tracks an answer that was not completed synchronously with its request. */
 function expect(connection: Connection, response: ServerResponse): void {
-  const { latestOwed, earlierOwed } = connection
-  // Only a client that sends its next request without waiting for the answer is owed more than one.
-  const isWaiting = latestOwed !== null && !latestOwed.closed
-  if (isWaiting || earlierOwed.length > 0) connection.earlierOwed = owedOf(connection)
+  const { latestOwed } = connection
+  if (latestOwed !== null && !latestOwed.closed) connection.earlierOwed.push(latestOwed)
   connection.latestOwed = response
   // An error from writing to a disconnected client is not a failure of ours.
   ignoreErrors(response)
+  if (connection.earlierOwed.length < connection.tidyAt) return
+  tidy(connection)
+  if (connection.earlierOwed.length >= mostUnanswered) holdBack(connection, response)
+}
+
+function tidy(connection: Connection): void {
+  connection.earlierOwed = connection.earlierOwed.filter((response) => !response.closed)
+  connection.tidyAt = Math.max(mostUnanswered, 2 * connection.earlierOwed.length)
+}
+
+/** Answers are written in the order of their requests: when this one is, all are. */
+function holdBack(connection: Connection, response: ServerResponse): void {
+  if (connection.isHeldBack) return
+  connection.isHeldBack = true
+  const { req } = response
+  const { socket } = req
+  // Node resumes a connection after each request, and when a body is asked for: this one's must still be read.
+  const pauseAgain = () => {
+    if (req.complete) socket.pause()
+  }
+  socket.on('resume', pauseAgain)
+  req.once('end', pauseAgain)
+  socket.pause()
+  response.once('close', () => {
+    connection.isHeldBack = false
+    socket.off('resume', pauseAgain)
+    req.off('end', pauseAgain)
+    socket.resume()
+  })
 }
 
 /** The unfinished answers of a connection that were not completed synchronously with their requests. */
 function owedOf({ latestOwed, earlierOwed }: Connection): readonly ServerResponse[] {
-  if (latestOwed === null) return none
+  if (latestOwed === null) return []
   return [...earlierOwed, latestOwed].filter((response) => !response.closed)
 }
 
@@ -305,6 +341,7 @@ function owedOf({ latestOwed, earlierOwed }: Connection): readonly ServerRespons
 function limitSilence({ open, times }: Connections, server: Server): void {
   const check = () => {
     for (const [socket, connection] of open) {
+      if (connection.earlierOwed.length > 0) tidy(connection)
       if (connection.latestOwed?.closed === true) connection.latestOwed = null
       // A timer that runs is left alone: setting it again would start it anew.
       if (socket.timeout === times.silence) continue
