@@ -1,4 +1,5 @@
 /** Fetches a page that was read before, and compares it with the known rows. */
+import { createHash } from 'node:crypto'
 import type { RowPage } from '#providers/port.ts'
 import { emptyPrint } from './fingerprint.ts'
 import type { HeldPage } from './page-memory.ts'
@@ -18,9 +19,19 @@ export async function fetchPage<Page extends RowPage<unknown>>(
   windowRead.pagesRead += 1
   const held = toHeld(cursor, number, page)
   hold(state, stream, held)
-  windowRead.fetched.add(held)
+  windowRead.fetched.set(held, describe(page))
   if (page.ownRows === 0 && windowRead.doubt === 'none') windowRead.doubt = 'due'
   return held
+}
+
+/** Total and ids of a numbered page: it is empty for others. */
+function describe(page: RowPage<unknown>): string {
+  if (page.total === null) return ''
+  const digest = createHash('sha256').update(`${page.total}`)
+  for (let index = 0; index < page.length; index += 1) {
+    digest.update(`\n${page.head(index)?.id ?? ''}`)
+  }
+  return digest.digest('base64')
 }
 
 export function toHeld<Page extends RowPage<unknown>>(

@@ -100,6 +100,8 @@ const scenario = (pagings: readonly Paging[], events: fc.Arbitrary<Event>) =>
     events: fc.array(events, { maxLength: 40 }),
     /** A row arrives before each of these page reads. */
     arrivals: fc.array(fc.nat(30), { maxLength: 2 }),
+    /** A row is deleted before each of these page reads. */
+    departures: fc.array(fc.record({ read: fc.nat(60), at: fc.nat(49) }), { maxLength: 3 }),
   })
 
 type Scenario = ReturnType<typeof scenario> extends fc.Arbitrary<infer Given> ? Given : never
@@ -144,6 +146,12 @@ async function play(given: Scenario, processes: number) {
   let arrived = 0
   world.onRead = () => {
     if (given.arrivals.includes(world.reads.length)) streams[0]?.unshift(makeRow(2_000_000))
+    for (const { read, at } of given.departures) {
+      if (read !== world.reads.length) continue
+      const rows = streams[0] ?? []
+      if (rows.length < 2 || at >= rows.length) continue
+      for (const row of rows.splice(at, 1)) gone.add(row.id)
+    }
   }
   const readers = given.limits.map(
     (limit): Reader => ({
@@ -224,7 +232,15 @@ const go: Event = { kind: 'go', stream: 0, at: 0 }
 /** Numbered pages without bodies in memory: rows move up to a page before the one that last had them. */
 function makeRise(given: Pick<Scenario, 'limits' | 'pageSize' | 'events'>, rows: number): Scenario {
   const streams = [Array.from({ length: rows }, () => makeRow(1_000_000)), []]
-  return { ...given, streams, paging: 'number', pageCap: null, maxBytes: 0, arrivals: [] }
+  return {
+    ...given,
+    streams,
+    paging: 'number',
+    pageCap: null,
+    maxBytes: 0,
+    arrivals: [],
+    departures: [],
+  }
 }
 
 const rises: readonly Scenario[] = [
@@ -237,16 +253,37 @@ const rises: readonly Scenario[] = [
 /** The only row of one account is deleted; the rows of another keep their places. */
 const lone: Scenario = {
   streams: [[makeRow(1_000_000)], [makeRow(1_000_000), makeRow(1_000_000)]],
-  ...{ paging: 'after', pageSize: 3, limits: [1, 1, 1], pageCap: null, maxBytes: 0, arrivals: [] },
+  ...{
+    paging: 'after',
+    pageSize: 3,
+    limits: [1, 1, 1],
+    pageCap: null,
+    maxBytes: 0,
+    arrivals: [],
+    departures: [],
+  },
   events: [read(0), go],
 }
+
+/** A row is deleted between two pages of one search, and pulls another over their border: for one process, and for two. */
+const pulled: readonly Scenario[] = [
+  {
+    ...makeRise({ limits: [4, 1, 1], pageSize: 3, events: [read(1), arrive(4), read(1)] }, 6),
+    departures: [{ read: 11, at: 0 }],
+  },
+  {
+    ...makeRise({ limits: [1, 1, 1], pageSize: 10, events: [read(1), arrive(10), read(1)] }, 1),
+    streams: [[makeRow(1_000_000)], [makeRow(1_000_000)]],
+    departures: [{ read: 5, at: 0 }],
+  },
+]
 
 for (const processes of [1, 2]) {
   test(`R18: over ${processes} process(es), any readers see the same rows, each once, while rows arrive`, async () => {
     const events = fc.oneof({ weight: 4, arbitrary: readEvent }, arriveEvent)
     await fc.assert(
       fc.asyncProperty(scenario(pagings, events), async (given) => {
-        const { initial, readers } = await play(given, processes)
+        const { initial, readers } = await play({ ...given, departures: [] }, processes)
         const wanted = initial.filter(({ foreign }) => !foreign)
         for (const reader of readers) {
           assertOnce(reader, wanted)
@@ -263,7 +300,10 @@ for (const processes of [1, 2]) {
     const events = fc.oneof({ weight: 6, arbitrary: readEvent }, arriveEvent, goEvent)
     await fc.assert(
       fc.asyncProperty(scenario(['after', 'number'], events), async (given) => {
-        const { initial, gone, readers } = await play({ ...given, arrivals: [] }, processes)
+        const { initial, gone, readers } = await play(
+          { ...given, arrivals: [], departures: [] },
+          processes,
+        )
         const stayed = initial.filter(({ id, foreign }) => !foreign && !gone.has(id))
         for (const reader of readers) assertOnce(reader, stayed)
       }),
@@ -271,6 +311,19 @@ for (const processes of [1, 2]) {
     )
   })
 }
+
+for (const processes of [1, 2])
+  test(`R18: over ${processes} process(es), rows that are deleted while numbered pages are read cause no other row to be skipped or shown twice`, async () => {
+    const events = fc.oneof({ weight: 6, arbitrary: readEvent }, arriveEvent)
+    await fc.assert(
+      fc.asyncProperty(scenario(['number'], events), async (given) => {
+        const { initial, gone, readers } = await play({ ...given, pageCap: null }, processes)
+        const stayed = initial.filter(({ id, foreign }) => !foreign && !gone.has(id))
+        for (const reader of readers) assertOnce(reader, stayed)
+      }),
+      { numRuns: 150, examples: pulled.map((given) => [given]) },
+    )
+  })
 
 test('R24a: identical fills are numbered the same whichever pages are in memory, in one process or in two', async () => {
   const fills = fc.array(fc.record({ step: fc.nat(1), what: fc.constantFrom('x', 'y') }), {

@@ -182,7 +182,8 @@ function toWindowRead<Page extends RowPage<unknown>>(
     pagesLeft: Math.min(pageCap ?? maxPages, maxPages),
     pagesRead: 0,
     shown: new Set(),
-    fetched: new Set(),
+    fetched: new Map(),
+    steady: new Set(),
     doubt: 'none',
     resumed: listResumed(state),
     restarted: new Set(),
@@ -255,6 +256,7 @@ function beginAgain<Page extends RowPage<unknown>>(
   }
   windowRead.shown.clear()
   windowRead.fetched.clear()
+  windowRead.steady = new Set()
   return true
 }
 

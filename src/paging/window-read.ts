@@ -15,8 +15,13 @@ export interface WindowRead<Page> {
   pagesRead: number
   /** Pages of the window, as far as they are known. */
   readonly shown: Set<HeldPage<Page>>
-  /** Pages fetched again during this request, so their content is current. */
-  readonly fetched: Set<HeldPage<Page>>
+  /**
+   * Pages fetched again during this request, so their content is current; each with what tells it from another content of
+   * the same page (empty where pages are not numbered).
+   */
+  readonly fetched: Map<HeldPage<Page>, string>
+  /** Some of them that were the same twice: at the moment between, all of them were as they are. */
+  steady: ReadonlySet<HeldPage<Page>>
   /**
    * 'due' when one of them has no row of the connection any more: the consent is checked, once, before its rows count
    * as deleted.

@@ -1,9 +1,12 @@
 /** Two processes on one PostgreSQL and one Redis answer the windows of one walk, without sticky load balancing. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { request } from 'undici'
 import { systemClock } from '#kernel/time.ts'
 import type { FiskilSandboxRow } from '#sandbox/fiskil/index.ts'
+import { modern, rpc } from '#tests/support/agent.ts'
 import { type Fleet, type LinkedUser, startFleet, until } from './fleet.ts'
+import type { ServerProcess } from './server-process.ts'
 
 let fleet: Fleet
 before(async () => {
@@ -127,6 +130,68 @@ test('R19: a window of another process costs the pages that it shows, and what i
   }
   assert.equal(pages() - before, 1)
 })
+
+/** The ways in which a call comes: the lane answers the first two, the protocol library the batch. */
+const ways = {
+  'of 2025': (params: object) => ({ payload: rpc('tools/call', { ...params }), headers: {} }),
+  'of 2026': (params: object) => modern('tools/call', { ...params }),
+  'in a batch': (params: object) => ({ payload: [rpc('tools/call', { ...params })], headers: {} }),
+}
+
+async function callTransactions(
+  server: ServerProcess,
+  user: LinkedUser,
+  way: keyof typeof ways,
+  args: object,
+) {
+  const { connectionId, accountId } = user
+  const { payload, headers } = ways[way]({
+    name: 'list_transactions',
+    arguments: { connectionId, accountId, ...args },
+  })
+  const { body } = await request(`${server.baseUrl}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${user.key}`,
+      ...headers,
+    },
+    body: JSON.stringify(payload),
+  })
+  const answer = [await body.json()].flat()[0] as {
+    // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects, and fails when they are absent.
+    readonly result: any
+  }
+  const { structuredContent, content } = answer.result
+  assert.deepEqual(JSON.parse(content[0].text), structuredContent)
+  return { ...structuredContent, line: String(content[1].text) }
+}
+
+for (const way of Object.keys(ways) as (keyof typeof ways)[])
+  test(`R18: pages of an agent that end early show each row once although rows among them were deleted: calls ${way}`, async () => {
+    const all = names(900)
+    plant(all)
+    const user = await fleet.createLinked()
+    await fleet.one.get(user.transactions('&limit=100'), user.key)
+    const gone = ['row 3', 'row 20', 'row 21', 'row 300', 'row 899']
+    const left = all.filter((name) => !gone.includes(name))
+    const { account } = accountNamed('Everyday Account')
+    account.rows = account.rows.filter(({ body }) => !gone.includes(String(body.description)))
+    const seen: string[] = []
+    let early = 0
+    for (let offset = 0, hasMore = true; hasMore; ) {
+      const page = await callTransactions(fleet.two, user, way, { limit: 500, offset })
+      const { data, pagination, line } = page
+      seen.push(...data.map((row: { description: string }) => row.description))
+      const { limit } = pagination
+      hasMore = pagination.hasMore
+      if (hasMore) early += Number(line.includes('(the page ends early to fit)'))
+      if (hasMore) assert.ok(line.endsWith(` and offset ${offset + limit}.`), line)
+      offset += limit
+    }
+    assert.deepEqual(seen, left)
+    assert.ok(early > 3, 'it is a case')
+  })
 
 test('R10: a connection that is linked anew ends its walk on both processes', async () => {
   plant(names(900))

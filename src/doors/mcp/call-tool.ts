@@ -13,6 +13,7 @@ import type { ReadRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected } from '../client.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
 import type { Exchange } from './exchange.ts'
+import type { ShorterPage } from './result.ts'
 import { toRawQuery } from './tool-query.ts'
 
 export interface CallToolDeps {
@@ -29,7 +30,12 @@ export interface ToolCall {
 
 /** How a result is written. */
 export interface ResultForm<Result> {
-  answer(operation: ToolOperation, answer: Answer): Result
+  /** `isShorter`: the answer is that of a `ShorterPage`. */
+  answer(
+    operation: ToolOperation,
+    answer: Answer,
+    isShorter: boolean,
+  ): { readonly result: Result } | ShorterPage
   error(error: ApiError, requestId: string): Result
 }
 
@@ -74,13 +80,20 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
       if (!window.allowed) throw rateLimited(window)
       gate.entitle(caller, operation)
       requireScope(caller, operation)
-      const rawQuery = toRawQuery(operation, given, caller, clock.now())
-      const answering = gate.answer(caller, operation, rawQuery, exchange.disconnectSignal)
-      const answer = answering instanceof Promise ? await answering : answering
-      cache = answer.cache
-      const result = form.answer(operation, answer)
-      finish(200, null)
-      return result
+      const now = clock.now()
+      // Each shorter page has fewer places than the one before, and one place always fits.
+      for (let shorter: ShorterPage | null = null; ; ) {
+        const rawQuery = toRawQuery(operation, { ...given, ...shorter }, caller, now)
+        const answering = gate.answer(caller, operation, rawQuery, exchange.disconnectSignal)
+        const answer = answering instanceof Promise ? await answering : answering
+        cache = answer.cache
+        const written = form.answer(operation, answer, shorter !== null)
+        if ('result' in written) {
+          finish(200, null)
+          return written.result
+        }
+        shorter = written
+      }
     } catch (thrown) {
       if (thrown instanceof GateError) cache = thrown.cache
       const cause = thrown instanceof GateError ? thrown.cause : thrown

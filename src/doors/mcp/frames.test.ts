@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ToolOperation, toolOperations } from '#contract/tool-descriptions.ts'
 import type { Answer } from '#gate/gate.ts'
-import { makeEndings, makeFrames } from './frames.ts'
+import type { ResultForm } from './call-tool.ts'
+import { type Frame, makeEndings, makeFrames } from './frames.ts'
 
 const [operation] = toolOperations as [ToolOperation]
 const endingOf = makeEndings({ name: 'n', title: 'N', version: '1' })
@@ -10,6 +11,11 @@ const endingOf = makeEndings({ name: 'n', title: 'N', version: '1' })
 function hit(rows: number, description = 'row'): Answer {
   const data = Array.from({ length: rows }, () => ({ description }))
   return { body: Buffer.from(JSON.stringify({ data })), truncated: false, cache: 'HIT' }
+}
+
+function write(frames: ResultForm<Frame>, answer: Answer, isShorter = false): Frame {
+  const written = frames.answer(operation, answer, isShorter)
+  return 'result' in written ? written.result : assert.fail('another page is to be read')
 }
 
 function parse(frame: string | Uint8Array) {
@@ -20,23 +26,52 @@ function parse(frame: string | Uint8Array) {
 test('the frame of a cached answer is made once', () => {
   const frames = makeFrames(0)
   for (const answer of [hit(1), hit(1, 'é'), hit(900)]) {
-    const frame = frames.answer(operation, answer)
-    assert.equal(frames.answer(operation, { ...answer }), frame)
+    const frame = write(frames, answer)
+    assert.equal(write(frames, { ...answer }), frame)
     assert.deepEqual(parse(frame).result.structuredContent, JSON.parse(answer.body.toString()))
+  }
+})
+
+test('a page that was asked for and the same page instead of a longer one do not share a frame', () => {
+  const frames = makeFrames(0)
+  const answer = { ...hit(2) }
+  const pagination = { total: 9, limit: 2, offset: 0, hasMore: true }
+  const paged = { ...answer, body: Buffer.from(JSON.stringify({ data: [{}, {}], pagination })) }
+  const lineOf = (isShorter: boolean) =>
+    parse(write(frames, paged, isShorter)).result.content[1].text as string
+  for (const isShorter of [false, true, false]) {
+    assert.equal(lineOf(isShorter).includes('(the page ends early to fit)'), isShorter)
+  }
+})
+
+test('a page with empty places that is too large is read again as far as it fits', () => {
+  const data = Array.from({ length: 9 }, () => ({ description: 'x'.repeat(400) }))
+  const page = (places: number, hasMore: boolean) => {
+    const total = hasMore ? 99 : places
+    const pagination = { total, limit: hasMore ? places : 50, offset: 0, hasMore }
+    return { ...hit(0), body: Buffer.from(JSON.stringify({ data, pagination })) }
+  }
+  for (const hasMore of [true, false]) {
+    const frames = makeFrames(4000)
+    assert.deepEqual(frames.answer(operation, page(10, hasMore), false), { limit: 3 })
+    const cut = parse(write(frames, page(9, hasMore))).result.structuredContent
+    assert.deepEqual([cut.data.length, cut.pagination.limit, cut.pagination.hasMore], [3, 3, true])
+    const whole = parse(write(makeFrames(0), page(10, hasMore))).result.structuredContent
+    assert.equal(whole.data.length, 9)
   }
 })
 
 test('short ASCII frames are text, all others bytes', () => {
   const frames = makeFrames(0)
-  assert.equal(typeof frames.answer(operation, hit(1)), 'string')
-  assert.equal(typeof frames.answer(operation, hit(1, 'é')), 'object')
-  assert.equal(typeof frames.answer(operation, hit(900)), 'object')
+  assert.equal(typeof write(frames, hit(1)), 'string')
+  assert.equal(typeof write(frames, hit(1, 'é')), 'object')
+  assert.equal(typeof write(frames, hit(900)), 'object')
 })
 
 test('equal bodies that are not the same bytes do not share a frame', () => {
   const frames = makeFrames(0)
-  const first = frames.answer(operation, hit(900))
-  const second = frames.answer(operation, hit(900))
+  const first = write(frames, hit(900))
+  const second = write(frames, hit(900))
   assert.notEqual(first, second)
   assert.deepEqual(first, second)
 })
@@ -44,12 +79,12 @@ test('equal bodies that are not the same bytes do not share a frame', () => {
 test('frames are kept up to a bound; those in use stay', () => {
   const answers = Array.from({ length: 40 }, () => hit(300))
   const [busy, idle] = answers as [Answer, Answer]
-  const { length } = makeFrames(0).answer(operation, busy)
+  const { length } = write(makeFrames(0), busy)
   const frames = makeFrames(0, 8 * length)
-  const first = { busy: frames.answer(operation, busy), idle: frames.answer(operation, idle) }
+  const first = { busy: write(frames, busy), idle: write(frames, idle) }
   for (const answer of answers.slice(2)) {
-    frames.answer(operation, answer)
-    assert.equal(frames.answer(operation, busy), first.busy, 'it is used again and again')
+    write(frames, answer)
+    assert.equal(write(frames, busy), first.busy, 'it is used again and again')
   }
-  assert.notEqual(frames.answer(operation, idle), first.idle, 'it was dropped and made anew')
+  assert.notEqual(write(frames, idle), first.idle, 'it was dropped and made anew')
 })

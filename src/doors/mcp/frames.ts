@@ -3,8 +3,6 @@
  * made of one serialised body. Those of cached answers are kept, so that a repeated call only adds its id.
  */
 import { isAscii } from 'node:buffer'
-import type { ToolOperation } from '#contract/tool-descriptions.ts'
-import type { Answer } from '#gate/gate.ts'
 import type { ResultForm } from './call-tool.ts'
 import type { Era } from './checked-server.ts'
 import type { ServerInfo } from './protocol.ts'
@@ -21,16 +19,17 @@ const maxKeptBytes = 8 * 1024 * 1024
 /** The form in which the lane gets results. `maxAnswerBytes`: `MCP_MAX_ANSWER_BYTES`. */
 export function makeFrames(maxAnswerBytes: number, maxBytes = maxKeptBytes): ResultForm<Frame> {
   const kept = makeKept(maxBytes)
-  const make = (operation: ToolOperation, answer: Answer) =>
-    toFrame(describeAnswer(operation, answer, maxAnswerBytes))
   return {
-    answer(operation, answer) {
-      if (answer.cache !== 'HIT') return make(operation, answer)
-      const known = kept.get(answer.body)
-      if (known !== undefined) return known
-      const frame = make(operation, answer)
-      kept.set(answer.body, frame)
-      return frame
+    answer(operation, answer, isShorter) {
+      // The line of a page that ends earlier differs from that of the same page as it was asked for.
+      const isKept = answer.cache === 'HIT' && !isShorter
+      const known = isKept ? kept.get(answer.body) : undefined
+      if (known !== undefined) return { result: known }
+      const described = describeAnswer(operation, answer, { maxBytes: maxAnswerBytes, isShorter })
+      if ('limit' in described) return described
+      const frame = toFrame(described)
+      if (isKept) kept.set(answer.body, frame)
+      return { result: frame }
     },
     error: (error, requestId) => toFrame(describeError(error, requestId)),
   }

@@ -66,8 +66,11 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
   const byName = new Map(toolOperations.map((operation) => [operation.name as string, operation]))
   const served = new WeakMap<Request, () => Server>()
   const form: ResultForm<CallToolResult> = {
-    answer: (operation, answer) =>
-      toResult(describeAnswer(operation, answer, options.maxAnswerBytes)),
+    answer(operation, answer, isShorter) {
+      const bounds = { maxBytes: options.maxAnswerBytes, isShorter }
+      const described = describeAnswer(operation, answer, bounds)
+      return 'limit' in described ? described : { result: toResult(described) }
+    },
     error: (error, requestId) => toResult(describeError(error, requestId)),
   }
 

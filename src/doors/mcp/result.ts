@@ -26,19 +26,40 @@ export interface ResultTexts {
   readonly isError: boolean
 }
 
-/** The result of an answered call. `maxBytes` 0 means no limit. */
+/**
+ * A page that has to end earlier, and some of whose places are empty, since their rows were deleted at the provider: which of
+ * them, the page does not say. Its first `limit` places have to be read for themselves.
+ */
+export interface ShorterPage {
+  readonly limit: number
+}
+
+export interface PageBounds {
+  /** 0 means no limit. */
+  readonly maxBytes: number
+  /** The page is a `ShorterPage` of another. */
+  readonly isShorter?: boolean
+}
+
+/** The result of an answered call, or the page to read instead. */
 export function describeAnswer(
   operation: ToolOperation,
   answer: Answer,
-  maxBytes: number,
-): ResultTexts {
+  { maxBytes, isShorter = false }: PageBounds,
+): ResultTexts | ShorterPage {
   const json = utf8.decode(answer.body)
   const whole = JSON.parse(json) as Page
   const text = visible(json)
   const size = frameBytes + answer.body.length + literalBytes(text)
-  const page = maxBytes === 0 || size <= maxBytes ? whole : shorten(operation, whole, maxBytes)
-  const isCut = page !== whole
-  const line = describe(operation, page, { isCut, isTruncated: answer.truncated })
+  const rows =
+    maxBytes === 0 || size <= maxBytes ? whole.data.length : countFitting(whole, maxBytes)
+  const isCut = rows < whole.data.length
+  if (isCut && hasEmptyPlaces(whole)) return { limit: rows }
+  const page = isCut ? shorten(operation, whole, rows) : whole
+  const line = describe(operation, page, {
+    isCut: isCut || isShorter,
+    isTruncated: answer.truncated,
+  })
   if (!isCut) return { json, text, line, isError: false }
   const cut = JSON.stringify(page)
   return { json: cut, text: visible(cut), line, isError: false }
@@ -82,10 +103,9 @@ function visible(json: string): string {
 /** Reserved for everything but the rows: the JSON-RPC frame, the second text block, the pagination object. */
 const frameBytes = 700
 
-/** Drops rows from the end until both copies of the page fit; keeps at least one row. */
-function shorten(operation: ToolOperation, page: Page, maxBytes: number): Page {
-  const { data, pagination } = page
-  if (pagination === undefined) return page
+/** How many of the first rows fit with both of their copies; at least one. */
+function countFitting({ data, pagination }: Page, maxBytes: number): number {
+  if (pagination === undefined) return data.length
   let used = frameBytes
   let rows = 0
   for (const row of data) {
@@ -94,7 +114,19 @@ function shorten(operation: ToolOperation, page: Page, maxBytes: number): Page {
     if (used > maxBytes && rows > 0) break
     rows += 1
   }
-  if (rows === data.length) return page
+  return rows
+}
+
+/** True where the page covers more places than it has rows (`pagination` of resources/read-rows.ts). */
+function hasEmptyPlaces({ data, pagination }: Page): boolean {
+  if (pagination === undefined) return false
+  const { total, limit, offset, hasMore } = pagination
+  return data.length < (hasMore || total === null ? limit : total - offset)
+}
+
+/** The first rows of a page without empty places. */
+function shorten(operation: ToolOperation, { data, pagination }: Page, rows: number): Page {
+  if (pagination === undefined) return { data }
   // The total is null whenever there is more (contract, Holdings and trades).
   const total = operation.name === 'list_trades' ? null : pagination.total
   return {
