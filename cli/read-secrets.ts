@@ -89,7 +89,8 @@ export async function readSecrets(
 
 function missing(names: readonly string[], found: number): Refusal {
   if (names.length === 1) {
-    return new Refusal({ error: { message: 'Standard input is empty; send the secret to it' } })
+    const message = `Standard input is empty; send the value of ${names[0]} to it, on one line`
+    return new Refusal({ error: { message } })
   }
   const message = `Standard input ends after ${found} of ${names.length} secrets; send one line each for ${names.join(', ')}`
   return new Refusal({ error: { message } })

@@ -1,6 +1,6 @@
 /** `tributary store copy` as a command: how the database is named, and what is refused before one is asked. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -106,6 +106,20 @@ test('a running service, another key and a folder without a store are refused be
   const none = await copy({ ...environment, DATA_DIR: empty })
   assert.match(none.err, /there is no embedded store in /)
   assert.deepEqual(readdirSync(empty), [], 'nothing is made there')
+})
+
+test('a folder in which nothing can be written is one sentence', async (t) => {
+  const place = await makeStore(t)
+  const environment = { DATA_DIR: place.dataDir, ENCRYPTION_KEY: keyText(keyA) }
+  const lock = join(place.dataDir, 'tributary.lock')
+  rmSync(lock)
+  symlinkSync(join(place.dataDir, 'nowhere', 'lock'), lock)
+  const closed = await runCommand(['store', 'copy', '--to', '-'], {
+    environment,
+    input: `${url}\n`,
+  })
+  assert.equal(closed.code, 1)
+  assert.match(closed.err, /^tributary: the data directory .* cannot be written \(E\w+\)/)
 })
 
 test('the settings are those of the service: the environment, and the .env of the folder', async (t) => {

@@ -167,7 +167,7 @@ test('a secret given as - is read from standard input, its line end left out', a
   )
   assert.deepEqual(
     [empty.code, empty.err],
-    [1, 'tributary: Standard input is empty; send the secret to it\n'],
+    [1, 'tributary: Standard input is empty; send the value of --user-token to it, on one line\n'],
   )
 })
 

@@ -48,9 +48,10 @@ function examineServers(connections: readonly KvConnection[]): Finding {
   }
   const evicts = connections.find(({ name }) => name === 'limits')?.evicts ?? null
   if (evicts === null) return ok('fast-state', 'Valkey or Redis answers and accepts writes')
+  const isSeparate = connections.some(({ variable }) => variable === 'REDIS_CACHE_URL')
   return warning(
     'fast-state',
     `the server of REDIS_URL drops keys by ${evicts} when its memory is full: used-up limits may start again too early`,
-    'Set its maxmemory-policy to noeviction, and use a separate server for cached answers with REDIS_CACHE_URL',
+    `Set its maxmemory-policy to noeviction${isSeparate ? '' : ', and use a separate server for cached answers with REDIS_CACHE_URL'}`,
   )
 }

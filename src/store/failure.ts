@@ -9,6 +9,8 @@ export type OpenFailure =
   | 'wrong_mode'
   | 'unreachable'
   | 'too_old'
+  | 'wrong_encoding'
+  | 'no_schema'
   | 'newer_schema'
   | 'changed_migration'
   | 'not_writable'
@@ -62,4 +64,10 @@ export function toAdvice({ message, remedy }: StoreUnavailableError): string {
   const unknown =
     'See that the disk under DATA_DIR, or the server of DATABASE_URL, is there, takes writes and has free space'
   return `${message}. ${remedy ?? unknown}`
+}
+
+/** Node's `tls` refuses the server's certificate: of an unknown issuer, of another name, or out of its time. */
+export function isCertificateRefusal(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : ''
+  return /^(?:CERT_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_|ERR_TLS_CERT_)/.test(code)
 }

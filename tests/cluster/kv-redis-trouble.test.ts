@@ -209,6 +209,29 @@ test('an eviction policy that drops limits is logged, and noeviction is not', as
   assert.equal(await evicts(), null)
 })
 
+test('a user who may not run INFO has shared state, and nothing is printed beside the log', async (t) => {
+  const server = await makeRedisServer()
+  await server.start()
+  t.after(() => server.close())
+  await server.call('ACL', 'SETUSER', 'app', 'on', '>pw', '~tributary:*', '+@all', '-info')
+  const printed: unknown[] = []
+  const { warn } = console
+  console.warn = (...words) => printed.push(words)
+  t.after(() => {
+    console.warn = warn
+  })
+  const kv = await openKv({
+    redisUrl: server.url.replace('//', '//app:pw@'),
+    clock: systemClock,
+    cacheMaxBytes: 1024 * 1024,
+    cacheMaxEntryBytes: 1024,
+    cacheKey: randomBytes(32),
+  })
+  t.after(() => kv.close())
+  assert.equal(kv.isShared(), true)
+  assert.deepEqual(printed, [])
+})
+
 test('a server without the database of the URL, or with a new password, is unavailable and the log says why', async (t) => {
   const server = await makeRedisServer()
   await server.start()

@@ -1,11 +1,14 @@
 /** `tributary store copy`: what arrives in PostgreSQL, what is refused, and what a service says of an unfinished copy. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, type TestContext, test } from 'node:test'
 import { Client } from 'pg'
 import { type CopyStoreOptions, copyStore } from '#store/copy-store.ts'
 import { StoreCopyError, StoreOpenError } from '#store/failure.ts'
+import { openStore } from '#store/open-store.ts'
 import { copyTable } from '#store/sql/copy/copy-table.ts'
 import { keyA, keyB, makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { addLink, addUser } from '#tests/contract/store/rows.ts'
@@ -59,6 +62,49 @@ test('every row of every table is in PostgreSQL as it was, hard values among the
   )
   assert.deepEqual(dumpSqlite(source.dataDir), before, 'the embedded store is as it was')
   await (await target.open()).close()
+})
+
+test('a file that is damaged where it is read last is named, with what to do', async (t) => {
+  const { source, copy } = await setStage(t)
+  fillEveryTable(source.dataDir)
+  const path = join(source.dataDir, 'tributary.db')
+  const db = new DatabaseSync(path)
+  const { page } = db
+    .prepare("select rootpage as page from sqlite_schema where name = 'webhook_endpoints'")
+    .get() as { page: number }
+  db.exec('pragma wal_checkpoint(truncate)')
+  db.close()
+  const file = openSync(path, 'r+')
+  writeSync(file, new Uint8Array(4096).fill(0xff), 0, 4096, (page - 1) * 4096)
+  closeSync(file)
+  const error = await isRefused(copy(), /tributary\.db: .* is damaged\. .* restore a backup$/)
+  assert.match(error.name, /StoreOpenError/)
+})
+
+test('a database of an encoding without every character, and one without a schema, are no place for a store', async (t) => {
+  const { target, copy } = await setStage(t)
+  const name = `latin_${randomUUID().replaceAll('-', '')}`
+  await target.ask(`create database ${name} encoding 'LATIN1' locale 'C' template template0`)
+  t.after(() => target.ask(`drop database ${name} with (force)`))
+  const latin = new URL(target.databaseUrl)
+  latin.pathname = `/${name}`
+  latin.search = ''
+  const nowhere = new URL(target.databaseUrl)
+  nowhere.search = '?options=-csearch_path%3Dnowhere'
+  for (const [databaseUrl, words] of [
+    [latin.href, /has the encoding LATIN1.*createdb --encoding=UTF8/],
+    [nowhere.href, /no schema of the search_path exists/],
+  ] as const) {
+    await isRefused(copy({ databaseUrl }), words)
+    const options = {
+      databaseUrl,
+      dataDir: '/unused',
+      mode: 'live',
+      encryptionKeys: [keyA],
+    } as const
+    const opening = openStore(options)
+    await isRefused(opening, words)
+  }
 })
 
 test('the copy has the schema that a new store has: columns, references, indexes', async (t) => {

@@ -121,6 +121,8 @@ function makeClient(url: string, variable: KvConnection['variable']): Redis {
     // A command is answered now or by the fallback: it is never queued, and never retried.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
+    // It asks INFO, which the user of the URL may not be allowed; the probe finds out whether the server can be used.
+    enableReadyCheck: false,
     retryStrategy: (times) => Math.min(times * 100, maxReconnectDelayMs) * (0.5 + Math.random()),
     // After a failover the old primary refuses writes; reconnecting finds the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),

@@ -65,7 +65,17 @@ test('errors of the client and the server become plain messages for operators', 
       /refuses the user or password/,
     ],
     ['ERR DB index is out of range', /no database of the number/],
+    [
+      "ERR unknown command 'eval', with args beginning with: ' local refusal = nil ",
+      /^it knows no command EVAL: it was renamed or switched off there$/,
+    ],
     ['Unknown RESP type 72 "H". Please report this.', /not Valkey or Redis/],
   ]
   for (const [text, plain] of words) assert.match(describeTrouble(new Error(text)), plain)
+  const ofNode = 'self-signed certificate; if the root CA is installed locally, try running Node.js'
+  const untrusted = Object.assign(new Error(ofNode), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  assert.match(
+    describeTrouble(untrusted),
+    /certificate .*\(self-signed certificate\).* NODE_EXTRA_CA_CERTS/,
+  )
 })

@@ -3,6 +3,7 @@
  * single write would pass on a server that is full, read-only, or whose user may not run scripts. This file also
  * turns the server's errors into messages for operators.
  */
+import { isCertificateRefusal } from '../failure.ts'
 import type { KvConnection } from '../ports/kv.ts'
 
 export interface Probe {
@@ -92,6 +93,11 @@ export function describeTrouble(cause: unknown): string {
   const { message } = cause
   // A host with several addresses fails with an error that has a code and no message.
   if (message === '') return 'code' in cause ? String(cause.code) : cause.name
+  const unknown = /^ERR unknown command [`']?(\w+)/i.exec(message)?.[1]
+  if (unknown !== undefined)
+    return `it knows no command ${unknown.toUpperCase()}: it was renamed or switched off there`
+  if (isCertificateRefusal(cause))
+    return `its certificate is not accepted (${message.split(';')[0]}): the host must be a name in it, and NODE_EXTRA_CA_CERTS the file of the authority that signed it`
   if (/^NOPERM.* keys? /.test(message)) return 'its user may not use our keys (tributary:*)'
   const command =
     /permissions to run the '([^']+)' command/.exec(message)?.[1] ??

@@ -16,6 +16,9 @@ import { makePool, type StorePool } from './postgres-pool.ts'
 import type { Tables } from './tables.ts'
 
 const oldestVersion = 150_000
+// SQL_ASCII stores the bytes of UTF-8 as they come (PostgreSQL documentation, Character Set Support). Every other
+// encoding lacks characters that names of people and accounts have.
+const encodings: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII'])
 // The first half of the advisory lock's key ("trib"); the second half is derived from the schema.
 const lockSpace = 0x74_72_69_62
 // Processes that start at the same time wait for the one that migrates.
@@ -23,8 +26,8 @@ const migrationTimeout = '10min'
 const closeTimeoutMs = 5_000
 
 /**
- * Connects, and refuses servers older than the migrations support.
- * @throws StoreOpenError `unreachable` or `too_old`.
+ * Connects, and refuses servers older than the migrations support, and databases that cannot hold the store.
+ * @throws StoreOpenError `unreachable`, `too_old`, `wrong_encoding` or `no_schema`.
  */
 export async function openPostgres(
   databaseUrl: string,
@@ -33,11 +36,21 @@ export async function openPostgres(
 ): Promise<Engine> {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool.forKysely }) })
   try {
-    const { version, schema } = await inspect(db, databaseUrl)
+    const { version, encoding, schema } = await inspect(db, databaseUrl)
     if (version < oldestVersion)
       throw new StoreOpenError(
         'too_old',
         `PostgreSQL ${Math.floor(version / 10_000)} is too old: version 15 or newer is needed`,
+      )
+    if (!encodings.has(encoding))
+      throw new StoreOpenError(
+        'wrong_encoding',
+        `the database has the encoding ${encoding}, which cannot hold every name: make one by \`createdb --encoding=UTF8 --template=template0\`; pg_dump and pg_restore move there what it holds`,
+      )
+    if (schema === null)
+      throw new StoreOpenError(
+        'no_schema',
+        'no schema of the search_path exists in the database: create it, or correct the search_path of the role or of DATABASE_URL',
       )
     return makeEngine({ db, pool, databaseUrl, schema, log })
   } catch (error) {
@@ -48,10 +61,12 @@ export async function openPostgres(
 
 async function inspect(db: Kysely<Tables>, databaseUrl: string) {
   try {
-    const { rows } = await sql<{ version: string; schema: string | null }>`
-      select current_setting('server_version_num') as version, current_schema() as schema
+    const { rows } = await sql<{ version: string; encoding: string; schema: string | null }>`
+      select current_setting('server_version_num') as version,
+        current_setting('server_encoding') as encoding, current_schema() as schema
     `.execute(db)
-    return { version: Number(rows[0]?.version), schema: rows[0]?.schema ?? '' }
+    const { version = '', encoding = '', schema = null } = rows[0] ?? {}
+    return { version: Number(version), encoding, schema }
   } catch (cause) {
     const failure = toConnectError(cause, toTarget(databaseUrl))
     if (!(failure instanceof StoreUnavailableError)) throw failure

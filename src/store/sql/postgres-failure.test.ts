@@ -91,6 +91,38 @@ test('every failure to connect is an outage, including errors of the driver itse
   assert.match(String(toConnectError(several, target)), /ECONNREFUSED ::1:5433/)
 })
 
+test('a failure of TLS or of a file in the URL says so, and what to change, not that the disk may be full', () => {
+  const from = (message: string, fields: object) => Object.assign(new Error(message), fields)
+  const cases = [
+    [
+      from('self-signed certificate', { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
+      /certificate/,
+      /sslrootcert/,
+    ],
+    [from('expired', { code: 'CERT_HAS_EXPIRED' }), /certificate/, /sslrootcert/],
+    [
+      from('other name', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }),
+      /certificate/,
+      /name in the certificate/,
+    ],
+    [new Error('The server does not support SSL connections'), /offers no TLS/, /sslmode/],
+    [from('ENOENT', { code: 'ENOENT', syscall: 'open' }), /file/, /sslrootcert/],
+    [
+      Object.assign(told('28000'), { message: 'pg_hba.conf rejects connection, no encryption' }),
+      /refuses the role "app"/,
+      /\?sslmode=verify-full/,
+    ],
+  ] as const
+  for (const [error, sentence, remedy] of cases) {
+    const failure = toConnectError(error, target)
+    assert.ok(failure instanceof StoreUnavailableError)
+    assert.match(failure.message, sentence)
+    assert.match(failure.message, /database "money" at db\.example:5433/)
+    assert.match(failure.remedy ?? '', remedy)
+    assert.doesNotMatch(failure.message + failure.remedy, /hunter2/)
+  }
+})
+
 test('role and database are read from any form of DATABASE_URL', () => {
   assert.deepEqual(toTarget('postgres://a%20b:p@h/d%2Fe'), {
     role: 'a b',

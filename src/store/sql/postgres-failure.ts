@@ -2,7 +2,7 @@
  * Distinguishes an outage of PostgreSQL from a bug of ours. An outage may be over by the next call: no connection,
  * refused credentials, a server that is starting, stopping, full or a standby, a statement that took too long.
  */
-import { StoreUnavailableError } from '../failure.ts'
+import { isCertificateRefusal, StoreUnavailableError } from '../failure.ts'
 
 /**
  * PostgreSQL, Appendix A, by class: connection exception, invalid authorization (a refused login), insufficient
@@ -83,7 +83,7 @@ function isOutage(error: Error): boolean {
 }
 
 function unavailable(error: Error, target: PostgresTarget): StoreUnavailableError {
-  const { sentence, remedy } = explain(sqlState(error), target)
+  const { sentence, remedy } = explain(error, target)
   return new StoreUnavailableError(`${sentence}: ${wordsOf(error)}`, {
     cause: error,
     ...(remedy === null ? {} : { remedy }),
@@ -96,16 +96,46 @@ function wordsOf(error: Error): string {
   return error.errors.map((one) => (one instanceof Error ? one.message : String(one))).join('; ')
 }
 
-function explain(
-  state: string | null,
-  { role, database, host }: PostgresTarget,
-): { readonly sentence: string; readonly remedy: string | null } {
+interface Explained {
+  readonly sentence: string
+  readonly remedy: string | null
+}
+
+/** A failure before the server said anything: the certificates of both sides. Null for any other. */
+function explainTls(error: Error, where: string): Explained | null {
+  if (isCertificateRefusal(error))
+    return {
+      sentence: `the certificate of PostgreSQL is not accepted (${where})`,
+      remedy:
+        'Let the host of DATABASE_URL be a name in the certificate, and `?sslmode=verify-full&sslrootcert=/path/ca.pem` in it name the file of the authority that signed it',
+    }
+  if (/server does not support SSL/i.test(error.message))
+    return {
+      sentence: `PostgreSQL offers no TLS (${where})`,
+      remedy: 'Switch it on there (`ssl = on`), or leave sslmode out of DATABASE_URL',
+    }
+  if ('syscall' in error && error.syscall === 'open')
+    return {
+      sentence: `a file that DATABASE_URL names cannot be read (${where})`,
+      remedy:
+        'Correct sslrootcert, sslcert or sslkey there, or let the user of this process read it',
+    }
+  return null
+}
+
+function explain(error: Error, { role, database, host }: PostgresTarget): Explained {
+  const state = sqlState(error)
   const who = role === null ? 'our role' : `the role "${role}"`
   const where = `database ${database === null ? 'of DATABASE_URL' : `"${database}"`} at ${host}`
+  const tls = state === null ? explainTls(error, where) : null
+  if (tls !== null) return tls
   if (state?.startsWith('28')) {
     return {
       sentence: `PostgreSQL refuses ${who} (${where})`,
-      remedy: `See that ${who} may log in there (pg_hba.conf, LOGIN, VALID UNTIL) with the password of DATABASE_URL`,
+      // The server says only that no rule admits a connection without encryption.
+      remedy: error.message.endsWith('no encryption')
+        ? `Add \`?sslmode=verify-full\` to DATABASE_URL if it demands TLS; else see that pg_hba.conf lets ${who} in`
+        : `See that ${who} may log in there (pg_hba.conf, LOGIN, VALID UNTIL) with the password of DATABASE_URL`,
     }
   }
   switch (state) {
@@ -119,7 +149,7 @@ function explain(
       return {
         sentence: `PostgreSQL has no such database (${where})`,
         remedy:
-          'Set DATABASE_URL to the right one, or restore it (docs/operations.md, Backup and restore)',
+          'Set DATABASE_URL to the right one, create it (`createdb --encoding=UTF8`), or restore it (docs/operations.md, Backup and restore)',
       }
     case '55000':
       return {

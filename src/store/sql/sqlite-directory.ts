@@ -32,12 +32,7 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
     makePrivate(databasePath)
     makePrivate(keysPath)
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    throw new StoreOpenError(
-      'not_writable',
-      `the data directory ${dataDir} cannot be written (${code}); see that the user of this process may write there and that its disk has space, or set another DATA_DIR`,
-      { cause },
-    )
+    throw notWritable(dataDir, cause)
   }
   warnOfOnlookers(dataDir, log)
   const lock = takeLock(lockPath, dataDir)
@@ -50,13 +45,26 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
  */
 export function enterExisting(dataDir: string): SqliteDirectory | null {
   const databasePath = join(dataDir, 'tributary.db')
-  // An empty file was never written to.
-  if ((statSync(databasePath, { throwIfNoEntry: false })?.size ?? 0) === 0) return null
   const keysPath = join(dataDir, 'event-keys.db')
   const lockPath = join(dataDir, 'tributary.lock')
-  makePrivate(lockPath)
+  try {
+    // An empty file was never written to.
+    if ((statSync(databasePath, { throwIfNoEntry: false })?.size ?? 0) === 0) return null
+    makePrivate(lockPath)
+  } catch (cause) {
+    throw notWritable(dataDir, cause)
+  }
   const lock = takeLock(lockPath, dataDir)
   return { databasePath, keysPath, release: () => lock.close() }
+}
+
+function notWritable(dataDir: string, cause: unknown): StoreOpenError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+  return new StoreOpenError(
+    'not_writable',
+    `the data directory ${dataDir} cannot be written (${code}); see that the user of this process may write there and that its disk has space, or set another DATA_DIR`,
+    { cause },
+  )
 }
 
 /**

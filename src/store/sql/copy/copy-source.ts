@@ -11,7 +11,7 @@ import { checkIdentity, type Keys, type StoreMode } from '../identity.ts'
 import { compareMigrations, type MigrationFolder, newerSchema } from '../migrate.ts'
 import { enterExisting, type SqliteDirectory } from '../sqlite-directory.ts'
 import { ifKeysDamaged, ifStoreDamaged, openFile } from '../sqlite-file.ts'
-import { makeStatements, onDisk } from '../sqlite-statements.ts'
+import { makeStatements } from '../sqlite-statements.ts'
 import type { Tables } from '../tables.ts'
 import { type Column, isColumnType, needsBigInts } from './binary-rows.ts'
 
@@ -75,6 +75,11 @@ export async function openSource(options: SourceOptions): Promise<CopySource> {
   }
 }
 
+const ifDamaged: Readonly<Record<CopyPlace, string>> = {
+  store: ifStoreDamaged,
+  keys: ifKeysDamaged,
+}
+
 /** A file that does not exist is not made: without its keys the store was restored and not started since. */
 function openForReading(
   { databasePath, keysPath }: SqliteDirectory,
@@ -82,9 +87,8 @@ function openForReading(
   opened: DatabaseSync[],
 ): DatabaseSync {
   const path = place === 'store' ? databasePath : keysPath
-  const ifDamaged = place === 'store' ? ifStoreDamaged : ifKeysDamaged
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) throw unmigrated(path)
-  return openFile({ path, ifDamaged }, () => {
+  return openFile({ path, ifDamaged: ifDamaged[place] }, () => {
     // Not read-only: what a killed service left in the log must be readable.
     const db = new DatabaseSync(path)
     opened.push(db)
@@ -190,19 +194,20 @@ function toTable(db: DatabaseSync, place: CopyPlace, name: string): SourceTable 
     place,
     columns,
     keyColumns,
-    rows: () => readRows(db, { name, columns, keyColumns }),
+    rows: () => readRows(db, { name, place, columns, keyColumns }),
   }
 }
 
-/** @throws StoreUnavailableError when the file cannot be read. */
+/** @throws StoreOpenError when the file is damaged or cannot be read: what is read last may be where the damage is. */
 function* readRows(
   db: DatabaseSync,
-  { name, columns, keyColumns }: Pick<SourceTable, 'name' | 'columns' | 'keyColumns'>,
+  { name, place, columns, keyColumns }: Omit<SourceTable, 'rows'>,
 ): Generator<readonly SQLOutputValue[]> {
   const [listed, order] = [columns.map((column) => column.name), keyColumns].map((names) =>
     names.map(quote).join(', '),
   )
-  const statement = onDisk(() =>
+  const file = { path: db.location() ?? name, ifDamaged: ifDamaged[place] }
+  const statement = openFile(file, () =>
     db.prepare(`select ${listed} from ${quote(name)} order by ${order}`),
   )
   statement.setReturnArrays(true)
@@ -210,7 +215,7 @@ function* readRows(
   // Rows are arrays since `setReturnArrays`.
   const rows = statement.iterate() as unknown as Iterator<readonly SQLOutputValue[]>
   for (;;) {
-    const { done, value } = onDisk(() => rows.next())
+    const { done, value } = openFile(file, () => rows.next())
     if (done === true) return
     yield value
   }

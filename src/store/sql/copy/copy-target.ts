@@ -30,7 +30,7 @@ const silenceMs = statementTimeoutMs + 60_000
 /** A copy that was killed is noticed by the server within moments. */
 const lockTimeout = '20s'
 
-/** @throws StoreOpenError `unreachable` or `too_old`. */
+/** @throws StoreOpenError as `openPostgres`. */
 export async function openTarget(databaseUrl: string): Promise<CopyTarget> {
   const client = new Client({
     ...connectionSettings(databaseUrl),
