@@ -5,10 +5,9 @@ import type { listAccounts } from '#contract/operations.ts'
 import type { Account, Pagination } from '#contract/resources.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import { type ReadContext, type ReadDeps, type Reading, whole } from './read-context.ts'
+import { sortAccounts } from './sort-accounts.ts'
 
 export type AccountsRequest = z.output<typeof listAccounts.query>
-
-const byName = new Intl.Collator('und')
 
 export function makeListAccounts(deps: ReadDeps) {
   return async (
@@ -26,12 +25,6 @@ export function makeListAccounts(deps: ReadDeps) {
       pagination: { total, limit, offset, hasMore: offset + data.length < total },
     })
   }
-}
-
-export function sortAccounts(rows: readonly AccountRow[]): readonly AccountRow[] {
-  return rows.toSorted(
-    (left, right) => byName.compare(left.name, right.name) || (left.id < right.id ? -1 : 1),
-  )
 }
 
 export function toAccount(row: AccountRow): Account {

@@ -14,6 +14,7 @@ import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
+import { sortAccounts } from './sort-accounts.ts'
 
 export interface Target {
   readonly connection: ConnectionRef
@@ -91,7 +92,8 @@ async function findConnection(
 
 function chooseAccounts(rows: readonly AccountRow[], query: TargetQuery): readonly AccountRow[] {
   const wanted = query.accountIds ?? (query.accountId === undefined ? null : [query.accountId])
-  if (wanted === null) return rows
+  // Not in the order of the store, which a change of a row moves and which is part of a walk's name (reading R19).
+  if (wanted === null) return sortAccounts(rows)
   const known = new Map(rows.map((row) => [row.id, row]))
   const chosen = new Map<AccountId, AccountRow>()
   for (const text of wanted) {

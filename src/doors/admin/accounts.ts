@@ -1,6 +1,7 @@
 /** The accounts of a user in the admin API, in the contract's public form: numbers are masked, and there is no money data. */
 import type { FastifyInstance } from 'fastify'
-import { sortAccounts, toAccount } from '#resources/list-accounts.ts'
+import { toAccount } from '#resources/list-accounts.ts'
+import { sortAccounts } from '#resources/sort-accounts.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import { findUser } from './subjects.ts'
 
