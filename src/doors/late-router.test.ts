@@ -12,8 +12,8 @@ async function serve(t: TestContext, doors: LateDoors) {
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
   return async () => {
-    const { statusCode, body } = await request(`http://127.0.0.1:${port}/`)
-    return { status: statusCode, text: await body.text() }
+    const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}/`)
+    return { status: statusCode, text: await body.text(), id: headers['x-request-id'] }
   }
 }
 
@@ -28,26 +28,38 @@ const makeDoors = () => {
   return { state, doors }
 }
 
-test('doors that cannot be loaded are 500 with the envelope and one report, and the next request tries again', async (t) => {
+test('doors that cannot be loaded are 500 with the envelope and one report, however many requests wait, and the next request tries again', async (t) => {
   const { doors } = makeDoors()
   const failures: unknown[] = []
+  const three = Promise.withResolvers<void>()
+  let requests = 0
   let attempts = 0
   const open = async () => {
     attempts += 1
-    if (attempts === 1) throw new Error('its files are gone')
-    return doors
+    if (attempts > 1) return doors
+    await three.promise
+    throw new Error('its files are gone')
   }
-  const ask = await serve(
-    t,
-    makeLateRouter(open, (error) => failures.push(error)),
-  )
-  const { status, text } = await ask()
-  assert.equal(status, 500)
-  assert.equal(typeof JSON.parse(text).error.message, 'string')
-  assert.doesNotMatch(text, /files are gone/)
+  const router = makeLateRouter(open, (error) => failures.push(error))
+  const ask = await serve(t, {
+    ...router,
+    serve(request, response) {
+      router.serve(request, response)
+      requests += 1
+      if (requests === 3) three.resolve()
+    },
+  })
+  const refused = await Promise.all([ask(), ask(), ask()])
+  for (const { status, text, id } of refused) {
+    assert.equal(status, 500)
+    assert.match(JSON.parse(text).error.message, /X-Request-Id/)
+    assert.equal(typeof id, 'string')
+    assert.doesNotMatch(text, /files are gone/)
+  }
   assert.equal(failures.length, 1)
-  assert.deepEqual(await ask(), { status: 200, text: 'served' })
-  assert.deepEqual(await ask(), { status: 200, text: 'served' })
+  for (const { status, text } of [await ask(), await ask()]) {
+    assert.deepEqual({ status, text }, { status: 200, text: 'served' })
+  }
   assert.equal(attempts, 2)
 })
 

@@ -3,6 +3,7 @@
  * loaded, those are answered 500 and the next request tries again.
  */
 import { lazily } from '#kernel/lazily.ts'
+import { requestIdOf } from './client.ts'
 import type { Handler } from './listener.ts'
 import { answerFailedLoad } from './unparsed-requests.ts'
 
@@ -19,7 +20,11 @@ export function makeLateRouter(
   let doors: LateDoors | null = null
   let isClosing = false
   const load = lazily(async () => {
-    const opened = await open()
+    const opened = await open().catch((error: unknown) => {
+      // Once, however many requests wait.
+      onFailure(error)
+      throw error
+    })
     // The requests that waited have been aborted, and nothing else closes them.
     if (isClosing) await opened.close()
     doors = opened
@@ -30,10 +35,7 @@ export function makeLateRouter(
       if (doors !== null) return doors.serve(request, response)
       load().then(
         ({ serve }) => serve(request, response),
-        (error: unknown) => {
-          onFailure(error)
-          answerFailedLoad(response)
-        },
+        () => answerFailedLoad(response, requestIdOf(request)),
       )
     },
     async close() {

@@ -107,7 +107,7 @@ export function refuseHost(response: ServerResponse): void {
 }
 
 /** Answers a request whose door could not be loaded, e.g. because its files are gone. */
-export function answerFailedLoad(response: ServerResponse): void {
+export function answerFailedLoad(response: ServerResponse, requestId: string): void {
   const error = apiError('internal')
   const body = JSON.stringify(toEnvelope(error))
   response.shouldKeepAlive = false
@@ -115,6 +115,7 @@ export function answerFailedLoad(response: ServerResponse): void {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
+    'X-Request-Id': requestId,
   })
   response.end(body)
 }
