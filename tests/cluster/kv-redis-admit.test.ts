@@ -10,22 +10,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#kernel/time.ts'
 import { openKv } from '#store/kv/open.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import { leaseOf, newAdmission, store, textOf } from '../contract/kv/admit-contract.ts'
-import { minute, type Stage, setStage, timed, until } from './kv-stage.ts'
-
-/** Another process on the Redis of the stage, with the same secret. */
-async function openBeside(t: TestContext, { server }: Stage, cacheKey: Uint8Array): Promise<Kv> {
-  const kv = await openKv({
-    redisUrl: server.url,
-    clock: systemClock,
-    cacheMaxBytes: 1024 * 1024,
-    cacheMaxEntryBytes: 1024,
-    cacheKey,
-  })
-  t.after(() => kv.close())
-  return kv
-}
+import { minute, openBeside, setStage, timed, until } from './kv-stage.ts'
 
 /** The part of a name that decides about its slot. */
 const tagOf = (name: string) => /\{([^}]+)\}/.exec(name)?.[1] ?? assert.fail(`${name} has no tag`)

@@ -15,6 +15,8 @@ export const answer = { body: Buffer.from('x'), truncated: false }
 export interface Stage {
   readonly server: RedisServer
   readonly kv: Kv
+  /** From which its names and values in Redis are derived. */
+  readonly cacheKey: Uint8Array
   /** The log lines: `warn` when it became unavailable, `info` when it came into use. */
   readonly lines: string[]
   readonly fellBack: Set<string>
@@ -25,12 +27,13 @@ export async function setStage(context: TestContext, started = true): Promise<St
   if (started) await server.start()
   const lines: string[] = []
   const fellBack = new Set<string>()
+  const cacheKey = randomBytes(32)
   const kv = await openKv({
     redisUrl: server.url,
     clock: systemClock,
     cacheMaxBytes: 1024 * 1024,
     cacheMaxEntryBytes: 1024,
-    cacheKey: randomBytes(32),
+    cacheKey,
     log: { info: () => lines.push('info'), warn: () => lines.push('warn') },
     metrics: {
       shared() {},
@@ -42,7 +45,24 @@ export async function setStage(context: TestContext, started = true): Promise<St
     await kv.close()
     await server.close()
   })
-  return { server, kv, lines, fellBack }
+  return { server, kv, cacheKey, lines, fellBack }
+}
+
+/** Another process on the Redis of the stage, with the same secret unless another one is given. */
+export async function openBeside(
+  context: TestContext,
+  { server, cacheKey: own }: Stage,
+  cacheKey = own,
+): Promise<Kv> {
+  const kv = await openKv({
+    redisUrl: server.url,
+    clock: systemClock,
+    cacheMaxBytes: 1024 * 1024,
+    cacheMaxEntryBytes: 1024,
+    cacheKey,
+  })
+  context.after(() => kv.close())
+  return kv
 }
 
 /** What it answered and how long it took. */

@@ -16,10 +16,10 @@ import { admitLocally, type LocalSteps, placeRetryMs } from './memory-admit.ts'
 import { noLimit } from './memory-windows.ts'
 import { lookLua, ownLua, type RedisCache, replies } from './redis-cache.ts'
 import type { Script } from './redis-client.ts'
-import type { RedisLeases, Wanted } from './redis-leases.ts'
+import { type RedisLeases, removeEndedLua, type Wanted } from './redis-leases.ts'
 import type { RedisLink } from './redis-link.ts'
 import { type LookReply, readReply } from './redis-reply.ts'
-import { newsLua, type RedisWindows } from './redis-windows.ts'
+import { countLua, newsLua, type RedisWindows } from './redis-windows.ts'
 import type { KvMetrics } from './report.ts'
 
 // KEYS: window, places, answer; a name that is not needed stands for another one. ARGV: limit (0: none) and length of the
@@ -30,9 +30,7 @@ const admitLua = `${ownLua}
 local count, left = 0, 0
 local limit = tonumber(ARGV[1])
 if limit > 0 then
-  count = tonumber(own(KEYS[1], 'GET') or nil) or 0
-  if count % 1 ~= 0 then count = 0 end
-  left = redis.call('PTTL', KEYS[1])
+  ${countLua("own(KEYS[1], 'GET')", 'ARGV[2]')}
   ${newsLua(8)}
   if count <= 0 or left <= 0 then
     count = 1
@@ -52,7 +50,7 @@ if places > 0 then
   if (own(KEYS[2], 'ZCARD') or 0) >= places then
     local time = redis.call('TIME')
     now = time[1] * 1000 + math.floor(time[2] / 1000)
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+    ${removeEndedLua('KEYS[2]', 'ARGV[7]')}
     if redis.call('ZCARD', KEYS[2]) >= places then return {${replies.full}, count, left, foreign} end
   end
 end

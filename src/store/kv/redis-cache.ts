@@ -8,7 +8,7 @@ import { ownerShare } from './memory-cache.ts'
 import { type KeptAnswer, makeKeptAnswers } from './redis-kept.ts'
 import type { RedisLink } from './redis-link.ts'
 import { readReply } from './redis-reply.ts'
-import { type Seal, versionLength, versionOf } from './redis-seal.ts'
+import { type Seal, type SealedAnswer, versionLength, versionOf } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
 export interface RedisCacheOptions {
@@ -35,7 +35,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local life = tonumber(ARGV[2])
 local bytes = #ARGV[1] + 2 * #KEYS[1] + 200
-local function size_of(text) return tonumber(string.match(text, '^%d+')) end
+-- 0 where the hash has a foreign text.
+local function size_of(text) return tonumber(string.match(text, '^%d+')) or 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', life)
 local before = redis.pcall('HGET', owner, KEYS[1])
 if type(before) == 'table' then
@@ -43,7 +44,7 @@ if type(before) == 'table' then
   redis.call('DEL', owner)
   before = false
 end
-local total = (tonumber(redis.call('HGET', owner, 'total')) or 0) + bytes
+local total = size_of(redis.call('HGET', owner, 'total') or '') + bytes
 if before then total = total - size_of(before) end
 redis.call('HSET', owner, KEYS[1], bytes .. ':' .. string.format('%.0f', now + life))
 if total > tonumber(ARGV[4]) or redis.call('HLEN', owner) > tonumber(ARGV[5]) then
@@ -52,7 +53,7 @@ if total > tonumber(ARGV[4]) or redis.call('HLEN', owner) > tonumber(ARGV[5]) th
   total = 0
   for at = 1, #all, 2 do
     if all[at] ~= 'total' then
-      local ends = tonumber(string.match(all[at + 1], '%d+$'))
+      local ends = tonumber(string.match(all[at + 1], '%d+$')) or 0
       if ends <= now then
         redis.call('HDEL', owner, all[at])
       else
@@ -130,6 +131,11 @@ export interface RedisCache extends CacheStore {
   close(): void
 }
 
+/** The clock of Redis was set back, or somebody took the expiry away. */
+function outlives({ lifeMs }: SealedAnswer, leftMs: number): boolean {
+  return leftMs < 0 || leftMs > lifeMs
+}
+
 export function makeRedisCache(options: RedisCacheOptions): RedisCache {
   const { link, seal, metrics, maxEntryBytes, maxBytes } = options
   const store = link.script(storeLua)
@@ -150,7 +156,7 @@ export function makeRedisCache(options: RedisCacheOptions): RedisCache {
       throw new Error('the reply of a script has another form')
     }
     const opened = seal.open(key, sealed)
-    if (opened === null) {
+    if (opened === null || outlives(opened, leftMs)) {
       metrics.unreadable()
       return null
     }
@@ -185,7 +191,7 @@ export function makeRedisCache(options: RedisCacheOptions): RedisCache {
       return link.run(
         'cache',
         async () => {
-          const sealed = seal.seal(key, answer)
+          const sealed = seal.seal(key, { ...answer, lifeMs })
           const name = nameOf(key)
           if (owner === undefined) await link.client.set(name, sealed, 'PX', lifeMs)
           else {

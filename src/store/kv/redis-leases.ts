@@ -44,8 +44,17 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `
 
+/**
+ * Removes places that have expired at `now`, and those that expire later than their life allows: they were taken before the
+ * clock of Redis was set back. `key` and `life`: Lua expressions.
+ */
+export const removeEndedLua = (key: string, life: string) => `
+redis.call('ZREMRANGEBYSCORE', ${key}, '-inf', now)
+redis.call('ZREMRANGEBYSCORE', ${key}, '(' .. (now + ${life}), '+inf')
+`
+
 const acquireLua = `${nowLua}
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+${removeEndedLua('KEYS[1]', 'ARGV[3]')}
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
 redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])

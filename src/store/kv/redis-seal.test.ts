@@ -10,23 +10,28 @@ import { makeSeal } from './redis-seal.ts'
 const secret = new Uint8Array(32).fill(7)
 const seal = makeSeal(secret, 'p:')
 
-test('what was sealed opens to the same bytes and the same mark', () => {
+test('what was sealed opens to the same bytes, mark and life', () => {
   const property = fc.property(
     fc.uint8Array(),
     fc.boolean(),
+    fc.nat(),
     fc.string(),
-    (body, truncated, key) => {
-      const opened = seal.open(key, seal.seal(key, { body, truncated }))
+    (body, truncated, lifeMs, key) => {
+      const opened = seal.open(key, seal.seal(key, { body, truncated, lifeMs }))
       assert.ok(opened !== null)
       assert.deepEqual([...opened.body], [...body])
-      assert.equal(opened.truncated, truncated)
+      assert.deepEqual([opened.truncated, opened.lifeMs], [truncated, lifeMs])
     },
   )
   fc.assert(property)
 })
 
 test('a value changed in any byte, cut short, or under another key does not open', () => {
-  const sealed = seal.seal('key', { body: Buffer.from('balance 12.34'), truncated: false })
+  const sealed = seal.seal('key', {
+    body: Buffer.from('balance 12.34'),
+    truncated: false,
+    lifeMs: 1,
+  })
   for (let at = 0; at < sealed.byteLength; at += 1) {
     const changed = Buffer.from(sealed)
     changed[at] = (changed[at] ?? 0) ^ 1
@@ -38,13 +43,13 @@ test('a value changed in any byte, cut short, or under another key does not open
 
 test('another secret neither opens a value nor finds its name', () => {
   const other = makeSeal(new Uint8Array(32).fill(8), 'p:')
-  const sealed = seal.seal('key', { body: new Uint8Array(1), truncated: false })
+  const sealed = seal.seal('key', { body: new Uint8Array(1), truncated: false, lifeMs: 1 })
   assert.equal(other.open('key', sealed), null)
   assert.notEqual(other.name('cache', 'key'), seal.name('cache', 'key'))
 })
 
 test('two seals of one answer share no bytes, so that equal answers cannot be recognised', () => {
-  const answer = { body: Buffer.alloc(64, 'a'), truncated: false }
+  const answer = { body: Buffer.alloc(64, 'a'), truncated: false, lifeMs: 1 }
   const [one, two] = [seal.seal('key', answer), seal.seal('key', answer)]
   assert.equal(one.equals(two), false)
   assert.equal(one.subarray(29).equals(two.subarray(29)), false)

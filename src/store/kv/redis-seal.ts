@@ -6,6 +6,11 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import { LRUCache } from 'lru-cache'
 import type { CachedAnswer } from '../ports/kv.ts'
 
+export interface SealedAnswer extends CachedAnswer {
+  /** How long Redis may hold it, in milliseconds. */
+  readonly lifeMs: number
+}
+
 export interface Seal {
   /**
    * The Redis key of `key`: deterministic, and it reveals nothing about the key. Names of one owner (see `ownerOf`) have
@@ -13,14 +18,14 @@ export interface Seal {
    */
   name(concern: string, key: string, scope?: string): string
   /** Encrypts an answer, bound to its cache key. */
-  seal(key: string, answer: CachedAnswer): Buffer
+  seal(key: string, answer: SealedAnswer): Buffer
   /** The answer, or null when it was sealed with another secret or for another key, or was changed. */
-  open(key: string, sealed: Buffer): CachedAnswer | null
+  open(key: string, sealed: Buffer): SealedAnswer | null
 }
 
 const cipherName = 'aes-256-gcm'
 /** The layout and the salt are text, so that a command that contains them is sent as text. */
-const layout = '2'
+const layout = '3'
 const saltBytes = 16
 /** The length of the salt as base64url. */
 const saltLength = 22
@@ -29,6 +34,8 @@ const tagBytes = 16
 /** The first bytes of a sealed value: no two values have the same. */
 export const versionLength = layout.length + saltLength
 const headerBytes = versionLength + nonceBytes
+/** Before the body, encrypted with it: the mark of a truncated answer, and its life. */
+const factBytes = 7
 const nameBytes = 18
 /** Names remembered of each concern; one takes two digests to compute. */
 const maxRemembered = 4096
@@ -64,10 +71,13 @@ export function makeSeal(secret: Uint8Array, prefix: string): Seal {
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv(cipherName, keyOf(salt), nonce, { authTagLength: tagBytes })
       cipher.setAAD(Buffer.from(key))
+      const facts = Buffer.alloc(factBytes)
+      facts.writeUInt8(answer.truncated ? 1 : 0)
+      facts.writeUIntBE(answer.lifeMs, 1, factBytes - 1)
       return Buffer.concat([
         Buffer.from(layout + salt),
         nonce,
-        cipher.update(Buffer.of(answer.truncated ? 1 : 0)),
+        cipher.update(facts),
         cipher.update(answer.body),
         cipher.final(),
         cipher.getAuthTag(),
@@ -77,7 +87,7 @@ export function makeSeal(secret: Uint8Array, prefix: string): Seal {
     open(key, sealed) {
       const bodyEnd = sealed.byteLength - tagBytes
       const version = versionOf(sealed)
-      if (!version.startsWith(layout) || bodyEnd <= headerBytes) return null
+      if (!version.startsWith(layout) || bodyEnd < headerBytes + factBytes) return null
       const salt = version.slice(layout.length)
       const nonce = sealed.subarray(versionLength, headerBytes)
       const cipher = createDecipheriv(cipherName, keyOf(salt), nonce, { authTagLength: tagBytes })
@@ -90,7 +100,11 @@ export function makeSeal(secret: Uint8Array, prefix: string): Seal {
         // `final` throws only when the authentication tag does not match; no decrypted bytes are used then.
         return null
       }
-      return { truncated: plain[0] === 1, body: plain.subarray(1) }
+      return {
+        truncated: plain[0] === 1,
+        lifeMs: plain.readUIntBE(1, factBytes - 1),
+        body: plain.subarray(factBytes),
+      }
     },
   }
 }

@@ -64,7 +64,7 @@ export function makeRedisWalks(options: RedisWalksOptions): SharedWalks {
       return link.run<WalkSaving>(
         'walks',
         async () => {
-          const sealed = seal.seal(boundTo(key), { body: bytes, truncated: false })
+          const sealed = seal.seal(boundTo(key), { body: bytes, truncated: false, lifeMs })
           const known = expected === null ? none : Buffer.from(expected, 'base64url')
           const isSaved = (await replace(nameOf(key), known, sealed, lifeMs)) === 1
           return isSaved ? { kind: 'saved', version: versionOf(sealed) } : { kind: 'conflict' }

@@ -10,10 +10,21 @@ import type { Seal } from './redis-seal.ts'
 
 // After Redis was unavailable, a process sends the count it knew, the requests it counted meanwhile, and the time
 // left.
-const readLua = (first: number) => `
-local count = tonumber(redis.call('GET', KEYS[1])) or 0
-local left = redis.call('PTTL', KEYS[1])
+const readLua = (first: number, window?: string) => `
+local count, left
+${countLua("redis.call('GET', KEYS[1])", window)}
 ${newsLua(first)}`
+
+/**
+ * Sets `count` and `left` of the window under the first key. A window that ends later than its length allows was started
+ * before the clock of Redis was set back: it counts as ended, so that nobody is refused until the clock catches up.
+ * `text` and `window`: Lua expressions of the stored value and of the length.
+ */
+export const countLua = (text: string, window?: string) => `
+count = tonumber(string.match(${text} or '', '^%d+$')) or 0
+left = redis.call('PTTL', KEYS[1])
+${window === undefined ? '' : `if left > tonumber(${window}) then left = 0 end`}
+`
 
 /** Adds them to `count` and `left`; `first`: their place among the arguments. */
 export const newsLua = (first: number) => `
@@ -27,7 +38,7 @@ end
 
 // Returns whether the request is allowed, the count, and the milliseconds left. A count of 0 means no window is
 // running.
-const takeLua = `${readLua(3)}
+const takeLua = `${readLua(3, 'ARGV[2]')}
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2])
 if count <= 0 or left <= 0 then
@@ -211,7 +222,9 @@ async function peekShared(
   windowMs: number,
 ): Promise<WindowState> {
   const [count, left] = readPair(await scripts.peek(name(key)))
-  return left > 0 ? windowState(limit, count, left) : windowState(limit, 0, windowMs)
+  return left > 0 && left <= windowMs
+    ? windowState(limit, count, left)
+    : windowState(limit, 0, windowMs)
 }
 
 /** The limit for this process while Redis is unavailable. */
