@@ -20,6 +20,9 @@ export function readTriple(reply: unknown): [number, number, number] {
   return [first, second, third]
 }
 
+/** The names that one script uses. */
+const mostKeys = 3
+
 /** The reply of a script that looks into the cache (redis-cache.ts). */
 export interface LookReply {
   /** One of `replies`. */
@@ -35,15 +38,12 @@ export interface LookReply {
 export function readReply(reply: unknown): LookReply {
   if (!Array.isArray(reply)) throw new Error('the reply of a script is not a list')
   const items: readonly unknown[] = reply
-  const [kind, count, leftMs, foreign] = items
-  if (
-    typeof kind !== 'number' ||
-    typeof count !== 'number' ||
-    typeof leftMs !== 'number' ||
-    typeof foreign !== 'number'
-  ) {
+  const [kind, count, leftMs, foreign] = readNumbers(items.slice(0, 4))
+  if (kind === undefined || count === undefined || leftMs === undefined || foreign === undefined) {
     throw new Error('the reply of a script is too short')
   }
+  // Each is reported, so their number decides how long that takes.
+  if (foreign < 0 || foreign > mostKeys) throw new Error('a script cannot have deleted so much')
   return { kind, count, leftMs, foreign, items }
 }
 
