@@ -1,8 +1,8 @@
 /** Fetches a page that was read before, and compares it with the known rows. */
 import { createHash } from 'node:crypto'
 import type { RowPage } from '#providers/port.ts'
-import { emptyPrint } from './fingerprint.ts'
 import type { HeldPage } from './page-memory.ts'
+import { emptyMark, readMark } from './row-mark.ts'
 import { findRow, noPage, noRow } from './row-table.ts'
 import { cursorOf, openHeld, type Stream } from './stream.ts'
 import { hold, type WalkState } from './walk-state.ts'
@@ -63,13 +63,11 @@ export function lookUp<Page extends RowPage<unknown>>(
   for (let row = 0; row < table.count; row += 1) {
     if (isHere(pages[row] ?? noPage)) rows[row] = noRow
   }
-  const print = emptyPrint()
+  const mark = emptyMark()
   let first = noRow
   for (let index = 0; index < page.length; index += 1) {
-    const head = page.head(index)
-    if (head === null) continue
-    state.fingerprint(head.id, print)
-    const row = findRow(table, print)
+    if (!readMark(page, index, state.fingerprint, mark)) continue
+    const row = findRow(table, mark)
     if (row < 0) continue
     first = first === noRow ? row : Math.min(first, row)
     const number = pages[row] ?? noPage

@@ -19,7 +19,7 @@ function fill(list: readonly string[]) {
   const print = emptyPrint()
   const known = new Map<string, number>()
   for (const [row, id] of list.entries()) {
-    fingerprint(id, print)
+    fingerprint.ofText(id, print)
     assert.equal(findRow(table, print), known.get(id) ?? -1, `row ${row}`)
     if (known.has(id)) continue
     known.set(id, addRow(table, print, row, { page: 0, row }))
@@ -39,7 +39,7 @@ test('removed rows are no longer known, and a copy knows exactly the copied rows
       const copy = copyRows(table, count)
       truncateRows(table, count)
       for (const [id, row] of known) {
-        fingerprint(id, print)
+        fingerprint.ofText(id, print)
         const expected = row < count ? row : -1
         assert.deepEqual([findRow(table, print), findRow(copy, print)], [expected, expected])
       }

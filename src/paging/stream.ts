@@ -7,6 +7,7 @@ import type { PageCursor, RowPage, RowReader, RowsQuery } from '#providers/port.
 import { type Copies, makeCopies } from './copies.ts'
 import { type Fingerprint, makeFingerprint, type Print, toNumber } from './fingerprint.ts'
 import type { HeldPage } from './page-memory.ts'
+import { emptyMark, readMark } from './row-mark.ts'
 import {
   addRow,
   copyRows,
@@ -163,7 +164,7 @@ export function renewCopies<Page extends RowPage<unknown>>(
     if (number === noPage || index < 0) return null
     const page = openHeld(source, stream, number)
     if (page === null) throw new MissingPage(number)
-    digest(source.keyOf?.(page, index) ?? '', print)
+    digest.ofText(source.keyOf?.(page, index) ?? '', print)
     return toNumber(print)
   })
 }
@@ -219,28 +220,26 @@ function takeRows<Page extends RowPage<unknown>>(
   const { table, copies } = stream
   const from = stream.query.window.from ?? Number.NEGATIVE_INFINITY
   const to = stream.query.window.to ?? Number.POSITIVE_INFINITY
-  const print: Print = { first: 0, second: 0 }
+  const mark = emptyMark()
   let repeated = 0
   // Reused for all rows: thousands of small objects would cost more than their content.
   const place = { page: number, row: 0 }
   reserveRows(table, page.length)
   for (let index = 0; index < page.length; index += 1) {
-    const head = page.head(index)
-    if (head === null || head.time < from || head.time > to) continue
-    fingerprint(head.id, print)
-    const known = findRow(table, print)
+    if (!readMark(page, index, fingerprint, mark) || mark.time < from || mark.time > to) continue
+    const known = findRow(table, mark)
     place.row = index
     if (known >= 0) {
       stream.before = null
       if (meet(stream, known, place)) repeated += 1
-    } else if (isIgnored(stream, print)) {
-      const key = toNumber(print)
+    } else if (isIgnored(stream, mark)) {
+      const key = toNumber(mark)
       const met = stream.ignored.get(key) ?? noPage
       if (met !== noPage && met !== number) repeated += 1
       stream.ignored.set(key, number)
     } else {
       stream.before = null
-      const row = addRow(table, print, head.time, place)
+      const row = addRow(table, mark, mark.time, place)
       copies?.number(row)
     }
   }

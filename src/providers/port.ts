@@ -257,6 +257,15 @@ export interface RowHead {
   readonly time: Micros
 }
 
+/** What a walk needs of a row, without a text: filled in by `RowPage.glance`. */
+export interface RowGlance {
+  /** The time that is compared with `from` and `to`. */
+  time: Micros
+  /** Where the id stands in the body of the page: ASCII characters, as they are. */
+  idFrom: number
+  idTo: number
+}
+
 /**
  * One page of the provider, parsed but not mapped: rows outside the requested window are only counted. `head` and
  * `map` throw `malformed` for rows that cannot be read (reading R23).
@@ -279,6 +288,11 @@ export interface RowPage<Row> {
   readonly body: Uint8Array
   /** Null for rows that are not wanted: pending, or of an account that was not requested. */
   head(index: number): RowHead | null
+  /**
+   * As `head`, for most rows of large pages, into numbers: true for a row that is wanted, false for one that is not, undefined where
+   * only `head` can say. Absent: always ask `head`.
+   */
+  glance?(index: number, into: RowGlance): boolean | undefined
   map(index: number): Row
 }
 

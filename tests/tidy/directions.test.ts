@@ -212,7 +212,7 @@ test('the emulators of the providers share nothing with the adapters but data', 
 })
 
 test('the kernel does no input and no output', () => {
-  const pure = ['node:crypto', 'node:net', 'node:util']
+  const pure = ['node:buffer', 'node:crypto', 'node:net', 'node:util']
   const bad = imports.filter(
     ({ from, target }) =>
       from.startsWith('src/kernel/') &&

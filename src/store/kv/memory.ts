@@ -51,7 +51,7 @@ export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
     admit: (admission) => admitLocally(steps, admission),
     cache,
     // Walks stay in the process; nothing is shared.
-    walks: { load: () => ({ kind: 'unavailable' }), save: () => ({ kind: 'unavailable' }) },
+    walks: null,
     windows,
     // A single process may use the whole budget.
     budgets: windows,

@@ -180,7 +180,8 @@ export interface Kv {
    */
   admit(admission: Admission): Maybe<Admitted>
   readonly cache: CacheStore
-  readonly walks: SharedWalks
+  /** Null: walks stay in this process. */
+  readonly walks: SharedWalks | null
   readonly windows: WindowStore
   /**
    * Windows of a provider's limit for all processes together. While Redis is unavailable each process has a share of
