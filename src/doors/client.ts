@@ -125,7 +125,10 @@ export function disconnectSignal(response: ServerResponse): AbortSignal {
   return gone.signal
 }
 
-/** Whether the client disconnected during its own body, or sent an invalid one: no answer is possible. */
+/**
+ * Whether the client disconnected during its own body, or sent an invalid one: no answer is possible. The stream of a
+ * request without a body is destroyed too, but it has ended (`optimizeEmptyRequests` of node:http).
+ */
 export function hasDisconnected(request: IncomingMessage): boolean {
-  return request.destroyed && !request.complete
+  return request.destroyed && !request.complete && !request.readableEnded
 }

@@ -127,6 +127,8 @@ function makeServer(connections: Connections, handler: Handler): Server {
       connectionsCheckingInterval: times.check,
       // `hasProperHost` checks the header, so that the refusal is the error envelope.
       requireHostHeader: false,
+      // A request without a body is complete at once: its stream has ended before the handler sees it, and emits nothing.
+      optimizeEmptyRequests: true,
       // An Upgrade header is ignored; the request itself is answered.
       shouldUpgradeCallback: () => false,
     },
@@ -383,5 +385,6 @@ function ignore(): void {}
 
 /** Each door refuses such a body at once. */
 function announcesTooMuch({ headers, url }: IncomingMessage): boolean {
-  return Number(headers['content-length'] ?? 0) > bodyLimitOf(url ?? '/')
+  const length = headers['content-length']
+  return length !== undefined && Number(length) > bodyLimitOf(url ?? '/')
 }

@@ -37,5 +37,17 @@ export function toRateTexts(window: WindowState, now: number): RateTexts {
   const { limit, remaining, resetMs } = window
   const reset = `${Math.ceil((now + resetMs) / 1000)}`
   if (limit === 0) return { limit: unlimited, remaining: unlimited, reset }
-  return { limit: `${limit}`, remaining: `${remaining}`, reset }
+  return { limit: `${limit}`, remaining: toChangingText(remaining), reset }
+}
+
+/** The last two digits of a count. */
+const lastDigits = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
+
+/**
+ * The text of a count that is another one at each request. The engine remembers the texts of numbers; each of these would
+ * outlive its request there, and be copied by the garbage collector.
+ */
+function toChangingText(count: number): string {
+  if (count < 100) return `${count}`
+  return `${Math.floor(count / 100)}${lastDigits[count % 100]}`
 }

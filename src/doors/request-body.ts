@@ -23,6 +23,8 @@ export function readBody(
       finish('too_large')
     }
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) return refuse()
+    // There is no body, so that no event will come.
+    if (request.readableEnded) return finish(new Uint8Array())
     const chunks: Buffer[] = []
     let size = 0
     request.on('data', (chunk: Buffer) => {

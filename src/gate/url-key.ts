@@ -3,7 +3,7 @@
  * whose increments make older answers unreachable (reading R10). The query is sorted as raw text: two spellings of one
  * value are two entries, which costs a cache miss and can never mix up two answers.
  */
-import { LRUCache } from 'lru-cache'
+import { makeRecent } from '#kernel/recent.ts'
 
 /**
  * The cache key of one request. `epoch` is the caller's (it grows when older answers must not be served), `rawQuery`
@@ -27,7 +27,7 @@ interface Made {
  * object, whose hash the engine has already computed.
  */
 export function makeUrlKey(): UrlKey {
-  const latest = new LRUCache<string, Made>({ max: maxRemembered })
+  const latest = makeRecent<Made>(maxRemembered)
   return (userId, epoch, path, rawQuery) => {
     const known = latest.get(rawQuery)
     if (known?.epoch === epoch && known.userId === userId && known.path === path) return known.key

@@ -121,7 +121,8 @@ function answerByEngine(
 ): void {
   serve(deps, path, request, response).catch((error: unknown) => {
     // A client that disconnected is not a failure, and there is no connection to answer on.
-    if (request.destroyed && !request.complete) return void response.destroy()
+    const { destroyed, complete, readableEnded } = request
+    if (destroyed && !complete && !readableEnded) return void response.destroy()
     deps.onFailure(error)
     if (response.headersSent) response.destroy()
     else sendError(deps, { path, response, status: 500 }, { error: 'server_error' })

@@ -49,6 +49,8 @@ export class BodyTooLarge extends Error {
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge()
+  // There is no body, and its stream counts as destroyed.
+  if (request.readableEnded) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let size = 0
   // Do not destroy a stream that is too large: the refusal is sent on its socket.
