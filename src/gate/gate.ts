@@ -53,28 +53,28 @@ export interface GateOptions {
 export interface Asked {
   readonly caller: Caller
   readonly operation: Operation
-  /** As received, without "?". */
+  /** As received, without "?"; unused where the request is refused. */
   readonly rawQuery: string
+  /** Why the door refuses the request once it is counted, if its plan does not (an agent's scope or arguments). */
+  readonly refusal: ApiError | null
   /** Makes the signal that is aborted when the caller disconnects; called only when the answer needs waiting. */
   readonly disconnectSignal: () => AbortSignal
 }
 
-/** How far a request came in one step of fast state; `plan`: why its plan does not allow it. */
+/** How far a request came in one step of fast state; `refusal`: why its plan or its door does not allow it. */
 export interface Passage {
   readonly admitted: Admitted
-  readonly plan: ApiError | null
+  readonly refusal: ApiError | null
 }
 
 export interface Gate {
-  /** Counts one request in the caller's window of this bucket. */
-  limit(caller: Caller, bucket: Bucket): Maybe<WindowState>
   /** Reads the window without counting. */
   peek(caller: Caller, bucket: Bucket): Maybe<WindowState>
   /** Throws `plan_required` or `professional_required`. */
   entitle(caller: Caller, operation: Operation): void
   /**
-   * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, a place among the requests in flight, the cache. `finish`
-   * must follow. A hit in the in-process cache is returned synchronously, without a promise.
+   * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, what the door refuses, a place among the requests in
+   * flight, the cache. `finish` must follow. A hit in the in-process cache is returned synchronously, without a promise.
    */
   pass(asked: Asked): Maybe<Passage>
   /**
@@ -82,13 +82,8 @@ export interface Gate {
    * ApiError, and what fails after the cache was queried as a GateError.
    */
   finish(asked: Asked, passage: Passage): Maybe<Answer>
-  /** `pass` and `finish` of a request that was counted and judged by its plan before. */
-  answer(
-    caller: Caller,
-    operation: Operation,
-    rawQuery: string,
-    disconnectSignal: () => AbortSignal,
-  ): Maybe<Answer>
+  /** Another answer for a request that was counted: `pass` and `finish` without its window. */
+  answerAgain(asked: Asked): Maybe<Answer>
 }
 
 interface Computed {
@@ -108,15 +103,9 @@ export function makeGate(options: GateOptions): Gate {
   const { kv, limits } = options
   const flights = makeFlights<Computed>(limits.requestTimeoutMs)
   const parts: Parts = { ...options, urlKey: makeUrlKey(), names: makeNames(limits), flights }
-  const windowOf = (caller: Caller, bucket: Bucket) => parts.names(caller)[bucket]
-  const finish: Gate['finish'] = (asked, passage) => settle(parts, asked, passage)
   return {
-    limit(caller, bucket) {
-      const { key, limit } = windowOf(caller, bucket)
-      return kv.windows.take(key, limit, windowMs)
-    },
     peek(caller, bucket) {
-      const { key, limit } = windowOf(caller, bucket)
+      const { key, limit } = parts.names(caller)[bucket]
       return kv.windows.peek(key, limit, windowMs)
     },
     entitle(caller, operation) {
@@ -124,15 +113,14 @@ export function makeGate(options: GateOptions): Gate {
       if (refusal !== null) throw refusal
     },
     pass(asked) {
-      const window = windowOf(asked.caller, asked.operation.bucket)
-      return pass(parts, asked, window, judgePlan(parts, asked.caller, asked.operation))
+      const window = parts.names(asked.caller)[asked.operation.bucket]
+      return pass(parts, asked, window)
     },
-    finish,
-    answer(caller, operation, rawQuery, disconnectSignal) {
-      const asked: Asked = { caller, operation, rawQuery, disconnectSignal }
-      const passage = pass(parts, asked, null, null)
-      if (passage instanceof Promise) return passage.then((late) => finish(asked, late))
-      return finish(asked, passage)
+    finish: (asked, passage) => settle(parts, asked, passage),
+    answerAgain(asked) {
+      const passing = pass(parts, asked, null)
+      if (passing instanceof Promise) return passing.then((late) => settle(parts, asked, late))
+      return settle(parts, asked, passing)
     },
   }
 }
@@ -147,25 +135,22 @@ function judgePlan(
   return isAllowed ? null : apiError('professional_required')
 }
 
-/** A request that its plan does not allow is counted, and reaches neither places nor cache. */
-function pass(
-  parts: Parts,
-  { caller, operation, rawQuery }: Asked,
-  window: Admission['window'],
-  plan: ApiError | null,
-): Maybe<Passage> {
+/** A request that is not allowed is counted, and reaches neither places nor cache. */
+function pass(parts: Parts, asked: Asked, window: Admission['window']): Maybe<Passage> {
+  const { caller, operation, rawQuery } = asked
   const { userId, epoch } = caller
+  const refusal = judgePlan(parts, caller, operation) ?? asked.refusal
   const admitting = parts.kv.admit({
     window,
     places: operation.bucket === 'heavy' ? parts.names(caller).places : null,
-    answer: plan === null ? parts.urlKey(userId, epoch, operation.path, rawQuery) : null,
+    answer: refusal === null ? parts.urlKey(userId, epoch, operation.path, rawQuery) : null,
     owner: userId,
   })
-  if (admitting instanceof Promise) return admitting.then((admitted) => ({ admitted, plan }))
-  return { admitted: admitting, plan }
+  if (admitting instanceof Promise) return admitting.then((admitted) => ({ admitted, refusal }))
+  return { admitted: admitting, refusal }
 }
 
-function settle(parts: Parts, asked: Asked, { admitted, plan }: Passage): Maybe<Answer> {
+function settle(parts: Parts, asked: Asked, { admitted, refusal }: Passage): Maybe<Answer> {
   switch (admitted.kind) {
     case 'hit':
       return { body: admitted.answer.body, truncated: admitted.answer.truncated, cache: 'HIT' }
@@ -177,7 +162,7 @@ function settle(parts: Parts, asked: Asked, { admitted, plan }: Passage): Maybe<
         retryAfterSeconds: Math.max(1, Math.ceil(admitted.retryMs / 1000)),
       })
     case 'counted':
-      throw plan ?? new Error('a request that was only counted has no answer')
+      throw refusal ?? new Error('a request that was only counted has no answer')
     case 'refused':
       throw new Error('a request that its window refused has no answer')
     default:

@@ -1,12 +1,13 @@
 /**
- * One tool call, in the order of readings R3 and R28: limit, plan, scope, arguments, then exactly the answer of REST. A
- * refused single call is answered with an HTTP error; every other failure is a tool result that describes it. The lane
- * and the protocol library get the same result, each in its own form.
+ * One tool call, refused in the order of readings R3 and R28: limit, plan, scope, arguments, then exactly the answer of
+ * REST. Scope and arguments are judged before the call is counted, so that limit, place and cache are one step of fast
+ * state. A refused single call is answered with an HTTP error; every other failure is a tool result that describes it.
+ * The lane and the protocol library get the same result, each in its own form.
  */
 import type { Caller } from '#auth/caller.ts'
-import { type ApiError, apiError, type ErrorName } from '#contract/errors.ts'
+import { ApiError, apiError, type ErrorName } from '#contract/errors.ts'
 import type { ToolOperation } from '#contract/tool-descriptions.ts'
-import { type Answer, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
+import { type Answer, type Asked, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import { requireScope } from '#gate/scope.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
@@ -74,18 +75,23 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
       })
     }
     try {
-      const counting = gate.limit(caller, operation.bucket)
-      const window = counting instanceof Promise ? await counting : counting
-      exchange.window = window
-      if (!window.allowed) throw rateLimited(window)
-      gate.entitle(caller, operation)
-      requireScope(caller, operation)
       const now = clock.now()
+      const { disconnectSignal } = exchange
+      const asked = {
+        caller,
+        operation,
+        disconnectSignal,
+        ...judge(caller, { operation, given }, now),
+      }
+      const passing = gate.pass(asked)
+      const passage = passing instanceof Promise ? await passing : passing
+      const { window } = passage.admitted
+      if (window !== null) exchange.window = window
+      if (passage.admitted.kind === 'refused') throw rateLimited(passage.admitted.window)
+      let answering = gate.finish(asked, passage)
       // Each shorter page has fewer places than the one before, and one place always fits.
       for (let shorter: ShorterPage | null = null; ; ) {
-        const rawQuery = toRawQuery(operation, { ...given, ...shorter }, caller, now)
-        const answering = gate.answer(caller, operation, rawQuery, exchange.disconnectSignal)
-        const answer = answering instanceof Promise ? await answering : answering
+        const answer: Answer = answering instanceof Promise ? await answering : answering
         cache = answer.cache
         const written = form.answer(operation, answer, shorter !== null)
         if ('result' in written) {
@@ -93,6 +99,8 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
           return written.result
         }
         shorter = written
+        const rawQuery = toRawQuery(operation, { ...given, ...shorter }, caller, now)
+        answering = gate.answerAgain({ ...asked, rawQuery })
       }
     } catch (thrown) {
       if (thrown instanceof GateError) cache = thrown.cache
@@ -105,5 +113,20 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
       if (!exchange.isBatch && refusals.includes(error.entry)) exchange.refusal = error
       return form.error(error, exchange.requestId)
     }
+  }
+}
+
+/** What is wrong with a call besides the limit and the plan, which come first: its scope, then its arguments. */
+function judge(
+  caller: Caller,
+  { operation, given }: ToolCall,
+  now: number,
+): Pick<Asked, 'rawQuery' | 'refusal'> {
+  try {
+    requireScope(caller, operation)
+    return { rawQuery: toRawQuery(operation, given, caller, now), refusal: null }
+  } catch (refusal) {
+    if (refusal instanceof ApiError) return { rawQuery: '', refusal }
+    throw refusal
   }
 }

@@ -109,6 +109,7 @@ async function serve(lane: Lane, request: IncomingMessage, response: ServerRespo
       caller,
       operation,
       rawQuery,
+      refusal: null,
       disconnectSignal: () => disconnectSignal(response),
     }
     const passing = gate.pass(asked)
