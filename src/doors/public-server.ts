@@ -6,6 +6,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { bind } from './bind.ts'
+import { parseEndedBodies } from './ended-body.ts'
 import { type LateDoors, makeLateRouter } from './late-router.ts'
 import {
   type ConnectionLimits,
@@ -60,6 +61,7 @@ async function openDoors({ lane, mount }: PublicServerOptions): Promise<LateDoor
       lane(request.raw, reply.raw)
     },
   })
+  parseEndedBodies(fastify)
   fastify.addHook('onRequest', async (request, reply) => {
     if (!request.is404) return
     reply.hijack()

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { maxBodyBytes } from '#contract/limits.ts'
+import { parseEndedBodies } from '../ended-body.ts'
 import { addAccountRoute } from './accounts.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
 import { addAgentRoutes } from './agents.ts'
@@ -51,6 +52,7 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   app.addHook('preParsing', async (request, reply) => {
     if (request.is404) answerUnknownPath(request, reply)
   })
+  parseEndedBodies(app)
   addHealthRoutes(app, makeHealthLane(deps))
   app.register(async (admin) => addAdminRoutes(admin, deps), { prefix: '/admin' })
   return app

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Service, startService } from '#tests/support/service.ts'
-import { dial, receive, sendRaw } from './raw.ts'
+import { dial, type RawAnswer, receive, sendRaw } from './raw.ts'
 
 let service: Service
 before(async () => {
@@ -41,6 +41,8 @@ function headOf(door: Door, more: readonly string[]): string {
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
+const whatItSays = ({ status, text }: RawAnswer) => [status, text]
+
 for (const door of doors) {
   test(`${door.name}: an announced body of 100 MB is refused with 413 before it is sent, and the connection ends`, async () => {
     const { answers, closed } = await sendRaw(
@@ -50,6 +52,17 @@ for (const door of doors) {
     )
     assert.deepEqual([answers.map(({ status }) => status), closed], [[413], true])
     assert.equal(answers[0]?.headers.connection, 'close')
+  })
+
+  test(`${door.name}: a POST without a body is answered like one with an empty body, and the connection stays`, async () => {
+    const socket = await dial(originOf(door))
+    socket.write(headOf(door, []))
+    const none = await receive(socket, 1)
+    socket.write(headOf(door, ['Content-Length: 0']))
+    const empty = await receive(socket, 1)
+    socket.destroy()
+    assert.equal(none.answers.length, 1, 'it is answered')
+    assert.deepEqual(none.answers.map(whatItSays), empty.answers.map(whatItSays))
   })
 
   test(`${door.name}: Expect: 100-continue with a body that is too large is refused`, async () => {
