@@ -1,11 +1,11 @@
 /**
  * Whatever is asked of fast state in whatever order, and however much time passes in between, the memory driver and two
- * processes on one Redis answer the same: counts of windows, places in flight, cached answers, breakers. Nobody waits:
+ * processes on Redis answer the same: counts of windows, places in flight, cached answers, breakers. Nobody waits:
  * time passes in Redis by bringing every expiry nearer.
  */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { systemClock } from '#kernel/time.ts'
@@ -13,39 +13,45 @@ import { openMemoryKv } from '#store/kv/memory.ts'
 import { openRedisKv } from '#store/kv/redis.ts'
 import { silentJobs, silentLog, silentMetrics } from '#store/kv/report.ts'
 import type { Admission, Kv, Lease } from '#store/ports/kv.ts'
-import { makeRedisServer } from './redis-server.ts'
+import { makeRedisServer, type RedisServer } from './redis-server.ts'
 
 /** Every length of time is a multiple of it, so that the time that a run takes itself moves nothing across a border. */
 const tick = 10_000
 let movedMs = 0
 const clock = { ...systemClock, now: () => systemClock.now() + movedMs }
 const prefix = 'drawn:'
-const server = await makeRedisServer()
-const kvs: { one?: Kv; two?: Kv; memory?: Kv } = {}
-let raw: Redis
+const servers = [await makeRedisServer(), await makeRedisServer()] as const
+const clients: Redis[] = []
 
 before(async () => {
-  await server.start()
-  raw = new Redis(server.url)
+  for (const server of servers) {
+    await server.start()
+    clients.push(new Redis(server.url))
+  }
+})
+after(async () => {
+  for (const client of clients) client.disconnect()
+  await Promise.all(servers.map((server) => server.close()))
+})
+
+/** Two processes that share everything, and one alone; `cache`: the server of cached answers. */
+async function openSides(t: TestContext, cache: RedisServer) {
   const secret = randomBytes(32)
   const open = () =>
     openRedisKv({
-      url: server.url,
+      url: servers[0].url,
+      cacheUrl: cache.url,
       clock,
       secret,
       prefix,
       maxEntryBytes: 1024,
       report: { log: silentLog, metrics: silentMetrics, jobs: silentJobs },
     })
-  kvs.one = await open()
-  kvs.two = await open()
-  kvs.memory = openMemoryKv({ clock, cacheMaxBytes: 64 * 1024 * 1024, cacheMaxEntryBytes: 1024 })
-})
-after(async () => {
-  await Promise.all(Object.values(kvs).map((kv) => kv.close()))
-  raw?.disconnect()
-  await server.close()
-})
+  const memory = openMemoryKv({ clock, cacheMaxBytes: 2 ** 26, cacheMaxEntryBytes: 1024 })
+  const sides = { one: await open(), two: await open(), memory }
+  t.after(() => Promise.all(Object.values(sides).map((kv) => kv.close())))
+  return sides
+}
 
 // Places in flight do not expire while their process lives: it renews them.
 const moveLua = `
@@ -78,7 +84,7 @@ return 1
 `
 
 async function move(ticks: number): Promise<void> {
-  await raw.eval(moveLua, 0, ticks * tick, prefix)
+  await Promise.all(clients.map((client) => client.eval(moveLua, 0, ticks * tick, prefix)))
   movedMs += ticks * tick
 }
 
@@ -227,38 +233,35 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(shown)
 }
 
-test('the memory driver and two processes on one Redis answer every drawn history the same', async () => {
-  const seen = new Map<string, number>()
-  const property = fc.asyncProperty(
-    fc.array(fc.record({ by: fc.constantFrom<'one' | 'two'>('one', 'two'), one: step }), {
-      minLength: 5,
-      maxLength: 60,
-      size: 'max',
-    }),
-    async (steps) => {
-      const { one, two, memory } = kvs
-      assert.ok(one !== undefined && two !== undefined && memory !== undefined)
+const places = [
+  ['one Redis', servers[0]],
+  ['one Redis for limits and one for cached answers', servers[1]],
+] as const
+for (const [where, cache] of places)
+  test(`the memory driver and two processes on ${where} answer every drawn history the same`, async (t) => {
+    const { one, two, memory } = await openSides(t, cache)
+    const seen = new Map<string, number>()
+    const drawn = fc.record({ by: fc.boolean(), does: step })
+    const history = fc.array(drawn, { minLength: 5, maxLength: 60, size: 'max' })
+    const property = fc.asyncProperty(history, async (steps) => {
       const owner = randomUUID()
-      const [shared, local]: [Side, Side] = [
-        { owner, leases: [] },
-        { owner, leases: [] },
-      ]
-      for (const [count, { by, one: drawn }] of steps.entries()) {
-        if (drawn.kind === 'pass') {
-          await move(drawn.ticks)
+      const shared: Side = { owner, leases: [] }
+      const local: Side = { owner, leases: [] }
+      for (const [count, { by, does }] of steps.entries()) {
+        if (does.kind === 'pass') {
+          await move(does.ticks)
           continue
         }
-        const there = plain(await act(by === 'one' ? one : two, shared, drawn, count))
-        const here = plain(await act(memory, local, drawn, count))
-        assert.deepEqual(there, here, `step ${count}: ${JSON.stringify(drawn)}`)
+        const there = plain(await act(by ? one : two, shared, does, count))
+        const here = plain(await act(memory, local, does, count))
+        assert.deepEqual(there, here, `step ${count}: ${JSON.stringify(does)}`)
         const { kind = 'none' } = (here ?? {}) as { readonly kind?: string }
-        seen.set(`${drawn.kind} ${kind}`, (seen.get(`${drawn.kind} ${kind}`) ?? 0) + 1)
+        seen.set(`${does.kind} ${kind}`, (seen.get(`${does.kind} ${kind}`) ?? 0) + 1)
       }
       for (const { leases } of [shared, local])
         await Promise.all(leases.map((lease) => lease?.release()))
-    },
-  )
-  await fc.assert(property, { numRuns: 100 })
-  for (const kind of ['refused', 'counted', 'full', 'hit', 'miss'])
-    assert.ok((seen.get(`admit ${kind}`) ?? 0) > 0, kind)
-})
+    })
+    await fc.assert(property, { numRuns: 100 })
+    for (const kind of ['refused', 'counted', 'full', 'hit', 'miss'])
+      assert.ok((seen.get(`admit ${kind}`) ?? 0) > 0, kind)
+  })

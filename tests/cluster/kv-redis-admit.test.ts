@@ -214,6 +214,27 @@ test('with cached answers on another server a request is judged in the same orde
   await leaseOf(alone)?.release()
 })
 
+test('with cached answers on another server a request that only looks for its answer leaves both in use', async (t) => {
+  const [limits, answers] = [await setStage(t), await setStage(t)]
+  const warned: unknown[] = []
+  const kv = await openKv({
+    redisUrl: limits.server.url,
+    redisCacheUrl: answers.server.url,
+    clock: systemClock,
+    cacheMaxBytes: 1024 * 1024,
+    cacheMaxEntryBytes: 1024,
+    cacheKey: randomBytes(32),
+    log: { info() {}, warn: (fields) => warned.push(fields) },
+  })
+  t.after(() => kv.close())
+  // An agent's call of a tool without places: it was counted before.
+  const called = newAdmission({ window: null, places: null })
+  assert.deepEqual(await kv.admit(called), { kind: 'miss', window: null, lease: null })
+  await store(kv, called, 'stored')
+  assert.equal(textOf(await kv.admit(called)), 'stored')
+  assert.deepEqual([kv.isShared(), warned], [true, []])
+})
+
 /** A relay that can hold back what its present connections send, and pass it on when they are closed already. */
 async function makeSlowLine(t: TestContext, target: number) {
   const held: { readonly text: string; readonly send: () => void }[] = []

@@ -209,7 +209,7 @@ async function send(
   // Nothing to count, to limit or to look up.
   if (some === null)
     return {
-      kind: next === 'none' ? replies.counted : replies.miss,
+      kind: next === 'take' ? replies.miss : replies.counted,
       count: 0,
       leftMs: 0,
       foreign: 0,
