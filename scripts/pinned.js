@@ -148,6 +148,8 @@ function run(args, isService) {
   if (isService && process.execve !== undefined && process.platform !== 'win32') {
     process.execve(runtime, [runtime, ...flagged], env)
   }
+  // The service ends with this process, also when it is killed.
+  if (isService) env.TRIBUTARY_STARTER = String(process.pid)
   const child = spawn(runtime, flagged, { stdio: 'inherit', env })
   child.on('error', (error) => fail(`the pinned runtime could not be started: ${error.message}`))
   // A terminal sends Ctrl-C to the whole process group, `kill` only to this process: forward both and wait for the

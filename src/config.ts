@@ -27,13 +27,19 @@ export class ConfigError extends Error {
 /** The parts of the environment that are not settings: how this process was started. */
 export interface StartInfo {
   readonly byNpm: boolean
+  /** The process id of the starter where it stays as the parent (`scripts/pinned.js`); null where it does not. */
+  readonly starter: number | null
   /** The directories in which commands are searched. */
   readonly path: string
 }
 
 export function readStartInfo(): StartInfo {
-  const { npm_lifecycle_event: event, PATH: path = '' } = process.env
-  return { byNpm: event !== undefined, path }
+  const { npm_lifecycle_event: event, TRIBUTARY_STARTER: starter, PATH: path = '' } = process.env
+  return {
+    byNpm: event !== undefined,
+    starter: starter === undefined ? null : Number(starter),
+    path,
+  }
 }
 
 /**

@@ -6,6 +6,7 @@
 import { type App, openApp } from '#app/app.ts'
 import { findCommand } from '#app/command.ts'
 import { endWithParent } from '#app/end-with-parent.ts'
+import { makeCodeCheck } from '#app/own-code.ts'
 import { findCollect, settleMemoryLater } from '#app/settle-memory.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
 import { describeFailure, printWelcome } from '#app/welcome.ts'
@@ -63,6 +64,7 @@ async function start(running: Running): Promise<void> {
     log,
     metrics: running.metrics,
     checkReplies: false,
+    checkCode: makeCodeCheck(clock),
     ...(made === null
       ? {}
       : {
@@ -118,9 +120,12 @@ function stopOnSignal(running: Running): void {
     running.log?.info({ signal }, 'stopping: requests in flight may finish')
     stop(running)
   }
-  if (readStartInfo().byNpm) endWithParent(() => onSignal('SIGTERM'))
+  const { byNpm, starter } = readStartInfo()
+  if (byNpm || starter !== null) endWithParent(() => onSignal('SIGTERM'), starter ?? process.ppid)
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+  // The terminal was closed.
+  process.on('SIGHUP', onSignal)
 }
 
 function stopOnFailure(running: Running): void {

@@ -32,6 +32,7 @@ async function openAdminDoor(
   parts: AdminDoorParts,
   monitoring: HealthLaneDeps,
 ): Promise<FastifyInstance> {
+  parts.checkCode?.()
   const { assembleAdminDoor } = await import('./admin-door.ts')
   return assembleAdminDoor(parts, monitoring)
 }

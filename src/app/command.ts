@@ -16,7 +16,10 @@ export interface OwnCommand {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-export function findCommand({ byNpm, path }: StartInfo, clone = root): OwnCommand {
+export function findCommand(
+  { byNpm, path }: Pick<StartInfo, 'byNpm' | 'path'>,
+  clone = root,
+): OwnCommand {
   if (byNpm) return { words: 'npm run --silent tributary --', knowsSettings: false }
   const entry = join(clone, 'cli', 'main.ts')
   // Another project has a command with the same name.

@@ -24,6 +24,8 @@ export interface AppOptions {
   readonly madeUpPeople?: readonly Credentials[]
   /** Parse replies with their schemas: in tests and development. */
   readonly checkReplies: boolean
+  /** Throws when code that is loaded late is no longer this process's own; absent: it is not looked at. */
+  readonly checkCode?: () => void
   /** For tests: replaces the adapters that `access` would open. */
   readonly adapters?: Adapters
   /** Further paths of the admin API: in sandbox mode those of the sandbox commands. */

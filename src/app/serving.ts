@@ -41,6 +41,7 @@ export async function openServing(parts: ServingParts): Promise<Serving> {
   const sessions = makeSessions({ store, clock })
   const server = makePublicServer({
     lane: reads.lane,
+    ...(parts.checkCode === undefined ? {} : { checkCode: parts.checkCode }),
     onFailure: (error) => parts.reports.backgroundFailure('doors', error),
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
     mount: async (fastify) => {

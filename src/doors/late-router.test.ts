@@ -13,7 +13,12 @@ async function serve(t: TestContext, doors: LateDoors) {
   const { port } = server.address() as AddressInfo
   return async () => {
     const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}/`)
-    return { status: statusCode, text: await body.text(), id: headers['x-request-id'] }
+    return {
+      status: statusCode,
+      text: await body.text(),
+      id: headers['x-request-id'],
+      retryAfter: headers['retry-after'],
+    }
   }
 }
 
@@ -28,7 +33,7 @@ const makeDoors = () => {
   return { state, doors }
 }
 
-test('doors that cannot be loaded are 500 with the envelope and one report, however many requests wait, and the next request tries again', async (t) => {
+test('doors that cannot be loaded are 503 with the envelope and one report, however many requests wait, and the next request tries again', async (t) => {
   const { doors } = makeDoors()
   const failures: unknown[] = []
   const three = Promise.withResolvers<void>()
@@ -50,9 +55,10 @@ test('doors that cannot be loaded are 500 with the envelope and one report, howe
     },
   })
   const refused = await Promise.all([ask(), ask(), ask()])
-  for (const { status, text, id } of refused) {
-    assert.equal(status, 500)
-    assert.match(JSON.parse(text).error.message, /X-Request-Id/)
+  for (const { status, text, id, retryAfter } of refused) {
+    assert.equal(status, 503)
+    assert.equal(retryAfter, '5')
+    assert.match(JSON.parse(text).error.message, /temporarily unavailable/)
     assert.equal(typeof id, 'string')
     assert.doesNotMatch(text, /files are gone/)
   }

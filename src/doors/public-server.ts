@@ -20,6 +20,8 @@ export interface PublicServerOptions {
   readonly lane: Handler
   /** Mounts the other doors, at the first request that is not for the lane; returns the lane of agents, if there is one. */
   readonly mount: (fastify: FastifyInstance) => Promise<Handler | null>
+  /** Throws when they must not be loaded; absent: they may. */
+  readonly checkCode?: () => void
   /** The other doors could not be loaded. */
   readonly onFailure: (error: unknown) => void
   readonly times?: ListenerTimes
@@ -51,7 +53,8 @@ export function makePublicServer(options: PublicServerOptions): PublicServer {
 }
 
 /** Fastify as a router alone: it listens to nothing. */
-async function openDoors({ lane, mount }: PublicServerOptions): Promise<LateDoors> {
+async function openDoors({ lane, mount, checkCode }: PublicServerOptions): Promise<LateDoors> {
+  checkCode?.()
   const { default: Fastify } = await import('fastify')
   const fastify = Fastify({
     exposeHeadRoutes: false,

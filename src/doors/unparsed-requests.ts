@@ -106,12 +106,16 @@ export function refuseHost(response: ServerResponse): void {
   response.end(body)
 }
 
-/** Answers a request whose door could not be loaded, e.g. because its files are gone. */
+/** An upgrade ends with a restart soon. */
+const loadRetrySeconds = 5
+
+/** Answers a request whose door could not be loaded: its files are gone or were replaced, until the service is restarted. */
 export function answerFailedLoad(response: ServerResponse, requestId: string): void {
-  const error = apiError('internal')
+  const error = apiError('service_unavailable')
   const body = JSON.stringify(toEnvelope(error))
   response.shouldKeepAlive = false
   response.writeHead(error.status, {
+    'Retry-After': String(loadRetrySeconds),
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',

@@ -38,3 +38,9 @@ test('mail without TLS to another host is a warning', () => {
   assert.match(plain, /SMTP_URL says tls=never/)
   assert.doesNotMatch(read({ SMTP_URL: 'smtp://relay.lan:25' }).warnings.join(), /SMTP_URL/)
 })
+
+test('a DATA_DIR below /proc is refused: making a directory there never ends', () => {
+  for (const DATA_DIR of ['/proc', '/proc/x'])
+    assert.throws(() => readConfig({ DATA_DIR }), /DATA_DIR: got "\/proc.*not below \/proc/)
+  assert.equal(readConfig({ DATA_DIR: '/process' }).dataDir, '/process')
+})

@@ -97,10 +97,11 @@ export function directory(fallback: string, meaning: string): Setting<string> {
   return {
     fallback,
     defaultText: fallback,
-    expects: 'the path of a directory',
+    expects: 'the path of a directory, not below /proc',
     meaning,
     isSecret: false,
-    parse: (given) => (given.includes('\0') ? undefined : given),
+    // Node never ends making a directory there, since the system says that the parent is missing.
+    parse: (given) => (given.includes('\0') || /^\/proc(?:\/|$)/.test(given) ? undefined : given),
   }
 }
 

@@ -28,12 +28,17 @@ const deadlineMs = 60_000
 /**
  * Starts it with this environment only; free ports by default.
  * @param folder its working directory; then its `.env` is read.
+ * @param program another `src/main.ts` than ours.
  */
-export function startProcess(env: Readonly<Record<string, string>>, folder?: string): Started {
+export function startProcess(
+  env: Readonly<Record<string, string>>,
+  folder?: string,
+  program: string = main,
+): Started {
   let stdout = ''
   let stderr = ''
   let onReady: () => void = () => {}
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [program], {
     ...(folder === undefined ? {} : { cwd: folder }),
     env: {
       ...(folder === undefined ? { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0' } : {}),

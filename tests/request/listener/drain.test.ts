@@ -123,6 +123,15 @@ test('SIGTERM: the request in flight gets its answer, newcomers are refused, idl
   assert.deepEqual([ending.code, ending.signal, ending.stderr], [0, null, ''])
 })
 
+test('SIGHUP, as from a terminal that is closed, drains too', async () => {
+  fiskil.latencyMs = 1000
+  const { answer } = await beginSlow()
+  running.child.kill('SIGHUP')
+  assert.equal((await answer).answers[0]?.status, 200)
+  const ending = await running.ended
+  assert.deepEqual([ending.code, ending.signal], [0, null])
+})
+
 test('a second signal ends the process at once', async () => {
   fiskil.latencyMs = 20_000
   const { answer } = await beginSlow()

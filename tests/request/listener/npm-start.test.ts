@@ -21,6 +21,37 @@ test('where the Node of the machine can replace itself, npm start leaves no serv
   await startAndSignal(`${bin}:${process.env.PATH ?? ''}`)
 })
 
+test('a starter that stays as the parent and is killed leaves no server behind', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-starter-'))
+  // As a Node that cannot replace itself.
+  const cannot = 'data:text/javascript,delete process.execve'
+  const starter = spawn(
+    process.execPath,
+    ['--import', cannot, join(root, 'scripts/pinned.js'), 'src/main.ts'],
+    {
+      cwd: root,
+      env: { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 60_000,
+    },
+  )
+  t.after(async () => {
+    starter.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  })
+  let text = ''
+  const origin = await new Promise<string>((resolve, reject) => {
+    starter.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      const url = /^ +REST API +(\S+)\/v1$/m.exec(text)?.[1]
+      if (url !== undefined && text.includes('Try it:')) resolve(url)
+    })
+    starter.once('exit', () => reject(new Error(`it ended: ${text}`)))
+  })
+  starter.kill('SIGKILL')
+  assert.equal(await isGone(origin), true)
+})
+
 async function startAndSignal(path: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tributary-npm-'))
   const npm = spawn('npm', ['start'], {
