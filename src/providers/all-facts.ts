@@ -2,6 +2,7 @@
  * The facts of every provider of the contract: one line each, which the compiler requires for every name in
  * `Provider`.
  */
+import { apiError } from '#contract/errors.ts'
 import { Provider } from '#contract/resources.ts'
 import { akahuFacts } from './akahu/facts.ts'
 import { fiskilFacts } from './fiskil/facts.ts'
@@ -22,7 +23,17 @@ export type KnownFacts = typeof facts
 /** In the order of the documentation. */
 export const providerNames: readonly Provider[] = Provider.options
 
-export const factsOf = (provider: Provider): ProviderFacts => facts[provider]
+/**
+ * @throws ApiError `service_unavailable` for a provider that only a newer version knows: during a rolling upgrade, rows of that
+ * version are in the store (decision 18). A process of that version can answer.
+ */
+export function factsOf(provider: Provider): ProviderFacts {
+  if (Object.hasOwn(facts, provider)) return facts[provider]
+  const cause = new Error(
+    `the store has the provider "${provider}", which this version does not know: finish the upgrade`,
+  )
+  throw apiError('service_unavailable', { retryAfterSeconds: 5, cause })
+}
 
 /** The variables that `tributary setup` alone reads, in the order of the documentation. */
 export const personalVariables: readonly { readonly name: string; readonly meaning: string }[] =

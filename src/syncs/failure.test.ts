@@ -61,6 +61,13 @@ test('a store that is unavailable during a run is not an error of ours, and the 
   assert.equal(toApiError(failure).entry, 'service_unavailable')
 })
 
+test('a run of a provider that only a newer version knows is interrupted: another process can do it', () => {
+  const thrown = apiError('service_unavailable', { cause: new Error(canary) })
+  const failure = toFailure(thrown)
+  assert.equal(failure.code, 'interrupted')
+  assert.doesNotMatch(failure.message, new RegExp(canary))
+})
+
 test('failures with a known reason have codes, and errors of ours show no details', () => {
   assert.equal(toFailure(new LedgerFormatError('x')).code, 'ledger_unreadable')
   assert.equal(toFailure(new SyncError('too_large', 'Too many')).code, 'too_large')

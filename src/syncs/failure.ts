@@ -78,6 +78,8 @@ export function toFailure(error: unknown): SyncFailure {
   if (error instanceof ApiError) {
     if (error.cause instanceof UpstreamError) return fromUpstream(error.cause.failure)
     if (error.entry === 'provider_not_configured') return fail('not_configured', notConfigured)
+    // Only a newer version knows the provider: the run is one for a process of that version.
+    if (error.entry === 'service_unavailable') return interruption
   }
   if (error instanceof StoreUnavailableError) {
     return fail('store_unavailable', 'The database of this service was unavailable')
