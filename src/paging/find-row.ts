@@ -91,6 +91,8 @@ async function searchUntilCertain<Page extends RowPage<unknown>>(
     const spot = await searchFrom(search, number)
     // A total comes with numbered pages only: behind a cursor no row is skipped.
     if (spot !== null || wanted.stream.total === null) return spot
+    // Of a single page, nothing can have moved from one that was read to one that was not.
+    if (search.visited.size === 1) return null
     const prints = [...search.visited].map((held) => [held, windowRead.fetched.get(held)] as const)
     if (prints.every(([{ cursor }, print]) => earlier.get(cursor) === print)) {
       windowRead.steady = search.visited
