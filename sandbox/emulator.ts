@@ -2,15 +2,10 @@
  * The base server of the provider emulators: loopback HTTP that records requests, answers
  * JSON, and can be made slow or faulty. It knows no provider; their rules are in their own folders.
  */
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createServer } from '#kernel/node-http.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 

@@ -3,8 +3,8 @@
  * command can make it send one late, twice, after the next one, or with a wrong signature. It depends on no provider:
  * each makes its own bodies and signatures.
  */
-import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { request as httpRequest } from '#kernel/node-http.ts'
 import type { Clock } from '#kernel/time.ts'
 
 export interface SignedWebhook {

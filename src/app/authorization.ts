@@ -8,7 +8,7 @@ import { clientAddress } from '#doors/client.ts'
 import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
 import type { Clock } from '#kernel/time.ts'
 import { fetchDocument } from '#outbound/fetch-document.ts'
-import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
+import { makeLateAgent } from '#outbound/late-agent.ts'
 import type { Config, Origins } from '#settings/config-types.ts'
 import type { Kv } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -37,7 +37,7 @@ export interface Authorization extends OAuth {
 /** The caller closes it, before the store. */
 export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
   const { config, store, kv, clock, origins, report } = parts
-  const agent = makeGuardedAgent({ maxResponseBytes: maxDocumentBytes })
+  const agent = makeLateAgent({ maxResponseBytes: maxDocumentBytes })
   const oauth = makeOAuth({
     store,
     origins,
@@ -47,12 +47,16 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
     addressOf: (request) =>
       clientAddress(request, (address) => config.trustedProxies.includes(address)),
     secret: makeSealer(parts.encryptionKeys).derive('oauth'),
-    fetchDocument: (url) =>
-      fetchDocument(url, { agent, maxBytes: maxDocumentBytes, timeoutMs: documentTimeoutMs }),
+    fetchDocument: async (url) =>
+      fetchDocument(url, {
+        agent: await agent.open(),
+        maxBytes: maxDocumentBytes,
+        timeoutMs: documentTimeoutMs,
+      }),
     consentPath,
     plans: config.plans,
     renderRefusal: await makeRefusalPage(),
     report,
   })
-  return { ...oauth, close: () => agent.destroy() }
+  return { ...oauth, close: () => agent.close() }
 }

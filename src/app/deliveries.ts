@@ -3,7 +3,8 @@
  * sweeps at the end of retention.
  */
 import { startPeriodic } from '#jobs/periodic.ts'
-import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
+import { lazily } from '#kernel/lazily.ts'
+import { makeLateAgent } from '#outbound/late-agent.ts'
 import { listSecretTexts } from '#settings/secret-texts.ts'
 import { version } from '#src/version.ts'
 import { makeRedactor } from '#telemetry/redact.ts'
@@ -24,7 +25,7 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
   const { config, store, clock, reports } = parts
   const { allowPrivate, retryScheduleSeconds, retentionHours } = config.events
   const report = reports.webhooks
-  const agent = makeGuardedAgent({
+  const agent = makeLateAgent({
     allowPrivate,
     headersTimeoutMs: postTimeoutMs,
     bodyTimeoutMs: postTimeoutMs,
@@ -32,12 +33,14 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
     // Endpoints of many users may share one host: none of them may wait for the slow answer of another.
     connections: maxDeliveriesInFlight,
   })
-  const post = makePost({ agent, allowPrivate, userAgent: `tributary/${version}` })
+  const openPost = lazily(async () =>
+    makePost({ agent: await agent.open(), allowPrivate, userAgent: `tributary/${version}` }),
+  )
   const worker = startDeliveryWorker(
     {
       store,
       clock,
-      post,
+      post: async (message, stop) => (await openPost())(message, stop),
       schedule: retryScheduleSeconds,
       redact: makeRedactor(listSecretTexts(config, parts.secrets)),
       report,
@@ -62,7 +65,7 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
     async stop() {
       unsubscribe()
       await Promise.all([worker.stop(), ...jobs.map((job) => job.stop())])
-      await agent.destroy()
+      await agent.close()
     },
   }
 }

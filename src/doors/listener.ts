@@ -2,9 +2,10 @@
  * What the public and the admin listener have in common: a node:http server on which every wait has a limit, every
  * socket is tracked from its accept on, and which closes within a given time. It knows no door.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { createServer } from '#kernel/node-http.ts'
 import { bodyLimitOf } from './body-limits.ts'
 import {
   answerTunnel,

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { BlockedAddress } from './allowed-address.ts'
 import { fetchDocument } from './fetch-document.ts'
-import { BlockedAddress, makeGuardedAgent } from './guarded-agent.ts'
+import { makeGuardedAgent } from './guarded-agent.ts'
 
 /** Starts a local server, and fetches with private addresses allowed. */
 async function withServer(

@@ -3,7 +3,7 @@
  * redirects, no cookies, bounded size and time. The caller validates the content.
  */
 import type { Dispatcher } from 'undici'
-import { BlockedAddress, findUrlProblem } from './guarded-agent.ts'
+import { BlockedAddress, findUrlProblem } from './allowed-address.ts'
 import { requestUntil } from './request-until.ts'
 
 export interface DocumentOptions {

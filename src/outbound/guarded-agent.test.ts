@@ -8,7 +8,8 @@ import {
 } from 'node:net'
 import { test } from 'node:test'
 import { request } from 'undici'
-import { BlockedAddress, findUrlProblem, makeGuardedAgent } from './guarded-agent.ts'
+import { BlockedAddress, findUrlProblem } from './allowed-address.ts'
+import { makeGuardedAgent } from './guarded-agent.ts'
 
 interface Found {
   readonly address: string

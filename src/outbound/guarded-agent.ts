@@ -6,13 +6,9 @@
 import { isIP, type LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { isPublicAddress } from '#kernel/addresses.ts'
+import { BlockedAddress, findUrlProblem } from './allowed-address.ts'
 import { boundBytes } from './bound-bytes.ts'
 import { makeResolveName } from './resolve-name.ts'
-
-/** The address is not allowed; nothing was sent to it. */
-export class BlockedAddress extends Error {
-  override readonly name = 'BlockedAddress'
-}
 
 export interface GuardOptions {
   /** Allows private addresses, plain http and every port: for an operator's own network, by explicit setting. */
@@ -34,27 +30,6 @@ const fiveSeconds = 5000
 const defaultMaxResponseBytes = 64 * 1024
 /** Of one answer with its headers, chunks and interim answers: a chunk of one byte has six. */
 const maxAnswerBytes = 1024 * 1024
-
-/**
- * Checks a URL before anything is sent: https, port 443, no credentials, no private address. Returns the problem as
- * a message for the person who entered the URL, or null.
- */
-export function findUrlProblem(
-  text: string,
-  options: Pick<GuardOptions, 'allowPrivate'> = {},
-): string | null {
-  const url = URL.parse(text)
-  if (url === null) return 'is not a URL'
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password'
-  if (options.allowPrivate === true)
-    return /^https?:$/.test(url.protocol) ? null : 'must begin with https:// or http://'
-  if (url.protocol !== 'https:') return 'must begin with https://'
-  if (url.port !== '') return 'must use port 443'
-  const literal = toLiteral(url.hostname)
-  if (isIP(literal) !== 0 && !isPublicAddress(literal)) return 'must lead to the public internet'
-  // RFC 6761 §6.3: these names mean this machine, whatever a resolver answers.
-  return /(?:^|\.)localhost\.?$/i.test(url.hostname) ? 'must lead to the public internet' : null
-}
 
 /** One connection pool for guarded requests; it does not follow redirects by itself. Its owner closes it. */
 export function makeGuardedAgent(options: GuardOptions = {}): Agent {
@@ -132,8 +107,4 @@ function makeGuardedLookup(resolve: LookupFunction): LookupFunction {
       callback(null, answers[0].address, answers[0].family)
     })
   }
-}
-
-function toLiteral(hostname: string): string {
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }

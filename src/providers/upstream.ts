@@ -3,8 +3,9 @@
  * no redirects; no retries except the one that reading R20c allows. Adapters interpret status codes; URLs with
  * secrets never leave this file.
  */
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
 import type { Provider } from '#contract/resources.ts'
+import { lazily } from '#kernel/lazily.ts'
 import { UpstreamError } from './failure.ts'
 import type { CallContext, UpstreamReport } from './port.ts'
 import { releaseBytes } from './release-bytes.ts'
@@ -54,7 +55,8 @@ const largeBodyBytes = 256 * 1024
 
 /** What all exchanges with one provider share. */
 interface Line extends UpstreamOptions {
-  readonly pool: Pool
+  /** Made, and its library loaded, at the first exchange. */
+  readonly openPool: () => Promise<Pool>
   /** The prefix of every path, from the base URL. */
   readonly prefix: string
   readonly maxBodyBytes: number
@@ -66,16 +68,21 @@ interface Line extends UpstreamOptions {
 export function makeUpstream(options: UpstreamOptions): Upstream {
   const base = new URL(options.baseUrl)
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes
+  let pool: Pool | null = null
   const line: Line = {
     ...options,
-    pool: new Pool(base.origin, {
-      connections: poolConnections,
-      pipelining: 1,
-      connectTimeout: options.timeoutMs,
-      headersTimeout: options.timeoutMs,
-      bodyTimeout: options.timeoutMs,
-      maxResponseSize: maxBodyBytes,
-      keepAliveTimeout: 10_000,
+    openPool: lazily(async () => {
+      const undici = await import('undici')
+      pool = new undici.Pool(base.origin, {
+        connections: poolConnections,
+        pipelining: 1,
+        connectTimeout: options.timeoutMs,
+        headersTimeout: options.timeoutMs,
+        bodyTimeout: options.timeoutMs,
+        maxResponseSize: maxBodyBytes,
+        keepAliveTimeout: 10_000,
+      })
+      return pool
     }),
     prefix: base.pathname.replace(/\/+$/, ''),
     maxBodyBytes,
@@ -84,9 +91,9 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
   }
   return {
     send: (request, call) => send(line, request, call),
-    close() {
+    async close() {
       line.closing.abort(new DOMException('the process is stopping', 'AbortError'))
-      return line.pool.destroy()
+      await pool?.destroy()
     },
   }
 }
@@ -131,7 +138,9 @@ async function once(
   timeout: AbortSignal,
 ): Promise<UpstreamResponse> {
   const json = request.json === undefined ? null : JSON.stringify(request.json)
-  const response = await line.pool.request({
+  const pool = await line.openPool()
+  line.closing.signal.throwIfAborted()
+  const response = await pool.request({
     method: request.method,
     path: line.prefix + request.target,
     headers: {

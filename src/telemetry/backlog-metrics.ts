@@ -2,9 +2,10 @@
  * Gauges of stored and due work of all processes together, read from the store when metrics are collected. A store that
  * is slow or unavailable never fails or delays the collection: its gauges are then absent instead of out of date.
  */
-import { Gauge, Registry } from 'prom-client'
+
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
+import { Gauge, Registry } from './metrics-library.ts'
 
 export interface Backlog {
   /** In Prometheus' text format, version 0.0.4. Never rejects; takes at most `timeoutMs` per reading. */

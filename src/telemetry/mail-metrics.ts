@@ -1,5 +1,5 @@
 /** The metrics of mail. No label holds an id or an address. */
-import { Counter, type Registry } from 'prom-client'
+import { Counter, type Registry } from './metrics-library.ts'
 
 export interface MailMetrics {
   /** `postponed`: an attempt failed, and the mail is tried again. `dropped`: it was not needed any more. */

@@ -3,12 +3,12 @@
  * of values: operations, routes, buckets; never an id, a caller's path or personal data.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Bucket } from '#contract/operations.ts'
 import { Provider } from '#contract/resources.ts'
 import type { UpstreamReport } from '#providers/port.ts'
 import type { SyncReport } from '#syncs/syncs.ts'
 import { type MailMetrics, makeMailMetrics } from './mail-metrics.ts'
+import { Counter, Gauge, Histogram, Registry } from './metrics-library.ts'
 import { type CountedRequest, makeRequestTally } from './request-tally.ts'
 import { makeSyncMetrics } from './sync-metrics.ts'
 import { makeWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'

@@ -1,6 +1,7 @@
 /** The metrics of syncs: runs and what they found, by provider; backlog-metrics.ts has what is due. No label names a connection or a row. */
-import { Counter, Histogram, type Registry } from 'prom-client'
+
 import type { SyncReport } from '#syncs/syncs.ts'
+import { Counter, Histogram, type Registry } from './metrics-library.ts'
 
 /** A run of a few pages takes about a second, one of years of history minutes. */
 const runBuckets = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 900]

@@ -1,5 +1,5 @@
 /** The metrics of events and their deliveries. No label holds an id, an address or a person. */
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, Histogram, type Registry } from './metrics-library.ts'
 
 export interface WebhookMetrics {
   attempt(event: {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { eventTypes } from '#contract/events.ts'
 import { instant, oneOf } from '#contract/input.ts'
-import { findUrlProblem } from '#outbound/guarded-agent.ts'
+import { findUrlProblem } from '#outbound/allowed-address.ts'
 
 const maxUrlLength = 2048
 const defaultOverlapHours = 24

@@ -2,9 +2,9 @@
  * Sends one event: a POST through the address guard, without redirects, bounded in time and size. Every failure of the
  * receiver is an outcome with a description, not an exception; it never contains an address that a name resolved to.
  */
-import { type Dispatcher, errors } from 'undici'
+import type { Dispatcher } from 'undici'
+import { BlockedAddress, findUrlProblem } from '#outbound/allowed-address.ts'
 import { exchange, NoAnswerInTime } from '#outbound/exchange.ts'
-import { BlockedAddress, findUrlProblem } from '#outbound/guarded-agent.ts'
 import type { Outcome } from './verdict.ts'
 
 /** Time limit from the look-up of the name to the last byte that is read of the answer. */
@@ -98,7 +98,7 @@ function describe(error: unknown, stop: AbortSignal): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const known = words[code]
   if (known !== undefined) return known
-  if (error instanceof errors.HTTPParserError) return 'the answer is not HTTP'
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'the answer is not HTTP'
   if (/CERT|TLS|SSL|SELF_SIGNED|LEAF_SIGNATURE|ISSUER/.test(code)) {
     return `no secure connection: the certificate or the TLS handshake failed (${code})`
   }

@@ -3,8 +3,8 @@
  * server passes the usual spelling to the lane itself; what arrives here has a query. For other paths it answers
  * `not_found` (reading R4).
  */
-import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { METHODS } from '#kernel/node-http.ts'
 import type { McpLane } from './lane.ts'
 
 /** Register it without a prefix. */
