@@ -30,7 +30,7 @@ const ranks: Readonly<Record<string, number>> = {
   // The files at the root of src: the configuration and the version.
   root: 9,
   app: 10,
-  // src/main.ts starts the app.
+  // src/main.ts and src/service.ts start the app.
   main: 11,
 }
 const topRank = 11
@@ -56,7 +56,7 @@ const imports: readonly Import[] = codeFiles.flatMap((from) =>
 
 /** The room of a file below src, and the folder of any other. */
 function roomOf(path: string): string {
-  if (path === 'src/main.ts') return 'main'
+  if (path === 'src/main.ts' || path === 'src/service.ts') return 'main'
   const [top = '', room = '', ...rest] = path.split('/')
   return top === 'src' ? (rest.length > 0 ? room : 'root') : top
 }

@@ -1,0 +1,156 @@
+/**
+ * One process of the service: reads the configuration, builds the app, listens, prints its addresses, and drains on SIGTERM.
+ * Anything that prevents the start is one clear line and exit code 1.
+ */
+
+import { type App, openApp } from '#app/app.ts'
+import { findCommand } from '#app/command.ts'
+import { endWithParent } from '#app/end-with-parent.ts'
+import { makeCodeCheck } from '#app/own-code.ts'
+import { findCollect, settleMemoryLater } from '#app/settle-memory.ts'
+import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
+import { describeFailure, printWelcome } from '#app/welcome.ts'
+import { type Clock, systemClock } from '#kernel/time.ts'
+import type { Demo } from '#sandbox/demo.ts'
+import type { Sandbox } from '#sandbox/start.ts'
+import type { Config } from '#settings/config-types.ts'
+import { openAccess } from '#settings/open-access.ts'
+import { listSecretTexts } from '#settings/secret-texts.ts'
+import { loadSecrets } from '#settings/secrets.ts'
+import { readOwnConfig, readStartInfo } from '#src/config.ts'
+import { type Log, loadPrettier, makeLog } from '#telemetry/log.ts'
+import { type Metrics, makeMetrics } from '#telemetry/metrics.ts'
+
+/** What has been started and must be stopped. */
+interface Running {
+  app: App | null
+  sandbox: Sandbox | null
+  log: Log | null
+  readonly metrics: Metrics
+  stopping: boolean
+  /** The exit code of the process. */
+  exitCode: 0 | 1
+}
+
+/** The emulators and their people; loaded in sandbox mode alone. */
+async function openSandbox(clock: Clock) {
+  const [{ startSandbox }, { makeSandboxControl }, { prepareDemo }] = await Promise.all([
+    import('#sandbox/start.ts'),
+    import('#sandbox/control.ts'),
+    import('#sandbox/demo.ts'),
+  ])
+  return { sandbox: await startSandbox({ clock }), makeSandboxControl, prepareDemo }
+}
+
+async function start(running: Running): Promise<void> {
+  const config = readOwnConfig()
+  const secrets = await loadSecrets(config)
+  const log = makeLog({
+    level: config.logLevel,
+    ...(process.stdout.isTTY === true ? { toPretty: await loadPrettier({ colorize: true }) } : {}),
+    secrets: listSecretTexts(config, secrets),
+    onFailure: () => running.metrics.backgroundFailed('log'),
+  })
+  running.log = log
+  for (const warning of [...config.warnings, ...secrets.warnings]) log.warn(warning)
+  const clock = systemClock
+  const made = config.mode === 'sandbox' ? await openSandbox(clock) : null
+  const sandbox = made?.sandbox ?? null
+  const app = await openApp({
+    config,
+    secrets,
+    access: sandbox?.access ?? openAccess(config),
+    clock,
+    log,
+    metrics: running.metrics,
+    checkReplies: false,
+    checkCode: makeCodeCheck(clock),
+    ...(made === null
+      ? {}
+      : {
+          madeUpPeople: made.sandbox.person('healthy'),
+          adminExtension: (parts) => made.makeSandboxControl({ ...parts, sandbox: made.sandbox }),
+        }),
+  })
+  running.app = app
+  running.sandbox = sandbox
+  const { origins, adminUrl, localUrl } = await app.listen()
+  sandbox?.sendWebhooksTo(localUrl)
+  const demo = made !== null && config.role !== 'worker' ? await makeDemo(app, made, config) : null
+  const command = findCommand(readStartInfo())
+  const { adminTokenFile } = secrets
+  printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo })
+  settleMemoryLater(findCollect())
+}
+
+function makeDemo(
+  { store, actions, connections }: App,
+  { sandbox, prepareDemo }: Awaited<ReturnType<typeof openSandbox>>,
+  config: Config,
+): Promise<Demo> {
+  return prepareDemo({ store, actions, connections, sandbox, folder: config.storeDir })
+}
+
+/** Drains, closes everything and ends the process. The store stays consistent whenever the process ends. */
+function stop(running: Running): void {
+  const { app, sandbox, log } = running
+  if (running.stopping) return
+  running.stopping = true
+  // Nothing is served yet.
+  if (app === null) process.exit(running.exitCode)
+  app
+    .close()
+    .then(() => sandbox?.close())
+    .then(
+      () => process.exit(running.exitCode),
+      (error: unknown) => {
+        log?.fatal({ err: error }, 'the stop failed')
+        process.exit(1)
+      },
+    )
+}
+
+/**
+ * The first signal drains, a second one ends the process at once. The handlers are installed first: as process 1 of a
+ * container, the process would otherwise ignore the signal.
+ */
+function stopOnSignal(running: Running): void {
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (running.stopping) process.exit(1)
+    running.log?.info({ signal }, 'stopping: requests in flight may finish')
+    stop(running)
+  }
+  const { byNpm, starter } = readStartInfo()
+  if (byNpm || starter !== null) endWithParent(() => onSignal('SIGTERM'), starter ?? process.ppid)
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  // The terminal was closed.
+  process.on('SIGHUP', onSignal)
+}
+
+function stopOnFailure(running: Running): void {
+  running.exitCode = 1
+  stop(running)
+}
+
+const running: Running = {
+  app: null,
+  sandbox: null,
+  log: null,
+  metrics: makeMetrics(),
+  stopping: false,
+  exitCode: 0,
+}
+handleUncaughtErrors({
+  log: () => running.log,
+  metrics: running.metrics,
+  stop: () => stopOnFailure(running),
+})
+stopOnSignal(running)
+start(running).catch((error: unknown) => {
+  // A stop during the start closes what is being opened, so opening fails: not a failed start, the stop continues and
+  // ends the process.
+  if (running.stopping) return
+  process.stderr.write(`tributary: ${describeFailure(error)}\n`)
+  process.exit(1)
+})
