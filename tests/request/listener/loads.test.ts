@@ -21,6 +21,9 @@ const parts = {
   Fastify: '/node_modules/fastify/',
   documents: '/src/doors/docs/',
   emulators: '/sandbox/',
+  'the client of outgoing requests': '/node_modules/undici/',
+  'the default metrics of a process': '/node_modules/prom-client/lib/metrics/',
+  traces: '/node_modules/@opentelemetry/',
 } as const
 type Part = keyof typeof parts
 
