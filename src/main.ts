@@ -3,7 +3,7 @@
  * so the shorter way to resolve is in place before anything else is loaded.
  */
 import { registerHooks } from 'node:module'
-import { resolveDirectly } from './direct-resolution.ts'
+import { resolveDirectly } from '#src/direct-resolution.ts'
 
 registerHooks({
   resolve(specifier, context, next) {

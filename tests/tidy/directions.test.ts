@@ -194,7 +194,7 @@ test('only the app imports the emulators, only tests import tests', () => {
     return (
       path.startsWith('sandbox/') &&
       one.from.startsWith('src/') &&
-      !/^src\/(?:main|app\/welcome)\.ts$/.test(one.from)
+      !/^src\/(?:service|app\/welcome)\.ts$/.test(one.from)
     )
   })
   assert.deepEqual(show(bad), [])
