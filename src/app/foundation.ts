@@ -12,7 +12,6 @@ import { makePasswords } from '#auth/sign-in/password.ts'
 import { makeSignIns, type SignIns } from '#auth/sign-in/sign-ins.ts'
 import { makeBeginConfirmation } from '#auth/sign-in/single-use.ts'
 import { type Connections, makeConnections } from '#connections/connections.ts'
-import { makeOpenApi } from '#contract/openapi.ts'
 import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
 import type { StaticPage } from '#doors/rest/reply.ts'
 import type { Mailer } from '#mail/mailer.ts'
@@ -74,7 +73,7 @@ export async function openFoundation(
     cacheMaxBytes: config.cache.maxBytes,
     cacheMaxEntryBytes: config.cache.maxEntryBytes,
     cacheKey: sealer.derive('kv'),
-    generation: config.redisUrl === null ? '' : digestContract(),
+    generation: config.redisUrl === null ? '' : await digestContract(),
     mark: store.mark,
     log: options.log,
     metrics: reports.kv,
@@ -147,7 +146,8 @@ function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
 }
 
 /** Changes with the contract and the version: an answer that was cached before an upgrade may differ from a new one. */
-function digestContract(): string {
+async function digestContract(): Promise<string> {
+  const { makeOpenApi } = await import('#contract/openapi.ts')
   const contract = JSON.stringify(makeOpenApi({ baseUrl: '', version }))
   return createHash('sha256').update(contract).digest('base64url')
 }

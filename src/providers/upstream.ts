@@ -104,6 +104,8 @@ async function send(
   call: CallContext,
 ): Promise<UpstreamResponse> {
   const { provider, timeoutMs, closing } = line
+  // Before the time begins: what loads is no delay of the provider.
+  await line.openPool()
   const started = performance.now()
   const timeout = AbortSignal.timeout(timeoutMs)
   const record = (outcome: number | 'error' | 'aborted') =>
@@ -115,6 +117,7 @@ async function send(
     })
   try {
     call.signal.throwIfAborted()
+    closing.signal.throwIfAborted()
     const response = await once(line, request, call, timeout).catch((error: unknown) => {
       const isOver = call.signal.aborted || closing.signal.aborted
       if (request.method !== 'GET' || !isResetBeforeAnswer(error) || isOver) throw error
@@ -139,7 +142,6 @@ async function once(
 ): Promise<UpstreamResponse> {
   const json = request.json === undefined ? null : JSON.stringify(request.json)
   const pool = await line.openPool()
-  line.closing.signal.throwIfAborted()
   const response = await pool.request({
     method: request.method,
     path: line.prefix + request.target,

@@ -3,7 +3,8 @@
  * authenticator app knows. It computes and compares; what was used before is known to the store.
  */
 import { randomBytes } from 'node:crypto'
-import { Secret, TOTP } from 'otpauth'
+import { createRequire } from 'node:module'
+import type { TOTP } from 'otpauth'
 
 /** RFC 4226 §4: a shared secret should have 160 bits. */
 const secretBytes = 20
@@ -11,6 +12,9 @@ const stepMs = 30_000
 /** RFC 6238 §5.2: one step to either side, for clocks that differ and for slow typing. */
 const windowSteps = 1
 const issuer = 'Tributary'
+
+/** Loaded at the first code: most sign-ins have none. */
+const loadLibrary = (): typeof import('otpauth') => createRequire(import.meta.url)('otpauth')
 
 export function makeTotpSecret(): Uint8Array {
   return new Uint8Array(randomBytes(secretBytes))
@@ -25,6 +29,7 @@ export function findStep(secret: Uint8Array, code: string, now: number): number 
 
 /** The secret as a person types it into an app: base32 (RFC 4648 §6) without padding. */
 export function toTotpText(secret: Uint8Array): string {
+  const { Secret } = loadLibrary()
   return new Secret({ buffer: toBuffer(secret) }).base32
 }
 
@@ -34,13 +39,14 @@ export function toTotpUri(secret: Uint8Array, email: string): string {
 }
 
 function makeTotp(secret: Uint8Array, label = ''): TOTP {
-  return new TOTP({
+  const library = loadLibrary()
+  return new library.TOTP({
     issuer,
     label,
     algorithm: 'SHA1',
     digits: 6,
     period: stepMs / 1000,
-    secret: new Secret({ buffer: toBuffer(secret) }),
+    secret: new library.Secret({ buffer: toBuffer(secret) }),
   })
 }
 

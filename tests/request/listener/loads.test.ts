@@ -23,6 +23,8 @@ const parts = {
   emulators: '/sandbox/',
   'the client of outgoing requests': '/node_modules/undici/',
   'the default metrics of a process': '/node_modules/prom-client/lib/metrics/',
+  'codes that change with time': '/node_modules/otpauth/',
+  'the document of the API': '/src/contract/openapi.ts',
   traces: '/node_modules/@opentelemetry/',
 } as const
 type Part = keyof typeof parts
