@@ -102,7 +102,7 @@ function compare(body: Uint8Array, scan: RowScan): void {
       row,
     )
     fields.forEach((field, at) => {
-      const [from, to] = scan.texts.subarray((index * fields.length + at) * 2)
+      const [from, to] = scan.texts.slice((index * fields.length + at) * 2)
       if (to !== 0) assert.equal(slice(body, from, to), row[field])
     })
   })
@@ -184,7 +184,7 @@ test('every text of a usual page is found, and of equal texts one after another 
     const scan = scanRows(body)
     assert(scan !== null)
     compare(body, scan)
-    const places = rows.map((_, index) => scan.texts.subarray(index * 6, index * 6 + 6))
+    const places = rows.map((_, index) => scan.texts.slice(index * 6, index * 6 + 6))
     assert(places.every(([, id, , status, , at]) => id !== 0 && status !== 0 && at !== 0))
     assert.equal(new Set(places.map(([, , status]) => status)).size, 2)
   }

@@ -29,18 +29,17 @@ export interface RowScan {
   /** The number of rows, all of them objects. */
   readonly length: number
   /** For each row: where it begins, and where it ends (exclusive). */
-  readonly bounds: Int32Array
+  readonly bounds: readonly number[]
   /**
    * For each row and field: where its text begins and ends, without quotes. A text that a row before had too has the place
    * there. An end of 0 means that only JSON.parse of the row can say what the field is: it is absent, no text, occurs
    * twice or contains an escape.
    */
-  readonly texts: Int32Array
+  readonly texts: readonly number[]
   /** What stands around the rows: the parsed page with an empty list in their place. */
   readonly envelope: unknown
 }
 
-const firstRows = 256
 /** Rows with more different keys are read without comparing. */
 const maxSlots = 64
 
@@ -83,8 +82,8 @@ interface Scanner extends JsonBytes {
   /** The row has something that only JSON.parse can judge. */
   isOdd: boolean
   length: number
-  bounds: Int32Array
-  texts: Int32Array
+  readonly bounds: number[]
+  readonly texts: number[]
 }
 
 /**
@@ -109,8 +108,8 @@ export function makeRowScanner(
       same: 0,
       isOdd: false,
       length: 0,
-      bounds: new Int32Array(firstRows * 2),
-      texts: new Int32Array(firstRows * 2 * fields.length),
+      bounds: [],
+      texts: [],
     }
     return scanPage(scanner, name)
   }
@@ -164,9 +163,9 @@ function scanList(scanner: Scanner, from: number): number {
 
 function scanRow(scanner: Scanner, from: number): number {
   const { bytes, fields } = scanner
-  const row = scanner.length
-  if (row * 2 === scanner.bounds.length) grow(scanner)
-  const first = row * fields.length * 2
+  const { texts, bounds } = scanner
+  const first = texts.length
+  for (let field = 0; field < fields.length; field += 1) texts.push(0, 0)
   scanner.slot = scanner.start
   scanner.isOdd = false
   let at = skipBlanks(bytes, from + 1)
@@ -181,10 +180,9 @@ function scanRow(scanner: Scanner, from: number): number {
       if (bytes[at] !== quote) return -1
     } else if (bytes[at] !== closeObject) return -1
   }
-  if (scanner.isOdd) scanner.texts.fill(0, first, first + fields.length * 2)
-  scanner.bounds[row * 2] = from
-  scanner.bounds[row * 2 + 1] = at + 1
-  scanner.length = row + 1
+  if (scanner.isOdd) texts.fill(0, first)
+  bounds.push(from, at + 1)
+  scanner.length += 1
   return at + 1
 }
 
@@ -292,13 +290,4 @@ function learnKey(scanner: Scanner, at: number): Slot | null {
   }
   scanner.same = countSame(scanner, slot, at)
   return slot
-}
-
-function grow(scanner: Scanner): void {
-  const bounds = new Int32Array(scanner.bounds.length * 2)
-  bounds.set(scanner.bounds)
-  scanner.bounds = bounds
-  const texts = new Int32Array(scanner.texts.length * 2)
-  texts.set(scanner.texts)
-  scanner.texts = texts
 }

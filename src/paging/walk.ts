@@ -10,6 +10,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext, RowPage } from '#providers/port.ts'
 import type { PageMemory } from './page-memory.ts'
 import { readUntil } from './read-pages.ts'
+import { releaseRows } from './row-table.ts'
 import { makeSharing, type SharedPlace, type Sharing } from './share-walk.ts'
 import { type RowOf, type ShownRow, showRows } from './show-rows.ts'
 import {
@@ -97,9 +98,15 @@ export function makeWalk<Page extends RowPage<unknown>>(
   let turn: Promise<unknown> = Promise.resolve()
   let awaited = 0
   let closed = false
+  let isReleased = false
 
-  function releasePages(): void {
-    for (const stream of state.streams) dropBodies(state, stream)
+  function release(): void {
+    if (isReleased) return
+    isReleased = true
+    for (const stream of state.streams) {
+      dropBodies(state, stream)
+      releaseRows(stream.table)
+    }
     options.memory.leave(state.holder)
   }
 
@@ -115,7 +122,7 @@ export function makeWalk<Page extends RowPage<unknown>>(
         .catch(() => undefined)
         .then(() => {
           awaited -= 1
-          if (closed && awaited === 0) releasePages()
+          if (closed && awaited === 0) release()
         })
       return mine
     },
@@ -123,7 +130,7 @@ export function makeWalk<Page extends RowPage<unknown>>(
     size: () => sizeOfWalk(state),
     close() {
       closed = true
-      if (awaited === 0) releasePages()
+      if (awaited === 0) release()
     },
   }
 }

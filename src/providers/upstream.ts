@@ -8,7 +8,7 @@ import type { Provider } from '#contract/resources.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { UpstreamError } from './failure.ts'
 import type { CallContext, UpstreamReport } from './port.ts'
-import { releaseBytes } from './release-bytes.ts'
+import { releaseChunk } from './release-bytes.ts'
 
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -191,7 +191,7 @@ async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Pr
   }
   if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0]
   const body = Buffer.concat(chunks, size)
-  chunks.forEach(releaseBytes)
+  chunks.forEach(releaseChunk)
   return body
 }
 
