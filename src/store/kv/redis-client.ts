@@ -7,6 +7,8 @@ import type { Duplex } from 'node:stream'
 import { Command, Redis, type RedisOptions } from 'ioredis'
 import { makeCommandDeadline } from './command-deadline.ts'
 
+type WriteableStream = NonNullable<Parameters<Redis['sendCommand']>[1]>
+
 export type ScriptArgument = string | number | Buffer
 
 /** A Lua script. */
@@ -18,10 +20,21 @@ export interface Script {
   load(): Promise<void>
 }
 
+/** What the commands of a turn have to send, in their order; neighbouring texts are joined. */
+interface Held {
+  readonly stream: Duplex
+  text: string
+}
+
+/** Beyond this, held texts are sent at once. */
+const maxHeldLength = 65_536
+
 /** ioredis, with the deadline and the writes of this file. */
 export class LinkedRedis extends Redis {
   readonly #deadline
-  #held: Duplex | null = null
+  #held: Held | null = null
+  /** What commands are written to instead of the socket. */
+  readonly #writes = { write: (part: string | Buffer) => this.#hold(part) }
 
   constructor(url: string, options: RedisOptions, timeoutMs: number) {
     // The first commands are sent before this constructor continues unless it connects later.
@@ -30,24 +43,50 @@ export class LinkedRedis extends Redis {
     this.connect().catch(() => undefined)
   }
 
-  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
-    this.#holdWrites()
-    const sent = super.sendCommand(command, stream)
+  override sendCommand(command: Command, stream?: WriteableStream): unknown {
+    // Before it is ready, ioredis has its own order of commands, and writes them itself.
+    const own = this.status === 'ready' ? (this.#writes as WriteableStream) : undefined
+    const sent = super.sendCommand(command, stream ?? own)
     this.#deadline.watch(command)
     return sent
   }
 
-  /** Until the sockets of this turn were read: requests that arrive together are sent together. */
-  #holdWrites(): void {
+  /**
+   * Holds what is to be sent until the sockets of this turn were read: requests that arrive together are sent together, as
+   * one text where they are texts, since a write of many parts takes longer and, with TLS, makes a record of each.
+   */
+  #hold(part: string | Buffer): boolean {
     const { stream } = this
-    if (this.#held !== null || stream === undefined || this.status !== 'ready') return
-    this.#held = stream
-    stream.cork()
-    setImmediate(() => {
-      this.#held = null
-      stream.uncork()
-    })
+    if (this.#held?.stream !== stream) {
+      this.#held = { stream, text: '' }
+      stream.cork()
+      setImmediate(() => this.#send(stream))
+    }
+    const held = this.#held
+    if (typeof part === 'string') {
+      held.text += part
+      if (held.text.length > maxHeldLength) writeHeld(held)
+    } else {
+      writeHeld(held)
+      stream.write(part)
+    }
+    return true
   }
+
+  #send(stream: Duplex): void {
+    const held = this.#held
+    if (held?.stream === stream) {
+      this.#held = null
+      // Of a connection that has ended, every command has failed already.
+      if (stream.writable) writeHeld(held)
+    }
+    stream.uncork()
+  }
+}
+
+function writeHeld(held: Held): void {
+  if (held.text !== '') held.stream.write(held.text)
+  held.text = ''
 }
 
 /** `encoding` null: texts of a reply are buffers. */
