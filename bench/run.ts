@@ -1,6 +1,6 @@
 /**
- * Runs the benchmarks that are named, or all of them, and prints their figures. After a run of all of them at their usual
- * sizes the table of docs/performance.md is written anew. `--connections`, `--endpoints`, `--minutes` and `--workers` set
+ * Runs the benchmarks that are named, or all of them, and prints their figures. After a run in which all of them were
+ * measured at their usual sizes the table of docs/performance.md is written anew. `--connections`, `--endpoints`, `--minutes` and `--workers` set
  * the sizes of `fleet`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -47,14 +47,17 @@ const [begin, end] = ['<!-- figures: written by `npm run bench` -->', '<!-- figu
 
 const unknown = asked.find((name) => !Object.hasOwn(benches, name))
 if (unknown !== undefined) {
-  throw new Error(
-    `there is no benchmark "${unknown}"; there are ${Object.keys(benches).join(', ')}`,
-  )
+  const names = Object.keys(benches).join(', ')
+  process.stderr.write(`there is no benchmark "${unknown}"; there are ${names}\n`)
+  process.exit(2)
 }
 const figures: Figure[] = []
+const unmeasured: string[] = []
 for (const [name, measure] of Object.entries(benches)) {
   if (asked.length > 0 && !asked.includes(name)) continue
-  for (const figure of await measure()) {
+  const measured = await measure()
+  if (measured.length === 0) unmeasured.push(name)
+  for (const figure of measured) {
     figures.push(figure)
     console.log(toLine(figure))
   }
@@ -64,8 +67,12 @@ console.log(
     .map((load) => load.toFixed(1))
     .join(', ')}`,
 )
-if (asked.length === 0 && Object.keys(flags).length === 0)
-  writeFileSync(page, replaceTable(readFileSync(page, 'utf8')))
+if (asked.length === 0 && Object.keys(flags).length === 0) {
+  // Their rows, which are of another run, would be lost.
+  if (unmeasured.length > 0)
+    console.log(`${page} stays as it is: ${unmeasured.join(', ')} could not be measured`)
+  else writeFileSync(page, replaceTable(readFileSync(page, 'utf8')))
+}
 
 function replaceTable(text: string): string {
   const [before, rest] = text.split(begin)

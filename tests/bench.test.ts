@@ -1,6 +1,8 @@
 /** The benchmarks of the event river run to their end at tiny sizes; what they measure is no concern of a test. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { measureDeliveries } from '../bench/deliver.ts'
 import type { Figure } from '../bench/figures.ts'
 import { measureFleet } from '../bench/fleet/fleet.ts'
@@ -14,6 +16,14 @@ function assertFigures(figures: readonly Figure[], least: number): void {
   for (const { what, figure, ratio } of figures)
     assert.doesNotMatch(`${figure} ${ratio}`, /NaN|undefined|Infinity|^ *$/, what)
 }
+
+test('the name of no benchmark is one line with those that there are, exit 2', () => {
+  const program = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
+  const args = ['--disable-warning=ExperimentalWarning', program, 'nonsense']
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [2, ''])
+  assert.match(stderr, /^there is no benchmark "nonsense"; there are hit, .*copy.*\n$/)
+})
 
 test('the benchmark of the ledger has its figures', async () => {
   const sizes = { rounds: 1, warmUp: 1, rows: [1000], accounts: 5, rowsOfMonth: [20] }
