@@ -130,7 +130,7 @@ function makeServer(connections: Connections, handler: Handler): Server {
       requireHostHeader: false,
       // A request without a body is complete at once: its stream has ended before the handler sees it, and emits nothing.
       optimizeEmptyRequests: true,
-      // An Upgrade header is ignored; the request itself is answered.
+      // An Upgrade header is ignored; the request itself is answered, as the last one of its connection (`begin`).
       shouldUpgradeCallback: () => false,
     },
     answer,
@@ -217,8 +217,10 @@ function begin(
   // Ordering starts before eviction does, so that the order is complete by then.
   if (open.size >= limits.evictAbove / 2) putLast(open, request.socket, connection)
   // Marks the last answer of a connection with `Connection: close`. A body that will not be read makes it the last one
-  // too.
-  if (areAnswersLast || announcesTooMuch(request)) response.shouldKeepAlive = false
+  // too, and so does an offer to upgrade: Node drops what arrived together with it.
+  if (areAnswersLast || announcesTooMuch(request) || offersUpgrade(request)) {
+    response.shouldKeepAlive = false
+  }
   return connection
 }
 
@@ -383,6 +385,11 @@ function ignoreErrors(stream: Duplex | ServerResponse): void {
 }
 
 function ignore(): void {}
+
+/** RFC 9110 §7.8: `Upgrade` counts where `Connection` names it. */
+function offersUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && /upgrade/i.test(headers.connection ?? '')
+}
 
 /** Each door refuses such a body at once. */
 function announcesTooMuch({ headers, url }: IncomingMessage): boolean {

@@ -105,12 +105,22 @@ test('R5: two Authorization headers are two tokens, in whatever order and case',
   }
 })
 
-test('an offer to upgrade is ignored', async () => {
-  const { answers } = await sendRaw(
-    service.baseUrl,
-    get('/v1/categories', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'),
-  )
-  assert.equal(answers[0]?.status, 200)
+test('an offer to upgrade is ignored, and its connection ends: a request behind it is not lost without a word', async () => {
+  for (const offer of [
+    'Connection: Upgrade\r\nUpgrade: h2c\r\n',
+    'Upgrade: x\r\nConnection: a, upgrade\r\n',
+  ]) {
+    const { answers, closed } = await sendRaw(
+      service.baseUrl,
+      get('/v1/categories', offer) + get('/v1/connections'),
+      2,
+    )
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers.connection]),
+      [[200, 'close']],
+    )
+    assert.equal(closed, true)
+  }
 })
 
 test('a request that arrives byte by byte is one request', async () => {
