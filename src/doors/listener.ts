@@ -8,6 +8,15 @@ import type { Duplex } from 'node:stream'
 import { createServer } from '#kernel/node-http.ts'
 import { bodyLimitOf } from './body-limits.ts'
 import {
+  expect,
+  forget,
+  noneOwed,
+  type OwedAnswers,
+  type OwedTotal,
+  owedOf,
+  tidy,
+} from './owed-answers.ts'
+import {
   answerTunnel,
   answerUnparsed,
   hasProperHost,
@@ -54,11 +63,6 @@ const looks = 64
  * connection before it has read the answer.
  */
 const lingerMs = 1000
-/**
- * Above this many unanswered requests on one connection, no more are read from it until these are answered. More than one is
- * only owed to a client that does not wait for its answers.
- */
-const mostUnanswered = 100
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -75,7 +79,13 @@ export function makeListener(
   times: ListenerTimes = listenerTimes,
   limits: ConnectionLimits = connectionLimits,
 ): Listener {
-  const connections: Connections = { times, limits, open: new Map(), areAnswersLast: false }
+  const connections: Connections = {
+    times,
+    limits,
+    open: new Map(),
+    behind: 0,
+    areAnswersLast: false,
+  }
   const servers: Server[] = []
   return {
     makeServer(handler) {
@@ -118,7 +128,12 @@ function makeServer(connections: Connections, handler: Handler): Server {
     } else {
       refuseHost(response)
     }
-    if (!response.writableEnded) expect(connection, response)
+    // Complete, but behind another one: it is written when that one is.
+    const isBehind = response.socket === null && !response.closed
+    if (!isBehind && response.writableEnded) return
+    // An error from writing to a disconnected client is not a failure of ours.
+    ignoreErrors(response)
+    expect(connections, connection, response)
   }
   const server = createServer(
     {
@@ -154,19 +169,7 @@ function makeServer(connections: Connections, handler: Handler): Server {
 }
 
 /** The state of one connection. */
-interface Connection {
-  /**
-   * The latest answer that was not completed synchronously with its request; it may be finished by now. This slot is
-   * written over: a set with an addition and a removal for each request would cost the garbage collector more than the
-   * rest of the answer.
-   */
-  latestOwed: ServerResponse | null
-  /** Answers before it, of requests that the client sent without waiting; some of them may be finished. */
-  earlierOwed: ServerResponse[]
-  /** When it has this length, finished ones are removed: rarely enough that a request costs the same however many wait. */
-  tidyAt: number
-  /** It is not read until the answers that it is owed are written. */
-  isHeldBack: boolean
+interface Connection extends OwedAnswers {
   /** The request that is being received, or was received last. */
   latest: IncomingMessage | null
   /** Its last answer is being sent; no further request is accepted. */
@@ -174,7 +177,7 @@ interface Connection {
 }
 
 /** The connections of one listener. */
-interface Connections {
+interface Connections extends OwedTotal {
   readonly times: ListenerTimes
   readonly limits: ConnectionLimits
   /** Ordered by latest request, from the moment when half of `evictAbove` is reached. */
@@ -185,21 +188,18 @@ interface Connections {
 
 function add(connections: Connections, socket: Socket): void {
   const { open, limits } = connections
-  if (open.size >= limits.evictAbove) evictIdle(open)
+  if (open.size >= limits.evictAbove) evictIdle(connections)
   // Node removes its own error listener from a socket that it hands over (CONNECT): without ours a reset would end the
   // process.
   ignoreErrors(socket)
   const connection: Connection = {
-    latestOwed: null,
-    earlierOwed: [],
-    tidyAt: mostUnanswered,
-    isHeldBack: false,
+    ...noneOwed(),
     latest: null,
     isEnding: false,
   }
   open.set(socket, connection)
   lingerAtTheEnd(socket, connection)
-  socket.once('close', () => close(open, socket))
+  socket.once('close', () => close(connections, socket))
 }
 
 /** Null for a request that follows the last one answered on this connection. */
@@ -260,12 +260,13 @@ function endWith({ open, times }: Connections, socket: Socket, write: () => void
  * One address can open as many connections as a listener holds, and send nothing on them. A real request needs only a
  * moment, so new connections are accepted and those that have been idle longest are closed.
  */
-function evictIdle(open: Connections['open']): void {
+function evictIdle(connections: Connections): void {
+  const { open } = connections
   let look = 0
   for (const [socket, connection] of open) {
     if (!isWorkedFor(connection)) {
       // Immediately, so that the next connection does not find this one again.
-      close(open, socket)
+      close(connections, socket)
       return void socket.destroy()
     }
     look += 1
@@ -274,12 +275,14 @@ function evictIdle(open: Connections['open']): void {
   }
 }
 
-function close(open: Connections['open'], socket: Socket): void {
+function close(connections: Connections, socket: Socket): void {
+  const { open } = connections
   const connection = open.get(socket)
   open.delete(socket)
   if (connection === undefined) return
   // Node does this too, but not for a socket that it handed over.
   for (const response of owedOf(connection)) response.destroy()
+  forget(connections, connection)
 }
 
 function putLast(open: Connections['open'], socket: Socket, connection: Connection): void {
@@ -294,60 +297,16 @@ function isWorkedFor(connection: Connection): boolean {
   return owedOf(connection).some(({ req, headersSent }) => req.complete && !headersSent)
 }
 
-/** Tracks an answer that was not completed synchronously with its request. */
-function expect(connection: Connection, response: ServerResponse): void {
-  const { latestOwed } = connection
-  if (latestOwed !== null && !latestOwed.closed) connection.earlierOwed.push(latestOwed)
-  connection.latestOwed = response
-  // An error from writing to a disconnected client is not a failure of ours.
-  ignoreErrors(response)
-  if (connection.earlierOwed.length < connection.tidyAt) return
-  tidy(connection)
-  if (connection.earlierOwed.length >= mostUnanswered) holdBack(connection, response)
-}
-
-function tidy(connection: Connection): void {
-  connection.earlierOwed = connection.earlierOwed.filter((response) => !response.closed)
-  connection.tidyAt = Math.max(mostUnanswered, 2 * connection.earlierOwed.length)
-}
-
-/** Answers are written in the order of their requests: when this one is, all are. */
-function holdBack(connection: Connection, response: ServerResponse): void {
-  if (connection.isHeldBack) return
-  connection.isHeldBack = true
-  const { req } = response
-  const { socket } = req
-  // Node resumes a connection after each request, and when a body is asked for: this one's must still be read.
-  const pauseAgain = () => {
-    if (req.complete) socket.pause()
-  }
-  socket.on('resume', pauseAgain)
-  req.once('end', pauseAgain)
-  socket.pause()
-  response.once('close', () => {
-    connection.isHeldBack = false
-    socket.off('resume', pauseAgain)
-    req.off('end', pauseAgain)
-    socket.resume()
-  })
-}
-
-/** The unfinished answers of a connection that were not completed synchronously with their requests. */
-function owedOf({ latestOwed, earlierOwed }: Connection): readonly ServerResponse[] {
-  if (latestOwed === null) return []
-  return [...earlierOwed, latestOwed].filter((response) => !response.closed)
-}
-
 /**
  * A client that does not read its answer must not hold its connection without limit. Node's own timer would be reset at
  * every request, and one of ours for each waiting request would cost more than this: connections with an unsent answer
  * get their timer at the next check.
  */
-function limitSilence({ open, times }: Connections, server: Server): void {
+function limitSilence(connections: Connections, server: Server): void {
+  const { open, times } = connections
   const check = () => {
     for (const [socket, connection] of open) {
-      if (connection.earlierOwed.length > 0) tidy(connection)
-      if (connection.latestOwed?.closed === true) connection.latestOwed = null
+      tidy(connections, connection)
       // A timer that runs is left alone: setting it again would start it anew.
       if (socket.timeout === times.silence) continue
       const isUnsent = socket.writableLength > 0 || owedOf(connection).length > 0
