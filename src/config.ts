@@ -121,10 +121,18 @@ function listGiven(environment: Environment): Config['given'] {
   })
 }
 
+/** Secrets are searched in every line of the log by one regular expression, which the runtime bounds. */
+const maxLength = 8192
+
 function readValues(environment: Environment, problems: string[]): Values {
   const values: Record<string, unknown> = {}
   for (const [name, setting] of settings) {
     const text = readText(environment, name)
+    if (text.length > maxLength) {
+      problems.push(`${name}: got ${text.length} characters, should have at most ${maxLength}`)
+      values[name] = setting.fallback
+      continue
+    }
     const value = text === '' ? setting.fallback : setting.parse(text)
     if (value === undefined) {
       problems.push(`${name}: got ${show(text, setting.isSecret)}, should be ${setting.expects}`)

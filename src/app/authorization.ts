@@ -23,6 +23,7 @@ export interface AuthorizationParts {
   /** Read at every request: with port 0 the origins are known only after the listener is open. */
   readonly origins: () => Origins
   readonly report: OAuthReport
+  readonly checkCode?: () => void
 }
 
 /** Path of the consent page; a request's uid is appended. */
@@ -57,6 +58,7 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
     plans: config.plans,
     renderRefusal: await makeRefusalPage(),
     report,
+    ...(parts.checkCode === undefined ? {} : { checkCode: parts.checkCode }),
   })
   return { ...oauth, close: () => agent.close() }
 }

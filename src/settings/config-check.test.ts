@@ -44,3 +44,14 @@ test('a DATA_DIR below /proc is refused: making a directory there never ends', (
     assert.throws(() => readConfig({ DATA_DIR }), /DATA_DIR: got "\/proc.*not below \/proc/)
   assert.equal(readConfig({ DATA_DIR: '/process' }).dataDir, '/process')
 })
+
+test('a value that is too long is refused by its length and not shown', () => {
+  for (const name of ['ADMIN_TOKEN', 'BASE_URL', 'AKAHU_APP_TOKEN']) {
+    const refused = (error: unknown) =>
+      error instanceof Error &&
+      error.message.includes(`${name}: got 70000 characters, should have at most 8192`) &&
+      !error.message.includes('zz')
+    assert.throws(() => read({ [name]: 'z'.repeat(70_000) }), refused)
+  }
+  read({ ADMIN_TOKEN: 'z'.repeat(8192) })
+})

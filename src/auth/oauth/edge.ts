@@ -4,6 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ApiError } from '#contract/errors.ts'
 import { maxBodyBytes } from '#contract/limits.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import { guardHeaders, type Refusal, type RenderRefusal, refuse, refuseOnPage } from './answers.ts'
@@ -124,8 +125,12 @@ function answerByEngine(
     const { destroyed, complete, readableEnded } = request
     if (destroyed && !complete && !readableEnded) return void response.destroy()
     deps.onFailure(error)
-    if (response.headersSent) response.destroy()
-    else sendError(deps, { path, response, status: 500 }, { error: 'server_error' })
+    if (response.headersSent) return void response.destroy()
+    if (error instanceof ApiError && error.entry === 'service_unavailable') {
+      response.setHeader('Retry-After', String(error.retryAfterSeconds ?? 1))
+      return sendError(deps, { path, response, status: 503 }, { error: 'temporarily_unavailable' })
+    }
+    sendError(deps, { path, response, status: 500 }, { error: 'server_error' })
   })
 }
 

@@ -5,6 +5,7 @@
 
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { apiError } from '#contract/errors.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import { lazily } from '#kernel/lazily.ts'
@@ -54,6 +55,8 @@ export interface OAuthOptions {
   /** Renders the page that a person sees when a request cannot continue. */
   readonly renderRefusal: RenderRefusal
   readonly report: OAuthReport
+  /** Throws when code that is loaded late is no longer this process's own; absent: it is not looked at. */
+  readonly checkCode?: () => void
 }
 
 export interface OAuth {
@@ -72,7 +75,7 @@ const fetchesPerMinute = 20
 /** Assembles the server. Its engine is loaded at the first request that needs it: most installations have no agents. */
 export function makeOAuth(options: OAuthOptions): OAuth {
   const { store, origins, clock, report } = options
-  const engine = lazily(async () => buildEngine(await loadEngine(), options))
+  const engine = lazily(async () => buildEngine(await loadOwnEngine(options), options))
   const addressOf = (request: IncomingMessage) => toAddressGroup(options.addressOf(request))
   const resource = () => toResource(origins())
   return {
@@ -96,6 +99,16 @@ export function makeOAuth(options: OAuthOptions): OAuth {
       plans: options.plans,
     }),
     agents: makeAgents({ store, clock }),
+  }
+}
+
+/** @throws ApiError `service_unavailable` when its files are gone or were replaced, until the service is restarted. */
+async function loadOwnEngine({ checkCode }: OAuthOptions): Promise<EngineModule> {
+  try {
+    checkCode?.()
+    return await loadEngine()
+  } catch (cause) {
+    throw apiError('service_unavailable', { retryAfterSeconds: 5, cause })
   }
 }
 

@@ -66,6 +66,20 @@ test('doors of newer code are 503 with a line in the log, and those that were lo
     assert.match(JSON.stringify(err), /was replaced after this process started .* restart/)
 })
 
+test('the engine of OAuth, which is loaded later still, is 503 too when the code was replaced', async (t) => {
+  const { folder, base, ask, stop } = await startClone(t)
+  assert.equal((await ask(`${base}/sign-in`)).status, 200)
+  utimesSync(join(folder, 'src/main.ts'), new Date(), new Date())
+  const authorize = `${base}/authorize?client_id=x&response_type=code`
+  assert.deepEqual(await ask(authorize), { status: 503, retryAfter: '5' })
+  const failures = (await stop()).filter(({ msg }) => msg === 'background work failed')
+  assert.deepEqual(
+    failures.map(({ task }) => task),
+    ['oauth'],
+  )
+  assert.match(JSON.stringify(failures), /was replaced after this process started/)
+})
+
 test('doors whose files are gone are 503, and are loaded when the same files are back', async (t) => {
   const { folder, base, ask, stop } = await startClone(t)
   const [source, away] = [join(folder, 'src'), join(folder, 'away')]
