@@ -14,6 +14,7 @@ import {
   type ListenerTimes,
   makeListener,
 } from './listener.ts'
+import { withoutSchemas } from './without-schemas.ts'
 
 export interface PublicServerOptions {
   /** The REST lane; it also answers paths that no door owns. */
@@ -57,6 +58,7 @@ async function openDoors({ lane, mount, checkCode }: PublicServerOptions): Promi
   checkCode?.()
   const { default: Fastify } = await import('fastify')
   const fastify = Fastify({
+    schemaController: withoutSchemas,
     exposeHeadRoutes: false,
     // A path that cannot be decoded belongs to no door.
     frameworkErrors: (_error, request, reply) => {

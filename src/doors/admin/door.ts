@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { maxBodyBytes } from '#contract/limits.ts'
 import { parseEndedBodies } from '../ended-body.ts'
+import { withoutSchemas } from '../without-schemas.ts'
 import { addAccountRoute } from './accounts.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
 import { addAgentRoutes } from './agents.ts'
@@ -31,6 +32,7 @@ const maxParamLength = 3 * 254
 export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   const answerError = makeErrorAnswer(deps.log)
   const app = Fastify({
+    schemaController: withoutSchemas,
     logger: false,
     bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength },
