@@ -55,3 +55,14 @@ test('a value that is too long is refused by its length and not shown', () => {
   }
   read({ ADMIN_TOKEN: 'z'.repeat(8192) })
 })
+
+test('a DATABASE_URL whose parameter port is no number is refused: the driver would wait without an end', () => {
+  const given = (port: string) =>
+    read({
+      DATABASE_URL: `postgresql://user:hidden@host/db?port=${port}`,
+      ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
+    })
+  for (const port of ['abc', '', '-1', '1e3'])
+    assert.throws(() => given(port), /DATABASE_URL: got a/)
+  given('5433')
+})

@@ -142,6 +142,8 @@ export function secretUrl(
     isSecret: true,
     parse: (given) => {
       const url = URL.parse(given)
+      // The driver of PostgreSQL reads this one too; with anything but a number it waits without an end.
+      if (!/^\d{1,5}$/.test(url?.searchParams.get('port') ?? '0')) return undefined
       return url !== null && schemes.includes(url.protocol.slice(0, -1)) && given.includes('://')
         ? new Secret(given)
         : undefined
