@@ -1,10 +1,11 @@
 /**
  * Runs the benchmarks that are named, or all of them, and prints their figures. After a run in which all of them were
  * measured at their usual sizes the table of docs/performance.md is written anew. `--connections`, `--endpoints`, `--minutes` and `--workers` set
- * the sizes of `fleet`.
+ * the sizes of `fleet`. `--profile FOLDER` leaves a CPU profile of each round of `ledger` and `deliver` there.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { measureDeliveries } from './deliver.ts'
@@ -25,8 +26,10 @@ import { measureWalk } from './walk.ts'
 const size = { type: 'string' } as const
 const { values: flags, positionals: asked } = parseArgs({
   allowPositionals: true,
-  options: { connections: size, endpoints: size, minutes: size, workers: size },
+  options: { connections: size, endpoints: size, minutes: size, workers: size, profile: size },
 })
+// Read by the measured processes (span.ts).
+if (flags.profile !== undefined) process.env.BENCH_PROFILE = resolve(flags.profile)
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hit: measureHits,
   'hit-shared': measureSharedHits,

@@ -9,6 +9,7 @@ import { makeFeed } from '#store/sql/change-feed.ts'
 import { makeDeliveryStore } from '#store/sql/deliveries.ts'
 import { type Engine, makeWrite } from '#store/sql/engine.ts'
 import { makeEventStore } from '#store/sql/events.ts'
+import { makeOpenedEndpoints } from '#store/sql/opened-endpoints.ts'
 import { makeSyncStore } from '#store/sql/syncs.ts'
 import type { Db } from '#store/sql/tables.ts'
 import { type Place, storeKey, withEngine } from '../ground.ts'
@@ -55,11 +56,13 @@ async function record(plain: Engine, now: number): Promise<readonly Asked[]> {
       return result
     },
   })
+  const db = plain.db.withPlugin(makeRecorder(plain.db))
   const engine: Engine = {
     ...plain,
     // Built each time, with their values: a plan is asked for with these.
     queries: { compile: (build, db, values) => build(db, values).compile() },
-    db: plain.db.withPlugin(makeRecorder(plain.db)),
+    db,
+    transaction: (work) => db.transaction().execute(work),
     keysOf: (db) => plain.keysOf(db).withPlugin(makeRecorder(plain.keysOf(db))),
   }
   for (const [name, work] of listSteps(engine, now)) {
@@ -76,7 +79,12 @@ function listSteps(engine: Engine, now: number): readonly Step[] {
   const write = makeWrite(engine, { changes: feed(), work: feed() })
   const sealer = makeSealer([storeKey])
   const syncs = makeSyncStore({ engine, write })
-  const deliveries = makeDeliveryStore({ engine, write, sealer })
+  const deliveries = makeDeliveryStore({
+    engine,
+    write,
+    sealer,
+    opened: makeOpenedEndpoints(sealer),
+  })
   const events = makeEventStore({ engine, write, sealer })
   const claim = { now, leaseMs: 60_000, limit: 4 }
   let runId: SyncRunId

@@ -43,10 +43,11 @@ export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answe
   /** Why the exchange was ended from here; the dispatcher learns it when the request begins. */
   let ending: Error | null = null
 
-  function settle(error: Error): void {
+  /** `error`: null after a whole answer. An error is not made for nothing: its stack takes as long as a signature. */
+  function settle(error: Error | null): void {
     clearTimeout(timer)
     stop.removeEventListener('abort', onStop)
-    if (head === null) reject(error)
+    if (head === null) reject(error ?? new Error('the answer ended before its status'))
     else resolve({ ...head, body: Buffer.concat(chunks) })
   }
   function end(error: Error): void {
@@ -75,7 +76,7 @@ export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answe
       size += chunk.byteLength
       if (size >= maxBytes) end(new Error('as much was read as is wanted'))
     },
-    onResponseEnd: () => settle(new Error('the answer ended before its status')),
+    onResponseEnd: () => settle(null),
     onResponseError: (_controller, error) => settle(error),
   }
   const path = `${url.pathname}${url.search}`

@@ -27,6 +27,7 @@ import { makeMailStore } from './sql/mails.ts'
 import { makeMark } from './sql/mark.ts'
 import { migrate } from './sql/migrate.ts'
 import { makeOAuthStore } from './sql/oauth.ts'
+import { makeOpenedEndpoints, type OpenedEndpoints } from './sql/opened-endpoints.ts'
 import { sqlState } from './sql/postgres-failure.ts'
 import { reseal } from './sql/reseal.ts'
 import { forgetPlainUrls, sealUrls } from './sql/seal-urls.ts'
@@ -138,6 +139,7 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog
   const { db } = engine
   const { sealer } = mails
   const write = makeWrite(engine, feeds)
+  const opened = makeOpenedEndpoints(sealer)
   const closing = new AbortController()
   const resealed = reseal(engine, { sealer, log, signal: closing.signal }).catch(
     (error: unknown) => {
@@ -152,11 +154,13 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog
     await engine.close()
   }
   return {
-    ...makeRows({ engine, write, mails }),
+    ...makeRows({ engine, write, mails, opened }),
     events: makeEventStore({ engine, write, sealer }),
-    transact: (work) =>
-      write((tx, touched, woke) =>
-        work(makeRows({ ...joinTransaction(engine, tx, { touched, woke }), mails })),
+    transact: (work, options) =>
+      write(
+        (tx, touched, woke) =>
+          work(makeRows({ ...joinTransaction(engine, tx, { touched, woke }), mails, opened })),
+        options,
       ),
     inspector: makeInspector(engine, sealer),
     mark: makeMark(engine.db),
@@ -175,10 +179,11 @@ interface RowParts {
   readonly engine: Engine
   readonly write: Write
   readonly mails: MailQueue
+  readonly opened: OpenedEndpoints
 }
 
 /** The repositories over an engine, or over one transaction of it. */
-function makeRows({ engine, write, mails }: RowParts): StoreRows {
+function makeRows({ engine, write, mails, opened }: RowParts): StoreRows {
   const { sealer } = mails
   return {
     users: makeUserStore({ engine, write }),
@@ -194,7 +199,7 @@ function makeRows({ engine, write, mails }: RowParts): StoreRows {
     ledgers: makeLedgerStore({ engine, write, sealer }),
     endpoints: makeEndpointStore({ engine, write, sealer }),
     events: makeEventRows({ engine, write }),
-    deliveries: makeDeliveryStore({ engine, write, sealer }),
+    deliveries: makeDeliveryStore({ engine, write, sealer, opened }),
     usage: makeUsageStore({ engine, write }),
     mails: makeMailStore({ engine, write, mails }),
     singleUse: makeSingleUseStore({ engine, write }),

@@ -22,12 +22,25 @@ interface Decoded {
 /** Where `text` shows one of `secrets` (`whsec_…` or `v1,…`): in no order, and they may overlap. */
 export function findShown(text: string, secrets: readonly string[]): readonly Range[] {
   if (text.length < leastLetters) return []
-  const wanted = [...new Set(secrets.flatMap(toWanted))]
   // Whatever is decoded has no more characters than before: most answers are too short for a secret in any form.
-  if (wanted.every(({ length }) => length > text.length)) return []
+  if (secrets.every((secret) => text.length < shortestForm(secret))) return []
+  const wanted = [...new Set(secrets.flatMap(toWanted))]
   const starts = Array.from({ length: text.length }, (_, at) => at)
   return search({ text, starts, ends: starts.map((at) => at + 1) }, wanted, maxDepth)
 }
+
+/** At most as many characters as the shortest of `toWanted` has. */
+function shortestForm(secret: string): number {
+  let letters = -prefixLetters
+  for (let at = 0; at < secret.length; at += 1) if (isLetter(secret.charCodeAt(at))) letters += 1
+  return letters < leastLetters ? leastLetters : letters
+}
+
+/** Of the longest prefix. */
+const prefixLetters = 'whsec'.length
+
+const isLetter = (code: number): boolean =>
+  (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57)
 
 /** The letters and digits of a secret's base64, and its bytes in hexadecimal. */
 function toWanted(secret: string): readonly string[] {

@@ -30,6 +30,9 @@ type KeepDeps = Pick<DeliverDeps, 'store' | 'clock' | 'writers'>
 export function makeKeepAttempt({ store, clock, writers }: KeepDeps): KeepAttempt {
   return makeKeep<AttemptToKeep, KeptAttempt | null>(store, {
     writers,
+    // A success that is lost is found by sending the event again under the same id, as after an answer that did not arrive.
+    // A failure is not: it may disable the endpoint and send a mail.
+    mayBeLost: ({ sign }) => sign === 'succeeded',
     async work(tx, attempts) {
       const before = new Map<AttemptToKeep, HealthChange>()
       const states = await tx.deliveries.record(

@@ -23,6 +23,8 @@ export interface KeepOptions<Kept extends Item, Result> {
    * came. It may run more than once, so it must have no other effects.
    */
   readonly work: (tx: StoreRows, items: readonly Kept[]) => Promise<readonly Result[]>
+  /** True for items that a crash of the machine may undo (`TransactOptions`). Absent: none may be lost. */
+  readonly mayBeLost?: (item: Kept) => boolean
 }
 
 interface Entry<Kept, Result> {
@@ -55,7 +57,7 @@ export function makeKeep<Kept extends Item, Result>(
 
 function makeQueue<Kept extends Item, Result>(
   store: Pick<Store, 'transact'>,
-  { work }: KeepOptions<Kept, Result>,
+  { work, mayBeLost = () => false }: KeepOptions<Kept, Result>,
 ): (entry: Entry<Kept, Result>) => void {
   const waiting: Entry<Kept, Result>[] = []
   let isBusy = false
@@ -64,7 +66,9 @@ function makeQueue<Kept extends Item, Result>(
   async function keepAll(entries: readonly Entry<Kept, Result>[]): Promise<void> {
     const items = entries.map(({ item }) => item)
     try {
-      const results = await store.transact((tx) => work(tx, items))
+      const results = await store.transact((tx) => work(tx, items), {
+        mayBeLost: items.every(mayBeLost),
+      })
       for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result)
     } catch (error) {
       if (entries.length > 1 && !(error instanceof StoreUnavailableError)) {

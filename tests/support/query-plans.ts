@@ -45,7 +45,14 @@ export async function openPlanStage(): Promise<PlanStage> {
   // Built each time, with their values: a plan is asked for with these.
   const queries: KeptQueries = { compile: (build, db, values) => build(db, values).compile() }
   const keysOf = (db: Db) => record(plain.keysOf(db))
-  const engine = { ...plain, queries, db: record(plain.db), keysOf }
+  const db = record(plain.db)
+  const engine: Engine = {
+    ...plain,
+    queries,
+    db,
+    keysOf,
+    transaction: (work) => db.transaction().execute(work),
+  }
   const feed = <News>() => makeFeed<News>(() => {}, 'a listener failed')
   return {
     engine,

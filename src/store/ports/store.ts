@@ -46,6 +46,15 @@ export interface StoreRows {
   audit(entry: AuditEntry): Promise<void>
 }
 
+export interface TransactOptions {
+  /**
+   * True: when this resolves, others see what was done, but a crash of the machine, or of the server of PostgreSQL, may still
+   * undo it; a crash of this process does not. Whatever is committed later without this option, is on disk with everything
+   * before it. Absent: it is on disk when this resolves.
+   */
+  readonly mayBeLost?: boolean
+}
+
 export interface Store extends StoreRows {
   readonly events: EventStore
   readonly inspector: StoreInspector
@@ -55,7 +64,10 @@ export interface Store extends StoreRows {
    * Runs `work` in one transaction: all writes through `tx` are committed, or none when it throws. After a deadlock
    * `work` runs again, so it must have no other effects, call nothing outside and use no store but `tx`.
    */
-  transact<Result>(work: (tx: StoreRows) => Promise<Result>): Promise<Result>
+  transact<Result>(
+    work: (tx: StoreRows) => Promise<Result>,
+    options?: TransactOptions,
+  ): Promise<Result>
   /**
    * Registers a listener for every committed change of a user's plan, timezone, keys, connections or accounts:
    * changes of this process at once, on PostgreSQL also those of other processes (LISTEN/NOTIFY). Returns a function

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type { AttemptResult, DeliveryStatus, DueDelivery } from '../ports/deliveries.ts'
 import type { Engine } from './engine.ts'
-import { type Columns, isListed, toTable } from './lists.ts'
+import { type Columns, isListed, toIdList, toRows, toTable } from './lists.ts'
 import type { Db } from './tables.ts'
 
 export interface Delivery {
@@ -22,21 +22,27 @@ export interface Delivery {
 
 /** The deliveries with these ids that exist. The caller has locked their endpoints. */
 export async function readDeliveries(
-  { kind }: Engine,
+  { kind, queries }: Engine,
   tx: Db,
   ids: readonly DeliveryId[],
 ): Promise<Map<DeliveryId, Delivery>> {
-  const { rows } = await sql<Delivery>`
+  const list = toIdList(kind, ids)
+  const { rows } = await tx.executeQuery(queries.compile(selectDeliveries[kind], tx, { list }))
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+const selectDeliveries = perKind((kind) => (tx: Db, { list }: { readonly list: string }) => {
+  const query = sql<Delivery>`
     select id, event_id as "eventId", endpoint_id as "endpointId", attempts, status, position, (
       select next.id from deliveries as next
       where next.endpoint_id = deliveries.endpoint_id and next.lane = deliveries.lane
         and next.status = 'pending' and next.position > deliveries.position
       order by next.position limit 1
     ) as "nextId"
-    from deliveries where ${isListed(kind, 'id', ids)}
-  `.execute(tx)
-  return new Map(rows.map((row) => [row.id, row]))
-}
+    from deliveries where ${isListed(kind, 'id', list)}
+  `
+  return { compile: () => query.compile(tx) }
+})
 
 /** What one result changes. */
 export interface Step {
@@ -69,11 +75,22 @@ export function insertAttempts(engine: Engine, tx: Db, steps: readonly Step[]): 
     duration_ms: attempt.durationMs,
     response: answer === null ? null : Buffer.from(answer).toString('hex'),
   }))
-  const names = sql.raw(Object.keys(attemptColumns).join(', '))
-  const given = toTable(engine.kind, attemptColumns, rows)
-  const query = sql`insert into attempts (${names}) select ${names} from ${given}`
-  return engine.later(tx, query.compile(tx))
+  const given = { rows: toRows(attemptColumns, rows) }
+  return engine.later(tx, engine.queries.compile(insertRows[engine.kind], tx, given))
 }
+
+interface Given {
+  readonly [name: string]: string
+  readonly rows: string
+}
+
+const insertRows = perKind((kind) => (tx: Db, { rows }: Given) => {
+  const names = sql.raw(Object.keys(attemptColumns).join(', '))
+  const query = sql`
+    insert into attempts (${names}) select ${names} from ${toTable(kind, attemptColumns, rows)}
+  `
+  return { compile: () => query.compile(tx) }
+})
 
 const outcomeColumns = {
   id: 'uuid',
@@ -91,13 +108,17 @@ export function conclude(engine: Engine, tx: Db, steps: readonly Step[]): Promis
     attempts: number,
   }))
   const last = [...new Map(rows.map((row) => [row.id, row])).values()]
-  const given = toTable(engine.kind, outcomeColumns, last)
+  const given = { rows: toRows(outcomeColumns, last) }
+  return engine.later(tx, engine.queries.compile(updateOutcomes[engine.kind], tx, given))
+}
+
+const updateOutcomes = perKind((kind) => (tx: Db, { rows }: Given) => {
   const query = sql`
     update deliveries set status = given.status, attempts = given.attempts, due_at = given.due_at
-    from ${given} where deliveries.id = given.id
+    from ${toTable(kind, outcomeColumns, rows)} where deliveries.id = given.id
   `
-  return engine.later(tx, query.compile(tx))
-}
+  return { compile: () => query.compile(tx) }
+})
 
 const dueColumns: Columns<{ id: string; due_at: string | null }> = {
   id: 'uuid',
@@ -106,7 +127,7 @@ const dueColumns: Columns<{ id: string; due_at: string | null }> = {
 
 /** The next delivery of a lane becomes due when the one before it has ended. Returns those that did, by their ids. */
 export async function advance(
-  { kind }: Engine,
+  { kind, queries }: Engine,
   tx: Db,
   steps: readonly Step[],
 ): Promise<ReadonlyMap<DeliveryId, DueDelivery>> {
@@ -114,13 +135,24 @@ export async function advance(
     nextId === null ? [] : [{ id: nextId, due_at: toText(result.attempt.at) }],
   )
   if (next.length === 0) return new Map()
-  const { rows } = await sql<DueDelivery>`
-    update deliveries set due_at = given.due_at from ${toTable(kind, dueColumns, next)}
+  const given = { rows: toRows(dueColumns, next) }
+  const { rows } = await tx.executeQuery(queries.compile(updateDueTimes[kind], tx, given))
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+const updateDueTimes = perKind((kind) => (tx: Db, { rows }: Given) => {
+  const query = sql<DueDelivery>`
+    update deliveries set due_at = given.due_at from ${toTable(kind, dueColumns, rows)}
     where deliveries.id = given.id and deliveries.status = 'pending' and deliveries.due_at is null
     returning deliveries.id, event_id as "eventId", attempts, deliveries.due_at as "dueAt",
       created_at as "createdAt", is_replay as "isReplay", is_test as "isTest"
-  `.execute(tx)
-  return new Map(rows.map((row) => [row.id, row]))
+  `
+  return { compile: () => query.compile(tx) }
+})
+
+/** A statement differs between the engines, and is built once for each. */
+function perKind<Build>(make: (kind: Engine['kind']) => Build): Record<Engine['kind'], Build> {
+  return { sqlite: make('sqlite'), postgres: make('postgres') }
 }
 
 /** Milliseconds since the epoch as both engines read them. */

@@ -21,28 +21,24 @@ import {
   readDeliveries,
   type Step,
 } from './attempt-rows.ts'
-import {
-  healthColumns,
-  holdEndpoints,
-  laterOf,
-  secretColumns,
-  toEndpointState,
-} from './endpoint-rows.ts'
+import { healthColumns, holdEndpoints, laterOf, secretColumns } from './endpoint-rows.ts'
 import type { Engine } from './engine.ts'
 import { readKeys } from './event-keys.ts'
 import { sealResponse } from './event-seal.ts'
-import { isListed } from './lists.ts'
+import { isListed, toIdList } from './lists.ts'
 import { missPending, statusOf } from './missed.ts'
+import type { OpenedEndpoints } from './opened-endpoints.ts'
 import type { Db } from './tables.ts'
 
 interface Parts {
   readonly engine: Engine
   readonly sealer: Sealer
+  readonly opened: OpenedEndpoints
 }
 
 /** As `DeliveryStore.record`, within the transaction `tx`. */
 export async function recordAttempts(
-  { engine, sealer }: Parts,
+  { engine, sealer, opened }: Parts,
   tx: Db,
   results: readonly AttemptResult[],
 ): Promise<readonly (RecordedState | null)[]> {
@@ -55,7 +51,7 @@ export async function recordAttempts(
     mine.map(({ deliveryId }) => deliveryId),
   )
   const keys = await readMissingKeys({ engine: { ...engine, db: tx }, sealer }, mine, deliveries)
-  const states = new Map([...held].map(([lease, row]) => [lease, toEndpointState(sealer, row)]))
+  const states = new Map([...held].map(([lease, row]) => [lease, opened.open(lease, row)]))
   const before = new Map([...states].map(([lease, { endpoint }]) => [lease, endpoint]))
   const steps: Step[] = []
   const after = results.map((result) => {
@@ -99,7 +95,7 @@ const needsKey = ({ body }: AttemptResult, { status }: Delivery): boolean =>
 
 /** The keys of answers that cannot be sealed under the one that came with the result, as far as they exist. */
 async function readMissingKeys(
-  parts: Parts,
+  parts: Pick<Parts, 'engine' | 'sealer'>,
   results: readonly AttemptResult[],
   deliveries: ReadonlyMap<DeliveryId, Delivery>,
 ): Promise<ReadonlyMap<EventId, AnswerKey>> {
@@ -120,12 +116,20 @@ async function readMissingKeys(
 
 /** Locked in the order of their ids, as everywhere: two transactions do not deadlock. */
 async function holdByLease(engine: Engine, tx: Db, leases: readonly string[]) {
-  const rows = await holdEndpoints(engine, tx)
-    .select(secretColumns)
-    .where(isListed(engine.kind, 'lease', leases))
-    .orderBy('id')
-    .execute()
+  const { kind, queries } = engine
+  const list = toIdList(kind, leases)
+  const { rows } = await tx.executeQuery(queries.compile(holdListed[kind], tx, { list }))
   return new Map(rows.flatMap((row) => (row.lease === null ? [] : [[row.lease, row]])))
+}
+
+const holdListed = { sqlite: makeHold('sqlite'), postgres: makeHold('postgres') }
+
+function makeHold(kind: Engine['kind']) {
+  return (tx: Db, { list }: { readonly list: string }) =>
+    holdEndpoints({ kind }, tx)
+      .select(secretColumns)
+      .where(isListed(kind, 'lease', list))
+      .orderBy('id')
 }
 
 function toStep(result: AttemptResult, delivery: Delivery, key: AnswerKey | undefined): Step {

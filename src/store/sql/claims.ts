@@ -15,15 +15,16 @@ import {
   laterOf,
   refreshDue,
   secretColumns,
-  toEndpointState,
 } from './endpoint-rows.ts'
 import type { Engine, Write } from './engine.ts'
+import type { OpenedEndpoints } from './opened-endpoints.ts'
 import { type Db, isAfter, isDue, moment } from './tables.ts'
 
 interface Parts {
   readonly engine: Engine
   readonly write: Write
   readonly sealer: Sealer
+  readonly opened: OpenedEndpoints
 }
 
 type Claims = Pick<
@@ -32,11 +33,11 @@ type Claims = Pick<
 >
 
 export function makeClaims(parts: Parts): Claims {
-  const { engine, write, sealer } = parts
+  const { engine, write, opened } = parts
   const { db } = engine
   return {
     claimEndpoints: async (options) =>
-      (await write((tx) => takeDue(engine, tx, options))).map((row) => toClaimed(sealer, row)),
+      (await write((tx) => takeDue(engine, tx, options))).map((row) => toClaimed(opened, row)),
     async renew(lease, leaseUntil) {
       const { numUpdatedRows } = await db
         .updateTable('webhook_endpoints')
@@ -59,6 +60,7 @@ export function makeClaims(parts: Parts): Claims {
     record: (results) => write((tx) => recordAttempts(parts, tx, results)),
     release: (lease, { now, notBefore }) =>
       write(async (tx, _touched, woke) => {
+        opened.forget(lease)
         const row = await holdEndpoints(engine, tx).where('lease', '=', lease).executeTakeFirst()
         if (row === undefined) return
         const wait = laterOf(row.notBefore, notBefore)
@@ -134,11 +136,11 @@ function selectDue(
 
 type Taken = Awaited<ReturnType<typeof takeDue>>[number]
 
-function toClaimed(sealer: Sealer, row: Taken): ClaimedEndpoint {
+function toClaimed(opened: OpenedEndpoints, row: Taken): ClaimedEndpoint {
   const { lease, leaseUntil, ...endpoint } = row
   if (lease === null || leaseUntil === null)
     throw new Error('an endpoint was taken without a lease')
-  return { lease, leaseUntil, ...toEndpointState(sealer, endpoint) }
+  return { lease, leaseUntil, ...opened.open(lease, endpoint) }
 }
 
 /** True while the endpoint waits, and tests alone are sent. */

@@ -11,6 +11,7 @@ import type { Engine, Write } from './engine.ts'
 import { readKeys } from './event-keys.ts'
 import { type EventKey, openResponse } from './event-seal.ts'
 import { missLeft, statusOf } from './missed.ts'
+import type { OpenedEndpoints } from './opened-endpoints.ts'
 import { makeReplays } from './replay.ts'
 import { shortenDeliveryWaits } from './set-back.ts'
 import { type Db, isDue } from './tables.ts'
@@ -19,6 +20,7 @@ interface Parts {
   readonly engine: Engine
   readonly write: Write
   readonly sealer: Sealer
+  readonly opened: OpenedEndpoints
 }
 
 /** The largest that the column holds. */
@@ -88,7 +90,7 @@ interface Found extends Omit<DeliveryRow, 'attempts'> {
 }
 
 async function withAttempts(
-  { engine, sealer }: Parts,
+  { engine, sealer }: Pick<Parts, 'engine' | 'sealer'>,
   deliveries: readonly Found[],
 ): Promise<readonly DeliveryRow[]> {
   const ids = deliveries.map(({ id }) => id)

@@ -100,16 +100,29 @@ export function openUrl(sealer: Sealer, id: EndpointId, sealed: Uint8Array): str
   return Buffer.from(sealer.open(purpose, rowName(id, 'url'), sealed)).toString('utf8')
 }
 
-type ReadEndpoint = ReadRow & SealedSecrets
+export type ReadEndpoint = ReadRow & SealedSecrets
+
+/** What of an endpoint is sealed, in plain text. */
+export interface OpenedEndpoint {
+  /** Empty: it cannot be decrypted. */
+  readonly url: string
+  readonly secrets: EndpointSecrets | null
+}
 
 /** As it is read with `endpointColumns` and `secretColumns`, maybe among others. */
-export function toEndpointState(sealer: Sealer, row: ReadEndpoint): EndpointState {
-  const { id, userId, sealedUrl, events, skipEmpty, health, failures, failingSince } = row
+export function openEndpoint(sealer: Sealer, row: ReadEndpoint): OpenedEndpoint {
+  const url = openOrNull(() => openUrl(sealer, row.id, row.sealedUrl)) ?? ''
+  return { url, secrets: url === '' ? null : openOrNull(() => openSecrets(sealer, row.id, row)) }
+}
+
+export function toEndpointState(
+  row: ReadEndpoint,
+  { url, secrets }: OpenedEndpoint,
+): EndpointState {
+  const { id, userId, events, skipEmpty, health, failures, failingSince } = row
   const { warnedDays, disabledReason, createdAt } = row
-  const read = { id, userId, sealedUrl, events, skipEmpty, health, failures, failingSince }
-  const endpoint = toEndpoint(sealer, { ...read, warnedDays, disabledReason, createdAt })
-  const secrets = endpoint.url === '' ? null : openOrNull(() => openSecrets(sealer, id, row))
-  return { endpoint, secrets }
+  const read = { id, userId, url, events: toEvents(events), skipEmpty, health, failures }
+  return { endpoint: { ...read, failingSince, warnedDays, disabledReason, createdAt }, secrets }
 }
 
 /** One secret that cannot be decrypted must not affect the other endpoints of a transaction or a list. */

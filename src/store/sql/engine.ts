@@ -7,6 +7,7 @@ import type { UserId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '../failure.ts'
 import type { StoreChange, WorkKind } from '../ports/changes.ts'
 import type { KeyPlace } from '../ports/inspector.ts'
+import type { TransactOptions } from '../ports/store.ts'
 import type { Feed } from './change-feed.ts'
 import type { KeptQueries } from './kept-queries.ts'
 import type { Db } from './tables.ts'
@@ -16,16 +17,21 @@ export interface Engine {
   readonly db: Db
   /** Statements of this database that were built before. */
   readonly queries: KeptQueries
-  /** A statement that is prepared once and reads committed data only; returns the first row. */
+  /**
+   * A statement that is built at its first use and prepared once, and reads committed data only; returns the first row. In a
+   * transaction it reads what that sees.
+   */
   prepare<Row>(
     name: string,
-    query: CompiledQuery<Row>,
+    build: () => CompiledQuery<Row>,
   ): (parameters: readonly unknown[]) => Promise<Row | undefined>
   /**
    * Runs a statement of the transaction `tx` whose rows its caller does not wait for: on PostgreSQL it may be sent together
    * with a later one, before the commit. Its failure is then that of the later one, or of the commit.
    */
   later(tx: Db, query: CompiledQuery, expected?: Expectation): Promise<void>
+  /** Runs one transaction. `mayBeLost`: see `TransactOptions`. */
+  transaction<Result>(work: (tx: Db) => Promise<Result>, mayBeLost: boolean): Promise<Result>
   /** Prevents other processes from setting up the schema until this transaction ends. */
   lockSchema(tx: Db): Promise<void>
   /** Holds the lock of this name until this transaction ends. */
@@ -82,6 +88,7 @@ type Woke = (kind: WorkKind) => void
  */
 export type Write = <Result>(
   work: (tx: Db, touched: Touched, woke: Woke) => Promise<Result>,
+  options?: TransactOptions,
 ) => Promise<Result>
 
 /** `Engine.later` where nothing is gained by waiting. */
@@ -96,11 +103,11 @@ const maxAttempts = 3
 
 /** Makes the write function of `engine`. A deadlock or serialisation failure is retried, at most twice. */
 export function makeWrite(engine: Engine, feeds: Feeds): Write {
-  return async (work) => {
+  return async (work, { mayBeLost = false } = {}) => {
     for (let attempt = 1; ; attempt += 1) {
       const news = { users: new Set<UserId>(), work: new Set<WorkKind>() }
       try {
-        const result = await engine.db.transaction().execute(async (tx) => {
+        const result = await engine.transaction(async (tx) => {
           const worked = await work(
             tx,
             (userId) => news.users.add(userId),
@@ -108,7 +115,7 @@ export function makeWrite(engine: Engine, feeds: Feeds): Write {
           )
           if (news.users.size + news.work.size > 0) await engine.announce(tx, news)
           return worked
-        })
+        }, mayBeLost)
         tell(feeds, news)
         return result
       } catch (error) {
@@ -131,9 +138,9 @@ export function joinTransaction(
       ...engine,
       db: tx,
       // A prepared statement would read on another connection, which does not see this transaction.
-      prepare<Row>(_name: string, query: CompiledQuery<Row>) {
+      prepare<Row>(_name: string, build: () => CompiledQuery<Row>) {
         return async (parameters: readonly unknown[]) =>
-          (await tx.executeQuery<Row>({ ...query, parameters })).rows[0]
+          (await tx.executeQuery<Row>({ ...build(), parameters })).rows[0]
       },
     },
     write: (work) => work(tx, touched, woke),

@@ -30,12 +30,16 @@ import { makeEndpointStore } from './endpoints.ts'
 import { makeEventStore } from './events.ts'
 import { makeLedgerStore } from './ledgers.ts'
 import { makeLoginStore } from './logins.ts'
+import { makeOpenedEndpoints } from './opened-endpoints.ts'
 import { makeSyncStore } from './syncs.ts'
 import { makeUserStore } from './users.ts'
 
 let stage: PlanStage
 const plansOf = (work: () => Promise<unknown>) => stage.plansOf(work)
-const parts = () => ({ ...stage, sealer: makeSealer([new Uint8Array(32)]) })
+const parts = () => {
+  const sealer = makeSealer([new Uint8Array(32)])
+  return { ...stage, sealer, opened: makeOpenedEndpoints(sealer) }
+}
 const noMails = { isOn: false, sealer: makeSealer([new Uint8Array(32)]), now: () => now }
 const key = (table: string) => `sqlite_autoindex_${table}_1`
 

@@ -134,22 +134,24 @@ async function deleteSurplus(tx: Db, { userId, createdAt }: KeyRow): Promise<voi
 const surplusAtOnce = 500
 
 function prepareCaller(engine: Engine) {
-  const query = engine.db
-    .selectFrom('api_keys')
-    .innerJoin('users', 'users.id', 'api_keys.user_id')
-    .select([
-      'api_keys.id as keyId',
-      'api_keys.user_id as userId',
-      'api_keys.expires_at as expiresAt',
-      'users.timezone',
-      'users.epoch',
-      'users.plan',
-      'users.plan_status as status',
-      'users.legacy_until as legacyUntil',
-      'users.grandfathered',
-    ])
-    .where('api_keys.hash', '=', new Uint8Array())
-    .where('api_keys.revoked_at', 'is', null)
-    .where('users.deleting_at', 'is', null)
-  return engine.prepare<CallerRow>('find_caller', query.compile())
+  const build = () =>
+    engine.db
+      .selectFrom('api_keys')
+      .innerJoin('users', 'users.id', 'api_keys.user_id')
+      .select([
+        'api_keys.id as keyId',
+        'api_keys.user_id as userId',
+        'api_keys.expires_at as expiresAt',
+        'users.timezone',
+        'users.epoch',
+        'users.plan',
+        'users.plan_status as status',
+        'users.legacy_until as legacyUntil',
+        'users.grandfathered',
+      ])
+      .where('api_keys.hash', '=', new Uint8Array())
+      .where('api_keys.revoked_at', 'is', null)
+      .where('users.deleting_at', 'is', null)
+      .compile()
+  return engine.prepare<CallerRow>('find_caller', build)
 }

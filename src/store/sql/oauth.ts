@@ -165,17 +165,19 @@ async function unlessBroken(work: () => Promise<boolean>): Promise<boolean> {
 
 /** Every call of an agent runs this look-up: one read by primary key. */
 function prepareRow(engine: Engine) {
-  const query = engine.db
-    .selectFrom('oauth_rows')
-    .select(['payload', ...times, 'used_at as usedAt'])
-    .where('id', '=', new Uint8Array())
-    .where('model', '=', 'AccessToken')
+  const build = () =>
+    engine.db
+      .selectFrom('oauth_rows')
+      .select(['payload', ...times, 'used_at as usedAt'])
+      .where('id', '=', new Uint8Array())
+      .where('model', '=', 'AccessToken')
+      .compile()
   return engine.prepare<{
     readonly payload: Uint8Array
     readonly createdAt: number
     readonly expiresAt: number
     readonly usedAt: number | null
-  }>('find_oauth_row', query.compile())
+  }>('find_oauth_row', build)
 }
 
 /** True when the session exists; it is locked until the transaction ends. */

@@ -93,12 +93,21 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
     kind: 'postgres',
     db,
     queries: makeKeptQueries(),
-    prepare<Row>(name: string, query: CompiledQuery<Row>) {
-      return async (parameters: readonly unknown[]) =>
+    prepare<Row>(name: string, build: () => CompiledQuery<Row>) {
+      let text: string | undefined
+      return async (parameters: readonly unknown[]) => {
+        text ??= build().sql
         // The caller's type for the rows is that of the compiled query.
-        (await pool.named(name, query.sql, parameters))[0] as Row | undefined
+        return (await pool.named(name, text, parameters))[0] as Row | undefined
+      }
     },
     later,
+    transaction: (work, mayBeLost) =>
+      db.transaction().execute(async (tx) => {
+        // It does not wait until the server's log is on disk, which it is within three times `wal_writer_delay`.
+        if (mayBeLost) await later(tx, withoutWaiting.compile(tx))
+        return work(tx)
+      }),
     async lockSchema(tx) {
       await sql`set local statement_timeout = ${sql.lit(migrationTimeout)}`.execute(tx)
       await sql`select pg_advisory_xact_lock(${lockSpace}::int, hashtext(${schema}))`.execute(tx)
@@ -125,6 +134,8 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
     close: () => withTimeout(Promise.all([stopListening(), db.destroy()])),
   }
 }
+
+const withoutWaiting = sql`set local synchronous_commit = off`
 
 const later: Engine['later'] = async (tx, query, expected = {}) => {
   if (!tx.isTransaction) return runNow(tx, query, expected)

@@ -73,14 +73,31 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
   const reader: SqliteDatabase = makeStatements(readerFile)
   const db = toKysely(writer)
   const keys = toKysely(keysFile)
+  /** Commits of the log that are not synced by themselves are synced with the next one that is (sqlite.org/pragma.html). */
+  async function withoutSync<Result>(work: () => Promise<Result>): Promise<Result> {
+    // Not a kept statement: SQLite sets this while it prepares the text.
+    writer.exec('pragma synchronous = normal')
+    try {
+      return await work()
+    } finally {
+      writer.exec('pragma synchronous = full')
+    }
+  }
   return {
     kind: 'sqlite',
     db,
+    transaction: (work, mayBeLost) =>
+      mayBeLost
+        ? db.connection().execute((alone) => withoutSync(() => alone.transaction().execute(work)))
+        : db.transaction().execute(work),
     queries: makeKeptQueries(),
-    prepare<Row>(_name: string, query: CompiledQuery<Row>) {
-      return async (parameters: readonly unknown[]) =>
+    prepare<Row>(_name: string, build: () => CompiledQuery<Row>) {
+      let text: string | undefined
+      return async (parameters: readonly unknown[]) => {
+        text ??= build().sql
         // The caller's type for the rows is that of the compiled query.
-        reader.prepare(query.sql).all(parameters)[0] as Row | undefined
+        return reader.prepare(text).all(parameters)[0] as Row | undefined
+      }
     },
     later: runNow,
     // The directory lock excludes other processes, the single writer other transactions.
