@@ -56,6 +56,22 @@ test('one transaction keeps a bounded number of attempts', async () => {
   assert.deepEqual(committed.flat(), names)
 })
 
+test('a transaction may be lost only when each of its items may be', async () => {
+  const lost: unknown[] = []
+  const transact: Store['transact'] = async (work, options) => {
+    lost.push(options?.mayBeLost)
+    return work({} as StoreRows)
+  }
+  const work = async (_tx: StoreRows, items: readonly Named[]) => items.map(({ name }) => name)
+  const mayBeLost = ({ name }: Named) => name === 'light'
+  const keep = makeKeep({ transact }, { writers: 1, work, mayBeLost })
+  const all = (...names: string[]) => Promise.all(names.map((name) => keep({ endpointId, name })))
+  await all('light', 'light')
+  await all('light', 'heavy', 'light')
+  await makeKeep({ transact }, { writers: 1, work })({ endpointId, name: 'light' })
+  assert.deepEqual(lost, [true, false, false])
+})
+
 test('an attempt that cannot be stored does not affect others', async () => {
   const { transact, work, committed } = makeTransactions()
   const keep = makeKeep({ transact }, { writers: 1, work })

@@ -152,3 +152,23 @@ test('outside of a transaction a statement does not wait', async () => {
   await later(engine.db, add('a'))
   assert.deepEqual(await listKept(), ['a'])
 })
+
+test('a transaction that may be lost does not wait for the log of the server, any other does', async () => {
+  const ask = async (tx: Db) =>
+    (
+      await sql<{
+        setting: string
+      }>`select current_setting('synchronous_commit') as setting`.execute(tx)
+    ).rows[0]?.setting
+  for (let round = 0; round < 3; round += 1) {
+    assert.equal(await engine.transaction(ask, true), 'off')
+    assert.equal(await engine.transaction(ask, false), 'on')
+  }
+  await engine.transaction((tx) => later(tx, add('kept')), true)
+  const undone = engine.transaction(async (tx) => {
+    await later(tx, add('undone'))
+    throw new Error('no')
+  }, true)
+  await assert.rejects(undone, /no/)
+  assert.deepEqual(await listKept(), ['kept'])
+})
