@@ -6,6 +6,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import type { EventId } from '#kernel/ids.ts'
 import { systemClock } from '#kernel/time.ts'
 import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
@@ -14,6 +15,7 @@ import { makePost, type Post } from '#webhooks/post.ts'
 import { maxDeliveriesInFlight, startDeliveryWorker } from '#webhooks/worker.ts'
 import { makeEvent } from './deliver-messages.ts'
 import { fillFleet } from './fleet/fill.ts'
+import { readBackends } from './fleet/servers.ts'
 import { openPlace, withEngine } from './ground.ts'
 import { serveChild } from './serve.ts'
 import { measureStall, type StallSpan } from './span.ts'
@@ -31,6 +33,19 @@ const people = await withEngine(place, (engine) => {
   return fillFleet(engine, { ...size, now, dueAt: () => now + 86_400_000, url })
 })
 const store = await openPlace(place)
+const server =
+  place.databaseUrl === null ? null : new Client({ connectionString: place.databaseUrl })
+await server?.connect()
+const backends = new Map<number, number>()
+/** Of the server of PostgreSQL, in milliseconds. */
+const readServerMs = async () =>
+  server === null ? null : (await readBackends(server, backends)) / 1000
+
+export interface Delivered extends StallSpan {
+  /** Null: there is no server. */
+  readonly serverMs: number | null
+}
+
 const agent = makeGuardedAgent({ allowPrivate: true, connections: maxDeliveriesInFlight })
 const postOut = makePost({ agent, allowPrivate: true, userAgent: 'tributary-bench' })
 /** When the receiver had the headers of an event, by its monotonic clock. */
@@ -42,7 +57,7 @@ const post: Post = async (message, stop) => {
 }
 
 /** Runs the worker until it has made the given number of attempts. */
-async function deliver(count: number, whileRunning: () => Promise<void>): Promise<StallSpan> {
+async function deliver(count: number, whileRunning: () => Promise<void>): Promise<Delivered> {
   const done = Promise.withResolvers<void>()
   let left = count
   const fail = (_task: string, error: unknown) => done.reject(error)
@@ -62,13 +77,15 @@ async function deliver(count: number, whileRunning: () => Promise<void>): Promis
     jobs,
   )
   const forget = store.onWork(() => worker.wake())
+  const before = await readServerMs()
   const span = await measureStall(async () => {
     worker.wake()
     await Promise.all([whileRunning(), done.promise])
   })
   forget()
   await worker.stop()
-  return span
+  const after = await readServerMs()
+  return { ...span, serverMs: before === null || after === null ? null : after - before }
 }
 
 /** Spread over all connections, so that lanes do not make them wait for each other. */
@@ -95,7 +112,7 @@ async function measureLatency(count: number, rows: number): Promise<readonly num
   return [...accepted].map(([id, at]) => Number((arrivals.get(id) ?? at) - at) / 1e6)
 }
 
-const server = createServer(async (asked, response) => {
+const door = createServer(async (asked, response) => {
   const { pathname, searchParams } = new URL(asked.url ?? '/', 'http://127.0.0.1')
   const [count, rows] = [Number(searchParams.get('count')), Number(searchParams.get('rows'))]
   arrivals.clear()
@@ -106,4 +123,4 @@ const server = createServer(async (asked, response) => {
   await accept(count, rows, async () => {})
   response.end(JSON.stringify(await deliver(count, async () => {})))
 })
-server.listen(0, '127.0.0.1', () => serveChild({ port: (server.address() as AddressInfo).port }))
+door.listen(0, '127.0.0.1', () => serveChild({ port: (door.address() as AddressInfo).port }))

@@ -56,10 +56,10 @@ async function stop(redis: Redis, child: ChildProcess): Promise<void> {
 }
 
 /**
- * proc(5): user and system time are the 14th and 15th field, in ticks of ten milliseconds.
+ * CPU of the backends of the database in microseconds; NaN where they are on another machine. proc(5): user and system time are the 14th and 15th field, in ticks of ten milliseconds.
  * @param known ticks by process: a backend that has ended keeps the last that was read.
  */
-async function readBackends(database: Client, known: Map<number, number>): Promise<number> {
+export async function readBackends(database: Client, known: Map<number, number>): Promise<number> {
   const { rows } = await database.query(
     'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   )
