@@ -25,7 +25,7 @@ const place = JSON.parse(process.argv[3] ?? '{}')
 const endpoints = 16
 const pauseMs = 20
 /** As src/app/deliveries.ts has them. */
-const writers = place.databaseUrl === null ? 1 : 2
+const writers = 1
 
 const people = await withEngine(place, (engine) => {
   const now = Date.now()

@@ -44,8 +44,9 @@ export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
       schedule: retryScheduleSeconds,
       redact: makeRedactor(listSecretTexts(config, parts.secrets)),
       report,
-      // SQLite has one writer. On PostgreSQL more would keep fewer attempts each, in as many statements.
-      writers: config.databaseUrl === null ? 1 : 2,
+      // SQLite has one writer. On PostgreSQL more would keep fewer attempts each, in as many statements, and the usual attempt
+      // does not wait for the disk.
+      writers: 1,
     },
     reports.jobs,
   )
