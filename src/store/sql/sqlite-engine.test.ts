@@ -40,7 +40,7 @@ test('only a transaction that may be lost does not wait for the disk, and only u
   }
 })
 
-test('a transaction that may be lost is committed or rolled back as any other, and waits for the disk no longer', async () => {
+test('a transaction that may be lost is committed or rolled back, and the next one waits for the disk', async () => {
   await engine.transaction((tx) => add(tx, 'kept'), true)
   await assert.rejects(
     engine.transaction(async (tx) => {
