@@ -220,12 +220,18 @@ async function act(kv: Kv, { owner, leases }: Side, one: Step, count: number): P
   }
 }
 
-/** Bytes as text, times in ticks, without what one driver keeps for itself. */
+/** The fields of the port's replies, and whether a place is held: drivers keep further ones for themselves. */
+const fields = new Set([
+  ...['kind', 'window', 'answer', 'body', 'truncated', 'held', 'retryMs', 'cooldownMs'],
+  ...['allowed', 'limit', 'remaining', 'resetMs'],
+])
+
+/** Bytes as text, times in ticks. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
   if (typeof value !== 'object' || value === null) return value
   const shown = Object.entries(value)
-    .filter(([field]) => !['version', 'storedAt', 'expiresAt', 'owner', 'size'].includes(field))
+    .filter(([field]) => fields.has(field))
     .map(([field, own]) => [
       field,
       field.endsWith('Ms') ? Math.ceil(Number(own) / tick) : plain(own),
