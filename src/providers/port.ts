@@ -243,6 +243,8 @@ export interface RowsQuery {
    * (R16a).
    */
   readonly zone: Zone
+  /** Every row will be mapped, so that pages are better parsed as a whole; absent: only some will. */
+  readonly isInFull?: boolean
 }
 
 /** The position of a page at the provider; plain data, so that another request can resume the walk later. */

@@ -101,7 +101,7 @@ function walkBank(
   return makeWalk(
     {
       reader: readDetails(adapter.transactions),
-      queries: [{ login, connection, accounts, scoped: false, window, zone }],
+      queries: [{ login, connection, accounts, scoped: false, window, zone, isInFull: true }],
     },
     makePlace(adapter),
   )
@@ -129,6 +129,7 @@ function walkBroker(
         scoped: true,
         window,
         zone,
+        isInFull: true,
       })),
       keyOf: (page, index) => page.tradeKey(index),
     },

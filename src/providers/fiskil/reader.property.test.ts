@@ -27,9 +27,9 @@ const query: RowsQuery = {
   zone: getZone('Australia/Sydney'),
 }
 
-function open(body: Uint8Array): TransactionPage {
+function open(body: Uint8Array, asked: RowsQuery = query): TransactionPage {
   const base = new URL('https://api.example.test')
-  return openTransactionPage({ query, cursor: 'c1', body, base, odd: () => {} })
+  return openTransactionPage({ query: asked, cursor: 'c1', body, base, odd: () => {} })
 }
 
 /** What `read` gives, or the failure that it throws. */
@@ -180,4 +180,23 @@ test('what a glance judges, the head of the row judges the same', () => {
     { numRuns: 1000 },
   )
   assert(judged > asked / 4, `${judged} of ${asked} rows`)
+})
+
+test('R23: a page that is read in full is parsed as a whole, and has the same rows', () => {
+  fc.assert(
+    fc.property(pageText, (written) => {
+      const body = Buffer.from(written)
+      const inFull = () => show(open(body, { ...query, isInFull: true }))
+      assert.deepEqual(
+        outcome(inFull),
+        outcome(() => show(open(body))),
+      )
+    }),
+    { numRuns: 300 },
+  )
+  const page = open(Buffer.from('{"transactions":[{"arrangement_id":"arr-2"}]}'), {
+    ...query,
+    isInFull: true,
+  })
+  assert.equal(page.glance?.(0, { time: 0, idFrom: 0, idTo: 0 }), undefined)
 })

@@ -41,7 +41,7 @@ const scanRows = makeRowScanner('transactions', scanned)
 /** Reads a page; throws UpstreamError `malformed` when the body is not a page of transactions. */
 export function openTransactionPage(source: PageSource): TransactionPage {
   const { query, body, base } = source
-  const { rows, next } = readPage(body, base)
+  const { rows, next } = readPage(source)
   if (next !== null && next === source.cursor) {
     throw malformed('the next page of transactions is this page')
   }
@@ -95,8 +95,8 @@ export function openTransactionPage(source: PageSource): TransactionPage {
   }
 }
 
-function readPage(body: Uint8Array, base: URL): { rows: RowSource; next: string | null } {
-  const scan = scanRows(body)
+function readPage({ query, body, base }: PageSource): { rows: RowSource; next: string | null } {
+  const scan = query.isInFull === true ? null : scanRows(body)
   if (scan !== null) {
     const { length, envelope } = scan
     const { next } = readListPage(envelope, 'transactions', base, length)
