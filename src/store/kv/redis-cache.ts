@@ -8,7 +8,7 @@ import { ownerShare } from './memory-cache.ts'
 import { type KeptAnswer, makeKeptAnswers } from './redis-kept.ts'
 import type { RedisLink } from './redis-link.ts'
 import { readReply } from './redis-reply.ts'
-import { type Seal, type SealedAnswer, versionLength, versionOf } from './redis-seal.ts'
+import { type Seal, versionLength, versionOf } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
 export interface RedisCacheOptions {
@@ -131,9 +131,12 @@ export interface RedisCache extends CacheStore {
   close(): void
 }
 
-/** The clock of Redis was set back, or somebody took the expiry away. */
-function outlives({ lifeMs }: SealedAnswer, leftMs: number): boolean {
-  return leftMs < 0 || leftMs > lifeMs
+/** Null: it cannot be opened, or Redis would hold it past its life: its clock was set back, or the expiry was taken away. */
+function openInLife(seal: Seal, key: string, sealed: Buffer, leftMs: number): KeptAnswer | null {
+  const opened = seal.open(key, sealed)
+  if (opened === null || leftMs < 0 || leftMs > opened.lifeMs) return null
+  const { body, truncated } = opened
+  return { body, truncated, version: versionOf(sealed) }
 }
 
 export function makeRedisCache(options: RedisCacheOptions): RedisCache {
@@ -155,12 +158,10 @@ export function makeRedisCache(options: RedisCacheOptions): RedisCache {
     if (!Buffer.isBuffer(sealed) || typeof leftMs !== 'number') {
       throw new Error('the reply of a script has another form')
     }
-    const opened = seal.open(key, sealed)
-    if (opened === null || outlives(opened, leftMs)) {
-      metrics.unreadable()
-      return null
-    }
-    return answers.keep(key, { ...opened, version: versionOf(sealed) }, leftMs, owner)
+    const opened = openInLife(seal, key, sealed, leftMs)
+    if (opened !== null) return answers.keep(key, opened, leftMs, owner)
+    metrics.unreadable()
+    return null
   }
 
   async function find(key: string): Promise<CacheLookup> {
