@@ -147,6 +147,11 @@ handleUncaughtErrors({
   stop: () => stopOnFailure(running),
 })
 stopOnSignal(running)
+// Without this, a start that waits for what never comes would look like a stop.
+process.once('beforeExit', () => {
+  process.stderr.write('tributary: the start ended before the service was ready: report this\n')
+  process.exit(1)
+})
 start(running).catch((error: unknown) => {
   // A stop during the start closes what is being opened, so opening fails: not a failed start, the stop continues and
   // ends the process.

@@ -140,6 +140,20 @@ test('the printed next step of live mode works in another terminal, wherever the
   }
 })
 
+test('a start that waits for what never comes is one line, exit 1', async () => {
+  const never = `import { registerHooks } from 'node:module'
+    registerHooks({
+      load: (url, context, next) => url.endsWith('/sandbox/start.ts')
+        ? { format: 'module', source: 'await new Promise(() => {})', shortCircuit: true }
+        : next(url, context),
+    })`
+  const ending = await startProcess({
+    DATA_DIR: join(folder, 'never'),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(never)}`,
+  }).ended
+  assertOneLine(ending, /the start ended before the service was ready/)
+})
+
 test('a host that is none of this machine’s is one line, exit 1', async () => {
   // RFC 5737: this address is assigned to no host.
   const nowhere = { HOST: '192.0.2.1', BASE_URL: 'https://api.example.com' }
