@@ -241,18 +241,18 @@ function endWith({ open, times }: Connections, socket: Socket, write: () => void
   if (connection === undefined || connection.isEnding) return
   connection.isEnding = true
   const owed = owedOf(connection)
-  if (owed.some(({ req }) => !req.complete)) {
-    if (owed.some(({ headersSent }) => headersSent)) socket.destroy()
-    else write()
-    return
-  }
+  // The request that cannot be read to its end, if its answer is not complete: this one takes its place.
+  const broken = owed.find(({ req, writableEnded }) => !req.complete && !writableEnded)
+  const before = owed.filter((response) => response !== broken)
   // Node's timers do not apply to a socket that was handed over.
   const cut = setTimeout(() => socket.destroy(), times.silence)
   socket.once('close', () => clearTimeout(cut))
   const writeWhenDue = () => {
-    if (owedOf(connection).length === 0 && !socket.destroyed) write()
+    if (socket.destroyed || before.some(({ closed }) => !closed)) return
+    if (broken?.headersSent === true && !broken.writableEnded) socket.destroy()
+    else write()
   }
-  for (const response of owed) response.once('close', writeWhenDue)
+  for (const response of before) response.once('close', writeWhenDue)
   writeWhenDue()
 }
 

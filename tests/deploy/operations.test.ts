@@ -74,7 +74,7 @@ test('the variables that the service unit and the guide set are settings', () =>
   const known = new Set<string>([
     ...settings.map(([name]) => name),
     // Of the database server and the proxy of compose.yaml, and of every Node program.
-    ...['POSTGRES_PASSWORD', 'VALKEY_PASSWORD', 'NODE_ENV'],
+    ...['POSTGRES_PASSWORD', 'VALKEY_PASSWORD', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'],
   ])
   for (const path of ['deploy/tributary.service', 'docs/operations.md']) {
     const set = [...readText(path).matchAll(/(?<![\w$.])([A-Z][A-Z_]{3,})=/g)]

@@ -64,6 +64,35 @@ for (const [name, [bytes, status]] of Object.entries(behind)) {
   })
 }
 
+const broken = (path: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`
+
+test('a body that cannot be read is refused behind the answers that earlier requests wait for', async (t) => {
+  const { origin, waiting } = await open(t)
+  const socket = await dial(origin)
+  socket.write(`${get('/one')}${broken('/two')}`)
+  const received = receive(socket, 9)
+  await until(() => waiting.length === 2)
+  await sleep(20)
+  waiting[0]?.end('one')
+  const { answers, closed } = await received
+  assert.deepEqual([answers.map(({ status }) => status), closed], [[200, 400], true])
+  assert.equal(answers[0]?.text, 'one')
+})
+
+test('answers that are complete before a body turns out to be unreadable are written', async (t) => {
+  const { origin, waiting } = await open(t)
+  const socket = await dial(origin)
+  socket.write(`${get('/one')}${get('/now/two')}${broken('/now/three')}`)
+  const received = receive(socket, 9)
+  await until(() => waiting.length === 1)
+  await sleep(20)
+  waiting[0]?.end('one')
+  const { answers, closed } = await received
+  const texts = answers.slice(0, 3).map(({ text }) => text)
+  assert.deepEqual([texts, closed], [['one', '/now/two', '/now/three'], true])
+})
+
 test('an answer that has begun is cut off rather than another one written into it', async (t) => {
   const { origin, waiting } = await open(t)
   const socket = await dial(origin)
