@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lazily } from './lazily.ts'
+import { atFirstUse, lazily } from './lazily.ts'
 
 test('nothing is made before the first call, and calls at once share what is made', async () => {
   let count = 0
@@ -28,4 +28,15 @@ test('calls at once share a failure, and the next call tries again', async () =>
     ['rejected', 'rejected'],
   )
   assert.equal(await value(), 2)
+})
+
+test('a value that is made at its first use is made once, also when it is undefined', () => {
+  let count = 0
+  const value = atFirstUse(() => {
+    count += 1
+  })
+  assert.equal(count, 0)
+  value()
+  value()
+  assert.equal(count, 1)
 })

@@ -13,3 +13,12 @@ export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> 
     return making
   }
 }
+
+/** Runs `make` at the first call; later calls share its value. */
+export function atFirstUse<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
