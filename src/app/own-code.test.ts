@@ -53,3 +53,18 @@ test('a clock that was set forward after the start, or is behind, makes no file 
   makeCodeCheck({ now: () => now() + 3_600_000 }, folder)()
   makeCodeCheck({ now: () => 60_000 }, folder)()
 })
+
+test('a clock that was set back by less than the process has run makes no file of before the start newer', (t) => {
+  const { folder } = makeClone(t)
+  const beforeStart = new Date(performance.timeOrigin - 20)
+  utimesSync(join(folder, 'src/main.ts'), beforeStart, beforeStart)
+  makeCodeCheck({ now: () => now() - 40 }, folder)()
+})
+
+test('code that is replaced after the clock was set back to before the start is refused', (t) => {
+  const { folder } = makeClone(t)
+  const setBack = now() - 3_600_000
+  const replaced = new Date(setBack - 1)
+  utimesSync(join(folder, 'src/main.ts'), replaced, replaced)
+  assert.throws(makeCodeCheck({ now: () => setBack }, folder), ReplacedCodeError)
+})

@@ -22,13 +22,22 @@ export class ReplacedCodeError extends Error {
 export function makeCodeCheck(clock: Clock, folder: string = root): () => void {
   return () => {
     const now = clock.now()
-    // By the clock of now: one that was set after the start does not make old files newer than it.
-    const replaced = findChanged(folder, { from: now - process.uptime() * 1000, to: now })
+    const replaced = findChanged(folder, { from: startedAt(now), to: now })
     if (replaced === null) return
     throw new ReplacedCodeError(
       `the code in ${folder} was replaced after this process started (${replaced} is newer): restart the service`,
     )
   }
+}
+
+/**
+ * The later of two readings of the start: by the clock of then, and by the clock of now. A clock that was set since, in either
+ * direction, does not make the files of before the start newer than it. One that is now behind the start has one reading only.
+ */
+function startedAt(now: number): number {
+  const byNow = now - process.uptime() * 1000
+  const byThen = performance.timeOrigin
+  return byThen > now ? byNow : Math.max(byNow, byThen)
 }
 
 /** The first file that changed between these instants (in milliseconds). It reads directories, and no file. */
