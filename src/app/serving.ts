@@ -8,6 +8,7 @@ import { makePublicServer } from '#doors/public-server.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { openAuthorization } from './authorization.ts'
+import { listDirectDoors } from './direct-doors.ts'
 import type { Foundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
 import { assembleReading } from './reads.ts'
@@ -31,7 +32,7 @@ export interface Serving {
 }
 
 export async function openServing(parts: ServingParts): Promise<Serving> {
-  const { config, store, clock, secrets, origins } = parts
+  const { config, store, clock, secrets } = parts
   const authorization = await openAuthorization({
     ...parts,
     encryptionKeys: secrets.encryptionKeys.reveal(),
@@ -44,14 +45,13 @@ export async function openServing(parts: ServingParts): Promise<Serving> {
     ...(parts.checkCode === undefined ? {} : { checkCode: parts.checkCode }),
     onFailure: (error) => parts.reports.backgroundFailure('doors', error),
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
+    direct: listDirectDoors({ ...parts, authorization, agentDoor: reads.agents }),
     mount: async (fastify) => {
       const { mountDoors } = await import('./doors.ts')
-      return mountDoors(fastify, {
+      await mountDoors(fastify, {
         ...parts,
         authorization,
         sessions,
-        agentDoor: reads.agents,
-        origins,
         readUsage: makeAppUsage(parts, reads.settleUsage),
         readLimits: makeAppLimits(parts, authorization.agents),
       })

@@ -12,6 +12,13 @@ export interface LateDoors {
   close(): Promise<void>
 }
 
+/** A door that knows its requests by method and path, so that it needs no router. */
+export interface DirectDoor {
+  /** `path` is without its query. */
+  owns(method: string | undefined, path: string): boolean
+  open(): Promise<LateDoors>
+}
+
 /** `close` is to be called once the listener is drained. */
 export function makeLateRouter(
   open: () => Promise<LateDoors>,

@@ -10,7 +10,6 @@ export interface Prepared {
   readonly type: string
   readonly plain: Buffer
   readonly compressed: Buffer
-  /** Hexadecimal, long enough to name the content in a path or an entity tag. */
   readonly digest: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -22,8 +21,13 @@ export async function prepare(
   headers: Readonly<Record<string, string>>,
 ): Promise<Prepared> {
   const plain = Buffer.from(bytes)
-  const digest = hash('sha256', plain).slice(0, 20)
-  return { type, plain, compressed: await compress(plain, { level: 9 }), digest, headers }
+  const compressed = await compress(plain, { level: 9 })
+  return { type, plain, compressed, digest: toDigest(plain), headers }
+}
+
+/** Hexadecimal, long enough to name the content in a path or an entity tag. */
+export function toDigest(bytes: Uint8Array): string {
+  return hash('sha256', bytes).slice(0, 20)
 }
 
 /** Sends the encoding that the client accepts, or 304 when the client has it already (RFC 9110 §13.1.2). */

@@ -1,13 +1,13 @@
 /**
- * The public listener: one node:http server. `/v1` goes to the REST lane before any router, and so does `/mcp` to the
- * lane of agents; everything else goes to Fastify, and for paths that no door owns the REST lane answers `not_found`
- * (reading R4). Fastify, the doors behind it and the lane of agents are loaded at the first request for them: who only
- * reads through the REST API never pays for them.
+ * The public listener: one node:http server. `/v1` goes to the REST lane before any router. Doors that know their own
+ * paths come next, and everything else goes to Fastify; for paths that no door owns the REST lane answers `not_found`
+ * (reading R4). Each of these doors, and Fastify with the doors behind it, is loaded at the first request for it: who
+ * only reads through the REST API never pays for them, and an agent does not pay for pages.
  */
 import type { FastifyInstance } from 'fastify'
 import { bind } from './bind.ts'
 import { parseEndedBodies } from './ended-body.ts'
-import { type LateDoors, makeLateRouter } from './late-router.ts'
+import { type DirectDoor, type LateDoors, makeLateRouter } from './late-router.ts'
 import {
   type ConnectionLimits,
   type Handler,
@@ -19,8 +19,10 @@ import { withoutSchemas } from './without-schemas.ts'
 export interface PublicServerOptions {
   /** The REST lane; it also answers paths that no door owns. */
   readonly lane: Handler
-  /** Mounts the other doors, at the first request that is not for the lane; returns the lane of agents, if there is one. */
-  readonly mount: (fastify: FastifyInstance) => Promise<Handler | null>
+  /** Doors that need no router. */
+  readonly direct: readonly DirectDoor[]
+  /** Mounts the other doors, at the first request for none of those. */
+  readonly mount: (fastify: FastifyInstance) => Promise<void>
   /** Throws when they must not be loaded; absent: they may. */
   readonly checkCode?: () => void
   /** The other doors could not be loaded. */
@@ -37,25 +39,33 @@ export interface PublicServer {
 }
 
 export function makePublicServer(options: PublicServerOptions): PublicServer {
-  const { lane, onFailure } = options
+  const { lane, checkCode, onFailure } = options
   const listener = makeListener(options.times, options.limits)
-  const doors = makeLateRouter(() => openDoors(options), onFailure)
+  const openLater = (open: () => Promise<LateDoors>) =>
+    makeLateRouter(async () => {
+      checkCode?.()
+      return open()
+    }, onFailure)
+  const direct = options.direct.map(({ owns, open }) => ({ owns, ...openLater(open) }))
+  const routed = openLater(() => openRouter(options))
   const serve: Handler = (request, response) => {
-    if (isRest(request.url ?? '/')) lane(request, response)
-    else doors.serve(request, response)
+    const url = request.url ?? '/'
+    if (isRest(url)) return lane(request, response)
+    const path = toPath(url)
+    const door = direct.find(({ owns }) => owns(request.method, path)) ?? routed
+    door.serve(request, response)
   }
   return {
     listen: (host, port) => bind(listener, serve, host, port),
     async drain(graceMs) {
       await listener.drain(graceMs)
-      await doors.close()
+      await Promise.all([...direct, routed].map((door) => door.close()))
     },
   }
 }
 
 /** Fastify as a router alone: it listens to nothing. */
-async function openDoors({ lane, mount, checkCode }: PublicServerOptions): Promise<LateDoors> {
-  checkCode?.()
+async function openRouter({ lane, mount }: PublicServerOptions): Promise<LateDoors> {
   const { default: Fastify } = await import('fastify')
   const fastify = Fastify({
     schemaController: withoutSchemas,
@@ -72,15 +82,15 @@ async function openDoors({ lane, mount, checkCode }: PublicServerOptions): Promi
     reply.hijack()
     lane(request.raw, reply.raw)
   })
-  const agents = await mount(fastify)
+  await mount(fastify)
   await fastify.ready()
-  return {
-    serve(request, response) {
-      if (agents !== null && request.url === '/mcp') agents(request, response)
-      else fastify.routing(request, response)
-    },
-    close: () => fastify.close(),
-  }
+  return { serve: fastify.routing, close: () => fastify.close() }
+}
+
+/** Without the query. */
+function toPath(url: string): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
 }
 
 /** `/v1` and everything below it. */

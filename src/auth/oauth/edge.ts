@@ -36,36 +36,36 @@ export interface EdgeDeps {
   readonly observe: (record: OAuthRecord) => void
 }
 
-/** Method and path of everything that is answered here; `:uid` matches one segment. */
-export const routes: readonly {
-  readonly method: 'GET' | 'POST' | 'OPTIONS'
-  readonly path: string
-}[] = [
-  { method: 'GET', path: paths.authorization },
-  { method: 'GET', path: `${paths.authorization}/:uid` },
-  ...[paths.token, paths.registration, paths.revocation].flatMap(
-    (path) =>
-      [
-        { method: 'POST', path },
-        { method: 'OPTIONS', path },
-      ] as const,
-  ),
-  ...[
-    '/.well-known/oauth-protected-resource',
-    '/.well-known/oauth-protected-resource/mcp',
-    '/.well-known/oauth-authorization-server',
-  ].flatMap(
-    (path) =>
-      [
-        { method: 'GET', path },
-        { method: 'OPTIONS', path },
-      ] as const,
-  ),
-]
+const programPaths: ReadonlySet<string> = new Set([
+  paths.token,
+  paths.registration,
+  paths.revocation,
+])
+const documentPaths: ReadonlySet<string> = new Set([
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+  '/.well-known/oauth-authorization-server',
+])
+/** Where a browser was sent, and where it continues with the request of this name. */
+const pagePath = new RegExp(`^${paths.authorization}(?:/[^/]+)?$`)
+
+/** Whether a request is answered here; `path` is without its query. */
+export function ownsRequest(method: string | undefined, path: string): boolean {
+  switch (method) {
+    case 'GET':
+      return documentPaths.has(path) || pagePath.test(path)
+    case 'POST':
+      return programPaths.has(path)
+    case 'OPTIONS':
+      return documentPaths.has(path) || programPaths.has(path)
+    default:
+      return false
+  }
+}
 
 const minuteMs = 60_000
 
-/** Makes the handler of all routes above; it answers every request that it is given. */
+/** Makes the handler of these requests; it answers every request that it is given. */
 export function makeEdge(deps: EdgeDeps) {
   let made: {
     readonly origins: OAuthOrigins

@@ -19,7 +19,7 @@ import type { RenderRefusal } from './answers.ts'
 import { makeDocumentFetch } from './client-documents.ts'
 import { makeConsentRequests } from './consent.ts'
 import { type OAuthOrigins, toResource } from './discovery.ts'
-import { makeEdge, type OAuthLimits, routes } from './edge.ts'
+import { makeEdge, type OAuthLimits, ownsRequest } from './edge.ts'
 import { type EngineModule, loadEngine, makeEngine } from './engine.ts'
 import { toOriginDigest } from './origin.ts'
 import type { Agents, ConsentRequests, OAuthRecord, TokenReader } from './port.ts'
@@ -60,8 +60,8 @@ export interface OAuthOptions {
 }
 
 export interface OAuth {
-  /** Everything that `handler` answers; `:uid` matches one segment. */
-  readonly routes: typeof routes
+  /** Whether `handler` answers it; `path` is without its query. */
+  owns(method: string | undefined, path: string): boolean
   handler(request: IncomingMessage, response: ServerResponse): void
   readonly renderRefusal: RenderRefusal
   readonly tokens: TokenReader
@@ -79,7 +79,7 @@ export function makeOAuth(options: OAuthOptions): OAuth {
   const addressOf = (request: IncomingMessage) => toAddressGroup(options.addressOf(request))
   const resource = () => toResource(origins())
   return {
-    routes,
+    owns: ownsRequest,
     renderRefusal: options.renderRefusal,
     handler: makeEdge({
       ...options,

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Prepared, prepare, sendPrepared } from '../prepared.ts'
+import { type Prepared, prepare, sendPrepared, toDigest } from '../prepared.ts'
 import { contentSecurityPolicy, renderPage } from './page.ts'
 import { readScalarScript, readScalarVersion } from './scalar-script.ts'
 
@@ -28,33 +28,31 @@ export async function docsDoor(fastify: FastifyInstance, options: DocsDoorOption
     }),
   )
 
-  const [start, style, icon] = await Promise.all([
+  const [start, style, icon, version] = await Promise.all([
     readAsset('start.js', 'text/javascript; charset=utf-8'),
     readAsset('doc.css', 'text/css; charset=utf-8'),
     readAsset('icon.svg', 'image/svg+xml'),
+    readScalarVersion(),
   ])
   const assets = {
-    scalar: `/doc/assets/scalar-${await readScalarVersion()}.js`,
+    scalar: `/doc/assets/scalar-${version}.js`,
     start: `/doc/assets/start-${start.digest}.js`,
     style: `/doc/assets/doc-${style.digest}.css`,
     icon: `/doc/assets/icon-${icon.digest}.svg`,
   }
-  serve(fastify, assets.start, start)
-  serve(fastify, assets.style, style)
-  serve(fastify, assets.icon, icon)
+  serveLate(fastify, assets.start, start.prepare)
+  serveLate(fastify, assets.style, style.prepare)
+  serveLate(fastify, assets.icon, icon.prepare)
   serveLate(fastify, assets.scalar, prepareScalar)
 
-  const page = await prepare(renderPage(assets), 'text/html; charset=utf-8', {
-    'cache-control': fiveMinutes,
-    'content-security-policy': contentSecurityPolicy,
-    'cross-origin-opener-policy': 'same-origin',
-    'referrer-policy': 'no-referrer',
-  })
-  serve(fastify, '/doc', page)
-}
-
-function serve(fastify: FastifyInstance, url: string, prepared: Prepared): void {
-  serveLate(fastify, url, async () => prepared)
+  serveLate(fastify, '/doc', () =>
+    prepare(renderPage(assets), 'text/html; charset=utf-8', {
+      'cache-control': fiveMinutes,
+      'content-security-policy': contentSecurityPolicy,
+      'cross-origin-opener-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+    }),
+  )
 }
 
 /**
@@ -75,8 +73,9 @@ function serveLate(fastify: FastifyInstance, url: string, make: () => Promise<Pr
   fastify.route({ method: 'GET', url, exposeHeadRoute: false, handler })
 }
 
-function readAsset(name: string, type: string): Promise<Prepared> {
-  return readFile(new URL(name, import.meta.url)).then((bytes) => prepare(bytes, type, forever))
+async function readAsset(name: string, type: string) {
+  const bytes = await readFile(new URL(name, import.meta.url))
+  return { digest: toDigest(bytes), prepare: () => prepare(bytes, type, forever) }
 }
 
 async function prepareScalar(): Promise<Prepared> {

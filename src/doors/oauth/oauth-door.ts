@@ -1,24 +1,19 @@
 /**
- * The door of the authorization server: mounts its endpoints and discovery documents before bodies are parsed, and only
- * under this server's host names. For other methods and paths the public server answers `not_found`. All other rules
- * are in src/auth/oauth.
+ * The door of the authorization server: passes its requests on before bodies are parsed, and only under this server's
+ * host names. All other rules are in src/auth/oauth.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyReply } from 'fastify'
 import { guardHeaders, pagePolicy, type RenderRefusal } from '#auth/oauth/answers.ts'
 import { toEndpoint } from '#auth/oauth/edge.ts'
 import type { OAuthRecord } from '#auth/oauth/port.ts'
 import { apiError, toEnvelope } from '#contract/errors.ts'
 import { type AllowedHostsOptions, makeAllowedHosts } from '../allowed-hosts.ts'
+import type { Handler } from '../listener.ts'
 import { prefersPage } from '../preference.ts'
 
 export interface OAuthDoorOptions extends AllowedHostsOptions {
   readonly oauth: {
-    readonly routes: readonly {
-      readonly method: 'GET' | 'POST' | 'OPTIONS'
-      readonly path: string
-    }[]
     handler(request: IncomingMessage, response: ServerResponse): void
     readonly renderRefusal: RenderRefusal
   }
@@ -26,40 +21,23 @@ export interface OAuthDoorOptions extends AllowedHostsOptions {
   readonly onRefused: (record: OAuthRecord) => void
 }
 
-/** A Fastify plugin; register it without a prefix. */
-export async function oauthDoor(
-  fastify: FastifyInstance,
-  options: OAuthDoorOptions,
-): Promise<void> {
+/** Makes the handler of the requests that the server owns (`OAuth.owns`); it answers every request that it is given. */
+export function makeOAuthDoor(options: OAuthDoorOptions): Handler {
   const { oauth, onRefused } = options
   const names = makeAllowedHosts(options)
-  for (const { method, path } of oauth.routes) {
-    fastify.route({
-      method,
-      url: path,
-      exposeHeadRoute: false,
-      // Runs before body parsing: the engine reads the body itself. The answer may still be in progress when this
-      // returns.
-      onRequest: async (request, reply) => {
-        // The Origin is not checked: pages of any origin may use endpoints that are made for agents.
-        if (!names.isOwnHost(request)) {
-          onRefused({
-            door: 'oauth',
-            endpoint: toEndpoint(method, path),
-            status: foreignHost.status,
-            durationMs: reply.elapsedTime,
-          })
-          return toEndpoint(method, path) === 'authorize' && prefersPage(request.headers.accept)
-            ? refuseOnPage(reply, oauth.renderRefusal)
-            : refuse(reply)
-        }
-        reply.hijack()
-        oauth.handler(request.raw, reply.raw)
-      },
-      handler: async () => {
-        throw new Error('a hijacked request was handled again')
-      },
-    })
+  return (request, response) => {
+    // The Origin is not checked: pages of any origin may use endpoints that are made for agents.
+    if (names.isOwnHost(request)) return oauth.handler(request, response)
+    const startedAt = performance.now()
+    const [path = ''] = (request.url ?? '').split('?')
+    const endpoint = toEndpoint(request.method, path)
+    if (endpoint === 'authorize' && prefersPage(request.headers.accept)) {
+      refuseOnPage(response, oauth.renderRefusal)
+    } else {
+      refuse(response)
+    }
+    const durationMs = performance.now() - startedAt
+    onRefused({ door: 'oauth', endpoint, status: foreignHost.status, durationMs })
   }
 }
 
@@ -68,23 +46,30 @@ const foreignHost = apiError('foreign_host', {
 })
 
 /** The page for a person whose browser used another host name. */
-function refuseOnPage(reply: FastifyReply, renderRefusal: RenderRefusal): FastifyReply {
-  return reply
-    .code(foreignHost.status)
-    .headers({ ...guardHeaders, 'content-security-policy': pagePolicy })
-    .type('text/html; charset=utf-8')
-    .send(renderRefusal({ error: 'foreign_host', error_description: foreignHost.message }))
+function refuseOnPage(response: ServerResponse, renderRefusal: RenderRefusal): void {
+  const page = renderRefusal({ error: 'foreign_host', error_description: foreignHost.message })
+  write(response, 'text/html', page, { ...guardHeaders, 'content-security-policy': pagePolicy })
 }
 
 /** Refuses as `/mcp` does. The body is not read: the connection ends with the answer. */
-function refuse(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(foreignHost.status)
-    .headers({
-      'cache-control': 'no-store',
-      connection: 'close',
-      'x-content-type-options': 'nosniff',
-    })
-    .type('application/json; charset=utf-8')
-    .send(toEnvelope(foreignHost))
+function refuse(response: ServerResponse): void {
+  write(response, 'application/json', JSON.stringify(toEnvelope(foreignHost)), {
+    'cache-control': 'no-store',
+    connection: 'close',
+    'x-content-type-options': 'nosniff',
+  })
+}
+
+function write(
+  response: ServerResponse,
+  type: string,
+  text: string,
+  headers: Readonly<Record<string, string>>,
+): void {
+  response.writeHead(foreignHost.status, {
+    ...headers,
+    'content-type': `${type}; charset=utf-8`,
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(text)
 }

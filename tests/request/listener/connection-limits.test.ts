@@ -19,7 +19,8 @@ async function start(t: TestContext) {
   const server = makePublicServer({
     onFailure: (error) => assert.fail(String(error)),
     limits,
-    mount: async () => null,
+    direct: [],
+    mount: async () => {},
     lane: (request, response) => {
       if (request.url === '/v1/later') return void waiting.push(response)
       response.writeHead(200, { 'content-length': '2' }).end('ok')

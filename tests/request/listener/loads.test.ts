@@ -61,6 +61,12 @@ async function get(url: string): Promise<number> {
   return statusCode
 }
 
+async function post(url: string): Promise<number> {
+  const { statusCode, body } = await request(url, { method: 'POST' })
+  await body.dump()
+  return statusCode
+}
+
 test('a start without the sandbox loads no part that only some installations use', async (t) => {
   const live = { FISKIL_CLIENT_ID: 'id-of-a-client', FISKIL_CLIENT_SECRET: 'a-secret-of-a-client' }
   const { origin, admin, loaded } = await start(t, live)
@@ -74,18 +80,34 @@ test('a start without the sandbox loads no part that only some installations use
   assert.deepEqual(await loaded(), ['Fastify'])
 })
 
-test('the first requests load what answers them, and are answered', async (t) => {
+test('the first requests load what answers them and nothing else, and are answered', async (t) => {
   const { origin, loaded } = await start(t, {})
   // The demo is linked through the adapters.
-  assert.deepEqual(await loaded(), ['emulators', 'the client of outgoing requests'])
-  const pages = Array.from({ length: 20 }, () => get(`${origin}/sign-in`))
-  assert.deepEqual(await Promise.all(pages), Array(20).fill(200))
-  for (const part of ['the engine of OAuth', 'the compilers of schemas'] as const) {
-    assert(!(await loaded()).includes(part), part)
-  }
+  const known: Part[] = ['emulators', 'the client of outgoing requests']
+  assert.deepEqual(await loaded(), known)
+  const look = async () => (await loaded()).filter((part) => !known.includes(part))
   const path = '/authorize?response_type=code&client_id=unknown'
   assert.deepEqual(await Promise.all([get(origin + path), get(origin + path)]), [400, 400])
-  assert((await loaded()).includes('the engine of OAuth'))
+  assert.deepEqual(await look(), ['the engine of OAuth'])
+  assert.equal(await get(`${origin}/mcp`), 405)
+  assert.deepEqual(await look(), ['the engine of OAuth', 'the protocol library of agents'])
+  assert.equal(await post(`${origin}/providers/fiskil/webhook`), 401)
+  assert(!(await look()).includes('Fastify'))
+})
+
+test('the first page loads pages, and neither agents nor the authorization server', async (t) => {
+  const { origin, loaded } = await start(t, {})
+  const pages = Array.from({ length: 20 }, () => get(`${origin}/sign-in`))
+  assert.deepEqual(await Promise.all(pages), Array(20).fill(200))
+  const then = await loaded()
+  for (const part of ['pages', 'Fastify'] as const) assert(then.includes(part), part)
+  for (const part of [
+    'the engine of OAuth',
+    'the protocol library of agents',
+    'the compilers of schemas',
+  ] as const) {
+    assert(!then.includes(part), part)
+  }
 })
 
 test('a path that no door owns is 404 also as the first request', async (t) => {

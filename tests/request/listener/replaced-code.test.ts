@@ -68,7 +68,7 @@ test('doors of newer code are 503 with a line in the log, and those that were lo
 
 test('the engine of OAuth, which is loaded later still, is 503 too when the code was replaced', async (t) => {
   const { folder, base, ask, stop } = await startClone(t)
-  assert.equal((await ask(`${base}/sign-in`)).status, 200)
+  assert.equal((await ask(`${base}/.well-known/oauth-authorization-server`)).status, 200)
   utimesSync(join(folder, 'src/main.ts'), new Date(), new Date())
   const authorize = `${base}/authorize?client_id=x&response_type=code`
   assert.deepEqual(await ask(authorize), { status: 503, retryAfter: '5' })

@@ -13,7 +13,8 @@ before(async () => {
   server = makePublicServer({
     onFailure: (error) => assert.fail(String(error)),
     times: quick,
-    mount: async () => null,
+    direct: [],
+    mount: async () => {},
     lane: (request, response) => {
       if (request.url === '/v1/silent') return
       if (request.url === '/v1/large') {

@@ -11,7 +11,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { makeOAuth, type OAuth, type OAuthOptions } from '#auth/oauth/oauth.ts'
 import type { OAuthRecord } from '#auth/oauth/port.ts'
 import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
-import { oauthDoor } from '#doors/oauth/oauth-door.ts'
+import { makeOAuthDoor } from '#doors/oauth/oauth-door.ts'
 import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
@@ -97,11 +97,16 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
   })
   const app = Fastify({ exposeHeadRoutes: false, forceCloseConnections: true })
-  await app.register(oauthDoor, {
+  const door = makeOAuthDoor({
     oauth,
     origins: () => origins,
     isLoopback: true,
     onRefused: (event) => events.push(event),
+  })
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    if (!oauth.owns(raw.method, (raw.url ?? '').split('?')[0] ?? '')) return
+    reply.hijack()
+    door(raw, reply.raw)
   })
   addConsentPage(app, { oauth, store, clock })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })

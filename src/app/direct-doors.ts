@@ -1,0 +1,84 @@
+/**
+ * The doors of the public listener that need no router: agents, the authorization server, webhooks of providers. This
+ * file loads none of them.
+ */
+import type { OAuth } from '#auth/oauth/oauth.ts'
+import type { DirectDoor } from '#doors/late-router.ts'
+import type { McpLaneOptions } from '#doors/mcp/lane.ts'
+import { makeThrottle } from '#gate/throttle.ts'
+import { lazily } from '#kernel/lazily.ts'
+import { providerNames } from '#providers/all-facts.ts'
+import type { Origins } from '#settings/config-types.ts'
+import type { Foundation } from './foundation.ts'
+import type { AppOptions } from './options.ts'
+
+type DirectDoorParts = AppOptions &
+  Foundation & {
+    readonly authorization: OAuth
+    readonly agentDoor: McpLaneOptions
+    /** Called late: with port 0 the origins are known once the listener is bound (reading R2). */
+    readonly origins: () => Origins
+  }
+
+/** Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them later. */
+const failedWebhooksPerMinute = 600
+
+export function listDirectDoors(parts: DirectDoorParts): readonly DirectDoor[] {
+  return [toAgentDoor(parts), toOAuthDoor(parts), ...listWebhookDoors(parts)]
+}
+
+function toAgentDoor({ agentDoor }: DirectDoorParts): DirectDoor {
+  return {
+    // In every method: the lane refuses the others.
+    owns: (_method, path) => path === '/mcp',
+    async open() {
+      const { makeMcpLane } = await import('#doors/mcp/lane.ts')
+      const lane = makeMcpLane(agentDoor)
+      return {
+        serve: (request, response) => void lane.serve(request, response),
+        close: () => lane.close(),
+      }
+    },
+  }
+}
+
+function toOAuthDoor({ authorization, config, origins, reports }: DirectDoorParts): DirectDoor {
+  return {
+    owns: authorization.owns,
+    async open() {
+      const { makeOAuthDoor } = await import('#doors/oauth/oauth-door.ts')
+      const { isLoopback } = config.listener
+      const onRefused = reports.request
+      const serve = makeOAuthDoor({ oauth: authorization, origins, isLoopback, onRefused })
+      return { serve, close: closeNothing }
+    },
+  }
+}
+
+/** `POST /providers/{provider}/webhook` for each provider that is configured with what verifies its webhooks. */
+function listWebhookDoors(parts: DirectDoorParts): readonly DirectDoor[] {
+  const { adapters, config, connections, kv, reports } = parts
+  const openLane = lazily(async () => {
+    const { makeWebhookLane } = await import('#doors/provider-webhooks/lane.ts')
+    const { preauthIp } = config.limits
+    return makeWebhookLane({
+      receive: connections.receiveWebhook,
+      throttle: makeThrottle(kv.windows, { preauth: failedWebhooksPerMinute, preauthIp }),
+      isTrustedProxy: (address) => config.trustedProxies.includes(address),
+      observe: reports.providerWebhook,
+    })
+  })
+  const providers = providerNames.filter((name) => adapters[name]?.webhooks !== undefined)
+  return providers.map((provider) => ({
+    owns: (method, path) => method === 'POST' && path === `/providers/${provider}/webhook`,
+    async open() {
+      const serve = await openLane()
+      return {
+        serve: (request, response) => void serve(provider, request, response),
+        close: closeNothing,
+      }
+    },
+  }))
+}
+
+async function closeNothing(): Promise<void> {}
