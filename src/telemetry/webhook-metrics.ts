@@ -3,7 +3,7 @@ import { Counter, Histogram, type Registry } from './metrics-library.ts'
 
 export interface WebhookMetrics {
   attempt(event: {
-    readonly outcome: 'succeeded' | 'retry' | 'exhausted'
+    readonly outcome: 'succeeded' | 'retry' | 'exhausted' | 'missed'
     readonly durationMs: number
     /** From acceptance to this attempt; null: it is not the first of its delivery. */
     readonly lagMs: number | null

@@ -10,7 +10,8 @@ export interface WebhooksReport {
   /** One attempt; `status` null: there was no answer. */
   attempt(event: {
     readonly endpointId: EndpointId
-    readonly outcome: 'succeeded' | 'retry' | 'exhausted'
+    /** `missed`: its endpoint was disabled meanwhile, so that no other attempt follows. */
+    readonly outcome: 'succeeded' | 'retry' | 'exhausted' | 'missed'
     readonly status: number | null
     readonly failure: string | null
     readonly durationMs: number

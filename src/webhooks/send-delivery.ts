@@ -124,9 +124,11 @@ async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise
   const result = { lease, deliveryId: delivery.id, attempt, body, verdict, sign, holdUntil }
   const kept = await deps.keepAttempt({ endpointId, ...result })
   if (kept === null) return null
-  const { endpoint, secrets, next, warnings } = kept
+  const { endpoint, secrets, status: state, next, warnings } = kept
+  // Not the verdict: the endpoint may have been disabled during the attempt.
+  const ended = state === 'pending' ? 'retry' : state
   const lagMs = delivery.attempts === 0 ? Math.max(0, at - delivery.createdAt) : null
-  deps.report.attempt({ endpointId, outcome: verdict.kind, status, failure, durationMs, lagMs })
+  deps.report.attempt({ endpointId, outcome: ended, status, failure, durationMs, lagMs })
   for (const warning of warnings) deps.report.warning({ endpointId, warning })
   return { claim: secrets === null ? null : { ...claim, endpoint, secrets }, holdUntil, next }
 }

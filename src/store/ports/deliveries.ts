@@ -78,6 +78,8 @@ export interface AttemptResult {
 
 /** The endpoint after an attempt was stored. */
 export interface RecordedState extends EndpointState {
+  /** Of the delivery: `missed` where the endpoint was disabled before the attempt was stored, and it failed. */
+  readonly status: DeliveryStatus
   /** The next delivery of the lane, which became due because this one ended; null: none did. */
   readonly next: DueDelivery | null
 }

@@ -69,7 +69,7 @@ export async function recordAttempts(
     deliveries.set(delivery.id, { ...delivery, ...step.outcome, attempts: step.number })
     const next = { ...state, endpoint: { ...endpoint, ...result.health(endpoint) } }
     states.set(result.lease, next)
-    return { ...next, nextId: step.nextId }
+    return { ...next, status: step.outcome.status, nextId: step.nextId }
   })
   await insertAttempts(engine, tx, steps)
   await conclude(engine, tx, steps)

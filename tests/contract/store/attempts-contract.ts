@@ -147,7 +147,11 @@ export function testAttempts(store: StoreOf): void {
     const secrets = { current: 'whsec_one', previous: null }
     assert.ok(after)
     const { next: following, ...state } = after
-    assert.deepEqual(state, { endpoint: { ...endpoint, ...next }, secrets })
+    assert.deepEqual(state, {
+      endpoint: { ...endpoint, ...next },
+      secrets,
+      status: 'succeeded',
+    })
     assert.deepEqual(following, await demandDue(endpoint.id))
     assert.deepEqual(await store().endpoints.find(endpoint.id), after.endpoint)
   })

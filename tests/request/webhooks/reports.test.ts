@@ -25,3 +25,24 @@ test('the first attempt of every delivery is reported with its lag since accepta
     ],
   )
 })
+
+test('an attempt is reported with what became of its delivery, also when the endpoint was disabled meanwhile', async (t) => {
+  const stage = await openStage(t, { workers: 0 })
+  const answers: (() => void)[] = []
+  const receiver = await stage.receive((response) => {
+    answers.push(() => response.writeHead(410).end())
+  })
+  const { id } = await stage.addEndpoint(receiver.url)
+  for (let count = 0; count < 3; count += 1) await stage.emit()
+  await stage.addWorker()
+  stage.pass(1)
+  await until('three are in flight', () => answers.length === 3)
+  for (const answer of answers) answer()
+  await until('all are kept', () => stage.attempts.length === 3)
+  const rows = await stage.deliveries(id)
+  assert.deepEqual(rows.map(({ status }) => status).toSorted(), ['exhausted', 'missed', 'missed'])
+  assert.deepEqual(
+    stage.attempts.map(({ outcome }) => outcome).toSorted(),
+    rows.map(({ status }) => status).toSorted(),
+  )
+})
