@@ -1,7 +1,7 @@
 /** Checks that ids are validated when they are parsed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AccountId, newId, parseUuid, upstreamId } from './ids.ts'
+import { type AccountId, type EventId, newId, newTimedId, parseUuid, upstreamId } from './ids.ts'
 
 const uuid = '0198c2f0-1a2b-4c3d-8e4f-5a6b7c8d9e0f'
 
@@ -21,6 +21,17 @@ test('new ids are UUIDs and never the same', () => {
   const ids = Array.from({ length: 100 }, () => newId<AccountId>())
   assert.equal(new Set(ids).size, 100)
   for (const id of ids) assert.equal(parseUuid(id), id)
+})
+
+test('ids that begin with the time are UUIDs, never the same, and near those of the same time', () => {
+  const before = Date.now()
+  const ids = Array.from({ length: 100 }, () => newTimedId<EventId>())
+  assert.equal(new Set(ids).size, 100)
+  for (const id of ids) {
+    assert.equal(parseUuid(id), id)
+    const at = Number.parseInt(id.slice(0, 13).replace('-', ''), 16)
+    assert.ok(at >= before && at <= Date.now(), id)
+  }
 })
 
 test('an upstream id is any text but the empty one', () => {

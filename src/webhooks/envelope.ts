@@ -4,7 +4,13 @@
  * the bytes of the original.
  */
 import { apiVersion, chunkLimits, type EventType } from '#contract/events.ts'
-import { type ConnectionId, type EventId, newId, type SyncRunId, type UserId } from '#kernel/ids.ts'
+import {
+  type ConnectionId,
+  type EventId,
+  newTimedId,
+  type SyncRunId,
+  type UserId,
+} from '#kernel/ids.ts'
 import type { NewEvent } from '#store/ports/events.ts'
 
 /** What one run found. */
@@ -43,7 +49,7 @@ export function* makeEvents(draft: EventDraft): Generator<NewEvent, void> {
   const updatedCount = draft.updated.length
   const chunks = toChunks(draft)
   for (const [index, chunk] of chunks.entries()) {
-    const id = newId<EventId>()
+    const id = newTimedId<EventId>()
     const place = { newCount, updatedCount, chunk: index + 1, totalChunks: chunks.length }
     yield {
       id,
@@ -91,7 +97,7 @@ function measureFrame(draft: EventDraft): number {
   const updatedCount = draft.updated.length
   const most = Math.max(1, newCount + updatedCount)
   const place = { newCount, updatedCount, chunk: most, totalChunks: most }
-  return Buffer.byteLength(writeEnvelope(newId(), draft, { new: [], updated: [] }, place))
+  return Buffer.byteLength(writeEnvelope(newTimedId(), draft, { new: [], updated: [] }, place))
 }
 
 /** Keys in the order of the contract, metadata last. */

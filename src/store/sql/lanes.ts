@@ -3,7 +3,7 @@
  * have a lane of their own. Only the first pending delivery of a lane has a due time.
  */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
-import { type DeliveryId, type EndpointId, type EventId, newId } from '#kernel/ids.ts'
+import { type DeliveryId, type EndpointId, type EventId, newTimedId } from '#kernel/ids.ts'
 import { inBatches } from './batches.ts'
 import { type HeldEndpoint, isPending, updateDue } from './endpoint-rows.ts'
 import type { Engine } from './engine.ts'
@@ -35,7 +35,7 @@ export async function insertDeliveries(
   const isDisabled = endpoint.health === 'disabled'
   const busy = new Set<string>()
   const rows = deliveries.map(({ eventId, lane, isReplay, isTest, at }, index) => {
-    const id = newId<DeliveryId>()
+    const id = newTimedId<DeliveryId>()
     const isFirst = lane === null || !busy.has(lane)
     if (lane !== null) busy.add(lane)
     return {
