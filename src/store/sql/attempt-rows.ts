@@ -6,8 +6,8 @@ import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type { AttemptResult, DeliveryStatus, DueDelivery } from '../ports/deliveries.ts'
 import type { Engine } from './engine.ts'
-import { type Columns, isListed, toIdList, toRows, toTable } from './lists.ts'
-import type { Db } from './tables.ts'
+import { isListed, makeForRows, toIdList } from './lists.ts'
+import { type Db, moment, momentOrNull } from './tables.ts'
 
 export interface Delivery {
   readonly id: DeliveryId
@@ -55,107 +55,82 @@ export interface Step {
   readonly nextId: DeliveryId | null
 }
 
-const attemptColumns = {
-  delivery_id: 'uuid',
-  number: 'integer',
-  at: 'timestamptz',
-  status: 'integer',
-  failure: 'text',
-  duration_ms: 'integer',
-  response: 'bytea',
-} as const
+const insertRows = makeForRows(
+  {
+    delivery_id: 'uuid',
+    number: 'integer',
+    at: 'timestamptz',
+    status: 'integer',
+    failure: 'text',
+    duration_ms: 'integer',
+    response: 'bytea',
+  },
+  ({ value, from }) => sql`
+    insert into attempts (delivery_id, number, at, status, failure, duration_ms, response)
+    select ${value.delivery_id}, ${value.number}, ${value.at}, ${value.status}, ${value.failure},
+      ${value.duration_ms}, ${value.response} ${from}
+  `,
+)
 
 export function insertAttempts(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
   const rows = steps.map(({ result: { deliveryId, attempt }, number, answer }) => ({
     delivery_id: deliveryId,
     number,
-    at: toText(attempt.at),
+    at: moment(attempt.at),
     status: attempt.status,
     failure: attempt.failure,
     duration_ms: attempt.durationMs,
-    response: answer === null ? null : Buffer.from(answer).toString('hex'),
+    response: answer,
   }))
-  const given = { rows: toRows(attemptColumns, rows) }
-  return engine.later(tx, engine.queries.compile(insertRows[engine.kind], tx, given))
+  return engine.later(tx, insertRows(engine.kind, tx, rows))
 }
 
-interface Given {
-  readonly [name: string]: string
-  readonly rows: string
-}
-
-const insertRows = perKind((kind) => (tx: Db, { rows }: Given) => {
-  const names = sql.raw(Object.keys(attemptColumns).join(', '))
-  const query = sql`
-    insert into attempts (${names}) select ${names} from ${toTable(kind, attemptColumns, rows)}
-  `
-  return { compile: () => query.compile(tx) }
-})
-
-const outcomeColumns = {
-  id: 'uuid',
-  status: 'text',
-  due_at: 'timestamptz',
-  attempts: 'integer',
-} as const
+const updateOutcomes = makeForRows(
+  { id: 'uuid', status: 'text', due_at: 'timestamptz', attempts: 'integer' },
+  ({ value, from }) => sql`
+    update deliveries
+    set status = ${value.status}, attempts = ${value.attempts}, due_at = ${value.due_at} ${from}
+    where deliveries.id = ${value.id}
+  `,
+)
 
 /** Of several attempts of one delivery the last one counts. */
 export function conclude(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
   const rows = steps.map(({ result: { deliveryId }, outcome, number }) => ({
     id: deliveryId,
     status: outcome.status,
-    due_at: outcome.status === 'pending' ? toText(outcome.dueAt) : null,
+    due_at: outcome.status === 'pending' ? momentOrNull(outcome.dueAt) : null,
     attempts: number,
   }))
   const last = [...new Map(rows.map((row) => [row.id, row])).values()]
-  const given = { rows: toRows(outcomeColumns, last) }
-  return engine.later(tx, engine.queries.compile(updateOutcomes[engine.kind], tx, given))
+  return engine.later(tx, updateOutcomes(engine.kind, tx, last))
 }
 
-const updateOutcomes = perKind((kind) => (tx: Db, { rows }: Given) => {
-  const query = sql`
-    update deliveries set status = given.status, attempts = given.attempts, due_at = given.due_at
-    from ${toTable(kind, outcomeColumns, rows)} where deliveries.id = given.id
-  `
-  return { compile: () => query.compile(tx) }
-})
-
-const dueColumns: Columns<{ id: string; due_at: string | null }> = {
-  id: 'uuid',
-  due_at: 'timestamptz',
-}
+const updateDueTimes = makeForRows(
+  { id: 'uuid', due_at: 'timestamptz' },
+  ({ value, from }) => sql<DueDelivery>`
+    update deliveries set due_at = ${value.due_at} ${from}
+    where deliveries.id = ${value.id} and status = 'pending' and deliveries.due_at is null
+    returning deliveries.id, event_id as "eventId", attempts, deliveries.due_at as "dueAt",
+      created_at as "createdAt", is_replay as "isReplay", is_test as "isTest"
+  `,
+)
 
 /** The next delivery of a lane becomes due when the one before it has ended. Returns those that did, by their ids. */
 export async function advance(
-  { kind, queries }: Engine,
+  { kind }: Engine,
   tx: Db,
   steps: readonly Step[],
 ): Promise<ReadonlyMap<DeliveryId, DueDelivery>> {
   const next = steps.flatMap(({ nextId, result }) =>
-    nextId === null ? [] : [{ id: nextId, due_at: toText(result.attempt.at) }],
+    nextId === null ? [] : [{ id: nextId, due_at: moment(result.attempt.at) }],
   )
   if (next.length === 0) return new Map()
-  const given = { rows: toRows(dueColumns, next) }
-  const { rows } = await tx.executeQuery(queries.compile(updateDueTimes[kind], tx, given))
+  const { rows } = await tx.executeQuery(updateDueTimes(kind, tx, next))
   return new Map(rows.map((row) => [row.id, row]))
 }
-
-const updateDueTimes = perKind((kind) => (tx: Db, { rows }: Given) => {
-  const query = sql<DueDelivery>`
-    update deliveries set due_at = given.due_at from ${toTable(kind, dueColumns, rows)}
-    where deliveries.id = given.id and deliveries.status = 'pending' and deliveries.due_at is null
-    returning deliveries.id, event_id as "eventId", attempts, deliveries.due_at as "dueAt",
-      created_at as "createdAt", is_replay as "isReplay", is_test as "isTest"
-  `
-  return { compile: () => query.compile(tx) }
-})
 
 /** A statement differs between the engines, and is built once for each. */
 function perKind<Build>(make: (kind: Engine['kind']) => Build): Record<Engine['kind'], Build> {
   return { sqlite: make('sqlite'), postgres: make('postgres') }
-}
-
-/** Milliseconds since the epoch as both engines read them. */
-function toText(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
 }

@@ -1,9 +1,12 @@
 /**
- * Lists in one parameter: the text of the statement is the same for any number of rows, so that it is prepared once. Lists
- * of the hot statements only; the others are built by Kysely in batches of bounded length (`batches.ts`).
+ * Lists of the hot statements, whose text is the same for any number of rows, so that it is prepared once: PostgreSQL takes
+ * them as one parameter, SQLite runs the statement once for each row. Other lists are built by Kysely in batches of bounded
+ * length (`batches.ts`).
  */
-import { type RawBuilder, sql } from 'kysely'
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Engine } from './engine.ts'
+import { EachRow } from './sqlite-statements.ts'
+import type { Db } from './tables.ts'
 
 type Kind = Engine['kind']
 
@@ -20,30 +23,72 @@ export function isListed(kind: Kind, column: string, list: string): RawBuilder<b
     : sql<boolean>`${name} in (select value from json_each(${list}))`
 }
 
-/** The columns of a list with their SQL types; names and types are trusted text. */
-export type Columns<Row> = {
-  readonly [Name in keyof Row]: 'uuid' | 'text' | 'integer' | 'timestamptz' | 'bytea'
+type Value = string | number | Date | Uint8Array | null
+type Columns = { readonly [name: string]: 'uuid' | 'text' | 'integer' | 'timestamptz' | 'bytea' }
+type RowOf<Of extends Columns> = { readonly [Name in keyof Of]: Value }
+
+/** The row that the statement is run for. */
+export interface Given<Of extends Columns> {
+  readonly value: { readonly [Name in keyof Of]: RawBuilder<unknown> }
+  /** What the values are selected from. Empty on SQLite. */
+  readonly from: RawBuilder<unknown>
 }
 
-/** The value that `toTable` takes: bytes in hexadecimal, instants in ISO 8601 or as `Date`. */
-export function toRows<Row extends object>(_columns: Columns<Row>, rows: readonly Row[]): string {
-  return JSON.stringify(rows)
-}
-
-/** The rows as a table for `from`, named `given`. */
-export function toTable<Row>(kind: Kind, columns: Columns<Row>, rows: string): RawBuilder<unknown> {
-  const entries = Object.entries(columns) as [string, string][]
-  if (kind === 'sqlite') {
-    const values = entries.map(([name, type]) => {
-      const value = `value ->> '${name}'`
-      return `${type === 'bytea' ? `unhex(${value})` : value} as ${name}`
-    })
-    return sql`(select ${sql.raw(values.join(', '))} from json_each(${rows})) as given`
+/**
+ * Makes a statement that does the same for each row of a list, in any order. `columns`: their SQL types; the names are
+ * trusted text. `build` uses the values of a row, and no other ones, and names their source once.
+ */
+export function makeForRows<Of extends Columns, Result>(
+  columns: Of,
+  build: (given: Given<Of>) => RawBuilder<Result>,
+): (kind: Kind, db: Db, rows: readonly RowOf<Of>[]) => CompiledQuery<Result> {
+  const built: { [kind in Kind]?: CompiledQuery<Result> } = {}
+  return (kind, db, rows) => {
+    built[kind] ??= build(kind === 'sqlite' ? byRow(columns) : byList(columns)).compile(db)
+    const query = built[kind]
+    if (kind === 'postgres') return { ...query, parameters: [toJson(columns, rows)] }
+    // The parameters of the statement are the names of the columns.
+    const names = query.parameters as readonly string[]
+    const values = rows.map((row) => names.map((name) => row[name]))
+    return { ...query, parameters: [new EachRow(values)] }
   }
-  const read = entries.map(([name, type]) => `${name} ${type === 'bytea' ? 'text' : type}`)
-  const values = entries.map(([name, type]) =>
-    type === 'bytea' ? `decode(${name}, 'hex') as ${name}` : name,
-  )
-  return sql`(select ${sql.raw(values.join(', '))}
-    from json_to_recordset(${rows}::json) as listed (${sql.raw(read.join(', '))})) as given`
 }
+
+function byRow<Of extends Columns>(columns: Of): Given<Of> {
+  return { value: toValues(columns, (name) => sql`${name}`), from: sql`` }
+}
+
+function byList<Of extends Columns>(columns: Of): Given<Of> {
+  const value = toValues(columns, (name, type) =>
+    sql.raw(type === 'bytea' ? `decode(given.${name}, 'hex')` : `given.${name}`),
+  )
+  const read = Object.entries(columns).map(
+    ([name, type]) => `${name} ${type === 'bytea' ? 'text' : type}`,
+  )
+  // The parameter is set when the statement runs.
+  const from = sql`from json_to_recordset(${null}::json) as given (${sql.raw(read.join(', '))})`
+  return { value, from }
+}
+
+function toValues<Of extends Columns>(
+  columns: Of,
+  make: (name: string, type: string) => RawBuilder<unknown>,
+) {
+  const entries = Object.entries(columns).map(([name, type]) => [name, make(name, type)])
+  return Object.fromEntries(entries) as Given<Of>['value']
+}
+
+/** Bytes in hexadecimal, instants in ISO 8601. */
+function toJson<Of extends Columns>(columns: Of, rows: readonly RowOf<Of>[]): string {
+  const names = Object.keys(columns).filter((name) => columns[name] === 'bytea')
+  if (names.length === 0) return JSON.stringify(rows)
+  return JSON.stringify(
+    rows.map((row) => ({
+      ...row,
+      ...Object.fromEntries(names.map((name) => [name, toHex(row[name])])),
+    })),
+  )
+}
+
+const toHex = (value: Value | undefined): string | null =>
+  value instanceof Uint8Array ? Buffer.from(value).toString('hex') : null

@@ -22,19 +22,17 @@ const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['bigint', (value) => String(value)],
 ])
 
-/** Converts rows in place to what `pg` would return; null when no column needs it. */
-export function makeRowDecoder(
+/** Makes the function that turns the values of a row into the object that `pg` would return. */
+export function makeRowReader(
   columns: readonly StatementColumnMetadata[],
-): ((row: Record<string, unknown>) => void) | null {
-  const decoded = columns.flatMap(({ name, type }) => {
-    const decode = decoders.get(type ?? '')
-    return decode === undefined ? [] : [{ name, decode }]
-  })
-  if (decoded.length === 0) return null
-  return (row) => {
-    for (const { name, decode } of decoded) {
-      const value = row[name] as SQLOutputValue
-      if (value !== null) row[name] = decode(value)
+): (values: readonly SQLOutputValue[]) => Record<string, unknown> {
+  const read = columns.map(({ name, type }) => ({ name, decode: decoders.get(type ?? '') }))
+  return (values) => {
+    const row: Record<string, unknown> = {}
+    for (const [index, { name, decode }] of read.entries()) {
+      const value = values[index] ?? null
+      row[name] = value === null || decode === undefined ? value : decode(value)
     }
+    return row
   }
 }

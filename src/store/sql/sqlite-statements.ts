@@ -2,13 +2,21 @@
  * One SQLite connection with the interface that Kysely's SQLite dialect expects: statements are prepared once and
  * kept, values pass through the codec, and disk failures are distinguished from bugs.
  */
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue, StatementResultingChanges } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { StoreUnavailableError } from '../failure.ts'
-import { encodeParameter, makeRowDecoder } from './sqlite-codec.ts'
+import { encodeParameter, makeRowReader } from './sqlite-codec.ts'
 
 // The program has a few dozen statements; only lists of varying length could make more.
 const maxStatements = 256
+
+/** As the only value of a statement: it runs once for each of these rows of values, and returns the rows of all of them. */
+export class EachRow {
+  readonly rows: readonly (readonly unknown[])[]
+  constructor(rows: readonly (readonly unknown[])[]) {
+    this.rows = rows
+  }
+}
 
 /** Wraps an open connection; `close` closes it. */
 export function makeStatements(db: DatabaseSync): SqliteDatabase {
@@ -44,21 +52,38 @@ export function sqliteCode(error: unknown): number | null {
 function makeStatement(db: DatabaseSync, text: string): SqliteStatement {
   const statement = onDisk(() => db.prepare(text))
   const columns = statement.columns()
-  const decode = makeRowDecoder(columns)
+  const read = makeRowReader(columns)
+  // An object without a prototype, which `node:sqlite` would make of each row, takes as long as the row itself.
+  statement.setReturnArrays(true)
   return {
     reader: columns.length > 0,
     all: (parameters) =>
       onDisk(() => {
-        // `node:sqlite` returns rows without a prototype; a copy gives them one, as in `pg`.
-        const rows = statement.all(...parameters.map(encodeParameter)).map((row) => ({ ...row }))
-        if (decode !== null) for (const row of rows) decode(row)
+        const rows: Record<string, unknown>[] = []
+        for (const values of toRuns(parameters))
+          for (const found of toArrays(statement.all(...values.map(encodeParameter))))
+            rows.push(read(found))
         return rows
       }),
-    run: (parameters) => onDisk(() => statement.run(...parameters.map(encodeParameter))),
+    run: (parameters) =>
+      onDisk(() => {
+        let done = { changes: 0, lastInsertRowid: 0 } as StatementResultingChanges
+        for (const values of toRuns(parameters))
+          done = statement.run(...values.map(encodeParameter))
+        return done
+      }),
     iterate() {
       throw new Error('rows are read in bounded lists, not streamed')
     },
   }
+}
+
+/** What `setReturnArrays` makes of the rows is missing in the types of `node:sqlite`. */
+const toArrays = (rows: unknown) => rows as readonly (readonly SQLOutputValue[])[]
+
+function toRuns(parameters: readonly unknown[]): EachRow['rows'] {
+  const [first] = parameters
+  return first instanceof EachRow ? first.rows : [parameters]
 }
 
 /** SQLite rolls back by itself when the disk is full; a second rollback would hide the original error. */
