@@ -24,11 +24,14 @@ export async function fetchDocument(url: string, options: DocumentOptions): Prom
   const { allowPrivate = false } = options
   const problem = findUrlProblem(url, { allowPrivate })
   if (problem !== null) throw new BlockedAddress(`the address ${problem}`)
+  const { origin, pathname, search } = new URL(url)
   const { statusCode, headers, body } = await requestUntil(
     AbortSignal.timeout(options.timeoutMs),
-    url,
+    options.agent,
     {
-      dispatcher: options.agent,
+      origin,
+      path: `${pathname}${search}`,
+      method: 'GET',
       headers: { accept: 'application/json', 'user-agent': 'tributary' },
     },
   )

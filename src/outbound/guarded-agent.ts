@@ -4,8 +4,9 @@
  * address. Addresses from the configuration do not pass through here.
  */
 import { isIP, type LookupFunction, Socket } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import type { buildConnector as Connector } from 'undici'
 import { isPublicAddress } from '#kernel/addresses.ts'
+import { Agent, buildConnector } from './agent-library.ts'
 import { BlockedAddress, findUrlProblem } from './allowed-address.ts'
 import { boundBytes } from './bound-bytes.ts'
 import { makeResolveName } from './resolve-name.ts'
@@ -16,7 +17,7 @@ export interface GuardOptions {
   /** For tests: replaces `makeResolveName`. */
   readonly lookup?: LookupFunction
   /** For tests: replaces the connection step. */
-  readonly dial?: buildConnector.connector
+  readonly dial?: Connector.connector
   readonly connectTimeoutMs?: number
   readonly headersTimeoutMs?: number
   readonly bodyTimeoutMs?: number
@@ -55,7 +56,7 @@ export function makeGuardedAgent(options: GuardOptions = {}): Agent {
   })
 }
 
-function openConnector(options: GuardOptions): buildConnector.connector {
+function openConnector(options: GuardOptions): Connector.connector {
   return buildConnector({
     allowH2: false,
     timeout: options.connectTimeoutMs ?? fiveSeconds,
@@ -63,7 +64,7 @@ function openConnector(options: GuardOptions): buildConnector.connector {
   })
 }
 
-function guardedConnector(options: GuardOptions): buildConnector.connector {
+function guardedConnector(options: GuardOptions): Connector.connector {
   const dial = buildConnector({
     allowH2: false,
     timeout: options.connectTimeoutMs ?? fiveSeconds,
@@ -87,7 +88,7 @@ function guardedConnector(options: GuardOptions): buildConnector.connector {
 }
 
 /** undici strips the brackets of an IPv6 address. */
-function toUrl({ protocol, hostname, port }: buildConnector.Options): string {
+function toUrl({ protocol, hostname, port }: Connector.Options): string {
   const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname
   return `${protocol}//${host}${port === '' ? '' : `:${port}`}`
 }

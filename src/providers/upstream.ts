@@ -3,10 +3,10 @@
  * no redirects; no retries except the one that reading R20c allows. Adapters interpret status codes; URLs with
  * secrets never leave this file.
  */
-import type { Pool } from 'undici'
 import type { Provider } from '#contract/resources.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { UpstreamError } from './failure.ts'
+import type { Pool } from './pool-library.ts'
 import type { CallContext, UpstreamReport } from './port.ts'
 import { releaseChunk } from './release-bytes.ts'
 
@@ -72,8 +72,8 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
   const line: Line = {
     ...options,
     openPool: lazily(async () => {
-      const undici = await import('undici')
-      pool = new undici.Pool(base.origin, {
+      const { Pool } = await import('./pool-library.ts')
+      pool = new Pool(base.origin, {
         connections: poolConnections,
         pipelining: 1,
         connectTimeout: options.timeoutMs,
