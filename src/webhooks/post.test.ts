@@ -174,6 +174,19 @@ test('resets, silence after the connection, garbage and floods of headers are fa
   assert.match(failureOf(await flood()) ?? '', /headers of the answer are too large/)
 })
 
+test('an interim answer that nothing asked for is a failure that is named', async (t) => {
+  for (const answer of [
+    '100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0',
+    '101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x',
+  ]) {
+    const server = createServer((socket) =>
+      socket.once('data', () => socket.write(`HTTP/1.1 ${answer}\r\n\r\n`)),
+    )
+    const post = await withServer(t, server, 1000)
+    assert.match(failureOf(await post()) ?? '', /began with 100 \(Continue\) or 101/)
+  }
+})
+
 test('an answer without an end is cut, wherever it has none, and not read until the time is over', async (t) => {
   const flood = (start: string, piece: string) =>
     withServer(

@@ -95,6 +95,9 @@ function describe(error: unknown, stop: AbortSignal): string {
     return 'the address is not allowed: it must be https on port 443 and lead to the public internet; nothing was sent'
   }
   if (stop.aborted) return 'this process had to stop before an answer came'
+  // How undici ends a connection on which one of them comes: its code is that of any other end.
+  if (error instanceof Error && /^bad (response|upgrade)$/.test(error.message))
+    return 'the answer began with 100 (Continue) or 101 (Switching Protocols), which nothing asked for'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const known = words[code]
   if (known !== undefined) return known
