@@ -152,6 +152,10 @@ function skipName(bytes: Uint8Array, from: number, name: Uint8Array): number {
   return isName(bytes, from, from + name.length, name) ? from + name.length : -1
 }
 
+/** Whether a value that begins with this byte is a number. */
+export const isNumber = (byte: number | undefined): boolean =>
+  byte === minus || (byte !== undefined && byte >= zero && byte <= zero + 9)
+
 /** RFC 8259 §6. */
 function skipNumber(bytes: Uint8Array, from: number): number {
   const begin = bytes[from] === minus ? from + 1 : from

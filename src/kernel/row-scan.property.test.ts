@@ -2,11 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { NumberText, parseExactJson } from './json.ts'
 import { makeRowScanner, type RowScan } from './row-scan.ts'
 
 type Row = Record<string, unknown>
-const fields = ['id', 'status', 'at']
-const scanRows = makeRowScanner('rows', fields)
+const texts = ['id', 'status', 'at']
+const numbers = ['amount', 'fee']
+const fields = [...texts, ...numbers]
+/** The places of a row in `RowScan.texts`. */
+const width = fields.length * 2
+const scanRows = makeRowScanner('rows', texts, numbers)
 
 /** JSON text, in the ways in which JSON can be written. */
 const blank = fc.constantFrom('', '', '', ' ', '\n\t', '\r')
@@ -54,6 +59,8 @@ const key = fc.constantFrom(
   '"at"',
   '"x"',
   '"amount"',
+  '"fee"',
+  '"f\\u0065e"',
   '"\\u0069d"',
   '"__proto__"',
   '""',
@@ -65,6 +72,14 @@ const member = fc
 const oddRow = fc
   .tuple(blank, fc.array(member, { maxLength: 6 }))
   .map(([gap, list]) => `{${gap}${list.join(`,${gap}`)}${gap}}`)
+/** Objects that are remembered, since they are large: some begin alike, some occur again and again. */
+const largeObject = fc
+  .tuple(
+    fc.constantFrom('s1', 's2', 'the same longer id of several objects'),
+    fc.constantFrom('A', 'B', 'A\u00e9'),
+    fc.constantFrom(250, 260, 400),
+  )
+  .map(([id, name, size]) => ({ id, name, of: { text: 'x'.repeat(size), list: [1, null] } }))
 const usualRow = fc
   .record(
     {
@@ -72,6 +87,8 @@ const usualRow = fc
       status: fc.constantFrom('POSTED', 'PENDING'),
       at: fc.constantFrom('2026', '2027'),
       x: fc.constantFrom(null, 1, 12, 'y', ['z']),
+      amount: fc.constantFrom(0, -1.5, 12345, null, '7'),
+      security: fc.oneof({ weight: 4, arbitrary: largeObject }, fc.constantFrom(null, {}, 'y')),
     },
     { requiredKeys: ['id'] },
   )
@@ -97,13 +114,18 @@ function compare(body: Uint8Array, scan: RowScan): void {
   assert.deepEqual(scan.envelope, { ...around, rows: [] })
   assert.equal(scan.length, rows.length)
   rows.forEach((row, index) => {
-    assert.deepEqual(
-      JSON.parse(slice(body, scan.bounds[index * 2], scan.bounds[index * 2 + 1])),
-      row,
-    )
-    fields.forEach((field, at) => {
-      const [from, to] = scan.texts.slice((index * fields.length + at) * 2)
+    const bounds = [scan.bounds[index * 2], scan.bounds[index * 2 + 1]] as const
+    assert.deepEqual(JSON.parse(slice(body, ...bounds)), row)
+    const places = scan.texts.slice(index * width, (index + 1) * width)
+    texts.forEach((field, at) => {
+      const [from, to] = places.slice(at * 2)
       if (to !== 0) assert.equal(slice(body, from, to), row[field])
+    })
+    const exact = parseExactJson(slice(body, ...bounds)) as Row
+    numbers.forEach((field, at) => {
+      const [from, to] = places.slice((texts.length + at) * 2)
+      if (to === 0 || typeof row[field] !== 'number') return
+      assert.deepEqual(exact[field], new NumberText(slice(body, from, to)))
     })
   })
 }
@@ -184,7 +206,7 @@ test('every text of a usual page is found, and of equal texts one after another 
     const scan = scanRows(body)
     assert(scan !== null)
     compare(body, scan)
-    const places = rows.map((_, index) => scan.texts.slice(index * 6, index * 6 + 6))
+    const places = rows.map((_, index) => scan.texts.slice(index * width, (index + 1) * width))
     assert(places.every(([, id, , status, , at]) => id !== 0 && status !== 0 && at !== 0))
     assert.equal(new Set(places.map(([, , status]) => status)).size, 2)
   }
@@ -221,7 +243,7 @@ test('a field with an escape, another type or a second value has no text', () =>
   assert(scan !== null)
   compare(body, scan)
   assert.deepEqual(
-    rows.map((_, index) => scan.texts[index * 6 + 1] !== 0),
+    rows.map((_, index) => scan.texts[index * width + 1] !== 0),
     [false, false, false, false, false, true],
   )
 })
@@ -237,6 +259,52 @@ test('a number that begins like the one in the row before is read to its end', (
     const body = Buffer.from(`{"rows":[${numbers.map((one) => `{"x":${one}}`).join(',')}]}`)
     const scan = scanRows(body)
     assert.equal(scan !== null, isScanned, numbers.join())
+    if (scan !== null) compare(body, scan)
+  }
+})
+
+test('R24: numbers are found with every digit, unless a key of the row is spelled with escapes', () => {
+  const rows = [
+    '{"id":"a","amount":1.50,"fee":null}',
+    '{"id":"b","fee":0.00,"amount" : -12345678901234567890.10 }',
+    '{"id":"c","amount":"9.90","fee":1E+2}',
+    '{"id":"d","amount":1.5,"amount":1.50}',
+    '{"id":"e","part":{"amount":7}}',
+    '{"id":"f","amount":7,"f\\u0065e":8}',
+  ]
+  const body = Buffer.from(`{"rows":[${rows.join(',')}],"amount":2}`)
+  const scan = scanRows(body)
+  assert(scan !== null)
+  compare(body, scan)
+  const first = texts.length * 2
+  const found = rows.map((_, index) =>
+    [0, 2].map((at) => {
+      const place = index * width + first + at
+      return slice(body, scan.texts[place], scan.texts[place + 1])
+    }),
+  )
+  assert.deepEqual(found, [
+    ['1.50', ''],
+    ['-12345678901234567890.10', '0.00'],
+    ['', '1E+2'],
+    ['1.50', ''],
+    ['', ''],
+    ['', ''],
+  ])
+})
+
+test('an object that begins like a large one before is read to its end', () => {
+  const large = (end: string) => `{"security":{"id":"the id","text":"${'x'.repeat(300)}"${end}}`
+  for (const [ends, isScanned] of [
+    [['}', '}', '}'], true],
+    [['}', ',"more":1}', '}', ',"more":1}'], true],
+    [['}', ',"more":1}', ',"more":1'], false],
+    [['}', '}', ']'], false],
+    [['}', '}', ',}'], false],
+  ] as const) {
+    const body = Buffer.from(`{"rows":[${ends.map(large).join(',')}]}`)
+    const scan = scanRows(body)
+    assert.equal(scan !== null, isScanned, ends.join())
     if (scan !== null) compare(body, scan)
   }
 })

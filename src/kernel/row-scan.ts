@@ -1,10 +1,10 @@
 /**
- * Finds the rows of a JSON page, and some of their texts, without building a value: most rows of a page are only looked
+ * Finds the rows of a JSON page, and some of their texts and numbers, without building a value: most rows of a page are only looked
  * at, and building them costs more than half of reading a page. The grammar (RFC 8259) is checked in full. Where
  * anything is unusual the scan gives up, and the caller uses JSON.parse, whose judgement is then the only one.
  *
  * Rows of a page resemble each other. Each member of a row is compared with the member that stood at the same place in
- * a row before: what is the same was checked there.
+ * a row before, and a large object in it with one that began alike: what is the same was checked there.
  */
 import { isUtf8 } from 'node:buffer'
 import {
@@ -12,6 +12,7 @@ import {
   closeObject,
   comma,
   isName,
+  isNumber,
   type JsonBytes,
   openList,
   openObject,
@@ -24,7 +25,7 @@ import {
   toFirstByte,
 } from './json-bytes.ts'
 
-/** Where the rows of a page and some of their texts are, in bytes of the body. */
+/** Where the rows of a page and some of their fields are, in bytes of the body. */
 export interface RowScan {
   /** The number of rows, all of them objects. */
   readonly length: number
@@ -33,7 +34,8 @@ export interface RowScan {
   /**
    * For each row and field: where its text begins and ends, without quotes. A text that a row before had too has the place
    * there. An end of 0 means that only JSON.parse of the row can say what the field is: it is absent, no text, occurs
-   * twice or contains an escape.
+   * twice or contains an escape. For a number: where its digits begin and end; 0, if the field is one nevertheless, where it
+   * cannot be told.
    */
   readonly texts: readonly number[]
   /** What stands around the rows: the parsed page with an empty list in their place. */
@@ -43,8 +45,20 @@ export interface RowScan {
 /** Rows with more different keys are read without comparing. */
 const maxSlots = 64
 
-/** A key of the rows, as it was last seen; all numbers count bytes. */
-interface Slot {
+/** A part of the body that was checked; all numbers count bytes. */
+interface Part {
+  readonly at: number
+  readonly size: number
+}
+
+/** Objects are remembered under keys that have such large ones: the security of a trade is on many rows. */
+const largeBytes = 256
+const maxObjects = 256
+/** An object is looked up by that many of its first bytes, which have its id where it has one. */
+const hashedBytes = 32
+
+/** A key of the rows, as it was last seen. */
+interface Slot extends Part {
   /** Where the member began. */
   at: number
   /** From there to its value. */
@@ -55,6 +69,8 @@ interface Slot {
   text: number
   /** The index of the field; -1 for a key that nobody asked for. */
   readonly field: number
+  /** Objects that were its value, by the hash of their first bytes; null before a large one. */
+  objects: Map<number, Part> | null
   /** What came after it last, and what came before that. */
   next: Slot | null
   other: Slot | null
@@ -66,12 +82,15 @@ const makeSlot = (value: number, field: number): Slot => ({
   size: value,
   text: 0,
   field,
+  objects: null,
   next: null,
   other: null,
 })
 
 interface Scanner extends JsonBytes {
   readonly fields: readonly Uint8Array[]
+  /** The first field that is a number. */
+  readonly firstNumber: number
   /** Stands before the first member of a row. */
   readonly start: Slot
   readonly slots: Slot[]
@@ -87,14 +106,16 @@ interface Scanner extends JsonBytes {
 }
 
 /**
- * Makes a scan for pages that are an object with rows under `list`; null for a page that must be parsed. Names are ASCII.
+ * Makes a scan for pages that are an object with rows under `list`; null for a page that must be parsed. The fields of the
+ * scan are `texts` and, after them, `numbers`. All names are ASCII.
  */
 export function makeRowScanner(
   list: string,
-  names: readonly string[],
+  texts: readonly string[],
+  numbers: readonly string[] = [],
 ): (body: Uint8Array) => RowScan | null {
   const name = new Uint8Array(Buffer.from(list))
-  const fields = names.map((field) => new Uint8Array(Buffer.from(field)))
+  const fields = [...texts, ...numbers].map((field) => new Uint8Array(Buffer.from(field)))
   return (body) => {
     if (!isUtf8(body)) return null
     const start = makeSlot(0, -1)
@@ -102,6 +123,7 @@ export function makeRowScanner(
       bytes: body,
       words: new DataView(body.buffer, body.byteOffset, body.byteLength),
       fields,
+      firstNumber: texts.length,
       start,
       slots: [],
       slot: start,
@@ -188,7 +210,7 @@ function scanRow(scanner: Scanner, from: number): number {
 
 /** One key and its value. `first`: where the places of this row's fields begin. */
 function scanMember(scanner: Scanner, at: number, first: number): number {
-  const { bytes, texts } = scanner
+  const { bytes, texts, firstNumber } = scanner
   const slot = findSlot(scanner, at)
   scanner.slot = slot
   if (slot === null) {
@@ -202,8 +224,12 @@ function scanMember(scanner: Scanner, at: number, first: number): number {
   const end = isText ? endOfText(scanner, slot, at) : endOfOther(scanner, slot, at)
   if (end < 0) return -1
   slot.at = at
-  if (field >= 0) {
-    const place = first + field * 2
+  const place = first + field * 2
+  if (field >= firstNumber) {
+    // Of several values JSON.parse takes the last one.
+    texts[place] = isNumber(bytes[at + value]) ? at + value : 0
+    texts[place + 1] = texts[place] === 0 ? 0 : end
+  } else if (field >= 0) {
     if (!isText || slot.size === value || texts[place + 1] !== 0) scanner.isOdd = true
     texts[place] = slot.text
     texts[place + 1] = slot.text + slot.size - value - 2
@@ -249,14 +275,37 @@ function endOfOther(scanner: Scanner, slot: Slot, at: number): number {
   // A number could go on after what is the same.
   const next = bytes[at + size]
   const isSame = same === size && size > value && (next === comma || next === closeObject)
-  const end = isSame ? at + size : skipValue(scanner, at + value, 0)
+  const end = isSame ? at + size : endOfChanged(scanner, slot, at + value)
   slot.size = end - at
   return end
 }
 
-/** How many bytes from here on are the same as those of the slot. */
-function countSame({ bytes, words }: Scanner, slot: Slot, at: number): number {
-  const { at: known, size } = slot
+/** Where a value ends that is not that of the row before. */
+function endOfChanged(scanner: Scanner, slot: Slot, at: number): number {
+  const { objects } = slot
+  if (scanner.bytes[at] !== openObject) return skipValue(scanner, at, 0)
+  const hash = objects === null ? 0 : hashBytes(scanner, at)
+  const known = objects?.get(hash)
+  if (known !== undefined && countSame(scanner, known, at) === known.size) return at + known.size
+  const end = skipValue(scanner, at, 0)
+  if (end - at >= largeBytes) slot.objects ??= new Map()
+  if (end > at && (objects?.size ?? maxObjects) < maxObjects)
+    objects?.set(hash, { at, size: end - at })
+  return end
+}
+
+function hashBytes({ bytes, words }: Scanner, from: number): number {
+  let hash = 0
+  const end = Math.min(from + hashedBytes, bytes.length - 3)
+  for (let at = from; at < end; at += 4) {
+    hash = Math.imul(hash ^ words.getInt32(at, true), 0x01000193)
+    hash ^= hash >>> 15
+  }
+  return hash
+}
+
+/** How many bytes from here on are the same as those of the part. */
+function countSame({ bytes, words }: Scanner, { at: known, size }: Part, at: number): number {
   const last = Math.min(size, bytes.length - at) - 4
   let same = 0
   while (same <= last) {

@@ -57,7 +57,7 @@ export interface TradeTime {
   readonly shown: string
 }
 
-const microsPerDay = 86_400_000 * microsPerMs
+export const microsPerDay = 86_400_000 * microsPerMs
 const naive = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /**

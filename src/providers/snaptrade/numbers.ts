@@ -4,7 +4,6 @@
  */
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { makeNumberQuoter, NumberText, parseExactJson } from '#kernel/json.ts'
-import { pairNumbers } from '#kernel/number-pairs.ts'
 import { decode, parseJson } from './body.ts'
 import { malformed } from './failures.ts'
 
@@ -20,35 +19,6 @@ export interface RowList {
   readonly envelope: Row
 }
 
-/** The numbers of an activity. */
-const tradeKeys = ['price', 'units', 'amount', 'fee'] as const
-
-export interface LazyRowList extends RowList {
-  /** The row with every listed number as text; the first call converts the whole page. */
-  exactRow(index: number): unknown
-}
-
-/**
- * Parses a page of activities. Most rows are only counted, so numbers are converted when first needed, which saves a
- * third of the time of a page.
- */
-export function readLazyRows(body: Uint8Array, name: string): LazyRowList {
-  const text = decode(body)
-  const list = findRows(parseJson(text), name)
-  let exact: readonly unknown[] | null = null
-  function readExact(): readonly unknown[] {
-    if (list.rows.every(isRow) && pairNumbers(text, list.rows, tradeKeys)) return list.rows
-    return findRows(parseJson(text, parseExactJson), name).rows
-  }
-  return {
-    ...list,
-    exactRow(index) {
-      exact ??= readExact()
-      return exact[index]
-    },
-  }
-}
-
 /** Parses a body of rows under `name`, with every listed number as text. */
 export function readRows(body: Uint8Array, name: string): RowList {
   const text = decode(body)
@@ -57,7 +27,8 @@ export function readRows(body: Uint8Array, name: string): RowList {
   return quick.rows.some(hasFloat) ? findRows(parseJson(text, parseExactJson), name) : quick
 }
 
-function findRows(value: unknown, name: string): RowList {
+/** The rows under `name`; throws `malformed` where there is no such list. */
+export function findRows(value: unknown, name: string): RowList {
   const rows = isRow(value) ? value[name] : undefined
   if (!isRow(value) || !Array.isArray(rows)) throw malformed(`the body has no list "${name}"`)
   return { rows, envelope: value }
@@ -71,7 +42,8 @@ function hasFloat(row: unknown): boolean {
 }
 
 export function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject && !(value instanceof NumberText)
 }
 
 /** The text of a number as received; null when absent. Other types are returned as JSON text. */

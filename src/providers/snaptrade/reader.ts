@@ -1,6 +1,6 @@
 /**
  * Pages of activities: numbered pages, so a cursor is the offset as text, and further offsets follow from the total.
- * A page is parsed once; rows are mapped only when requested.
+ * Rows are mapped only when requested.
  */
 import type { Trade } from '#contract/resources.ts'
 import { addDays, microsPerMs, toIso } from '#kernel/time.ts'
@@ -12,16 +12,10 @@ import type {
   TimeWindow,
   TradePage,
 } from '../port.ts'
+import { openActivities } from './activities.ts'
 import { malformed } from './failures.ts'
-import {
-  type ParseTime,
-  parseTradeTime,
-  readActivity,
-  readTradeTime,
-  toTrade,
-  toTradeKey,
-} from './map-trade.ts'
-import { type Row, readCount, readLazyRows, readPart, readText } from './numbers.ts'
+import { type ParseTime, parseTradeTime, readTradeTime, toTrade, toTradeKey } from './map-trade.ts'
+import { type Row, readCount, readPart, readText } from './numbers.ts'
 
 /** SnapTrade's default and maximum. */
 export const pageSize = 1_000
@@ -92,25 +86,26 @@ function openPage(
 ): TradePage {
   const account = theAccount(query)
   const parseTime: ParseTime = (text) => parseTradeTime(text, query.zone)
-  const { rows, envelope, exactRow } = readLazyRows(body, 'data')
-  const { next, ahead, total } = readPaging(envelope, offset, rows.length)
+  const { length, envelope, row, exactRow, glance } = openActivities(body, parseTime)
+  const { next, ahead, total } = readPaging(envelope, offset, length)
   return {
-    length: rows.length,
+    length,
     next,
     ahead,
     total,
-    ownRows: rows.length,
+    ownRows: length,
     body,
     head(index) {
-      const row = readActivity(rows[index])
-      return { id: readId(row), account, time: readTradeTime(row, parseTime).time }
+      const parsed = row(index)
+      return { id: readId(parsed), account, time: readTradeTime(parsed, parseTime).time }
     },
+    glance,
     map(index): Trade {
-      const row = readActivity(exactRow(index))
-      readId(row)
-      return toTrade(row, { account, parseTime, onOddity })
+      const exact = exactRow(index)
+      readId(exact)
+      return toTrade(exact, { account, parseTime, onOddity })
     },
-    tradeKey: (index) => toTradeKey(readActivity(exactRow(index)), parseTime),
+    tradeKey: (index) => toTradeKey(exactRow(index), parseTime),
   }
 }
 
