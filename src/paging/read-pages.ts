@@ -5,6 +5,7 @@
  */
 import type { RowPage } from '#providers/port.ts'
 import { fetchPage, lookUp, toHeld } from './fetch-page.ts'
+import { mapAhead } from './map-ahead.ts'
 import { makeReadAhead, type ReadAhead } from './read-ahead.ts'
 import { appendPage, isBehind, renewCopies, type Stream } from './stream.ts'
 import { countMerged, hold, merge, type WalkState } from './walk-state.ts'
@@ -79,7 +80,9 @@ async function readOn<Page extends RowPage<unknown>>(
         Math.ceil(rowsLeft / reader.pageSize),
         isBehind(stream) ? stream.free : 0,
       )
-      const page = await takeNext(flights, stream, Math.min(wanted, pagesLeft + stream.free))
+      const flight = takeNext(flights, stream, Math.min(wanted, pagesLeft + stream.free))
+      await mapAhead(state, windowRead)
+      const page = await flight
       windowRead.pagesRead += 1
       if (stream.free > 0) stream.free -= 1
       else {

@@ -50,7 +50,8 @@ export async function showRows<Page extends RowPage<unknown>>(
     if (spot === null) continue
     leavePage(stream, current, stream.table.pages[wanted.row] ?? noPage)
     const copy = stream.table.copies?.[wanted.row] ?? 1
-    rows.push({ row: spot.page.map(spot.index) as RowOf<Page>, copy })
+    const row = windowRead.mapped.get(spot.page)?.[spot.index] ?? spot.page.map(spot.index)
+    rows.push({ row: row as RowOf<Page>, copy })
   }
   if (rows.length === 0 && end > windowRead.offset && (await isReplaced(state, windowRead))) {
     throw new ReplacedRows()

@@ -189,6 +189,8 @@ function toWindowRead<Page extends RowPage<unknown>>(
     pagesLeft: Math.min(pageCap ?? maxPages, maxPages),
     pagesRead: 0,
     shown: new Set(),
+    mapped: new Map(),
+    mappedTo: offset,
     fetched: new Map(),
     steady: new Set(),
     doubt: 'none',
@@ -262,6 +264,8 @@ function beginAgain<Page extends RowPage<unknown>>(
     return false
   }
   windowRead.shown.clear()
+  windowRead.mapped.clear()
+  windowRead.mappedTo = windowRead.offset
   windowRead.fetched.clear()
   windowRead.steady = new Set()
   return true

@@ -15,6 +15,10 @@ export interface WindowRead<Page> {
   pagesRead: number
   /** Pages of the window, as far as they are known. */
   readonly shown: Set<HeldPage<Page>>
+  /** Rows that were mapped while pages were awaited, by their places on their page. */
+  readonly mapped: Map<Page, unknown[]>
+  /** Up to which place of the window. */
+  mappedTo: number
   /**
    * Pages fetched again during this request, so their content is current; each with what tells it from another content of
    * the same page (empty where pages are not numbered).
