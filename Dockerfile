@@ -23,6 +23,8 @@ RUN printf '#!/bin/sh\nexec /app/node_modules/.bin/node --disable-warning=Experi
   && install -d -o 10001 -g 10001 -m 0700 /data
 # For a proxy in another container; this requires BASE_URL.
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+# As in scripts/service-environment.json: freed memory goes back to the system.
+ENV MALLOC_MMAP_THRESHOLD_=4194304 MALLOC_TRIM_THRESHOLD_=4194304
 USER 10001:10001
 VOLUME /data
 EXPOSE 3000

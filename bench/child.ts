@@ -5,6 +5,8 @@
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import serviceEnvironment from '../scripts/service-environment.json' with { type: 'json' }
+import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 
 export interface Usage {
   /** Microseconds of CPU since the start, user and system. */
@@ -28,7 +30,8 @@ export interface Child<Facts> {
 export interface ChildOptions {
   /** Its arguments, as in `process.argv`. */
   readonly args?: readonly string[]
-  readonly flags?: readonly string[]
+  /** With the flags and the environment that `npm start` gives to the service. */
+  readonly isService?: boolean
   /**
    * The measured process has core 0 for itself (the default), helper processes are on core 1. `any`: both, where the
    * garbage collector's threads would otherwise disturb the measurement.
@@ -39,12 +42,14 @@ export interface ChildOptions {
 /** Starts `file` (relative to this folder); resolves when it reported its facts. */
 export async function startChild<Facts>(
   file: string,
-  { args = [], flags = [], core = 0 }: ChildOptions = {},
+  { args = [], isService = false, core = 0 }: ChildOptions = {},
 ): Promise<Child<Facts>> {
+  const flags = isService ? serviceFlags : []
+  const environment = isService ? serviceEnvironment : {}
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [...args], {
     ...toPinned(core, ['--disable-warning=ExperimentalWarning', '--expose-gc', ...flags]),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, NODE_ENV: 'production' },
+    env: { ...environment, ...process.env, NODE_ENV: 'production' },
   })
   const facts = (await answer(child)) as Facts
   return {

@@ -3,7 +3,6 @@
  * signed bytes; and how long after its commit an event reaches the receiver.
  */
 import { request } from 'undici'
-import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { type Child, startChild } from './child.ts'
 import type { Delivered } from './deliver-service.ts'
 import type { Figure } from './figures.ts'
@@ -48,7 +47,7 @@ interface Setting {
 async function measureOn({ place, title }: Ground, { url, anchor, sizes }: Setting) {
   const service = await startChild<Facts>('./deliver-service.ts', {
     args: [url, JSON.stringify(place)],
-    flags: serviceFlags,
+    isService: true,
   })
   const figures: Figure[] = []
   try {

@@ -4,7 +4,6 @@
  * TEST_REDIS_URL and TEST_DATABASE_URL.
  */
 import { randomBytes } from 'node:crypto'
-import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { type Child, startChild } from './child.ts'
 import type { Figure } from './figures.ts'
 import { makePostgresGround } from './ground.ts'
@@ -37,7 +36,7 @@ export async function measureSharedHits(): Promise<Figure[]> {
   const started: Child<unknown>[] = [provider]
   async function start(environment: object, known: object = {}, core: 0 | 1 = 0): Promise<Service> {
     const args = [JSON.stringify({ ...provider.facts, environment, ...known })]
-    const options = { args, flags: serviceFlags, core }
+    const options = { args, isService: true, core }
     const child = await startChild<TributaryFacts>('./hit-tributary.ts', options)
     started.push(child)
     return child

@@ -3,7 +3,6 @@
  * same bytes on the same core.
  */
 import { request as httpRequest } from 'node:http'
-import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { type Child, startChild } from './child.ts'
 import type { Figure } from './figures.ts'
 import { load, measureLoad } from './load.ts'
@@ -29,7 +28,7 @@ export async function startTributary(): Promise<Child<TributaryFacts>> {
   const provider = await startChild<unknown>('./hit-provider.ts', { core: 1 })
   const service = await startChild<TributaryFacts>('./hit-tributary.ts', {
     args: [JSON.stringify(provider.facts)],
-    flags: serviceFlags,
+    isService: true,
   })
   return {
     ...service,

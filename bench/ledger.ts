@@ -2,7 +2,6 @@
  * The ledger: what a sync of 1,000 rows costs between the rows and the commit, beside reading the same pages; how long it
  * holds up the event loop; and how many bytes a row takes on the disk.
  */
-import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { startChild } from './child.ts'
 import type { Figure } from './figures.ts'
 import { type Ground, onGrounds } from './ground.ts'
@@ -53,7 +52,7 @@ export function measureLedger(sizes: LedgerSizes = usual): Promise<Figure[]> {
 async function measureOn({ place, title }: Ground, sizes: LedgerSizes): Promise<Figure[]> {
   const child = await startChild<LedgerFacts>('./ledger-process.ts', {
     args: [JSON.stringify(place), JSON.stringify(sizes)],
-    flags: serviceFlags,
+    isService: true,
   })
   await child.stop()
   const { facts } = child

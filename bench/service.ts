@@ -4,7 +4,6 @@
  */
 import { request } from 'undici'
 import type { ProviderAccess } from '#providers/adapters.ts'
-import serviceFlags from '../scripts/service-flags.json' with { type: 'json' }
 import { type Child, startChild } from './child.ts'
 import { controlPath } from './recorder.ts'
 
@@ -45,7 +44,7 @@ export async function startService(core: 0 | 'any' = 0): Promise<MeasuredService
   const provider = await startChild<ProviderFacts>('./provider.ts', { core: 1 })
   const child = await startChild<ServiceFacts>('./service-process.ts', {
     args: [JSON.stringify(provider.facts)],
-    flags: serviceFlags,
+    isService: true,
     core,
   })
   const { port, key, accounts } = child.facts

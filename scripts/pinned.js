@@ -133,9 +133,12 @@ function runNpm({ omitsDev }) {
   if (npm.status !== 0) fail('the install failed; see the lines above, then run the command again')
 }
 
-/** The runtime's own flags for the service; docs/performance.md explains each. */
-function readServiceFlags() {
-  return JSON.parse(readFileSync(join(root, 'scripts/service-flags.json'), 'utf8'))
+/**
+ * For the service alone, and explained in docs/performance.md: the runtime's own flags, and what its memory allocator reads
+ * from the environment.
+ */
+function readForService(file) {
+  return JSON.parse(readFileSync(join(root, 'scripts', file), 'utf8'))
 }
 
 function run(args, isService) {
@@ -143,7 +146,11 @@ function run(args, isService) {
   if (!existsSync(runtime)) failForPlatform()
   const flagged = ['--disable-warning=ExperimentalWarning', ...args]
   // Compiled code is cached between starts, which halves the time of a start.
-  const env = { NODE_COMPILE_CACHE: join(modules, '.tributary-compiled'), ...process.env }
+  const env = {
+    NODE_COMPILE_CACHE: join(modules, '.tributary-compiled'),
+    ...(isService ? readForService('service-environment.json') : {}),
+    ...process.env,
+  }
   // From Node 22.15 on, this process becomes the service: nothing else stays in memory (never on Windows).
   if (isService && process.execve !== undefined && process.platform !== 'win32') {
     process.execve(runtime, [runtime, ...flagged], env)
@@ -182,4 +189,7 @@ const [script, ...rest] = process.argv.slice(2)
 if (script === undefined) fail('usage: node scripts/pinned.js <file.ts> [arguments]')
 install(script)
 const isService = script === 'src/main.ts'
-run([...(isService ? readServiceFlags() : []), join(root, script), ...rest], isService)
+run(
+  [...(isService ? readForService('service-flags.json') : []), join(root, script), ...rest],
+  isService,
+)

@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
-import serviceFlags from '../../scripts/service-flags.json' with { type: 'json' }
 import { type Child, startChild } from '../child.ts'
 import type { Figure } from '../figures.ts'
 import { makeBareDatabase } from '../ground.ts'
@@ -82,7 +81,7 @@ async function measureCount(
         people: people.filter((one) => one.provider === 'fiskil'),
       }),
     ],
-    flags: serviceFlags,
+    isService: true,
   })
   try {
     const rest = await measureRest({ child, servers })
@@ -141,7 +140,7 @@ async function measureBare({ ports, users: people }: ProcessesFacts): Promise<nu
   const headers = Object.entries(answer.headers).flatMap(([name, value]) => [name, String(value)])
   const child = await startChild<{ readonly port: number }>('./hit-bare.ts', {
     args: [JSON.stringify([{ path, headers, length }])],
-    flags: serviceFlags,
+    isService: true,
   })
   const options = { port: child.facts.port, path, connections }
   await load({ ...options, durationMs: warmUpMs })

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { settings } from '#src/settings/settings.ts'
-import { exists, listCopies, readDockerfile, readText, serviceFlags } from './files.ts'
+import {
+  exists,
+  listCopies,
+  readDockerfile,
+  readText,
+  serviceEnvironment,
+  serviceFlags,
+} from './files.ts'
 
 const instructions = readDockerfile()
 const all = (word: string) =>
@@ -43,11 +50,11 @@ test('it runs as a user of no name, writes to /data, and asks itself whether it 
   assert.match(all('HEALTHCHECK')[0] ?? '', /\/readyz/)
 })
 
-test('what it sets is a setting, or what every Node program knows', () => {
+test('what it sets is a setting, what every Node program knows, or what npm start adds', () => {
   const known = new Set<string>([...settings.map(([name]) => name), 'NODE_ENV'])
-  const names = all('ENV').flatMap((rest) =>
-    [...rest.matchAll(/(\w+)=/g)].map(([, name = '']) => name),
-  )
+  const [own = '', ...added] = all('ENV')
+  assert.deepEqual(added, [serviceEnvironment.join(' ')])
+  const names = [own].flatMap((rest) => [...rest.matchAll(/(\w+)=/g)].map(([, name = '']) => name))
   assert.deepEqual(names, ['NODE_ENV', 'HOST', 'DATA_DIR'])
   for (const name of names) assert.ok(known.has(name), name)
 })

@@ -10,6 +10,11 @@ export const exists = (path: string): boolean => existsSync(join(root, path))
 /** The flags that the starter gives to the runtime of the service; every other way to start it gives the same. */
 export const serviceFlags: readonly string[] = JSON.parse(readText('scripts/service-flags.json'))
 
+/** What the starter adds to the environment of the service; every other way to start it adds the same. */
+export const serviceEnvironment: readonly string[] = Object.entries(
+  JSON.parse(readText('scripts/service-environment.json')) as Record<string, string>,
+).map(([name, value]) => `${name}=${value}`)
+
 export interface ComposeService {
   readonly image?: string
   readonly build?: string

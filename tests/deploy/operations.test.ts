@@ -7,7 +7,7 @@ import { settings } from '#src/settings/settings.ts'
 import { makeBacklog } from '#src/telemetry/backlog-metrics.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
-import { readText, serviceFlags } from './files.ts'
+import { readText, serviceEnvironment, serviceFlags } from './files.ts'
 
 /** Every series that a process which has met everything would show. */
 async function listSeries(): Promise<Set<string>> {
@@ -75,6 +75,7 @@ test('the variables that the service unit and the guide set are settings', () =>
     ...settings.map(([name]) => name),
     // Of the database server and the proxy of compose.yaml, and of every Node program.
     ...['POSTGRES_PASSWORD', 'VALKEY_PASSWORD', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'],
+    ...serviceEnvironment.map((pair) => pair.split('=')[0] ?? ''),
   ])
   for (const path of ['deploy/tributary.service', 'docs/operations.md']) {
     const set = [...readText(path).matchAll(/(?<![\w$.])([A-Z][A-Z_]{3,})=/g)]

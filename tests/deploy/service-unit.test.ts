@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseEnv } from 'node:util'
 import { readConfig } from '#src/config.ts'
-import { exists, readText, root, serviceFlags } from './files.ts'
+import { exists, readText, root, serviceEnvironment, serviceFlags } from './files.ts'
 
 const unit = readText('deploy/tributary.service')
 const guide = readText('docs/operations.md')
@@ -48,13 +48,14 @@ async function findFreePort(): Promise<string> {
   return String(port)
 }
 
-test('the unit runs the pinned runtime with the flags of npm start, and is started when it is ready', () => {
+test('the unit runs the pinned runtime with the flags and the environment of npm start, and is started when it is ready', () => {
   assert.deepEqual(valuesOf('ExecStart'), [
     `/opt/tributary/node_modules/.bin/node --disable-warning=ExperimentalWarning ${serviceFlags.join(' ')} src/main.ts`,
   ])
   assert.deepEqual(valuesOf('ExecStartPost'), [
     '/opt/tributary/node_modules/.bin/node scripts/ready.js',
   ])
+  assert.deepEqual(valuesOf('Environment')[1], serviceEnvironment.join(' '))
   assert.ok(exists('scripts/ready.js'))
   assert.match(readText('docs/operations.md'), /deploy\/tributary\.sh \/usr\/local\/bin\/tributary/)
 })

@@ -19,7 +19,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readText, root } from './files.ts'
+import { readText, root, serviceEnvironment } from './files.ts'
 
 interface Package {
   readonly version: string
@@ -58,7 +58,12 @@ function makeTree(t: TestContext): Tree {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-starter-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   for (const place of ['scripts', 'src', 'cli', 'tests', 'bin']) mkdirSync(join(folder, place))
-  for (const file of ['pinned.js', 'installed.js', 'service-flags.json']) {
+  for (const file of [
+    'pinned.js',
+    'installed.js',
+    'service-flags.json',
+    'service-environment.json',
+  ]) {
     cpSync(join(root, 'scripts', file), join(folder, 'scripts', file))
   }
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
@@ -122,6 +127,20 @@ test('an install without development packages serves and commands as it is: noth
     assert.deepEqual(tree.run(script), { code: 0, out: `ran ${script}\n`, err: '' })
   }
   assert.equal(tree.calls(), '')
+})
+
+test('the service alone gets what its memory allocator reads from the environment', (t) => {
+  const tree = makeTree(t)
+  tree.install(true)
+  const outOf = (script: string) => {
+    writeFileSync(
+      join(tree.folder, script),
+      "const is = ([name]) => name.startsWith('MALLOC_')\nconsole.log(Object.entries(process.env).filter(is).sort().map((pair) => pair.join('=')).join(' '))\n",
+    )
+    return tree.run(script).out
+  }
+  assert.equal(outOf('src/main.ts'), `${serviceEnvironment.join(' ')}\n`)
+  assert.equal(outOf('cli/main.ts'), '\n')
 })
 
 test('what needs development packages is refused where they were left out, with one line that says so', (t) => {
