@@ -138,6 +138,7 @@ export async function measureLoad(child: Child<unknown>, options: LoadOptions): 
   const after = await child.usage()
   if (result.failures > 0) throw new Error(`${result.failures} answers were not 200`)
   return {
+    requests: result.requests,
     rate: (result.requests / result.elapsedMs) * 1000,
     cpuMicros: (after.cpuMicros - before.cpuMicros) / result.requests,
     p50: percentile(result.latencies, 0.5),
