@@ -1,27 +1,20 @@
 /**
  * Time from the command that `npm start` runs to `/readyz` 200 on a new SQLite store, with and without the sandbox, and
- * the memory that the service then keeps.
+ * the memory that the service then keeps, and the first requests to what is loaded at its first use.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { request } from 'undici'
 import type { Figure } from './figures.ts'
+import { measureFirstRequests } from './first-requests.ts'
+import { startAsInstalled } from './installed-process.ts'
 import { median } from './turns.ts'
 
 const rounds = 7
-const maxWaitMs = 30_000
 /** After the second collection of a quiet process (`src/app/settle-memory.ts`). */
 const idleMs = 25_000
 const idleGoalMb = 110
-const starter = fileURLToPath(new URL('../scripts/pinned.js', import.meta.url))
 
 const kinds = {
   'embedded store': {
@@ -53,7 +46,7 @@ export async function measureStart(): Promise<Figure[]> {
     })
   }
   for (const [kind, { env }] of Object.entries(kinds)) figures.push(await measureIdle(kind, env))
-  return figures
+  return [...figures, ...(await measureFirstRequests(kinds['embedded store'].env))]
 }
 
 async function measureIdle(kind: string, env: Readonly<Record<string, string>>): Promise<Figure> {
@@ -70,21 +63,10 @@ async function measureIdle(kind: string, env: Readonly<Record<string, string>>):
 }
 
 async function startOnce(given: Readonly<Record<string, string>>, thenMs: number) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'tributary-start-'))
-  const adminPort = await findPort()
-  const own = { DATA_DIR: dataDir, PORT: '0', ADMIN_PORT: String(adminPort) }
-  const env = { ...process.env, ...given, ...own }
-  const started = performance.now()
-  // The starter becomes the service, so that its process is the one that is measured.
-  const child = spawn(process.execPath, [starter, 'src/main.ts'], { env, stdio: 'ignore' })
-  const exited = once(child, 'exit')
-  await untilReady(`http://127.0.0.1:${adminPort}/readyz`, started + maxWaitMs)
-  const ms = performance.now() - started
+  const { ms, pid, stop } = await startAsInstalled(given)
   await sleep(thenMs)
-  const residentMb = readResidentMb(child.pid ?? 0)
-  child.kill('SIGTERM')
-  await exited
-  await rm(dataDir, { recursive: true, force: true })
+  const residentMb = readResidentMb(pid)
+  await stop()
   return { ms, residentMb }
 }
 
@@ -99,29 +81,4 @@ async function startBare(): Promise<number> {
   const started = performance.now()
   await once(spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' }), 'exit')
   return performance.now() - started
-}
-
-async function untilReady(url: string, deadline: number): Promise<void> {
-  while (performance.now() < deadline) {
-    const status = await request(url).then(
-      async ({ statusCode, body }) => {
-        await body.dump()
-        return statusCode
-      },
-      // Not listening yet.
-      () => 0,
-    )
-    if (status === 200) return
-    await sleep(5)
-  }
-  throw new Error('it did not become ready')
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
