@@ -100,7 +100,7 @@ async function measurePages(service: MeasuredService, anchor: Anchor): Promise<F
     what: `wall time of ${pageCount} numbered pages at ${delayMs} ms each`,
     figure: `${wallMs.toFixed(0)} ms`,
     anchor: `${anchorMs.toFixed(0)} ms, the same pages fetched and parsed, the first one and four in flight`,
-    ratio: `+${over.toFixed(0)} ms`,
+    ratio: `${over < 0 ? '-' : '+'}${Math.abs(over).toFixed(0)} ms`,
     goal: `≤ +${overMs} ms`,
     met: over <= overMs,
   }
