@@ -1,6 +1,7 @@
 /**
- * The lease of a claimed endpoint while this process sends to it. It is renewed on a timer; its expiry is measured with
- * this process's monotonic clock, so that two processes never send at once because a wall clock was changed.
+ * The lease of a claimed endpoint while this process sends to it, renewed on a timer. It ends by the first of two clocks: the
+ * monotonic one, which nobody sets, and the wall clock, by which others claim. The second is ahead of the first after a
+ * correction, and after the machine was suspended.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { ClaimedEndpoint, DeliveryStore } from '#store/ports/deliveries.ts'
@@ -27,15 +28,20 @@ export interface LeaseOptions {
   readonly claimedAt: number
 }
 
-export function holdLease({ lease }: ClaimedEndpoint, options: LeaseOptions): HeldLease {
+export function holdLease(claimed: ClaimedEndpoint, options: LeaseOptions): HeldLease {
+  const { lease } = claimed
+  const { clock } = options
   const losing = new AbortController()
   let validUntil = options.claimedAt + leaseMs
+  let { leaseUntil } = claimed
 
   async function renew(): Promise<void> {
     const asked = performance.now()
+    const until = clock.now() + leaseMs
     try {
-      if (await options.deliveries.renew(lease, options.clock.now() + leaseMs)) {
+      if (await options.deliveries.renew(lease, until)) {
         validUntil = asked + leaseMs
+        leaseUntil = until
       } else losing.abort(new Error('the lease of the endpoint is lost'))
     } catch (error) {
       // The store may be available again before the lease ends: the timer tries again.
@@ -45,7 +51,10 @@ export function holdLease({ lease }: ClaimedEndpoint, options: LeaseOptions): He
   const timer = setInterval(() => void renew(), renewEveryMs)
   timer.unref()
   return {
-    lasts: (ms) => !losing.signal.aborted && performance.now() + ms < validUntil,
+    lasts: (ms) =>
+      !losing.signal.aborted &&
+      performance.now() + ms < validUntil &&
+      clock.now() + ms < leaseUntil,
     lost: losing.signal,
     check: () => void renew(),
     drop: () => clearInterval(timer),
