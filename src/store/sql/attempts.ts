@@ -2,6 +2,7 @@
  * The results of attempts, many of one transaction in a fixed number of statements: the endpoints' rows are locked, the
  * deliveries read, and what follows is computed as if one result were stored after another.
  */
+import type { InferResult } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type {
   AttemptResult,
@@ -42,14 +43,17 @@ export async function recordAttempts(
   tx: Db,
   results: readonly AttemptResult[],
 ): Promise<readonly (RecordedState | null)[]> {
-  const held = await holdByLease(engine, tx, [...new Set(results.map(({ lease }) => lease))])
-  const mine = results.filter(({ lease }) => held.has(lease))
-  if (mine.length === 0) return results.map(() => null)
+  const held = new Map<string, Held>()
+  const leases = new Set(results.map(({ lease }) => lease))
+  await holdByLease(engine, tx, [...leases], held)
+  // What is held is known when these are read.
   const deliveries = await readDeliveries(
     engine,
     tx,
-    mine.map(({ deliveryId }) => deliveryId),
+    results.map(({ deliveryId }) => deliveryId),
   )
+  const mine = results.filter(({ lease }) => held.has(lease))
+  if (mine.length === 0) return results.map(() => null)
   const keys = await readMissingKeys({ engine: { ...engine, db: tx }, sealer }, mine, deliveries)
   const states = new Map([...held].map(([lease, row]) => [lease, opened.open(lease, row)]))
   const before = new Map([...states].map(([lease, { endpoint }]) => [lease, endpoint]))
@@ -114,13 +118,22 @@ async function readMissingKeys(
   )
 }
 
-/** Locked in the order of their ids, as everywhere: two transactions do not deadlock. */
-async function holdByLease(engine: Engine, tx: Db, leases: readonly string[]) {
+/**
+ * Locked in the order of their ids, as everywhere: two transactions do not deadlock. On PostgreSQL they are locked with the
+ * next statement: without a message of its own.
+ * @param held gets the rows by their leases.
+ */
+function holdByLease(engine: Engine, tx: Db, leases: readonly string[], held: Map<string, Held>) {
   const { kind, queries } = engine
-  const list = toIdList(kind, leases)
-  const { rows } = await tx.executeQuery(queries.compile(holdListed[kind], tx, { list }))
-  return new Map(rows.flatMap((row) => (row.lease === null ? [] : [[row.lease, row]])))
+  const query = queries.compile(holdListed[kind], tx, { list: toIdList(kind, leases) })
+  return engine.later(tx, query, {
+    check(rows) {
+      for (const row of rows as readonly Held[]) if (row.lease !== null) held.set(row.lease, row)
+    },
+  })
 }
+
+type Held = InferResult<ReturnType<typeof holdListed.sqlite>>[number]
 
 const holdListed = { sqlite: makeHold('sqlite'), postgres: makeHold('postgres') }
 
