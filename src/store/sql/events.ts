@@ -93,12 +93,14 @@ async function readBodies(
   parts: { readonly engine: Engine; readonly sealer: Sealer },
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, SealedBody>> {
-  const wrapped = await readWrappedKeys(parts.engine, ids)
   const { db, queries } = parts.engine
-  const rows = await inBatches([...wrapped.keys()], async (ids) => {
-    const query = queries.compile(selectPayloads, db, { ids })
-    return (await db.executeQuery(query)).rows
-  })
+  const [wrapped, rows] = await Promise.all([
+    readWrappedKeys(parts.engine, ids),
+    inBatches(ids, async (ids) => {
+      const query = queries.compile(selectPayloads, db, { ids })
+      return (await db.executeQuery(query)).rows
+    }),
+  ])
   return new Map(
     rows.flatMap(({ payload, ...row }) => {
       const key = wrapped.get(row.id)
