@@ -19,9 +19,9 @@ export interface DeliverSizes {
   readonly timed: number
 }
 
-const usual: DeliverSizes = { rounds: 5, perRound: 320, timed: 100 }
-/** Of 320: code of the anchor that is compiled after one round has not even been called often in the service. */
-const warmUp = 4
+/** Of a process that has run for a while: in rounds of 320 the service is not compiled yet, the anchor half. */
+const usual: DeliverSizes = { rounds: 5, perRound: 640, timed: 100 }
+const warmUp = 3
 const goal = 0.5
 /** New transactions of an event: of about 1 KB and 30 KB. */
 const kinds = [2, 60]
