@@ -22,7 +22,7 @@ export interface Figure {
 export function toLine(figure: Figure): string {
   const { what, anchor, ratio, goal, met } = figure
   const parts = [
-    `${figure.bench.padEnd(8)}${what}: ${figure.figure}`,
+    `${figure.bench.padEnd(11)}${what}: ${figure.figure}`,
     anchor === '' ? '' : `against ${anchor}`,
     ratio === '' ? '' : `= ${ratio}`,
     goal === '' ? '' : `(goal ${goal}${met === null ? '' : met ? ', met' : ', MISSED'})`,
