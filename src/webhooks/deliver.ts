@@ -51,21 +51,21 @@ export function makeDeliver(given: DeliverDeps) {
     const unsubscribe = deps.store.onChange(({ userId }) => {
       if (userId === null || userId === claimed.endpoint.userId) held.check()
     })
-    let notBefore = 0
+    let wait = noWait
     try {
-      notBefore = await runRounds(deps, toClaim(claimed, held.lost), () => {
+      wait = await runRounds(deps, toClaim(claimed, held.lost), () => {
         const isLate = performance.now() - claimedAt > maxClaimMs
         return !stop.aborted && !isLate && held.lasts(postTimeoutMs + slackMs)
       })
     } catch (error) {
-      notBefore = deps.clock.now() + restMs
+      wait = { notBefore: deps.clock.now() + restMs, ofAiling: false }
       deps.report.failed('webhook-delivery', error)
     } finally {
       unsubscribe()
       held.drop()
     }
     if (held.lost.aborted) return
-    await release({ endpointId: claimed.endpoint.id, lease: claimed.lease, notBefore }).catch(
+    await release({ endpointId: claimed.endpoint.id, lease: claimed.lease, ...wait }).catch(
       (error: unknown) => deps.report.failed('webhook-release', error),
     )
   }
@@ -81,22 +81,35 @@ function toClaim(claimed: ClaimedEndpoint, lost: AbortSignal): Claim {
   return { ...claimed, secrets, lost }
 }
 
-/** Resolves to the instant before which nothing may be sent to the endpoint; 0: the endpoint demanded no wait. */
-async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): Promise<number> {
+/** Until when the endpoint waits after its release (`DeliveryStore.release`). */
+interface Wait {
+  readonly notBefore: number
+  readonly ofAiling: boolean
+}
+
+const noWait: Wait = { notBefore: 0, ofAiling: false }
+
+async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): Promise<Wait> {
   let claim = first
   const isHealthy = !isAiling(first.endpoint)
   const follows = (next: DueDelivery) => isHealthy && waitOf(deps, next) <= deps.clock.now()
   for (let left = maxInClaim; left > 0 && mayGoOn(); ) {
     const choice = await choose(deps, claim.endpoint)
-    if (choice.due.length === 0) return choice.notBefore
+    if (choice.due.length === 0)
+      return { notBefore: choice.notBefore, ofAiling: isAiling(claim.endpoint) }
     const end = await sendRound(deps, claim, { due: choice.due, most: left, follows, mayGoOn })
     left -= Math.max(1, end.sent)
-    if (end.holdUntil > 0) return end.holdUntil
+    if (end.holdUntil > 0)
+      return {
+        notBefore: end.holdUntil,
+        ofAiling: end.claim !== null && isAiling(end.claim.endpoint),
+      }
     // The lease is lost, or the endpoint changed between healthy and ailing.
-    if (end.claim === null || isAiling(end.claim.endpoint) !== isAiling(first.endpoint)) return 0
+    if (end.claim === null || isAiling(end.claim.endpoint) !== isAiling(first.endpoint))
+      return noWait
     claim = end.claim
   }
-  return 0
+  return noWait
 }
 
 async function choose(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choice> {

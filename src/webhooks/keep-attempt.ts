@@ -91,6 +91,7 @@ interface Release {
   readonly endpointId: EndpointId
   readonly lease: string
   readonly notBefore: number
+  readonly ofAiling: boolean
 }
 
 export function makeRelease({
@@ -101,8 +102,8 @@ export function makeRelease({
   return makeKeep<Release, void>(store, {
     writers,
     async work({ deliveries }, releases) {
-      for (const { lease, notBefore } of releases)
-        await deliveries.release(lease, { now: clock.now(), notBefore })
+      for (const { lease, notBefore, ofAiling } of releases)
+        await deliveries.release(lease, { now: clock.now(), notBefore, ofAiling })
       return releases.map(() => undefined)
     },
   })

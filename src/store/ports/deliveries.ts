@@ -146,11 +146,12 @@ export interface DeliveryStore {
   /**
    * Releases the endpoint. It becomes due with its next delivery but waits until `notBefore`, even when deliveries are
    * accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends when the endpoint becomes
-   * healthy.
+   * healthy. `ofAiling`: the wait is that of a degraded or paused endpoint, and there is none if its owner has made it
+   * healthy meanwhile.
    */
   release(
     lease: string,
-    options: { readonly now: number; readonly notBefore: number },
+    options: { readonly now: number; readonly notBefore: number; readonly ofAiling?: boolean },
   ): Promise<void>
   /** Newest first; only those after the position `after`, at most `limit`. */
   list(

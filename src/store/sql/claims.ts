@@ -58,12 +58,13 @@ export function makeClaims(parts: Parts): Claims {
       return row === undefined ? null : toDue(row)
     },
     record: (results) => write((tx) => recordAttempts(parts, tx, results)),
-    release: (lease, { now, notBefore }) =>
+    release: (lease, { now, notBefore, ofAiling = false }) =>
       write(async (tx, _touched, woke) => {
         opened.forget(lease)
         const row = await holdEndpoints(engine, tx).where('lease', '=', lease).executeTakeFirst()
         if (row === undefined) return
-        const wait = laterOf(row.notBefore, notBefore)
+        const isOver = ofAiling && row.health === 'healthy'
+        const wait = laterOf(row.notBefore, isOver ? 0 : notBefore)
         const dueAt = await refreshDue(tx, row.id, { lease: null, not_before: wait })
         if (dueAt === null || dueAt > now) return
         await tx

@@ -226,6 +226,17 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), endpoint.id), ids)
   })
 
+  test('the wait of a degraded endpoint does not outlast that its owner enabled it before the release', async () => {
+    const { endpoint, ids } = await stage(1)
+    const { lease } = await demandClaim(endpoint.id)
+    const { id } = await demandDue(endpoint.id)
+    const verdict = { kind: 'retry', dueAt: now } as const
+    await recordAs(store(), lease, id, { verdict, holdUntil: now + hour, health: degraded })
+    await store().endpoints.setHealth(endpoint.id, healthy)
+    await deliveries().release(lease, { now, notBefore: now + hour, ofAiling: true })
+    assert.deepEqual(await deliverAll(store(), endpoint.id), ids)
+  })
+
   test('deliveries are listed newest first, page by page, with their attempts in order', async () => {
     const { user, endpoint, ids } = await stage(5)
     const { lease } = await demandClaim(endpoint.id)
