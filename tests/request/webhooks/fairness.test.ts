@@ -80,6 +80,23 @@ test('of many events that are due at an endpoint that fails, few are tried befor
   assert.ok(receiver.received.length - 1 <= 8, `${receiver.received.length}`)
 })
 
+test('an endpoint that is enabled in the instant in which an attempt ends is sent to at once', async (t) => {
+  let enable = () => {}
+  const stage = await openStage(t, { onAttempt: () => enable() })
+  const receiver = await stage.receive(withStatus(429, { 'retry-after': '60' }))
+  const { id } = await stage.addEndpoint(receiver.url)
+  enable = () => {
+    enable = () => {}
+    receiver.answer = withStatus(200)
+    void stage.webhooks.enableEndpoint(byOperator, id)
+  }
+  await stage.emit()
+  await until('it asked for a pause', () => stage.attempts.length === 1)
+  await stage.emit()
+  await until('the next event was sent', () => stage.attempts.length === 2)
+  assert.equal(stage.attempts[1]?.outcome, 'succeeded')
+})
+
 test('a stored secret that cannot be decrypted stops only its own endpoint, until it gets a new one', async (t) => {
   const place = makeSqlitePlace()
   const stage = await openStage(t, { place })

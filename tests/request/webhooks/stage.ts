@@ -83,6 +83,8 @@ export interface StageOptions {
   readonly schedule?: readonly number[]
   /** Resolves the names of receivers. */
   readonly lookup?: LookupFunction
+  /** After an attempt was stored and before its endpoint is released. */
+  readonly onAttempt?: () => void
   /** How many processes send, each with a store of its own; one when absent. */
   readonly workers?: number
 }
@@ -98,7 +100,10 @@ export async function openStage(t: TestContext, options: StageOptions = {}): Pro
   const warnings: Stage['warnings'] = []
   const failures: unknown[] = []
   const report: WebhooksReport = {
-    attempt: (event) => void attempts.push(event),
+    attempt(event) {
+      attempts.push(event)
+      options.onAttempt?.()
+    },
     shredded: () => {},
     warning: (event) => void warnings.push(event),
     failed: (task, error) => void failures.push(error ?? task),
