@@ -2,27 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { newId, upstreamId } from '#kernel/ids.ts'
-import { getZone } from '#kernel/time.ts'
+import { makeTradeQuery } from '#tests/support/trade-query.ts'
 import { UpstreamError } from '../failure.ts'
-import type { AccountRef, RowGlance, RowsQuery, TradePage } from '../port.ts'
+import type { RowGlance, TradePage } from '../port.ts'
 import { makeTradeReader } from './reader.ts'
 
-const account: AccountRef = {
-  id: newId(),
-  connectionId: newId(),
-  upstreamId: upstreamId('acc-1'),
-  name: 'Margin',
-  currency: 'USD',
-}
-const query: RowsQuery = {
-  login: { id: newId(), upstreamUserId: 'u', secret: 's', version: 1 },
-  connection: { id: account.connectionId, upstreamId: upstreamId('c-1'), status: 'active' },
-  accounts: [account],
-  scoped: true,
-  window: { from: null, to: null },
-  zone: getZone('Australia/Sydney'),
-}
+const query = makeTradeQuery('Australia/Sydney')
 const reader = makeTradeReader({
   fetchPage: () => Promise.reject(new Error('not used')),
   onOddity: () => {},

@@ -1,27 +1,12 @@
 /** Checks paging by offsets, and the parameters sent to SnapTrade for a window. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newId, upstreamId } from '#kernel/ids.ts'
-import { getZone, parseInstant } from '#kernel/time.ts'
+import { parseInstant } from '#kernel/time.ts'
+import { makeTradeQuery } from '#tests/support/trade-query.ts'
 import { UpstreamError } from '../failure.ts'
-import type { AccountRef, RowsQuery } from '../port.ts'
 import { makeTradeReader, toParameters } from './reader.ts'
 
-const account: AccountRef = {
-  id: newId(),
-  connectionId: newId(),
-  upstreamId: upstreamId('acc-1'),
-  name: 'Margin',
-  currency: 'USD',
-}
-const query: RowsQuery = {
-  login: { id: newId(), upstreamUserId: 'u', secret: 's', version: 1 },
-  connection: { id: account.connectionId, upstreamId: upstreamId('c-1'), status: 'active' },
-  accounts: [account],
-  scoped: true,
-  window: { from: null, to: null },
-  zone: getZone('UTC'),
-}
+const query = makeTradeQuery('UTC')
 const reader = makeTradeReader({
   fetchPage: () => Promise.reject(new Error('not used')),
   onOddity: () => {},
@@ -144,7 +129,7 @@ test('days at the edges of the calendar stay four-digit years', () => {
 })
 
 test('activities are read for exactly one account', () => {
-  const many = { ...query, accounts: [account, account] }
+  const many = { ...query, accounts: [...query.accounts, ...query.accounts] }
   const body = Buffer.from('{"data":[],"pagination":{"offset":0,"total":0}}')
   assert.throws(() => reader.open(many, null, body), TypeError)
 })
