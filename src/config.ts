@@ -9,6 +9,7 @@ import { findContradictions, findWarnings } from '#settings/config-check.ts'
 import type { Config, Environment, Origins } from '#settings/config-types.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
 import { toListener } from '#settings/listener.ts'
+import { findMisplacedKeys } from '#settings/misplaced-keys.ts'
 import { hasOwnCredentials } from '#settings/own-credentials.ts'
 import { type SettingName, settings, type Values } from '#settings/settings.ts'
 
@@ -72,6 +73,7 @@ export function readConfig(
   const isConfigured = providerNames.some((name) => hasOwnCredentials(providers, name))
   const sandbox = values.SANDBOX ?? (!isConfigured && !given('DATABASE_URL'))
   const config = compose(values, { sandbox, providers, workingDirectory })
+  problems.push(...findMisplacedKeys((name) => readText(environment, name)))
   problems.push(...findContradictions(config, given))
   if (problems.length > 0) throw new ConfigError(problems, file?.path)
   return deepFreeze({

@@ -4,6 +4,7 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { describeWrongKey } from '#providers/misplaced-key.ts'
 import type { PersonalAccess } from '#providers/provider-facts.ts'
 import type { LineReader } from '../read-secrets.ts'
 import type { Environment } from '../server.ts'
@@ -150,7 +151,13 @@ async function askMissing(
 const visible = /^[\x21-\x7e]{1,1024}$/
 
 function findProblem(found: Found, isFixed: boolean): string | null {
-  const { personal, values, held } = found
+  const { provider, personal, values, held } = found
+  for (const { field, variable } of values) {
+    const value = held.get(variable)
+    const what = value === undefined ? null : describeWrongKey(provider, field, value)
+    if (what === null) continue
+    return `${personal.name} is not linked: ${variable} is ${what}; copy it again, ${personal.source}, and run setup again`
+  }
   const odd = [...held].find(([, value]) => !visible.test(value))?.[0]
   if (odd !== undefined) {
     return `${personal.name} is not linked: ${odd} has blanks or other characters that no key has; copy it again, ${personal.source}, and run setup again`

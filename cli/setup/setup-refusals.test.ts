@@ -12,13 +12,13 @@ async function* send(text: string) {
   if (text !== '') yield text
 }
 
-async function setUp(t: TestContext, args: readonly string[], input = '') {
+async function setUp(t: TestContext, args: readonly string[], input = '', more = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-setup-'))
   t.after(() => rmSync(folder, { recursive: true }))
   let [out, err] = ['', '']
   const code = await run(['setup', ...args], {
     // Port 9, where nothing listens: no service runs.
-    environment: { DATA_DIR: join(folder, 'data'), ADMIN_URL: '', ADMIN_PORT: '9' },
+    environment: { DATA_DIR: join(folder, 'data'), ADMIN_URL: '', ADMIN_PORT: '9', ...more },
     workingDirectory: folder,
     input: send(input),
     isErrTerminal: false,
@@ -52,4 +52,19 @@ test('a token that is broken over two lines is refused as such, and nothing is m
   assert.deepEqual([code, out, files], [1, '', []])
   assert.match(err, /more than one line for each of --up-token; is a secret broken/)
   assert.doesNotMatch(err, /sekrit|second/)
+})
+
+test('a variable with a key of another provider, or with quotes, is named, and nothing is made', async (t) => {
+  const cases: [variables: Record<string, string>, why: RegExp][] = [
+    [{ AKAHU_APP_TOKEN: 'up:yeah:sekrit' }, /^tributary: AKAHU_APP_TOKEN: got a key of Up, /],
+    [{ AKAHU_APP_TOKEN: "'app_token_sekrit'" }, /AKAHU_APP_TOKEN: got a value in quotes, /],
+    [{ UP_TOKEN: 'user_token_sekrit' }, /Up is not linked: UP_TOKEN is a key of Akahu, /],
+    [{ UP_TOKEN: '"up:yeah:sekrit"' }, /Up is not linked: UP_TOKEN is a value in quotes; /],
+  ]
+  for (const [variables, why] of cases) {
+    const { code, err } = await setUp(t, ['--email', email], '', variables)
+    assert.equal(code, 1)
+    assert.match(err, why)
+    assert.doesNotMatch(err, /sekrit/)
+  }
 })

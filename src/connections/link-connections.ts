@@ -5,10 +5,13 @@
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
+import type { Provider } from '#contract/resources.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
 import type { Credentials, Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toApiError } from '#providers/guard.ts'
+import { describeMisplaced } from '#providers/misplaced-key.ts'
 import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { adoptConsents, toUnsaved } from './adopt-consents.ts'
@@ -76,8 +79,9 @@ async function meet(
   readonly identity: Identity
   readonly discovered: readonly DiscoveredConnection[]
 }> {
-  const { provider } = credentials
+  const { provider, ...fields } = credentials
   const adapter = getAdapter(deps.adapters, provider)
+  refuseMisplaced(provider, fields)
   const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
   try {
     return await askProvider(provider, options, async (call) => {
@@ -87,6 +91,18 @@ async function meet(
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     throw toApiError(await askWhoseFault(adapter, options, error))
+  }
+}
+
+/** A key of another provider is not sent to this one. @throws ApiError */
+function refuseMisplaced(provider: Provider, fields: object): void {
+  for (const [field, text] of Object.entries(fields)) {
+    const what = describeMisplaced(provider, String(text))
+    if (what === null) continue
+    const { flag, onPage } = factsOf(provider).linkFields[field] ?? {}
+    const detail = `${onPage?.label ?? `--${flag}`}: this is ${what}; copy the right one, alone`
+    const failure = { kind: 'rejected', status: 400, isPersonal: true, detail } as const
+    throw toApiError(new UpstreamError(provider, failure))
   }
 }
 

@@ -12,7 +12,10 @@ const credential = z
   .string('must be text')
   .min(1, 'is empty; copy it again')
   .max(1024, 'is longer than 1024 characters; copy it alone')
-  .regex(/^[\x21-\x7e]*$/, 'has blanks, line ends or other characters outside ASCII; copy it alone')
+  .regex(
+    /^[\x21-\x7e]*$/,
+    'has blanks, line ends, curly quotes or other characters outside ASCII; copy it alone',
+  )
 
 function makeCredentials(provider: Provider) {
   const fields = Object.entries(factsOf(provider).linkFields).map(([field, { isOptional }]) => [

@@ -11,6 +11,8 @@ export interface LinkField {
   readonly value: string
   readonly help: string
   readonly isSecret?: true
+  /** How every such key begins, so that it is told apart from those of other providers; absent: it is not known. */
+  readonly begins?: string
   /** The field in a form for people, where they give a key of their own; absent: it is not asked for there. */
   readonly onPage?: { readonly name: string; readonly label: string; readonly hint: string }
   /** May be left out; the adapter says which combinations of fields make sense. */

@@ -14,6 +14,7 @@ const values: Record<string, string> = {
   DATABASE_URL: 'postgres://user:db%20canary@db/x',
   REDIS_URL: 'redis://:redis-canary@limits',
   REDIS_CACHE_URL: 'redis://:answers-canary@cache',
+  AKAHU_APP_TOKEN: 'app_token_canary',
   SMTP_URL: 'smtps://user:100%25canary@mail',
   FISKIL_WEBHOOK_SECRET: 'canarycanarycanarycanary',
   ENCRYPTION_KEY: key.toString('base64'),

@@ -29,6 +29,7 @@ export const upFacts = {
       value: 'X',
       help: 'the personal access token',
       isSecret: true,
+      begins: 'up:',
       onPage: { name: 'upToken', label: 'Personal access token', hint: 'It begins with up:yeah:' },
     },
   },

@@ -74,7 +74,11 @@ test('400: what does not work is one sentence with the next step, and nothing is
   const refusals: [body: object, why: RegExp, calls?: string[]][] = [
     [userTokenAlone, /there is no app token: set AKAHU_APP_TOKEN, or .*--app-token/],
     [swapped, /the two tokens are swapped/],
-    [{ ...own, userToken: 'up:yeah:1' }, /starts with "user_token_"/],
+    [
+      { ...own, userToken: 'up:yeah:1' },
+      /User token: this is a key of Up, which begins with "up:"/,
+    ],
+    [{ ...own, appToken: `"${own.appToken}"` }, /App token: this is a value in quotes/],
     [{ ...own, appToken: others.appToken }, /copy both again.*regenerated.*allow-list/, ['GET me']],
     [
       { ...own, userToken: 'user_token_old' },

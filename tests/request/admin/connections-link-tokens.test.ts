@@ -60,7 +60,9 @@ test('400: what is no token of Up is told apart, and nothing is stored', async (
   const world = await makeWorld(t, { providers: ['up'] })
   const id = await world.addUser('a@b.example')
   const refusals: [token: unknown, why: RegExp][] = [
-    ['user_token_of_akahu', /starts with "up:yeah:"/],
+    ['user_token_of_akahu', /Personal access token: this is a key of Akahu, which begins with/],
+    ['"up:yeah:quoted"', /Personal access token: this is a value in quotes/],
+    ['yeah:abc', /starts with "up:yeah:"/],
     ['up:yeah:unknown', /make a new one in the Up app/],
     ['up:yeah:', /and more follows; copy the whole of it/],
     ['up:yeah: blank', /token: has blanks, line ends/],

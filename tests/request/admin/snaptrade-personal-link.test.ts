@@ -121,6 +121,24 @@ const refusals: readonly Refusal[] = [
   ['a user', 'none', user, /belong to a commercial key, which is not set/],
   ['nothing', null, {}, /give --snaptrade-user-id and --user-secret/],
   ['nothing', 'none', {}, /give the personal key with --client-id and --consumer-key/],
+  [
+    'a token of Akahu as client id',
+    'none',
+    { clientId: 'app_token_1', consumerKey: 'x' },
+    /--client-id: this is a key of Akahu, which begins with "app_token_"/,
+  ],
+  [
+    'a token of Up as user id',
+    null,
+    { snaptradeUserId: 'up:yeah:1', userSecret: 'x' },
+    /--snaptrade-user-id: this is a key of Up/,
+  ],
+  [
+    'quotes',
+    'none',
+    { clientId: "'x'", consumerKey: 'x' },
+    /--client-id: this is a value in quotes/,
+  ],
   ['both', null, { ...user, ...demoPersonalKey }, /not both/],
   [
     'the commercial key',

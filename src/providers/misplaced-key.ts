@@ -1,0 +1,31 @@
+/**
+ * Tells without a call what cannot be a key of a provider: a key of another one, which must not be sent there, or a value
+ * in quotes. The providers' facts say how their keys begin. No text is ever repeated.
+ */
+import type { Provider } from '#contract/resources.ts'
+import { factsOf, providerNames } from './all-facts.ts'
+
+const quote = /^["'`“”‘’„«»]|["'`“”‘’„«»]$/
+
+/** What the text is; null: it may be a key of this provider. */
+export function describeMisplaced(provider: Provider, text: string): string | null {
+  if (quote.test(text)) return 'a value in quotes'
+  for (const other of providerNames.filter((name) => name !== provider)) {
+    const start = listStarts(other).find((one) => text.startsWith(one))
+    if (start !== undefined) return `a key of ${factsOf(other).name}, which begins with "${start}"`
+  }
+  return null
+}
+
+const listStarts = (provider: Provider): readonly string[] =>
+  Object.values(factsOf(provider).linkFields).flatMap(({ begins }) => begins ?? [])
+
+/** As `describeMisplaced`, for a field of the provider whose keys may have a beginning of their own. */
+export function describeWrongKey(provider: Provider, field: string, text: string): string | null {
+  const misplaced = describeMisplaced(provider, text)
+  if (misplaced !== null) return misplaced
+  const { name, linkFields } = factsOf(provider)
+  const begins = linkFields[field]?.begins
+  if (begins === undefined || text.startsWith(begins)) return null
+  return `a value that does not begin with "${begins}" as this key of ${name} does`
+}
