@@ -9,7 +9,7 @@ import { mapAhead } from './map-ahead.ts'
 import { makeReadAhead, type ReadAhead } from './read-ahead.ts'
 import { appendPage, isBehind, renewCopies, type Stream } from './stream.ts'
 import { countMerged, hold, merge, type WalkState } from './walk-state.ts'
-import { MissingPage, StreamTrouble } from './walk-trouble.ts'
+import { MissingPage, ShiftedRows, StreamTrouble } from './walk-trouble.ts'
 import type { WindowRead } from './window-read.ts'
 
 /** Contract, Limits: about 5,000 matching rows past the offset. */
@@ -34,7 +34,7 @@ export async function readUntil<Page extends RowPage<unknown>>(
     const waiting = unfinished.filter(
       (stream) => isBehind(stream) || (!isEnough && stream.consumed >= stream.table.count),
     )
-    if (waiting.length === 0) return
+    if (waiting.length === 0) return requireFound(state)
     const batch = waiting.slice(
       0,
       isEnough ? pagesInFlight : Math.min(pagesInFlight, windowRead.pagesLeft),
@@ -49,6 +49,18 @@ export async function readUntil<Page extends RowPage<unknown>>(
     }
     await allOrFirstFailure(batch.map((stream) => readOn(state, windowRead, { stream, ...goal })))
     state.believed = false
+  }
+}
+
+/**
+ * A row that was shown, and that a restarted chain has not met, counts as deleted when the chain has reached its end. Before
+ * that it may be on a later page.
+ */
+function requireFound({ streams }: WalkState<RowPage<unknown>>): void {
+  for (const [index, stream] of streams.entries()) {
+    if (stream.unlocated === 0) continue
+    if (stream.ahead.length > 0) throw new StreamTrouble(index, new ShiftedRows())
+    stream.unlocated = 0
   }
 }
 

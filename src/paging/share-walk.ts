@@ -59,7 +59,8 @@ export function makeSharing(
     async save({ isWhole }) {
       if (shared === null || !state.dirty || (isWhole && version === null)) return true
       // A restarted stream is still locating known rows, so its state is incomplete.
-      if (state.streams.some(({ before }) => before !== null)) return true
+      if (state.streams.some((stream) => stream.before !== null || stream.unlocated > 0))
+        return true
       const bytes = encodeWalk(state, expiresAt)
       const lifeMs = expiresAt - shared.now()
       const saved = await shared.walks.save(shared.key, { expected: version, bytes, ttlMs: lifeMs })

@@ -119,7 +119,8 @@ export function restartStream<Page extends RowPage<unknown>>(
   for (const key of old.ignored.keys()) stream.ignored.set(key, noPage)
   stream.before = old.table.count > 0 ? old.table : null
   stream.unlocated = fixed
-  stream.free = old.pages.length + maxPagesMoved
+  // A chain that is restarted before it met all its rows still has to read the pages of the chain before it.
+  stream.free = old.pages.length + old.free + maxPagesMoved
   renewCopies(source, stream)
   return stream
 }
@@ -257,7 +258,8 @@ function meet(
   if (page !== noPage) return page !== place.page
   pages[row] = place.page
   rows[row] = place.row
-  stream.unlocated -= 1
+  // A row that counted as deleted may come back.
+  if (stream.unlocated > 0) stream.unlocated -= 1
   return false
 }
 

@@ -66,3 +66,34 @@ test('a walk that other processes save first every time fails after a bounded nu
   )
   assert.equal(saves, 9)
 })
+
+test('R17: rows that a restarted walk cannot reach are a refusal, never windows without them', async () => {
+  const many = Array.from({ length: 60 }, (_row, index): PagedRow => {
+    return { id: `old ${index}`, time: -index, foreign: false }
+  })
+  const world = makePagedWorld({ streams: [[...many]], paging: 'after', pageSize: 4 })
+  const memory = makePageMemory(1_000_000)
+  const options = { memory, shared: null, expiresAt: 60_000 } as const
+  const walk = makeWalk(world, { provider: 'fiskil', ...options })
+  const read = (offset: number) =>
+    walk.window({ offset, limit: 4, pageCap: 1, confirmEnd: async () => {} }, aCall())
+  for (let offset = 0; offset < 20; offset += 4) await read(offset)
+  // More than a restarted chain may read beyond the pages that were known.
+  const arrived = Array.from({ length: 48 }, (_row, index): PagedRow => {
+    return { id: `new ${index}`, time: 1, foreign: false }
+  })
+  world.streams[0]?.unshift(...arrived)
+  const before = world.reads.length
+  world.onRead = () => {
+    const failure = { kind: 'unavailable', status: 503, detail: 'no' } as const
+    if (world.reads.length === before + 1) throw new UpstreamError('fiskil', failure)
+  }
+  await assert.rejects(
+    read(16),
+    (error: unknown) => error instanceof UpstreamError && error.failure.kind === 'malformed',
+  )
+  assert.deepEqual(
+    (await read(16)).rows.map(({ row }) => row.id),
+    many.slice(16, 20).map(({ id }) => id),
+  )
+})
