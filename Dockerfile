@@ -17,6 +17,7 @@ COPY LICENSE ./
 COPY src ./src
 COPY sandbox ./sandbox
 COPY cli ./cli
+COPY scripts/ready.js ./scripts/ready.js
 RUN printf '#!/bin/sh\nexec /app/node_modules/.bin/node --disable-warning=ExperimentalWarning /app/cli/main.ts "$@"\n' \
     > /usr/local/bin/tributary \
   && chmod 0755 /usr/local/bin/tributary \
@@ -29,6 +30,6 @@ USER 10001:10001
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["/app/node_modules/.bin/node", "-e", "fetch('http://127.0.0.1:' + (process.env.ADMIN_PORT || 3001) + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["/app/node_modules/.bin/node", "/app/scripts/ready.js", "--once"]
 # The flags of scripts/service-flags.json, after the one that the starter passes to every program.
 ENTRYPOINT ["/app/node_modules/.bin/node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=16", "--min-semi-space-size=16", "--no-allocation-site-pretenuring", "--expose-gc", "/app/src/main.ts"]

@@ -6,11 +6,11 @@ if [ ! -r "$settings" ]; then
   echo "tributary: $settings cannot be read; run this as root" >&2
   exit 1
 fi
+# Read as systemd reads them.
+assignments=$(/opt/tributary/node_modules/.bin/node --disable-warning=ExperimentalWarning \
+  /opt/tributary/scripts/unit-settings.ts "$settings") || exit 1
+eval "$assignments"
 # The unit's data directory, unless its settings name another.
-if ! grep -q '^[[:space:]]*DATA_DIR=' "$settings"; then
-  DATA_DIR=${DATA_DIR:-/var/lib/tributary}
-  export DATA_DIR
-fi
+export DATA_DIR="${DATA_DIR-/var/lib/tributary}"
 cd /opt/tributary || exit 1
-exec /opt/tributary/node_modules/.bin/node --disable-warning=ExperimentalWarning --env-file="$settings" \
-  /opt/tributary/cli/main.ts "$@"
+exec /opt/tributary/node_modules/.bin/node --disable-warning=ExperimentalWarning /opt/tributary/cli/main.ts "$@"

@@ -1,6 +1,7 @@
 /**
- * Waits until the service of this machine is ready, for its unit: what starts after it finds a listening service and an
- * admin token. It stops waiting after a minute without an error, since a migration may take longer than systemd allows
+ * Asks the service of this machine whether it is ready, at the address of its admin listener. For the health check of the
+ * image (`--once`) the exit code is the answer. The unit waits for it: what starts after it finds a listening service and
+ * an admin token. It stops waiting after a minute without an error, since a migration may take longer than systemd allows
  * for a start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,9 +21,11 @@ async function isReady() {
   }
 }
 
+const isAskedOnce = process.argv[2] === '--once'
 let ready = port === '0' || (await isReady())
-while (!ready && Date.now() < deadline) {
+while (!ready && !isAskedOnce && Date.now() < deadline) {
   await sleep(200)
   ready = await isReady()
 }
-if (!ready) process.stderr.write('tributary: not ready within a minute; the log says why\n')
+if (!ready && isAskedOnce) process.exitCode = 1
+else if (!ready) process.stderr.write('tributary: not ready within a minute; the log says why\n')

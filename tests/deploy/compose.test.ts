@@ -2,12 +2,22 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { BlockList } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '#src/config.ts'
 import { settings } from '#src/settings/settings.ts'
-import { exists, interpolate, readCompose, readText, root, variablesIn } from './files.ts'
+import {
+  exists,
+  interpolate,
+  isList,
+  networksOf,
+  readCompose,
+  readText,
+  root,
+  variablesIn,
+} from './files.ts'
 
 /** What an operator writes into `.env`; the provider's credentials stand for any. */
 const environmentFile = {
@@ -49,6 +59,30 @@ test('only the proxy is published, and the store and the fast state cannot reach
   assert.deepEqual(compose.services.proxy?.networks, ['outside'])
 })
 
+test('each admin listener is on an address of its own, in a network that the proxy is not in and that leads nowhere', () => {
+  const { admin } = compose.networks
+  const { subnet = '', ip_range: range = '' } = admin?.ipam?.config[0] ?? {}
+  assert.equal(admin?.internal, true)
+  const own = new BlockList()
+  own.addSubnet(...toSubnet(subnet))
+  const lent = new BlockList()
+  lent.addSubnet(...toSubnet(range))
+  const addresses = ours.map(([name, { environment, networks }]) => {
+    const address = environment.ADMIN_HOST ?? ''
+    assert.ok(own.check(address) && !lent.check(address), `${name}: ${address}`)
+    assert.ok(!isList(networks) && networks.admin?.ipv4_address === address, name)
+    return address
+  })
+  assert.equal(new Set(addresses).size, ours.length)
+  const inside = services.filter(([, one]) => networksOf(one).includes('admin'))
+  assert.deepEqual(inside, ours)
+})
+
+function toSubnet(text: string): [string, number] {
+  const [address = '', bits = ''] = text.split('/')
+  return [address, Number(bits)]
+}
+
 test('every service has a health check: its own, or that of the image', () => {
   assert.match(readText('Dockerfile'), /^HEALTHCHECK /m)
   const mute = services.filter(
@@ -74,15 +108,18 @@ test('every variable that our processes are given is one of the settings', () =>
   assert.deepEqual(strange, [])
 })
 
-test('Tributary accepts its configuration without a problem or a warning', () => {
+test('Tributary accepts its configuration, and warns of nothing but the admin listener', () => {
   for (const [name, { environment }] of ours) {
     const given = Object.fromEntries(
       Object.entries(environment).map(([key, text]) => [key, interpolate(text, environmentFile)]),
     )
     const config = readConfig({ ...environmentFile, ...given }, '/app')
-    assert.deepEqual(config.warnings, [], name)
+    assert.deepEqual(
+      config.warnings,
+      ['ADMIN_HOST is not a loopback address: keep the admin API off public networks.'],
+      name,
+    )
     assert.equal(config.mode, 'live')
-    assert.equal(config.adminListener.isLoopback, true)
     assert.equal(new URL(config.databaseUrl?.reveal() ?? '').hostname, 'postgres')
     assert.equal(new URL(config.redisUrl?.reveal() ?? '').hostname, 'valkey')
     assert.equal(new URL(config.redisCacheUrl?.reveal() ?? '').hostname, 'valkey-cache')

@@ -22,7 +22,9 @@ export interface ComposeService {
   readonly environment: Readonly<Record<string, string>>
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
-  readonly networks: readonly string[]
+  readonly networks:
+    | readonly string[]
+    | Readonly<Record<string, { readonly ipv4_address?: string } | null>>
   readonly healthcheck?: object
   readonly read_only?: boolean
   readonly cap_drop?: readonly string[]
@@ -32,9 +34,19 @@ export interface ComposeService {
 export interface Compose {
   readonly services: Readonly<Record<string, ComposeService>>
   readonly networks: Readonly<
-    Record<string, { internal?: boolean; ipam?: { config: { subnet: string }[] } }>
+    Record<
+      string,
+      { internal?: boolean; ipam?: { config: { subnet: string; ip_range?: string }[] } }
+    >
   >
 }
+
+/** The networks that a service joins, in either spelling. */
+export function networksOf({ networks }: ComposeService): readonly string[] {
+  return isList(networks) ? networks : Object.keys(networks)
+}
+
+export const isList = (value: object): value is readonly string[] => Array.isArray(value)
 
 export function readCompose(): Compose {
   return parse(readText('compose.yaml'), { merge: true }) as Compose

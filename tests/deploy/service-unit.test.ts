@@ -5,7 +5,15 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -135,6 +143,79 @@ test('without permission to read the settings the command fails with one line', 
   const text = here(readText('deploy/tributary.sh')).replace(/^settings=.*$/m, 'settings=/nowhere')
   const { status, stderr } = spawnSync('sh', ['-c', text], { encoding: 'utf8' })
   assert.deepEqual([status, stderr], [1, 'tributary: /nowhere cannot be read; run this as root\n'])
+})
+
+/** Each line of a settings file, and what systemd reads from it. */
+const written: readonly (readonly [line: string, name: string, value: string])[] = [
+  ['A=va#lue # and more', 'A', 'va#lue # and more'],
+  ['B="a#b" ', 'B', 'a#b'],
+  ["C='a\\nb c'", 'C', 'a\\nb c'],
+  ['D=a\\ b\\\nc', 'D', 'a bc'],
+  ['E="q\\"uo\\te\\n \\`x"   ', 'E', 'q"uo\\te\\n `x'],
+  [' F = spaced\t', 'F', 'spaced'],
+  ['G="one"two\' three\'', 'G', "onetwo' three'"],
+  ['H=pass\\\\word\\#x', 'H', 'pass\\word#x'],
+  ['I="multi\nline"', 'I', 'multi\nline'],
+  ['J=x"y"z', 'J', 'x"y"z'],
+  ["K=it's; $(date) `date` $HOME", 'K', "it's; $(date) `date` $HOME"],
+  ['L="a" #b', 'L', 'a#b'],
+  ['M=é✓', 'M', 'é✓'],
+  ['# N=no', 'N', ''],
+  ['; O=no', 'O', ''],
+  ['export P=no', 'P', ''],
+  ['Q', 'Q', ''],
+]
+
+test('the command reads the settings as systemd does: `#` within a value, quotes, escapes; the caller takes precedence', (t) => {
+  const { here, settings } = makeMachine(t, {})
+  writeFileSync(settings, written.map(([line]) => `${line}\n`).join(''))
+  const names = written.map(([, name]) => name)
+  const show = `process.stdout.write(JSON.stringify(${JSON.stringify([...names, 'DATA_DIR'])}.map((name) => process.env[name] ?? '')))`
+  const text = here(readText('deploy/tributary.sh')).replace(
+    / \S+\/cli\/main\.ts "\$@"/,
+    () => ' -e "$SHOW"',
+  )
+  const run = (environment: Record<string, string>) => {
+    const { stdout, stderr } = spawnSync('sh', ['-c', text], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, SHOW: show, ...environment },
+    })
+    assert.equal(stderr, '')
+    return JSON.parse(stdout) as string[]
+  }
+  const values = written.map(([, , value]) => value)
+  assert.deepEqual(run({}), [...values, here('/var/lib/tributary')])
+  assert.deepEqual(run({ A: 'mine', DATA_DIR: '/mine' }), ['mine', ...values.slice(1), '/mine'])
+  writeFileSync(settings, 'DATA_DIR=/theirs\n')
+  assert.equal(run({}).at(-1), '/theirs')
+})
+
+test('where systemd is installed, it reads such a file so too', (t) => {
+  const generator =
+    '/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator'
+  // Without it the table above stands for what it reads.
+  if (!existsSync(generator)) return assert.ok(written.length > 0)
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-environment-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'environment.d'))
+  // There, other than in the file of a unit, `$` begins a variable.
+  const lines = written.filter(([line]) => !line.includes('$') && !line.startsWith('Q'))
+  writeFileSync(
+    join(folder, 'environment.d', '10.conf'),
+    lines.map(([line]) => `${line}\n`).join(''),
+  )
+  const { stdout } = spawnSync(generator, {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, XDG_CONFIG_HOME: folder },
+  })
+  for (const [line, name, value] of lines) {
+    const [, found = ''] = new RegExp(`^${name}=(.*)$`, 'm').exec(stdout) ?? []
+    // Its output is quoted for a shell.
+    const read = found.startsWith('"')
+      ? found.slice(1, -1).replace(/\\(.)/g, (_, c: string) => (c === 'n' ? '\n' : c))
+      : found
+    assert.equal(read, value, line)
+  }
 })
 
 test('where systemd is installed, it accepts the unit', () => {
