@@ -13,7 +13,7 @@ import { join } from 'node:path'
  */
 export function judgeInstall(root, runtime) {
   const held = readPackages(join(root, 'node_modules/.package-lock.json'))
-  if (held === null) return { kind: 'none', omitsDev: false }
+  if (held === null) return { kind: 'none', omitsDev: existsSync(join(root, omissionFile)) }
   const wanted = Object.entries(readPackages(join(root, 'package-lock.json')) ?? {})
   const omitsDev = !Object.values(held).some(({ dev }) => dev === true)
   const fits = ([name, { version, integrity }]) =>
@@ -23,9 +23,22 @@ export function judgeInstall(root, runtime) {
   const isNeeded = ([name, { optional }]) => name !== '' && (!optional || name in held)
   const needed = wanted.filter(isNeeded)
   const production = needed.filter(([, { dev }]) => !dev)
-  if (!existsSync(runtime) || !production.every(fits)) return { kind: 'stale', omitsDev }
+  const isWhole = existsSync(runtime) && findGap(root) === null
+  if (!isWhole || !production.every(fits)) return { kind: 'stale', omitsDev }
   if (needed.every(fits)) return { kind: 'complete', omitsDev: false }
   return { kind: omitsDev ? 'production' : 'stale-development', omitsDev }
+}
+
+/** In the clone, while packages are installed without those for development, and after such an install was cut off. */
+export const omissionFile = '.tributary-omits-dev'
+
+/** The path of a package that npm's record has and the disk has not, or of the record; null when nothing is missing. */
+export function findGap(root) {
+  const record = 'node_modules/.package-lock.json'
+  const held = readPackages(join(root, record))
+  if (held === null) return record
+  const isThere = (name) => existsSync(join(root, name, 'package.json'))
+  return Object.keys(held).find((name) => !isThere(name)) ?? null
 }
 
 /** Null when there is no such file, or it was not written by npm. */

