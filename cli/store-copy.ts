@@ -92,10 +92,12 @@ async function readSettings(
 function parseUrl(text: string, fromInput: boolean): string {
   if (text === '')
     throw refusal('No database is named: set DATABASE_URL, or send its URL to `--to -`')
-  const url = new Map(settings).get('DATABASE_URL')?.parse(text) as { reveal(): string } | undefined
+  const setting = new Map(settings).get('DATABASE_URL')
+  const url = setting?.parse(text) as { reveal(): string } | undefined
   if (url !== undefined) return url.reveal()
   const place = fromInput ? 'The line of standard input' : 'DATABASE_URL'
-  throw refusal(`${place} should be a URL such as postgresql://user:password@host:5432/database`)
+  const form = 'a URL such as postgresql://user:password@host:5432/database'
+  throw refusal(`${place} should be ${setting?.explain?.(text) ?? form}`)
 }
 
 interface Progress {

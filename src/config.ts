@@ -137,7 +137,8 @@ function readValues(environment: Environment, problems: string[]): Values {
     }
     const value = text === '' ? setting.fallback : setting.parse(text)
     if (value === undefined) {
-      problems.push(`${name}: got ${show(text, setting.isSecret)}, should be ${setting.expects}`)
+      const expects = setting.explain?.(text) ?? setting.expects
+      problems.push(`${name}: got ${show(text, setting.isSecret)}, should be ${expects}`)
     }
     // A refused variable counts as unset from here on, so that further problems are found too.
     values[name] = value === undefined ? setting.fallback : value

@@ -142,6 +142,7 @@ function describe(provider: Provider, failure: UpstreamFailure): Finding {
   const { detail } = failure
   switch (failure.kind) {
     case 'misconfigured':
+      if (failure.status === 404) return describeStranger(provider, detail)
       return failure.status === 410
         ? fault(name, `has retired an endpoint: ${detail}`, 'Upgrade Tributary')
         : fault(
@@ -166,12 +167,16 @@ function describe(provider: Provider, failure: UpstreamFailure): Finding {
     case 'account_gone':
     case 'consent_lost':
     case 'preparing':
-      return fault(
-        name,
-        `does not answer as ${provider} does: ${detail}`,
-        `Check that ${baseUrlOf(provider)} leads to the provider and that no proxy answers instead`,
-      )
+      return describeStranger(provider, detail)
     default:
       return unreachable(failure)
   }
+}
+
+function describeStranger(provider: Provider, detail: string): Finding {
+  return fault(
+    `provider:${provider}`,
+    `does not answer as ${provider} does: ${detail}`,
+    `Check that ${baseUrlOf(provider)} leads to the provider and that no proxy answers instead`,
+  )
 }

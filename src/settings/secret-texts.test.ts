@@ -20,6 +20,21 @@ const values: Record<string, string> = {
   ENCRYPTION_KEY: key.toString('base64'),
 }
 
+test('a password beside a socket, and one in a parameter, is removed from the log too', () => {
+  const urls = ['postgresql://u:canary@/x?host=/run/pg', 'postgresql:///x?user=u&password=canary']
+  for (const DATABASE_URL of urls) {
+    const config = readConfig({ DATABASE_URL, ENCRYPTION_KEY: key.toString('base64') })
+    const secrets = {
+      adminToken: new Secret('token'),
+      encryptionKeys: new Secret([]),
+      adminTokenFile: null,
+      encryptionKeysIn: 'ENCRYPTION_KEY',
+      warnings: [],
+    }
+    assert.ok(listSecretTexts(config, secrets).includes('canary'), DATABASE_URL)
+  }
+})
+
 test('no secret of the configuration reaches the log, whatever line it is in', () => {
   const environment: Record<string, string> = {
     FISKIL_CLIENT_ID: 'public-1',

@@ -3,6 +3,7 @@
  * whatever their format. No other code may use it.
  */
 import { Secret } from '#kernel/secret.ts'
+import { parseServerUrl } from '#kernel/server-url.ts'
 import type { Config } from './config-types.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -22,15 +23,19 @@ export function listSecretTexts(config: Config, secrets: Secrets): readonly stri
   return [...texts, ...urls, ...keys].filter((text) => text !== undefined && text !== null)
 }
 
-/** Both as written in the URL and decoded, as it is sent. */
+/** Both as written in the URL and decoded, as it is sent. PostgreSQL's driver reads it from a parameter too. */
 function passwordOf(url: Secret<string> | null): string[] {
-  const encoded = url === null ? '' : (URL.parse(url.reveal())?.password ?? '')
-  if (encoded === '') return []
+  const read = url === null ? null : parseServerUrl(url.reveal())?.url
+  const texts = [read?.password ?? '', read?.searchParams.get('password') ?? '']
+  return texts.filter((text) => text !== '').flatMap((text) => [text, ...decode(text)])
+}
+
+function decode(text: string): string[] {
   try {
-    return [encoded, decodeURIComponent(encoded)]
+    return [decodeURIComponent(text)]
   } catch (error) {
     // A stray percent sign cannot be decoded: the password is sent as written.
-    if (error instanceof URIError) return [encoded]
+    if (error instanceof URIError) return []
     throw error
   }
 }

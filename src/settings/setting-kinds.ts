@@ -12,6 +12,8 @@ export interface Setting<Value> {
   readonly defaultText: string
   /** Completes "should be …". */
   readonly expects: string
+  /** In place of `expects` where more can be said of a refused text; null: it cannot. Never repeats the text. */
+  readonly explain?: (text: string) => string | null
   readonly meaning: string
   /** The value is never shown in a problem, nor suggested in `.env.example`. */
   readonly isSecret: boolean
@@ -125,43 +127,6 @@ export function base64Secret(meaning: string): Setting<Secret<string> | null> {
     parse: (given) => {
       const isBase64 = /^[A-Za-z0-9+/]{22,}={0,2}$/.test(given)
       return isBase64 ? new Secret(given) : undefined
-    },
-  }
-}
-
-/** A URL that may carry a password, e.g. of a database. */
-export function secretUrl(
-  schemes: readonly string[],
-  texts: Texts,
-): Setting<Secret<string> | null> {
-  return {
-    fallback: null,
-    defaultText: texts.defaultText ?? '',
-    expects: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
-    meaning: texts.meaning,
-    isSecret: true,
-    parse: (given) => {
-      const url = URL.parse(given)
-      // The driver of PostgreSQL reads this one too; with anything but a number it waits without an end.
-      if (!/^\d{1,5}$/.test(url?.searchParams.get('port') ?? '0')) return undefined
-      return url !== null && schemes.includes(url.protocol.slice(0, -1)) && given.includes('://')
-        ? new Secret(given)
-        : undefined
-    },
-  }
-}
-
-/** The URL of a Redis; its path may only be a database number. */
-export function redisUrl(texts: Texts): Setting<Secret<string> | null> {
-  const url = secretUrl(['redis', 'rediss'], texts)
-  return {
-    ...url,
-    expects: `${url.expects}, without a path or with the number of a database as its path`,
-    parse(given) {
-      const { pathname = '', searchParams } = URL.parse(given) ?? {}
-      // The Redis client reads the number from the path or from `db`.
-      const numbers = [pathname.replace(/^\//, ''), searchParams?.get('db') ?? '']
-      return numbers.every((text) => /^\d{0,9}$/.test(text)) ? url.parse(given) : undefined
     },
   }
 }

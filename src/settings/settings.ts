@@ -5,6 +5,7 @@
 import { Secret } from '#kernel/secret.ts'
 import { parseSmtpUrl } from '#mail/smtp-url.ts'
 import { parseEncryptionKeys } from './encryption-keys.ts'
+import { databaseUrl, redisUrl } from './server-urls.ts'
 import * as read from './setting-kinds.ts'
 import { noProxies, parseTrustedProxies, type TrustedProxies } from './trusted-proxies.ts'
 
@@ -92,16 +93,17 @@ export const chapters = {
   },
   Storage: {
     DATA_DIR: read.directory('./data', 'Embedded database and generated secrets.'),
-    DATABASE_URL: read.secretUrl(['postgres', 'postgresql'], {
-      meaning: 'PostgreSQL 15 or newer.',
+    DATABASE_URL: databaseUrl({
+      meaning:
+        'PostgreSQL 15 or newer, user and password percent-encoded. `?host=/folder` names a socket. `sslmode`: `disable`, as without it; `require`, `verify-ca` and `verify-full` all verify the certificate and its name; `no-verify` verifies nothing; what may fall back to no TLS (`prefer`, `allow`) is refused.',
       defaultText: 'none: the embedded database',
     }),
-    REDIS_URL: read.redisUrl({
+    REDIS_URL: redisUrl({
       meaning:
-        'Valkey 8, or Redis 7 or newer: shared limits, concurrency leases and breakers. Without `REDIS_CACHE_URL`, cached answers too.',
+        'Valkey 8, or Redis 7 or newer (`rediss://`: with TLS, verified), password percent-encoded: shared limits, concurrency leases and breakers. Without `REDIS_CACHE_URL`, cached answers too.',
       defaultText: 'none: in memory',
     }),
-    REDIS_CACHE_URL: read.redisUrl({
+    REDIS_CACHE_URL: redisUrl({
       meaning: 'A separate Valkey or Redis for cached answers, so that they cannot evict limits.',
       defaultText: '`REDIS_URL`',
     }),

@@ -78,6 +78,14 @@ for (const [name, open] of Object.entries(sides)) {
     assert.equal((await probe(side)).failure, null)
   })
 
+  test(`a server without the paths of ${name}, such as the host of a base URL without its version, is not taken for it`, async () => {
+    await using side = await open()
+    side.emulator.addFault({ does: { kind: 'reply', reply: { status: 404, body: {} } } })
+    const { failure } = await probe(side)
+    assert.ok(failure?.kind === 'rejected' || failure?.kind === 'misconfigured')
+    assert.equal(failure.status, 404)
+  })
+
   test(`${name} that does not answer is an UpstreamError, and our own time limit ends the call`, async () => {
     await using side = await open({ timeoutMs: 200 })
     side.emulator.addFault({ does: { kind: 'hang' } })
@@ -89,6 +97,16 @@ for (const [name, open] of Object.entries(sides)) {
     await assert.rejects(probe(side, AbortSignal.abort(reason)), reason)
   })
 }
+
+test('Akahu without credentials of ours, asked without its version in AKAHU_BASE_URL, is named with the variable', async () => {
+  await using side = await makeGround({ appToken: null, appSecret: null })
+  assert.equal((await side.adapter.probe?.(call()))?.failure, null)
+  const reply = { status: 404, body: { success: false, message: 'Not found' } }
+  side.akahu.addFault({ does: { kind: 'reply', reply } })
+  const { failure } = (await side.adapter.probe?.(call())) ?? {}
+  assert.equal(failure?.kind, 'rejected')
+  assert.match(failure.detail, /nothing at \/me; AKAHU_BASE_URL includes the version/)
+})
 
 test('a probe of Fiskil leaves the token in use alone', async () => {
   await using setting = await openSetting()

@@ -222,16 +222,19 @@ function toExchange(apps: Apps, { code, redirectUri }: CodeExchange) {
   return { request, standing }
 }
 
-/** A request without credentials must be refused; then Akahu is reachable. */
+/** A request without credentials must be refused for that; then Akahu is reachable. */
 function toBareFailure(failure: UpstreamFailure | null): UpstreamFailure | null {
   switch (failure?.kind) {
     case undefined:
       return { kind: 'malformed', detail: 'a request without any token is accepted' }
     case 'rejected':
+      return [400, 403].includes(failure.status) ? null : { ...failure, detail: notThere }
     case 'consent_lost':
-    case 'account_gone':
       return null
     default:
       return failure ?? null
   }
 }
+
+const notThere =
+  'it has nothing at /me; AKAHU_BASE_URL includes the version, https://api.akahu.io/v1'

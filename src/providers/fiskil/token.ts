@@ -102,7 +102,10 @@ export function makeTokenSource(options: TokenOptions): TokenSource {
 function toOurFault(error: UpstreamError, report: UpstreamReport): UpstreamError {
   const { failure } = error
   if (failure.kind !== 'rejected' && failure.kind !== 'misconfigured') return error
-  const detail = `our client credentials were refused: ${failure.detail}`
+  const detail =
+    failure.status === 404
+      ? 'it has no /v1/token; FISKIL_BASE_URL is given without /v1'
+      : `our client credentials were refused: ${failure.detail}`
   report.alert({ provider: 'fiskil', detail })
   return new UpstreamError(
     'fiskil',

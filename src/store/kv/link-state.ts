@@ -34,6 +34,8 @@ export interface LinkStateOptions {
   readonly serves: readonly LinkName[]
   readonly report: KvReport
   readonly probe: Probe
+  /** What its port speaks, where that is not what the URL says; null: it does not show. */
+  readonly findProtocol: () => Promise<string | null>
   /** Redis counts as unavailable when no probe has succeeded within this time of the start. */
   readonly deadlineMs: number
 }
@@ -51,6 +53,8 @@ interface Link extends LinkStateOptions {
   probing: Promise<void> | null
   lastCause: unknown
   trouble: string | null
+  /** What `findProtocol` found, until Redis answers. */
+  protocol: string | null
   evicts: string | null
 }
 
@@ -66,6 +70,7 @@ export function makeLinkState(options: LinkStateOptions): LinkState {
     probing: null,
     lastCause: null,
     trouble: null,
+    protocol: null,
     evicts: null,
   }
   const stop = watch(link)
@@ -80,7 +85,7 @@ export function makeLinkState(options: LinkStateOptions): LinkState {
     evicts: () => link.evicts,
     async probe() {
       await ask(link)
-      if (link.phase !== 'up') return
+      if (link.phase !== 'up') return learnProtocol(link)
       // Some hosts refuse INFO; the eviction policy is then unknown and not reported.
       const memory = await link.probe.readMemory().catch(() => '')
       link.evicts = readEviction(memory)
@@ -151,6 +156,7 @@ function enter(link: Link): void {
   link.lateness.reset()
   link.lastCause = null
   link.trouble = null
+  link.protocol = null
   link.log.up()
   link.known.resolve()
   for (const act of link.entered) act()
@@ -165,15 +171,30 @@ function fail(link: Link, cause: unknown): boolean {
 
 function leave(link: Link, cause: unknown): void {
   if (link.phase === 'ended') return
-  link.trouble = describeTrouble(cause)
+  const trouble = describeTrouble(cause)
+  link.trouble = link.protocol !== null && unclear.test(trouble) ? link.protocol : trouble
   link.log.unavailable(link.trouble, link.phase !== 'unavailable')
   if (link.phase === 'unavailable') return
+  const isFirst = link.phase === 'opening'
   link.phase = 'unavailable'
   link.known.resolve()
+  if (isFirst) void learnProtocol(link)
 }
 
-/** The texts of `describeTrouble` for a server that answers but refuses our commands. */
-const refusals = /^(?:its user|it requires|it refuses|it has no database)/
+/** The texts of a connection that ends, or is never answered, for no reason that shows. */
+const unclear = /ECONNRESET|EPIPE|connection was closed|no answer|timed out|before secure TLS/
+
+async function learnProtocol(link: Link): Promise<void> {
+  if (!unclear.test(link.trouble ?? '')) return
+  const found = await link.findProtocol()
+  if (found === null || link.phase !== 'unavailable') return
+  link.protocol = found
+  link.trouble = found
+  link.log.unavailable(found, false)
+}
+
+/** The texts for a server that answers but refuses our commands. */
+const refusals = /^(?:its user|it requires|it refuses|it has no database|its port)/
 
 /** Writes the log lines and sets the metric. While Redis is unavailable, only a new refusal is logged again. */
 function makeStateLog({ variable, serves, report }: LinkStateOptions) {

@@ -4,6 +4,7 @@
  * link-state.ts decides whether Redis is available.
  */
 import type { Redis, RedisOptions } from 'ioredis'
+import { speaksPlainRedis, speaksTls } from '../port-protocol.ts'
 import type { KvConnection, Maybe } from '../ports/kv.ts'
 import { type LinkName, type LinkState, makeLinkState } from './link-state.ts'
 import { LinkedRedis, makeRedisScript, type Script, type ScriptArgument } from './redis-client.ts'
@@ -65,6 +66,7 @@ export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLin
     serves: options.serves,
     report: options.report,
     probe: makeProbe(options, client),
+    findProtocol: () => findProtocol(options.url),
     deadlineMs: connectTimeoutMs,
   })
   await state.firstKnown
@@ -162,6 +164,18 @@ function readUrl(text: string, variable: KvConnection['variable']): string {
   const scheme = URL.parse(text)?.protocol
   if (scheme === 'redis:' || scheme === 'rediss:') return text
   throw new Error(`${variable} must be a redis:// or rediss:// URL`)
+}
+
+/** A port with TLS ends a connection without, and one without TLS never answers one with TLS. */
+async function findProtocol(text: string): Promise<string | null> {
+  const url = new URL(text)
+  const port = { host: url.hostname, port: Number(url.port || 6379) }
+  if (url.protocol === 'rediss:') {
+    const isPlain = await speaksPlainRedis(port)
+    return isPlain ? 'its port speaks no TLS: the URL must begin with redis://' : null
+  }
+  const isTls = await speaksTls(port)
+  return isTls ? 'its port speaks TLS: the URL must begin with rediss://' : null
 }
 
 /** Runs the commands that this connection will need; one script for each kind of state stored there. */

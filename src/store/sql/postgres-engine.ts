@@ -13,6 +13,7 @@ import { makeKeySchema } from './postgres-key-schema.ts'
 import { startListener, toMessages } from './postgres-listener.ts'
 import { Later } from './postgres-pipeline.ts'
 import { makePool, type StorePool } from './postgres-pool.ts'
+import { explainTlsPort } from './postgres-port.ts'
 import type { Tables } from './tables.ts'
 
 const oldestVersion = 150_000
@@ -70,7 +71,8 @@ async function inspect(db: Kysely<Tables>, databaseUrl: string) {
   } catch (cause) {
     const failure = toConnectError(cause, toTarget(databaseUrl))
     if (!(failure instanceof StoreUnavailableError)) throw failure
-    throw new StoreOpenError('unreachable', toAdvice(failure), { cause })
+    const advice = (await explainTlsPort(databaseUrl, cause)) ?? toAdvice(failure)
+    throw new StoreOpenError('unreachable', advice, { cause })
   }
 }
 

@@ -2,6 +2,7 @@
  * Distinguishes an outage of PostgreSQL from a bug of ours. An outage may be over by the next call: no connection,
  * refused credentials, a server that is starting, stopping, full or a standby, a statement that took too long.
  */
+import { parseServerUrl } from '#kernel/server-url.ts'
 import { isCertificateRefusal, StoreUnavailableError } from '../failure.ts'
 
 /**
@@ -34,12 +35,13 @@ export interface PostgresTarget {
 
 /** The target that `DATABASE_URL` names. */
 export function toTarget(databaseUrl: string): PostgresTarget {
-  const url = URL.parse(databaseUrl)
-  if (url === null) return { role: null, database: null, host: 'the host of DATABASE_URL' }
+  const read = parseServerUrl(databaseUrl)
+  if (read === null) return { role: null, database: null, host: 'the host of DATABASE_URL' }
+  const { url, host } = read
   return {
     role: decode(url.username) || url.searchParams.get('user'),
     database: decode(url.pathname.slice(1)) || null,
-    host: url.host || url.searchParams.get('host') || 'the local socket',
+    host: host || url.searchParams.get('host') || 'the local socket',
   }
 }
 

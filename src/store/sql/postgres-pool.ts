@@ -18,7 +18,7 @@ const maxConnections = 10
 /** The settings of every connection of this process, in the pool or outside it. */
 export function connectionSettings(databaseUrl: string) {
   return {
-    connectionString: databaseUrl,
+    connectionString: toDriverUrl(databaseUrl),
     application_name: 'tributary',
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -28,6 +28,12 @@ export function connectionSettings(databaseUrl: string) {
     types: postgresTypes,
   }
 }
+
+/** What the driver does for both modes, under the name that no later version of it will read as less, nor warn about. */
+const toDriverUrl = (databaseUrl: string) =>
+  databaseUrl.includes('uselibpqcompat=')
+    ? databaseUrl
+    : databaseUrl.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full')
 
 export interface StorePool {
   /** For Kysely, which closes it too. */

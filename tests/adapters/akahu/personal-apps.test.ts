@@ -243,7 +243,7 @@ test('a full app gets webhooks, but none is asked for about a personal login; ot
   }
 })
 
-test('without a secret the probe sends no credentials, and every refusal shows that Akahu answers', async () => {
+test('without a secret the probe sends no credentials, and a refusal of that shows that Akahu answers', async () => {
   for (const install of [personalInstall, noApp]) {
     await using ground = await makeGround(install)
     const probe = async () => (await ground.adapter.probe?.(call))?.failure?.kind ?? null
@@ -260,7 +260,7 @@ test('without a secret the probe sends no credentials, and every refusal shows t
       [400, null],
       [401, null],
       [403, null],
-      [404, null],
+      [404, 'rejected'],
       [200, 'malformed'],
       [302, 'malformed'],
       [429, 'throttled'],

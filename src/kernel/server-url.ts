@@ -1,0 +1,40 @@
+/**
+ * Reads the URL of a server that we use with a user and a password, as the drivers of PostgreSQL and Redis do. Pure; no part of
+ * the text is ever repeated, since a password that is cut up could be in any of them.
+ */
+
+export interface ServerUrl {
+  readonly url: URL
+  /** With the port; empty: a socket of this machine, or a parameter names it. */
+  readonly host: string
+}
+
+/** Null: it is no URL. */
+export function parseServerUrl(text: string): ServerUrl | null {
+  const url = URL.parse(text)
+  if (url !== null) return { url, host: url.host }
+  // The standard allows no user without a host; libpq and the driver do: postgresql://user@/database?host=/folder.
+  const filled = URL.parse(text.replace('@/', '@no-host.invalid/'))
+  return filled === null ? null : { url: filled, host: '' }
+}
+
+const rule =
+  'a URL with user and password percent-encoded: @ is %40, / is %2F, ? is %3F, # is %23, % is %25'
+
+/** How it should be, where a password that is not percent-encoded would be cut up, or cannot be decoded; null: all is well. */
+export function findUnencoded(text: string): string | null {
+  const rest = text.slice(text.indexOf('://') + 3)
+  const end = rest.search(/[/?#]/)
+  const isCut = end !== -1 && rest.includes('@', end)
+  return isCut || rest.includes('#') || !isDecodable(rest) ? rule : null
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch (error) {
+    if (error instanceof URIError) return false
+    throw error
+  }
+}

@@ -1,0 +1,77 @@
+/** Which URLs of PostgreSQL and Redis are refused at the start, with the sentence that says how they should be. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError, readConfig } from '#src/config.ts'
+
+const key = Buffer.alloc(32, 1).toString('base64')
+
+/** The one problem of these URLs, or null. No part of a URL is shown. */
+function problemOf(urls: Record<string, string>): string | null {
+  try {
+    readConfig({ ...urls, ENCRYPTION_KEY: key }, '/srv/tributary')
+    return null
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    const [problem = ''] = error.problems
+    assert.doesNotMatch(problem, /sekrit|cache\.example|db\.example/)
+    return problem
+  }
+}
+
+const database = (parameters: string) =>
+  problemOf({ DATABASE_URL: `postgresql://u:sekrit@db.example/x${parameters}` })
+
+test('a password that is not percent-encoded is refused with that sentence, and no part of it is shown', () => {
+  for (const password of ['1/sekrit', '?sekrit', '1#sekrit', 'sek/sekrit', 'sekrit%']) {
+    assert.match(
+      problemOf({ DATABASE_URL: `postgres://u:${password}@db.example:5432/x` }) ?? '',
+      /^DATABASE_URL: got a value that is not shown here, should be a URL with user and password percent-encoded: @ is %40/,
+    )
+    for (const name of ['REDIS_URL', 'REDIS_CACHE_URL']) {
+      const urls = {
+        REDIS_URL: 'redis://cache.example',
+        [name]: `rediss://:${password}@cache.example`,
+      }
+      assert.match(problemOf(urls) ?? '', new RegExp(`^${name}: .* percent-encoded`))
+    }
+  }
+})
+
+test('an sslmode that is unknown, or could fall back to no TLS, is refused; so is ssl=false, which meant TLS', () => {
+  for (const mode of ['bogus', 'prefer', 'allow', '', 'Require']) {
+    assert.match(database(`?sslmode=${mode}`) ?? '', /an sslmode of disable, require, /)
+  }
+  assert.match(database('?sslmode=bogus&sslmode=require') ?? '', /an sslmode of disable/)
+  for (const mode of ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']) {
+    assert.equal(database(`?sslmode=${mode}`), null)
+  }
+  assert.match(database('?ssl=false') ?? '', /sslmode in place of ssl/)
+  assert.equal(database('?ssl=true'), null)
+})
+
+test('a socket is named by the parameter host, with or without a user beside it', () => {
+  for (const url of [
+    'postgresql:///x?host=/var/run/postgresql&user=u',
+    'postgresql://u@/x?host=/var/run/postgresql',
+    'postgresql://u:sekrit@/x?host=/var/run/postgresql&port=5433',
+    'postgresql://u@%2Fvar%2Frun%2Fpostgresql/x',
+  ]) {
+    assert.equal(problemOf({ DATABASE_URL: url }), null, url)
+  }
+  assert.match(
+    problemOf({ DATABASE_URL: 'postgresql://u@/x?port=many' }) ?? '',
+    /a URL with a number as its port/,
+  )
+})
+
+test('a URL of something else is refused with the beginnings that are meant', () => {
+  assert.match(
+    problemOf({ DATABASE_URL: 'mysql://u:sekrit@db.example/x' }) ?? '',
+    /starts with postgres/,
+  )
+  assert.match(problemOf({ REDIS_URL: 'http://cache.example' }) ?? '', /starts with redis:\/\//)
+  assert.match(
+    problemOf({ REDIS_URL: 'redis://cache.example/first' }) ?? '',
+    /number of a database/,
+  )
+})

@@ -1,0 +1,76 @@
+/**
+ * The variables that are URLs of PostgreSQL and Redis. What their drivers would misread is refused by name: a password that is
+ * not percent-encoded, a parameter that would be ignored or mean something else. A URL is never shown: it may hold a password.
+ */
+import { Secret } from '#kernel/secret.ts'
+import { findUnencoded, parseServerUrl } from '#kernel/server-url.ts'
+import type { Setting } from './setting-kinds.ts'
+
+type UrlSetting = Setting<Secret<string> | null>
+type Texts = { readonly meaning: string; readonly defaultText: string }
+
+interface Rules {
+  readonly schemes: readonly string[]
+  readonly expects: string
+  /** How the URL should be; null: nothing is wrong with it. */
+  readonly findFault: (url: URL) => string | null
+}
+
+function serverUrl({ schemes, expects, findFault }: Rules, texts: Texts): UrlSetting {
+  const explain = (text: string) => {
+    const url = parseServerUrl(text)?.url
+    const isOurs = schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}://`))
+    if (!isOurs) return expects
+    return findUnencoded(text) ?? (url === undefined ? expects : findFault(url))
+  }
+  return {
+    ...texts,
+    fallback: null,
+    expects,
+    isSecret: true,
+    explain,
+    parse: (given) => (explain(given) === null ? new Secret(given) : undefined),
+  }
+}
+
+/** The modes that do what they say. What may fall back to no TLS gives no security, and the driver has no such fallback. */
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
+
+export const databaseUrl = (texts: Texts): UrlSetting =>
+  serverUrl(
+    {
+      schemes: ['postgres', 'postgresql'],
+      expects: 'a URL that starts with postgres:// or postgresql://',
+      findFault({ searchParams }) {
+        // With anything but a number the driver waits without an end.
+        if (!/^\d{1,5}$/.test(searchParams.get('port') ?? '0'))
+          return 'a URL with a number as its port'
+        if (!searchParams.getAll('sslmode').every((mode) => sslModes.includes(mode))) {
+          return `a URL with an sslmode of ${sslModes.join(', ')} (prefer and allow would fall back to no TLS)`
+        }
+        // Any other text, such as "false", means TLS to the driver.
+        return searchParams.getAll('ssl').every((text) => ['true', '1', '0'].includes(text))
+          ? null
+          : 'a URL with sslmode in place of ssl'
+      },
+    },
+    texts,
+  )
+
+/** Its path may only be a database number. */
+export const redisUrl = (texts: Texts): UrlSetting =>
+  serverUrl(
+    {
+      schemes: ['redis', 'rediss'],
+      expects:
+        'a URL that starts with redis:// or rediss://, without a path or with the number of a database as its path',
+      findFault({ pathname, searchParams }) {
+        // The Redis client reads the number from the path or from `db`.
+        const numbers = [pathname.replace(/^\//, ''), searchParams.get('db') ?? '']
+        return numbers.every((text) => /^\d{0,9}$/.test(text))
+          ? null
+          : 'a URL without a path, or with the number of a database as its path'
+      },
+    },
+    texts,
+  )
