@@ -129,6 +129,8 @@ function watchRows<Page extends RowPage<unknown>>(
 function watchEmpty(deps: WatchDeps, adapter: Adapter): Adapter['confirmEmpty'] {
   return async (login, connection, call, asked) => {
     await adapter.confirmEmpty(login, connection, call, asked)
+    // Data that are ready and shared do not prove that the consent is active.
+    if (asked?.among !== undefined) return
     if (adapter.freshness === 'reads') {
       deps.notes.refreshed(connection.id, deps.clock.now(), false)
     }

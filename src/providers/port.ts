@@ -53,9 +53,7 @@ export interface DiscoveredAccount {
   readonly previousUpstreamId: UpstreamId | null
   readonly name: string
   readonly type: AccountType
-  /**
-   * Masked: `xxxx1234`. Null when omitted this time; the stored value stays. A full number never leaves the adapter.
-   */
+  /** Masked: `xxxx1234`. Null when omitted this time; the stored value stays. A full number never leaves the adapter. */
   readonly accountNumber: string | null
   /** Null when omitted this time; the stored value stays, otherwise the default of reading R24b applies. */
   readonly currency: string | null
@@ -77,6 +75,8 @@ export interface ProbeReply {
 export interface EmptyAnswer {
   readonly what: 'transactions' | 'holdings'
   readonly accounts: readonly AccountRef[]
+  /** The whole read, where others of its accounts may have rows: only the data of `accounts` are in doubt. */
+  readonly among?: readonly AccountRef[]
 }
 
 /** A webhook of a provider as it arrived. */
@@ -372,7 +372,7 @@ export interface HoldingsQuery {
 
 export interface BrokerageAdapter extends AdapterBase {
   readonly category: 'brokerage'
-  /** Returns an empty list as it is; the caller then calls `confirmEmpty` once for all accounts. */
+  /** Returns an empty list as it is; the caller then calls `confirmEmpty` once for all empty accounts. */
   holdings(query: HoldingsQuery, call: CallContext): Promise<readonly Holding[]>
   /** Newest first. Always called with exactly one account, because the provider lists activities per account only. */
   readonly trades: RowReader<TradePage>

@@ -40,10 +40,10 @@ async function readAll(
   target: Target,
   call: CallContext,
 ): Promise<Holding[]> {
-  const { login, connection } = target
+  const { login, connection, accounts } = target
   const lists: (readonly Holding[])[] = []
-  for (let start = 0; start < target.accounts.length; start += accountsInFlight) {
-    const batch = target.accounts.slice(start, start + accountsInFlight)
+  for (let start = 0; start < accounts.length; start += accountsInFlight) {
+    const batch = accounts.slice(start, start + accountsInFlight)
     lists.push(
       ...(await Promise.all(
         batch.map((account) => adapter.holdings({ login, connection, account }, call)),
@@ -51,10 +51,12 @@ async function readAll(
     )
   }
   const holdings = lists.flat()
-  if (holdings.length === 0) {
-    // Reading R20b: a completely empty answer is checked, one empty account among several is not.
-    const { accounts } = target
-    await adapter.confirmEmpty(login, connection, call, { what: 'holdings', accounts })
+  const empty = accounts.filter((_account, index) => lists[index]?.length === 0)
+  if (empty.length > 0 || accounts.length === 0) {
+    // Reading R20b: an answer that is empty as a whole is doubted, and each empty account among several.
+    const among = holdings.length > 0 ? { among: accounts } : {}
+    const asked = { what: 'holdings', accounts: empty, ...among } as const
+    await adapter.confirmEmpty(login, connection, call, asked)
   }
   return holdings
 }

@@ -8,6 +8,7 @@ import { listTrades } from '#contract/operations.ts'
 import type { Trade } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
 import { makeWalk } from '#paging/walk.ts'
+import { doubtEmpty } from '#providers/doubt-empty.ts'
 import type { BrokerageAdapter } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
@@ -43,7 +44,7 @@ export function makeListTrades(deps: ReadDeps) {
         startWalk: (target, place) =>
           makeWalk(
             {
-              reader: brokerOf(deps, target).trades,
+              reader: readerOf(brokerOf(deps, target), target),
               queries: byAccount(target).map((account) => ({
                 ...target,
                 accounts: [account],
@@ -64,6 +65,17 @@ export function makeListTrades(deps: ReadDeps) {
       (trade, copy) => (copy === 1 ? trade : { ...trade, id: `${trade.id}-${copy}` }),
     )
   }
+}
+
+/** Reading R20b: an account alone is doubted with its whole answer. */
+function readerOf(
+  { trades, confirmEmpty }: BrokerageAdapter,
+  { login, connection, accounts: among }: Target,
+): BrokerageAdapter['trades'] {
+  if (among.length === 1) return trades
+  return doubtEmpty(trades, (accounts, call) =>
+    confirmEmpty(login, connection, call, { what: 'transactions', accounts, among }),
+  )
 }
 
 /** Reading R16: equal trade dates are merged by account id. */

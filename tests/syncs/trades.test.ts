@@ -127,6 +127,29 @@ test('R20b: an empty answer of a broker whose login ended is a failure, not a sy
   assert.deepEqual([failure?.code, failure?.message], ['consent_lost', 'login disabled, reconnect'])
 })
 
+test('R20b: while one account waits for its first sync nothing is announced; then all of it, once', async (t) => {
+  const waiting = { transactionsSynced: false, activities: [] }
+  const { service, broker, watcher, sync } = await openBroker(t, [
+    { activities: stream(3) },
+    { ...waiting },
+  ])
+  await assert.rejects(sync(), { entry: 'provider_unavailable' })
+  assert.deepEqual(await watcher.takeEvents(), [])
+  assert.equal((await watcher.lastRun(broker.connection.id)).failure?.code, 'preparing')
+  Object.assign(broker.upstream[1] ?? {}, { transactionsSynced: true, activities: stream(2) })
+  service.clock.advance(60_000)
+  assert.equal((await sync()).answer.newCount, 5)
+  // SnapTrade imports the account again: what is not readable for a while is neither gone nor new afterwards.
+  const rows = broker.upstream[1]?.activities ?? assert.fail()
+  Object.assign(broker.upstream[1] ?? {}, waiting)
+  service.clock.advance(60_000)
+  await assert.rejects(sync(), { entry: 'provider_unavailable' })
+  Object.assign(broker.upstream[1] ?? {}, { transactionsSynced: true, activities: rows })
+  service.clock.advance(60_000)
+  const { answer, new: found, updated } = await sync()
+  assert.deepEqual([answer.newCount, found, updated], [0, [], []])
+})
+
 test('a limit that is soon over is waited for within the run, whose pages are not read again', async (t) => {
   const { service, sync, pages } = await openBroker(t, [{ activities: stream(2_500) }])
   const reply = { status: 429, headers: { 'x-ratelimit-reset': '1' }, body: { detail: 'Slow' } }

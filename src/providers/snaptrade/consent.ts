@@ -6,11 +6,12 @@
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
 import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
+import type { AccountState } from './account-states.ts'
 import type { SnapTradeClient } from './client.ts'
 import { fail, loseLogin } from './failures.ts'
 import type { Asker } from './keys.ts'
 import { isListed } from './map-connection.ts'
-import { type WireAccount, WireAccounts, WireAuthorizations } from './wire.ts'
+import { WireAuthorizations } from './wire.ts'
 
 export interface Question {
   readonly client: SnapTradeClient
@@ -95,47 +96,78 @@ export async function explainRefusal(
   throw fail({ kind: 'account_gone', detail: failure.detail })
 }
 
+/** What was found empty, and how to learn the state of the login's accounts. */
+export interface Doubt {
+  readonly asked: EmptyAnswer | undefined
+  /** Throws UpstreamError. */
+  readonly listStates: (options: { readonly maxAgeMs: number }) => Promise<readonly AccountState[]>
+}
+
+/** Where one account among several is empty, SnapTrade is asked at most once in this time for a login. */
+const askEveryMs = 60_000
+
 /**
  * Resolves when an empty read of a connection can be trusted, otherwise throws the reason: the consent is lost, a
  * requested account is missing or was never synced, or its brokerage does not share what it holds. Without accounts
  * only the connection is checked.
  */
-export async function confirmEmpty(question: Question, asked?: EmptyAnswer): Promise<void> {
+export async function confirmEmpty(
+  question: Question,
+  { asked, listStates }: Doubt,
+): Promise<void> {
+  if (asked?.among !== undefined) {
+    const failure = findFailure(await listStates({ maxAgeMs: askEveryMs }), asked)
+    if (failure === null) return
+    // A lost consent is the reason for what is not ready, too.
+    await checkConnection(question)
+    throw failure
+  }
   await checkConnection(question)
-  const { client, asker, connectionId, call } = question
-  const all = await client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
+  const states = await listStates({ maxAgeMs: 0 })
   if (asked === undefined || asked.accounts.length === 0) {
-    return checkFirstSync(all.filter(({ brokerage_authorization: of }) => of === connectionId))
+    return checkFirstSync(
+      states.filter(({ brokerage_authorization: of }) => of === question.connectionId),
+    )
   }
-  const known = new Map<string, WireAccount>(all.map((account) => [account.id, account]))
-  const found = asked.accounts.map((ref) => ({ ref, account: known.get(ref.upstreamId) }))
-  if (found.some(({ account }) => account === undefined)) {
-    throw fail({ kind: 'account_gone', detail: gone })
+  const failure = findFailure(states, asked)
+  if (failure !== null) throw failure
+}
+
+/** Why the emptiness of the accounts cannot be trusted; null when it can. All accounts of which the same is true are named. */
+function findFailure(
+  states: readonly AccountState[],
+  { what, accounts, among = accounts }: EmptyAnswer,
+): UpstreamError | null {
+  const known = new Map<string, AccountState>(states.map((state) => [state.id, state]))
+  const namesOf = (is: (state: AccountState) => boolean) => {
+    const isSuch = ({ upstreamId: id }: AccountRef) => {
+      const state = known.get(id)
+      return state !== undefined && is(state)
+    }
+    return accounts.some(isSuch) ? nameAccounts(among.filter(isSuch)) : null
   }
-  const namesOf = (is: (account: WireAccount) => boolean) => {
-    const refs = found.flatMap(({ ref, account }) => (account && is(account) ? [ref] : []))
-    return refs.length === 0 ? null : nameAccounts(refs)
+  if (accounts.some(({ upstreamId: id }) => !known.has(id))) {
+    return fail({ kind: 'account_gone', detail: gone })
   }
   // A closed account may never have been synced, and no sync is coming.
-  const unsynced = namesOf((account) => isListed(account) && !isSynced(account, asked.what))
+  const unsynced = namesOf((state) => isListed(state) && !isSynced(state, what))
   if (unsynced !== null) {
-    const detail = `the first sync of ${asked.what} has not finished`
-    throw fail({ kind: 'preparing', detail, of: unsynced })
+    const detail = `the first sync of ${what} has not finished`
+    return fail({ kind: 'preparing', detail, of: unsynced })
   }
   const unshared = namesOf(
     ({ sync_status }) =>
-      asked.what === 'holdings' && sync_status?.holdings?.holdings_unavailable === true,
+      what === 'holdings' && sync_status?.holdings?.holdings_unavailable === true,
   )
-  if (unshared !== null) {
-    const detail = `the brokerage does not share the holdings of ${unshared}; ask for other accounts`
-    throw fail({ kind: 'rejected', status: 422, detail })
-  }
+  if (unshared === null) return null
+  const detail = `the brokerage does not share the holdings of ${unshared}; ask for other accounts`
+  return fail({ kind: 'rejected', status: 422, detail })
 }
 
 /**
  * Throws `preparing` for a connection without stored accounts while none of its accounts has finished a first sync.
  */
-function checkFirstSync(own: readonly WireAccount[]): void {
+function checkFirstSync(own: readonly AccountState[]): void {
   // A closed account may never have been synced, and is not shown anyway.
   if (!own.some(isListed)) return
   if (own.some((account) => isSynced(account, 'holdings') || isSynced(account, 'transactions'))) {
@@ -145,7 +177,7 @@ function checkFirstSync(own: readonly WireAccount[]): void {
 }
 
 /** An account without sync information counts as synced. */
-function isSynced(account: WireAccount, what: EmptyAnswer['what']): boolean {
+function isSynced(account: AccountState, what: EmptyAnswer['what']): boolean {
   return account.sync_status?.[what]?.initial_sync_completed !== false
 }
 

@@ -5,6 +5,7 @@
 
 import type { Access } from '../credentials.ts'
 import type { BrokerageAdapter, CallContext, ConnectionRef, Login } from '../port.ts'
+import { makeAccountStates } from './account-states.ts'
 import { makeClient, type SnapTradeClient, type SnapTradeOptions } from './client.ts'
 import {
   confirmEmpty,
@@ -30,6 +31,7 @@ export type { SnapTradeOptions } from './client.ts'
 export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
   const client = makeClient(options)
   const own = readOwnKey(options)
+  const states = makeAccountStates(client, options.clock)
   const onOddity = (what: string) => options.report.oddity({ provider: 'snaptrade', what })
   const asks = (login: Login, connection: ConnectionRef, call: CallContext) => ({
     client,
@@ -52,8 +54,14 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
       if (last && isRegisteredHere(login)) await deleteUser(client, toAsker(own, login), call)
     },
     endLogin: async (login, call) => deleteUser(client, toAsker(own, login), call),
-    confirmEmpty: async (login, connection, call, asked) =>
-      confirmEmpty(asks(login, connection, call), asked),
+    async confirmEmpty(login, connection, call, asked) {
+      const question = asks(login, connection, call)
+      const { asker } = question
+      await confirmEmpty(question, {
+        asked,
+        listStates: ({ maxAgeMs }) => states.list({ login, asker, maxAgeMs }, call),
+      })
+    },
     listAlive: async (login, call) => listAlive(client, toAsker(own, login), call),
     async holdings({ login, connection, account }, call) {
       const question = asks(login, connection, call)

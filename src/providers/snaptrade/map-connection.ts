@@ -53,7 +53,7 @@ function toAccount(account: WireAccount, currency: string | null): DiscoveredAcc
 }
 
 /** Closed, archived and paper accounts are left out: they have no readable data, or none that is real. */
-export function isListed(account: WireAccount): boolean {
+export function isListed(account: Pick<WireAccount, 'status' | 'is_paper'>): boolean {
   return account.status !== 'closed' && account.status !== 'archived' && account.is_paper !== true
 }
 

@@ -1,0 +1,64 @@
+/**
+ * What SnapTrade says of each account: whether it is open, and whether its data are ready and shared. Of a login it is asked at
+ * most once a minute where one account among several is empty (reading R20b).
+ */
+import { makeRecent } from '#kernel/recent.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { CallContext, Login } from '../port.ts'
+import type { SnapTradeClient } from './client.ts'
+import type { Asker } from './keys.ts'
+import { type WireAccount, WireAccounts } from './wire.ts'
+
+/** Without names, numbers and balances, because it is remembered. */
+export type AccountState = Pick<
+  WireAccount,
+  'id' | 'brokerage_authorization' | 'status' | 'is_paper' | 'sync_status'
+>
+
+export interface AccountStates {
+  /** @param maxAgeMs 0: what was known before is not used. */
+  list(
+    given: { readonly login: Login; readonly asker: Asker; readonly maxAgeMs: number },
+    call: CallContext,
+  ): Promise<readonly AccountState[]>
+}
+
+const maxLogins = 1000
+
+export function makeAccountStates(client: SnapTradeClient, clock: Clock): AccountStates {
+  const recent = makeRecent<{ readonly at: number; readonly states: readonly AccountState[] }>(
+    maxLogins,
+  )
+  const inProgress = new Map<string, Promise<unknown>>()
+
+  async function ask(key: string, asker: Asker, call: CallContext) {
+    const request = { route: '/accounts' }
+    const states = (await client.fetchParsed(WireAccounts, request, asker, call)).map(toState)
+    recent.set(key, { at: clock.now(), states })
+    return states
+  }
+
+  return {
+    async list({ login, asker, maxAgeMs }, call) {
+      // New credentials may see other accounts.
+      const key = `${login.id} ${login.version}`
+      // Accounts are read at the same time; a failure is thrown to the caller that asked, and the next one asks again.
+      if (maxAgeMs > 0) await inProgress.get(key)?.catch(() => undefined)
+      const known = recent.get(key)
+      const age = known === undefined ? Number.NaN : clock.now() - known.at
+      if (known !== undefined && age >= 0 && age < maxAgeMs) return known.states
+      const asking = ask(key, asker, call)
+      inProgress.set(key, asking)
+      try {
+        return await asking
+      } finally {
+        if (inProgress.get(key) === asking) inProgress.delete(key)
+      }
+    },
+  }
+}
+
+function toState(account: WireAccount): AccountState {
+  const { id, brokerage_authorization, status, is_paper, sync_status } = account
+  return { id, brokerage_authorization, status, is_paper, sync_status }
+}

@@ -1,0 +1,122 @@
+/**
+ * Several accounts of which one came empty: SnapTrade says by account whether its data are ready and shared, so that none is
+ * left out in silence (reading R20b). The same for trades.
+ */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { activity, type BrokerAccount, linkBroker, position } from '#tests/support/broker.ts'
+import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+let service: Service
+let user: ServiceUser
+before(async () => {
+  service = await startService()
+  user = await service.createUser()
+})
+after(() => service.close())
+// Another minute for the budget of SnapTrade calls, another ten for the cache.
+beforeEach(() => service.clock.advance(660_000))
+
+const full = (count: number): Partial<BrokerAccount> => ({
+  positions: Array.from({ length: count }, () => position()),
+  activities: Array.from({ length: count }, () => activity()),
+})
+const waiting = { holdingsSynced: false, transactionsSynced: false }
+
+/** Three accounts, the first two with 14 and 3 rows. */
+async function link(...others: readonly Partial<BrokerAccount>[]) {
+  const broker = await linkBroker(service, user, [full(14), full(3), ...others])
+  const ask = (path: string, query = '') =>
+    service.get(`${path}?connectionId=${broker.connection.id}${query}`, user)
+  return { ...broker, ask }
+}
+
+const paths = ['/v1/holdings', '/v1/trades'] as const
+const countLists = () =>
+  service.sandbox.snaptrade.requests.filter(({ path }) => path === '/accounts').length
+
+for (const path of paths) {
+  test(`R20b: ${path}: a ready account without rows is empty: 14 + 3 + 0 are 17`, async () => {
+    const { ask } = await link({})
+    const answer = await ask(path)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.body.data.length, 17)
+  })
+
+  test(`R20b: ${path}: an account before its first sync is named in the 503 that it is alone, too`, async () => {
+    const { ask, accounts, upstream } = await link({ ...waiting, name: 'Margin' })
+    const margin = `the account "Margin" (${accounts[2]?.id})`
+    for (const query of ['', `&accountId=${accounts[2]?.id}`]) {
+      const answer = await ask(path, query)
+      assert.deepEqual([answer.status, codeOf(answer)], [503, undefined], answer.text)
+      assert.equal(answer.headers['retry-after'], '30')
+      assert.ok(answer.body.error.message.includes(`the data of ${margin}; retry`), answer.text)
+    }
+    const [one, two] = accounts
+    const others = await ask(path, `&accountIds=${one?.id},${two?.id}`)
+    assert.equal(others.body.data.length, 17)
+    Object.assign(upstream[2] ?? {}, { holdingsSynced: true, transactionsSynced: true })
+    service.clock.advance(60_000)
+    assert.equal((await ask(path)).body.data.length, 17)
+  })
+
+  test(`R20b: ${path}: all accounts that are not ready are named, and no other`, async () => {
+    const { ask, accounts } = await link({}, { ...waiting, name: 'A' }, { ...waiting, name: 'B' })
+    const { message } = (await ask(path)).body.error
+    const [, , , a, b] = accounts.map(({ id }) => id)
+    assert.ok(message.includes(`the accounts "A" (${a}), "B" (${b}); retry`), message)
+  })
+
+  test(`R20b: ${path}: SnapTrade is asked for its accounts once a minute for a login`, async () => {
+    const { ask, accounts } = await link({}, {}, {}, {}, {}, {})
+    for (const [place, { afterMs, asks }] of [
+      { afterMs: 0, asks: 1 },
+      { afterMs: 59_000, asks: 0 },
+      { afterMs: 1000, asks: 1 },
+    ].entries()) {
+      service.clock.advance(afterMs)
+      const before = countLists()
+      // Other accounts each time: nothing is answered from what was read before.
+      const ids = accounts.slice(0, accounts.length - place).map(({ id }) => id)
+      assert.equal((await ask(path, `&accountIds=${ids.join()}`)).status, 200)
+      assert.equal(countLists() - before, asks)
+    }
+  })
+
+  test(`R20b: ${path}: when SnapTrade cannot say whether an account is ready, it is no empty one`, async () => {
+    const { ask } = await link({})
+    service.sandbox.snaptrade.addFault({
+      when: (request) => request.path === '/accounts',
+      does: { kind: 'reply', reply: { status: 500, body: {} } },
+      times: 1,
+    })
+    assert.equal((await ask(path)).status, 503)
+    assert.equal((await ask(path)).status, 200)
+  })
+
+  test(`R20b: ${path}: that a part is ready does not make a lost connection active`, async () => {
+    const { ask, connection, person } = await link({})
+    for (const one of person.connections) one.disabled = true
+    await service.app.store.connections.setStatus(connection.id, 'invalidated')
+    assert.equal((await ask(path)).status, 200)
+    const row = await service.app.store.connections.find(connection.id)
+    assert.equal(row?.status, 'invalidated')
+  })
+}
+
+test('R20b: an account whose holdings are not shared is named in a 400, and its trades are shown', async () => {
+  const { ask, accounts } = await link({ name: 'Shut', holdingsUnavailable: true })
+  const refused = await ask('/v1/holdings')
+  assert.deepEqual([refused.status, codeOf(refused)], [400, 'upstream_bad_request'])
+  const { message } = refused.body.error
+  assert.match(message, /^Upstream rejected request: the brokerage does not share the holdings of /)
+  assert.ok(message.includes(`the account "Shut" (${accounts[2]?.id});`), message)
+  assert.equal((await ask('/v1/trades')).body.data.length, 17)
+})
+
+test('R20b: a window of trades behind the first is refused, too, while one account is not ready', async () => {
+  const { ask } = await link(waiting)
+  for (const offset of [0, 10, 16, 17]) {
+    assert.equal((await ask('/v1/trades', `&limit=5&offset=${offset}`)).status, 503)
+  }
+})
