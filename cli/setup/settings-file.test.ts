@@ -1,9 +1,9 @@
 /** What a setup adds to `.env`, what stays as it was, and which files it refuses to touch. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -33,7 +33,7 @@ test('a folder without the file gets one that only its owner can read', async (t
   const folder = makeFolder(t)
   const path = join(folder, '.env')
   const written = await addToSettingsFile(folder, live)
-  assert.deepEqual(written, { path, names: ['SANDBOX'], wasExposed: false })
+  assert.deepEqual(written, { path, names: ['SANDBOX'], replaced: [], wasExposed: false })
   assert.equal(readFileSync(path, 'utf8'), '# Added by tributary setup.\nSANDBOX=false\n')
   assert.equal(modeOf(path), 0o600)
   assert.deepEqual(readdirSync(folder), ['.env'])
@@ -65,17 +65,53 @@ test('every line of a person stays, set variables too, and a value is read back 
   assert.equal(readFileSync(path, 'utf8'), after)
 })
 
-test('a file that others can read loses that permission, and a link stays a link', async (t) => {
+test('a file that others can read loses that permission', async (t) => {
   const folder = makeFolder(t)
-  const place = join(folder, 'settings')
-  writeFileSync(place, 'PORT=1\n')
-  chmodSync(place, 0o644)
-  symlinkSync(place, join(folder, '.env'))
+  const path = join(folder, '.env')
+  writeFileSync(path, 'PORT=1\n')
+  chmodSync(path, 0o644)
   const written = await addToSettingsFile(folder, live)
   assert.equal(written.wasExposed, true)
-  assert.equal(modeOf(place), 0o600)
-  assert.ok(lstatSync(join(folder, '.env')).isSymbolicLink())
-  assert.match(readFileSync(place, 'utf8'), /^PORT=1\n\n#.*\nSANDBOX=false\n$/)
+  assert.equal(modeOf(path), 0o600)
+  assert.match(readFileSync(path, 'utf8'), /^PORT=1\n\n#.*\nSANDBOX=false\n$/)
+})
+
+test('nothing is written through a link, to a file of others or to none, and nothing of its file is copied', async (t) => {
+  const folder = makeFolder(t)
+  const other = join(makeFolder(t), 'secret')
+  writeFileSync(other, 'SECRET=1\n', { mode: 0o640 })
+  for (const place of [other, join(folder, 'nowhere')]) {
+    symlinkSync(place, join(folder, '.env'))
+    await assert.rejects(
+      addToSettingsFile(folder, live),
+      /^Refusal: .*\.env is a link, and setup writes through none; .*or set SANDBOX in the environment$/,
+    )
+    assert.deepEqual(readdirSync(folder), ['.env'])
+    rmSync(join(folder, '.env'))
+  }
+  assert.deepEqual([readFileSync(other, 'utf8'), modeOf(other)], ['SECRET=1\n', 0o640])
+  execFileSync('mkfifo', [join(folder, '.env')])
+  assert.deepEqual((await addToSettingsFile(folder, live)).names, ['SANDBOX'])
+})
+
+test('a line is replaced where it stands, every line of its name, and the others stay', async (t) => {
+  const folder = makeFolder(t)
+  const path = join(folder, '.env')
+  writeFileSync(path, 'A=1\r\nexport KEY = "old" # mine\r\nKEYS=3\nKEY=old\nB=2\n', { mode: 0o600 })
+  const written = await addToSettingsFile(folder, new Map([['A', '9']]), new Map([['KEY', "n'#w"]]))
+  assert.deepEqual([written.names, written.replaced], [[], ['KEY']])
+  const text = `A=1\r\nexport KEY ="n'#w"\r\nKEYS=3\nKEY="n'#w"\nB=2\n`
+  assert.equal(readFileSync(path, 'utf8'), text)
+})
+
+test('every value of visible characters is read back as it was given, or refused', async (t) => {
+  const folder = makeFolder(t)
+  const odd = ["it's\\n", '\\n', "a'\\nb", '`\\n', '"\\n', 'a"b\\n', "'`", '$HOME', 'a\\', "'\\"]
+  const values = new Map(odd.map((value, index) => [`V${index}`, value]))
+  await addToSettingsFile(folder, values)
+  assert.deepEqual(readEnvironmentFile(folder)?.variables, Object.fromEntries(values))
+  const none = new Map([['W', '\'`\\n"']])
+  await assert.rejects(addToSettingsFile(folder, none), /cannot be written to \.env/)
 })
 
 test('a directory in its place, a folder that is not there and a file of another setup are refused in one line', async (t) => {

@@ -1,18 +1,12 @@
 /**
- * Adds variables to the `.env` that the service reads at its start. What a person wrote stays as it is: lines are only
- * added, for variables that are not set. The file is replaced as a whole, readable by its owner alone.
+ * Adds variables to the `.env` that the service reads at its start. What a person wrote stays as it is: lines are added
+ * for variables that are not set, and replaced for those that were asked for again. The file is replaced as a whole,
+ * readable by its owner alone. Everything is done by descriptor and through no link, so that nobody who may write to the
+ * folder leads it to another file.
  */
-import {
-  chown,
-  type FileHandle,
-  open,
-  readFile,
-  realpath,
-  rename,
-  stat,
-  unlink,
-} from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { constants } from 'node:fs'
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { Refusal } from '../server.ts'
 
@@ -20,48 +14,55 @@ export interface Written {
   readonly path: string
   /** The variables that were added. */
   readonly names: readonly string[]
+  /** The variables whose lines were replaced. */
+  readonly replaced: readonly string[]
   /** Others could read the file before. */
   readonly wasExposed: boolean
 }
 
-/** @throws Refusal when the file cannot be written, or another setup is writing it; then nothing was changed. */
+/** Sets variables, by name. */
+type Lines = ReadonlyMap<string, string>
+
+const maxBytes = 1_048_576
+
+/**
+ * @param replacements set whether or not they were set before.
+ * @throws Refusal when the file cannot be written, or another setup is writing it; then nothing was changed.
+ */
 export async function addToSettingsFile(
   folder: string,
-  additions: ReadonlyMap<string, string>,
+  additions: Lines,
+  replacements: Lines = new Map(),
 ): Promise<Written> {
-  const path = await resolvePath(join(folder, '.env'))
+  const path = join(folder, '.env')
   const draft = `${path}.new`
-  const file = await openDraft(draft, path, [...additions.keys()])
+  const names = [...additions.keys(), ...replacements.keys()]
+  const file = await openDraft(draft, path, names)
   try {
     const found = await readIfThere(path)
     const set = parseEnv(found?.text ?? '')
-    const missing = [...additions].filter(([name]) => (set[name] ?? '').trim() === '')
+    const isSet = (name: string) => (set[name] ?? '').trim() !== ''
+    const stale = [...replacements].filter(([name, value]) => isSet(name) && set[name] !== value)
+    const missing = [...additions, ...replacements].filter(([name]) => !isSet(name))
     const wasExposed = found !== null && process.platform !== 'win32' && (found.mode & 0o077) !== 0
-    if (missing.length === 0 && !wasExposed) {
+    const written = { path, names: toNames(missing), replaced: toNames(stale), wasExposed }
+    if (missing.length + stale.length === 0 && !wasExposed) {
       await discard(file, draft)
-      return { path, names: [], wasExposed }
+      return written
     }
-    await file.writeFile(extend(found?.text ?? '', missing))
+    await file.writeFile(extend(replaceLines(found?.text ?? '', stale), missing))
+    if (found !== null && process.getuid?.() === 0) await file.chown(found.uid, found.gid)
     await file.sync()
-    if (found !== null && process.getuid?.() === 0) await chown(draft, found.uid, found.gid)
     await file.close()
     await rename(draft, path)
-    return { path, names: missing.map(([name]) => name), wasExposed }
+    return written
   } catch (error) {
     await discard(file, draft)
-    throw error instanceof Refusal ? error : unwritable(path, [...additions.keys()], error)
+    throw error instanceof Refusal ? error : unwritable(path, names, error)
   }
 }
 
-/** A link stays a link: what it leads to is replaced. */
-async function resolvePath(path: string): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch {
-    // There is no file yet; whatever else is wrong shows when it is written.
-    return path
-  }
-}
+const toNames = (lines: readonly (readonly [string, string])[]) => lines.map(([name]) => name)
 
 /** Exclusive: it is the lock between two setups, too. */
 async function openDraft(
@@ -86,13 +87,32 @@ interface Found {
 }
 
 async function readIfThere(path: string): Promise<Found | null> {
+  // A link is refused, and a pipe in its place is not waited for; Windows has neither flag.
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+  let file: FileHandle
   try {
-    const { mode, uid, gid } = await stat(path)
-    return { text: await readFile(path, 'utf8'), mode, uid, gid }
+    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
     throw error
   }
+  try {
+    const { mode, uid, gid, size } = await file.stat()
+    if (size > maxBytes) throw new Error('it is far too large for settings')
+    return { text: await file.readFile('utf8'), mode, uid, gid }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Every line that sets one of them, since the last one of a name counts. */
+function replaceLines(text: string, lines: readonly (readonly [string, string])[]): string {
+  const values = new Map(lines)
+  const assignment = /^([ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=)[^\r\n]*/gm
+  return text.replaceAll(assignment, (line, before: string, name: string) => {
+    const value = values.get(name)
+    return value === undefined ? line : `${before}${quote(value)}`
+  })
 }
 
 function extend(text: string, added: readonly (readonly [string, string])[]): string {
@@ -102,15 +122,14 @@ function extend(text: string, added: readonly (readonly [string, string])[]): st
   return `${text}${separator}# Added by tributary setup.\n${lines.join('')}`
 }
 
-/** The values are visible ASCII; some characters are only read as written between quotes. */
+/** The values are visible ASCII; some characters are only read as written between quotes, and `\\n` not between all. */
 function quote(value: string): string {
+  const isReadBack = (text: string) => parseEnv(`A=${text}`).A === value
   if (/^[\w./:@+=-]*$/.test(value)) return value
-  const mark = ["'", '"', '`'].find((one) => !value.includes(one))
-  if (mark === undefined) {
-    const message = 'A value with all three kinds of quotes cannot be written to .env'
-    throw new Refusal({ error: { message } })
-  }
-  return `${mark}${value}${mark}`
+  const quoted = ["'", '"', '`'].map((mark) => `${mark}${value}${mark}`).find(isReadBack)
+  if (quoted !== undefined) return quoted
+  const message = 'A value with all three kinds of quotes cannot be written to .env'
+  throw new Refusal({ error: { message } })
 }
 
 async function discard(file: FileHandle, draft: string): Promise<void> {
@@ -119,8 +138,11 @@ async function discard(file: FileHandle, draft: string): Promise<void> {
 }
 
 function unwritable(path: string, names: readonly string[], cause: unknown): Refusal {
-  const reason = codeOf(cause)
-  const message = `${path} cannot be written (${reason}); make ${dirname(path)} writable for the user that runs this, or set ${names.join(', ')} in the environment`
+  const elsewhere = `set ${names.join(', ')} in the environment`
+  const message =
+    codeOf(cause) === 'ELOOP'
+      ? `${path} is a link, and setup writes through none; put the file itself in its place, or ${elsewhere}`
+      : `${path} cannot be written (${codeOf(cause)}); make its folder writable for the user that runs this, or ${elsewhere}`
   return new Refusal({ error: { message } }, { cause })
 }
 

@@ -14,6 +14,7 @@ import {
 } from '#src/settings/environment-file.ts'
 import { type LineReader, makeLineReader, type SecretInput, tooMany } from '../read-secrets.ts'
 import { type Environment, Refusal } from '../server.ts'
+import { demandOwnFolder } from './own-folder.ts'
 import { type Collected, collectKeys } from './personal-keys.ts'
 import { addToSettingsFile, type Written } from './settings-file.ts'
 import { findRunning, openInside } from './setup-admin.ts'
@@ -63,6 +64,7 @@ interface Given {
 
 async function work(start: SetupStart, terminal: SetupTerminal): Promise<Outcome> {
   const { environment: own, workingDirectory, err } = terminal
+  demandOwnFolder(workingDirectory)
   const file = readFile(workingDirectory)
   const environment = { ...file?.variables, ...own }
   if (start.timezone !== null) demandZone(start.timezone)
