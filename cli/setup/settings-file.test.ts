@@ -90,7 +90,7 @@ test('nothing is written through a link, to a file of others or to none, and not
     rmSync(join(folder, '.env'))
   }
   assert.deepEqual([readFileSync(other, 'utf8'), modeOf(other)], ['SECRET=1\n', 0o640])
-  execFileSync('mkfifo', [join(folder, '.env')])
+  execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder, '.env')])
   assert.deepEqual((await addToSettingsFile(folder, live)).names, ['SANDBOX'])
 })
 
