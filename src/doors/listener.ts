@@ -2,14 +2,17 @@
  * What the public and the admin listener have in common: a node:http server on which every wait has a limit, every
  * socket is tracked from its accept on, and which closes within a given time. It knows no door.
  */
+import assert from 'node:assert/strict'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer } from '#kernel/node-http.ts'
 import { bodyLimitOf } from './body-limits.ts'
+import { type Intake, makeIntake, type Share } from './intake.ts'
 import {
   expect,
   forget,
+  mayOwe,
   noneOwed,
   type OwedAnswers,
   type OwedTotal,
@@ -24,6 +27,7 @@ import {
   refuseHost,
   toOriginForm,
 } from './unparsed-requests.ts'
+import { askBeforeEach, discard } from './unparsed-rest.ts'
 
 /** How long a listener waits for a client, in milliseconds. */
 export interface ListenerTimes {
@@ -79,11 +83,16 @@ export function makeListener(
   times: ListenerTimes = listenerTimes,
   limits: ConnectionLimits = connectionLimits,
 ): Listener {
+  const open: Connections['open'] = new Map()
   const connections: Connections = {
     times,
     limits,
-    open: new Map(),
+    open,
     behind: 0,
+    intake: makeIntake(
+      () => open.forEach((_connection, socket) => void socket.pause()),
+      () => open.forEach((_connection, socket) => void socket.resume()),
+    ),
     areAnswersLast: false,
   }
   const servers: Server[] = []
@@ -121,7 +130,6 @@ function makeServer(connections: Connections, handler: Handler): Server {
   const { times } = connections
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const connection = begin(connections, request, response)
-    if (connection === null) return
     if (hasProperHost(request)) {
       request.url = toOriginForm(request.url ?? '/')
       handler(request, response)
@@ -169,11 +177,13 @@ function makeServer(connections: Connections, handler: Handler): Server {
 }
 
 /** The state of one connection. */
-interface Connection extends OwedAnswers {
+interface Connection extends OwedAnswers, Share {
   /** The request that is being received, or was received last. */
   latest: IncomingMessage | null
-  /** Its last answer is being sent; no further request is accepted. */
+  /** Its last answer is being sent, or will be; no further request is accepted. */
   isEnding: boolean
+  /** What comes after its latest request is thrown away. */
+  isCutOff: boolean
 }
 
 /** The connections of one listener. */
@@ -182,6 +192,7 @@ interface Connections extends OwedTotal {
   readonly limits: ConnectionLimits
   /** Ordered by latest request, from the moment when half of `evictAbove` is reached. */
   readonly open: Map<Socket, Connection>
+  readonly intake: Intake
   /** While draining, every answer is the last one of its connection. */
   areAnswersLast: boolean
 }
@@ -194,25 +205,45 @@ function add(connections: Connections, socket: Socket): void {
   ignoreErrors(socket)
   const connection: Connection = {
     ...noneOwed(),
+    turn: 0,
+    requests: 0,
     latest: null,
     isEnding: false,
+    isCutOff: false,
   }
   open.set(socket, connection)
+  askBeforeEach(socket, () => mayBegin(connections, socket, connection))
+  // Node reads a connection on after each request of it.
+  socket.on('resume', () => {
+    if (connections.intake.isFull) socket.pause()
+  })
   lingerAtTheEnd(socket, connection)
   socket.once('close', () => close(connections, socket))
 }
 
-/** Null for a request that follows the last one answered on this connection. */
+/**
+ * Whether another request is accepted. When too many came at once or are unanswered it is not, and nothing behind it: the
+ * connection ends with the answers that it is owed. A client that sent more sends it again (RFC 9112 §9.3.2).
+ */
+function mayBegin(connections: Connections, socket: Socket, connection: Connection): boolean {
+  const isOpen = !connection.isEnding && !socket.destroyed
+  const isOneMore = connections.intake.countOf(connection) && mayOwe(connections, connection)
+  if (isOpen && isOneMore) return true
+  connection.isCutOff = true
+  const last = connection.latestOwed
+  if (last !== null && !last.headersSent) last.shouldKeepAlive = false
+  endWith(connections, socket, () => socket.destroySoon())
+  return false
+}
+
 function begin(
   { open, limits, areAnswersLast }: Connections,
   request: IncomingMessage,
   response: ServerResponse,
-): Connection | null {
+): Connection {
   const connection = open.get(request.socket)
-  if (connection === undefined || connection.isEnding) {
-    response.destroy()
-    return null
-  }
+  // `mayBegin` has accepted it.
+  assert(connection !== undefined)
   connection.latest = request
   // Ordering starts before eviction does, so that the order is complete by then.
   if (open.size >= limits.evictAbove / 2) putLast(open, request.socket, connection)
@@ -329,12 +360,14 @@ function lingerAtTheEnd(socket: Socket, connection: Connection): void {
   socket.destroySoon = () => {
     const { latest } = connection
     connection.isEnding = true
-    if (latest === null || latest.complete || socket.destroyed) return destroySoon()
+    const isWhole = latest === null || latest.complete
+    if ((isWhole && !connection.isCutOff) || socket.destroyed) return destroySoon()
+    if (socket.writableEnded) return
     socket.end()
-    latest.resume()
+    if (!connection.isCutOff) discard(socket)
+    connection.isCutOff = true
     const cut = setTimeout(() => socket.destroy(), lingerMs)
     socket.once('close', () => clearTimeout(cut))
-    latest.once('end', destroySoon)
   }
 }
 

@@ -1,0 +1,44 @@
+/**
+ * Ends the parsing of a connection in the middle of a packet. node:http has no means for it: pausing or destroying a
+ * socket ends its next reads, while up to 64 KiB that are read, thousands of requests, are parsed to their end.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+
+/**
+ * The parser of a connection, which the types of node:http do not name. `tests/request/listener/unanswered.test.ts` shows
+ * that it still works like this.
+ */
+interface Parser {
+  /** Called with each complete head, before there is an answer for it. */
+  onIncoming: (request: IncomingMessage, keepAlive: boolean) => number
+}
+
+/** The parser's word for "what follows is another protocol": nothing that follows is parsed. */
+const nothingFollows = 2
+
+/** Asks before each request of a connection: after the first "no", nothing of it is parsed any more. */
+export function askBeforeEach(socket: Socket, mayBegin: () => boolean): void {
+  const { parser } = socket as Socket & { readonly parser: Parser }
+  const begin = parser.onIncoming
+  parser.onIncoming = (request, keepAlive) => {
+    if (mayBegin()) return begin(request, keepAlive)
+    // No offer is taken up: the connection ends.
+    Object.assign(request, { upgrade: false })
+    discard(socket)
+    return nothingFollows
+  }
+}
+
+/**
+ * Throws away what still comes, unparsed, one read of the socket in each turn of the event loop: reading goes on so that
+ * the end of the connection is noticed.
+ */
+export function discard(socket: Socket): void {
+  socket.removeAllListeners('data')
+  socket.on('data', () => {
+    socket.pause()
+    setImmediate(() => socket.resume())
+  })
+  socket.resume()
+}
