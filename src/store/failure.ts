@@ -11,6 +11,7 @@ export type OpenFailure =
   | 'too_old'
   | 'wrong_encoding'
   | 'no_schema'
+  | 'shared_session'
   | 'newer_schema'
   | 'changed_migration'
   | 'not_writable'

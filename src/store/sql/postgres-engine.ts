@@ -14,6 +14,7 @@ import { startListener, toMessages } from './postgres-listener.ts'
 import { Later } from './postgres-pipeline.ts'
 import { makePool, type StorePool } from './postgres-pool.ts'
 import { explainTlsPort } from './postgres-port.ts'
+import { keepsSession } from './postgres-session.ts'
 import type { Tables } from './tables.ts'
 
 const oldestVersion = 150_000
@@ -28,16 +29,19 @@ const closeTimeoutMs = 5_000
 
 /**
  * Connects, and refuses servers older than the migrations support, and databases that cannot hold the store.
- * @throws StoreOpenError `unreachable`, `too_old`, `wrong_encoding` or `no_schema`.
+ * @throws StoreOpenError `unreachable`, `too_old`, `wrong_encoding`, `no_schema` or `shared_session`.
  */
 export async function openPostgres(
   databaseUrl: string,
   log: StoreLog,
-  pool: StorePool = makePool(databaseUrl),
+  given?: StorePool,
 ): Promise<Engine> {
+  const pool = given ?? makePool(databaseUrl)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool.forKysely }) })
   try {
-    const { version, encoding, schema } = await inspect(db, databaseUrl)
+    // A pool that is given may have one connection, which notices nothing of a pooler.
+    const hasPool = given === undefined
+    const { version, encoding, schema, isKept } = await inspect(db, databaseUrl, hasPool)
     if (version < oldestVersion)
       throw new StoreOpenError(
         'too_old',
@@ -53,6 +57,11 @@ export async function openPostgres(
         'no_schema',
         'no schema of the search_path exists in the database: create it, or correct the search_path of the role or of DATABASE_URL',
       )
+    if (!isKept)
+      throw new StoreOpenError(
+        'shared_session',
+        'the pooler in front of PostgreSQL changes the session between transactions: let it keep one for each connection (PgBouncer: pool_mode = session), or name PostgreSQL itself in DATABASE_URL',
+      )
     return makeEngine({ db, pool, databaseUrl, schema, log })
   } catch (error) {
     await db.destroy()
@@ -60,14 +69,15 @@ export async function openPostgres(
   }
 }
 
-async function inspect(db: Kysely<Tables>, databaseUrl: string) {
+async function inspect(db: Kysely<Tables>, databaseUrl: string, hasPool: boolean) {
   try {
     const { rows } = await sql<{ version: string; encoding: string; schema: string | null }>`
       select current_setting('server_version_num') as version,
         current_setting('server_encoding') as encoding, current_schema() as schema
     `.execute(db)
     const { version = '', encoding = '', schema = null } = rows[0] ?? {}
-    return { version: Number(version), encoding, schema }
+    const isKept = !hasPool || (await keepsSession(db))
+    return { version: Number(version), encoding, schema, isKept }
   } catch (cause) {
     const failure = toConnectError(cause, toTarget(databaseUrl))
     if (!(failure instanceof StoreUnavailableError)) throw failure

@@ -9,7 +9,7 @@ import type { StoreLog } from '../log.ts'
 import type { WorkKind } from '../ports/changes.ts'
 import type { Listeners, News } from './engine.ts'
 import { toConnectError, toTarget } from './postgres-failure.ts'
-import { connectionSettings } from './postgres-pool.ts'
+import { connectionSettings, limitSession } from './postgres-pool.ts'
 
 const firstRetryMs = 100
 const maxRetryMs = 5_000
@@ -102,6 +102,7 @@ async function connect(options: ListenerOptions, lost: (client: Client) => void)
   client.on('notification', ({ payload }) => receive(payload ?? '', options))
   try {
     await client.connect()
+    await limitSession(client)
     await client.query(`listen ${client.escapeIdentifier(options.channel)}`)
   } catch (error) {
     drop(client)

@@ -3,7 +3,7 @@
  * codec, and outages are distinguished from bugs. It has the interface that Kysely's PostgreSQL dialect expects.
  */
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
-import { Pool, type PoolClient } from 'pg'
+import { type ClientBase, Pool, type PoolClient } from 'pg'
 import { postgresTypes } from './postgres-codec.ts'
 import { type PostgresTarget, toConnectError, toStoreError, toTarget } from './postgres-failure.ts'
 import { makePipeline } from './postgres-pipeline.ts'
@@ -15,16 +15,14 @@ const answerTimeoutMs = 12_000
 const idleInTransactionMs = 30_000
 const maxConnections = 10
 
-/** The settings of every connection of this process, in the pool or outside it. */
+/** What every connection of this process is opened with, in the pool or outside it; then `limitSession` is called. */
 export function connectionSettings(databaseUrl: string) {
   return {
     connectionString: toDriverUrl(databaseUrl),
     application_name: 'tributary',
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
     types: postgresTypes,
   }
 }
@@ -35,6 +33,20 @@ const toDriverUrl = (databaseUrl: string) =>
     ? databaseUrl
     : databaseUrl.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full')
 
+/**
+ * The first statement of a connection: the server's own limits. As parameters of the start they would be refused by
+ * PgBouncer, which knows no others than it keeps itself.
+ */
+export async function limitSession(
+  client: ClientBase,
+  statementMs = statementTimeoutMs,
+  idleMs = idleInTransactionMs,
+): Promise<void> {
+  await client.query(
+    `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleMs}`,
+  )
+}
+
 export interface StorePool {
   /** For Kysely, which closes it too. */
   readonly forKysely: PostgresPool
@@ -44,7 +56,11 @@ export interface StorePool {
 
 /** Makes the pool; it connects on the first query. */
 export function makePool(databaseUrl: string): StorePool {
-  const pool = new Pool({ ...connectionSettings(databaseUrl), max: maxConnections })
+  const pool = new Pool({
+    ...connectionSettings(databaseUrl),
+    max: maxConnections,
+    onConnect: (client) => limitSession(client),
+  })
   const target = toTarget(databaseUrl)
   // Without a listener the loss of an idle connection would end the process; the pool replaces the connection.
   pool.on('error', () => {})

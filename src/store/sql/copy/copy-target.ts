@@ -11,7 +11,7 @@ import { createMigrationList, migrate } from '../migrate.ts'
 import { openPostgres } from '../postgres-engine.ts'
 import { sqlState, toConnectError, toStoreError, toTarget } from '../postgres-failure.ts'
 import { makeKeySchema } from '../postgres-key-schema.ts'
-import { connectionSettings, type StorePool } from '../postgres-pool.ts'
+import { connectionSettings, limitSession, type StorePool } from '../postgres-pool.ts'
 import { sealUrls } from '../seal-urls.ts'
 import type { Db } from '../tables.ts'
 import type { CopyPlace } from './copy-source.ts'
@@ -36,8 +36,6 @@ export async function openTarget(databaseUrl: string): Promise<CopyTarget> {
     ...connectionSettings(databaseUrl),
     application_name: 'tributary store copy',
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: statementTimeoutMs,
     query_timeout: 0,
   })
   // The query in progress reports the failure too.
@@ -51,7 +49,9 @@ function makeSinglePool(client: Client, databaseUrl: string): StorePool {
   const target = toTarget(databaseUrl)
   let connected: Promise<unknown> | undefined
   async function connect(): Promise<void> {
-    connected ??= client.connect()
+    connected ??= client
+      .connect()
+      .then(() => limitSession(client, statementTimeoutMs, statementTimeoutMs))
     try {
       await connected
     } catch (error) {
