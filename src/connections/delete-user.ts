@@ -10,9 +10,6 @@ import type { ActionDeps } from './deps.ts'
 import { endConsent, endEmptyLogin } from './end-consent.ts'
 import { openLogin } from './open-login.ts'
 
-/** Deliveries of one endpoint that are deleted with it in one statement. A user may have 20 endpoints. */
-const deletedAtOnce = 5000
-
 /** How one connection ended: false where the consent may remain at the provider. */
 export interface EndedConnection {
   readonly connectionId: ConnectionId
@@ -38,7 +35,7 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
   return async (by, id, stop, note = () => {}) => {
     if (!mayActFor(by, id)) return false
     for (const endpoint of await store.endpoints.list(id))
-      await store.deliveries.deleteEnded(endpoint.id, deletedAtOnce)
+      await store.deliveries.deleteEnded(endpoint.id)
     // Done before waiting in the queue and before calling a provider.
     const isBegun = await store.transact(async (tx) => {
       const at = clock.now()

@@ -32,7 +32,7 @@ export const urlLetters: Subject = {
   confirmation: ({ host, url, until }) => ({
     subject: 'Confirm your e-mail address',
     text: join(
-      `An account at ${host} was made with this e-mail address. Open this page and confirm that it is yours:`,
+      `An account at ${host} was made with this e-mail address. Open this page, sign in and confirm that it is yours:`,
       url,
       `It works once, until ${until}. Notices about your connections and keys are sent to confirmed addresses only.`,
       'If you did not make the account, do nothing.',
@@ -43,7 +43,7 @@ export const urlLetters: Subject = {
     text: join(
       `Somebody asked for a new password for your account at ${host}. Open this page to choose one:`,
       url,
-      `It works once, until ${until}. All browsers are then signed out; a second factor stays as it is.`,
+      `It works once, until ${until}. All browsers are then signed out; a second factor stays as it is. If the address was never confirmed, you get a new account instead.`,
       'If you did not ask for it, do nothing: your password stays as it is.',
     ),
   }),

@@ -73,14 +73,11 @@ export function makeDisableEndpoint(deps: EndpointDeps): ChangeEndpoint {
     })
 }
 
-/** Of an endpoint's deliveries so many are deleted with it in one statement, the others before. */
-const deletedWithIt = 5000
-
 /** Deletes the endpoint with its deliveries; with the user's last endpoint the ledger ends (reading R34b). */
 export function makeRemoveEndpoint(deps: EndpointDeps): RemoveEndpoint {
   return async (by, id) => {
     await findOwnEndpoint(deps.store, by, id)
-    await deps.store.deliveries.deleteEnded(id, deletedWithIt)
+    await deps.store.deliveries.deleteEnded(id)
     return deps.store.transact(async (tx) => {
       const row = await findOwnEndpoint(tx, by, id)
       // Lock the ledger before counting endpoints, so that a concurrent creation runs before or after.

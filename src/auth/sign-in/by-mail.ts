@@ -8,10 +8,11 @@ import type { By, Person, Visitor } from '#contract/actor.ts'
 import { tidyEmail } from '#contract/email.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
+import type { SingleUseKind } from '#store/ports/single-use.ts'
+import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Attempts } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
-import { endEarlierAccess } from './end-earlier-access.ts'
 import { type Invite, type InviteDeps, makeInvite } from './invite.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 import {
@@ -22,6 +23,7 @@ import {
   toTurn,
   whenBusy,
 } from './proofs.ts'
+import { addProven, thinOut } from './prove-address.ts'
 import { storePassword } from './set-password.ts'
 import { type FoundToken, findToken, makeUrl, useToken, type VoidReason } from './single-use.ts'
 
@@ -49,12 +51,17 @@ export type ChooseResult =
   | Void
   | Later
 
+/** `replaces`: an account whose address nobody has confirmed, and which ends when the link is used; null: none. */
+export type FoundLink = FoundToken & { readonly replaces: UserId | null }
+
+export type ConfirmResult = { readonly kind: 'done' } | { readonly kind: 'others' } | Void
+
 export interface ByMail {
   readonly signUp: InviteDeps['signUp']
   /** There is a mail server. */
   readonly isMailed: boolean
   readonly invite: Invite
-  find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<FoundToken>
+  find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<FoundLink>
   /** An action: makes the account of an invited visitor. `input`: `{name, password}`; the address is the invited one. */
   accept(
     by: By<Visitor>,
@@ -65,17 +72,21 @@ export interface ByMail {
   /** Sends a link for a new password to the address if there is an account; the answer is the same if not. */
   askForPassword(by: By<Visitor>, email: string): Promise<{ readonly kind: 'asked' } | Later>
   /**
-   * An action: ends every session of the user; second factors stay. Where mail proves the address for the first time, keys,
-   * agents and endpoints end too.
+   * An action: ends every session of the user; second factors stay. Where mail proves the address for the first time, a new
+   * account takes the place of the one that somebody made (prove-address.ts).
    */
   choosePassword(by: By<Visitor>, token: string, newPassword: string): Promise<ChooseResult>
-  /** An action: whoever has the link has proven that mail to the address reaches them. */
-  confirm(by: By<Visitor>, token: string): Promise<{ readonly kind: 'done' } | Void>
+  /**
+   * An action of the person who is signed in: only somebody who has the account and the mail of its address confirms it. The link
+   * stays as it is for anybody else (`others`).
+   */
+  confirm(by: By<Person>, token: string): Promise<ConfirmResult>
   /** Sends the link of a confirmation again. False: too many were sent, there is no mail server, or it is confirmed. */
   sendConfirmation(by: By<Person>): Promise<boolean>
 }
 
 export interface ByMailDeps extends InviteDeps {
+  readonly store: InviteDeps['store'] & Pick<Store, 'endpoints' | 'deliveries'>
   readonly passwords: Passwords
   readonly attempts: Attempts
   readonly browsers: Browsers
@@ -89,7 +100,7 @@ export function makeByMail(deps: ByMailDeps): ByMail {
     signUp: deps.signUp,
     isMailed,
     invite: makeInvite(deps),
-    find: (kind, token) => findToken(deps, kind, token),
+    find: (kind, token) => findLink(deps, kind, token),
     accept: (by, token, input, browser) => accept(deps, by, { token, input, browser }),
     askForPassword: (by, email) => askForPassword(deps, by, email),
     choosePassword: (by, token, newPassword) => choosePassword(deps, by, token, newPassword),
@@ -103,6 +114,18 @@ export function makeByMail(deps: ByMailDeps): ByMail {
       return made !== null
     },
   }
+}
+
+async function findLink(deps: ByMailDeps, kind: SingleUseKind, token: string): Promise<FoundLink> {
+  const found = await findToken(deps, kind, token)
+  if (found.kind === 'void' || !provesAddress(deps, kind)) return { ...found, replaces: null }
+  const user = await deps.store.users.find(found.row.userId ?? found.row.email)
+  return { ...found, replaces: user?.emailConfirmedAt === null ? user.id : null }
+}
+
+/** A link of the log proves nothing about an address; an invitation is the word of the operator. */
+function provesAddress({ print }: ByMailDeps, kind: SingleUseKind): boolean {
+  return kind === 'invitation' || (kind === 'reset' && print === null)
 }
 
 const problemOf = {
@@ -132,7 +155,7 @@ async function accept(
   if (deps.signUp === 'closed') return { kind: 'closed' }
   const wait = await deps.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  const found = await findToken(deps, 'invitation', token)
+  const found = await findLink(deps, 'invitation', token)
   if (found.kind === 'void') return found
   const parsed = AcceptInput.safeParse(input)
   if (!parsed.success) {
@@ -142,6 +165,7 @@ async function accept(
   }
   const passwordHash = await hashFor(deps, actor, parsed.data.password)
   if (passwordHash === null) return busy
+  if (found.replaces !== null) await thinOut(deps.store, found.replaces)
   const made = await addInvited(deps, actor, token, { ...parsed.data, passwordHash })
   if (made === 'taken') return { kind: 'taken' }
   if (made === null) return asVoid(await findToken(deps, 'invitation', token))
@@ -166,21 +190,8 @@ async function addInvited(
     return await deps.store.transact(async (tx) => {
       const row = await useToken(deps, tx, 'invitation', token)
       if (row === null) return null
-      const user = await tx.users.create({
-        email: row.email,
-        name: given.name,
-        passwordHash: given.passwordHash,
-        timezone: null,
-        plan: null,
-        status: 'active',
-        legacyUntil: null,
-        grandfathered: false,
-        createdAt: at,
-        emailConfirmedAt: at,
-      })
+      const user = await addProven(tx, { actor, email: row.email, ...given, at })
       if (user === 'taken') throw new TakenError('the invited address has an account')
-      const { id: userId } = user
-      await tx.audit({ at, actor, action: 'account.signed-up', userId, subject: 'account' })
       return user
     })
   } catch (error) {
@@ -236,23 +247,22 @@ async function choosePassword(
 ): Promise<ChooseResult> {
   const wait = await deps.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  const found = await findToken(deps, 'reset', token)
+  const found = await findLink(deps, 'reset', token)
   if (found.kind === 'void') return found
   if (!isAcceptable(newPassword)) return { kind: 'invalid', problem: problemOf.password }
   const hash = await hashFor(deps, actor, newPassword)
   if (hash === null) return busy
+  if (found.replaces !== null) await thinOut(deps.store, found.replaces)
   const at = deps.clock.now()
   const userId = await deps.store.transact(async (tx): Promise<UserId | null> => {
     const row = await useToken(deps, tx, 'reset', token)
     if (row === null || row.userId === null) return null
-    const { userId } = row
-    if (!(await storePassword(tx, { actor, userId, hash, at }))) return null
-    // A link of the log proves nothing about the address.
-    if (deps.print !== null) return userId
-    const isFirstProof = (await tx.users.find(userId))?.emailConfirmedAt === null
-    if (isFirstProof) await endEarlierAccess(tx, { actor, userId, at })
-    await tx.users.confirmEmail(userId, at)
-    return userId
+    const { userId, email } = row
+    if (provesAddress(deps, 'reset')) {
+      const made = await addProven(tx, { actor, email, name: null, passwordHash: hash, at })
+      if (made !== 'taken') return made.id
+    }
+    return (await storePassword(tx, { actor, userId, hash, at })) ? userId : null
   })
   if (userId === null) return asVoid(await findToken(deps, 'reset', token))
   await deps.attempts.forgive({ kind: 'account', userId })
@@ -261,16 +271,16 @@ async function choosePassword(
 
 async function confirm(
   deps: ByMailDeps,
-  { actor }: By<Visitor>,
+  { actor }: By<Person>,
   token: string,
-): Promise<{ readonly kind: 'done' } | Void> {
+): Promise<ConfirmResult> {
   const found = await findToken(deps, 'confirmation', token)
   if (found.kind === 'void') return found
+  const { userId } = actor
+  if (found.row.userId !== userId) return { kind: 'others' }
   const at = deps.clock.now()
   const isDone = await deps.store.transact(async (tx) => {
-    const row = await useToken(deps, tx, 'confirmation', token)
-    if (row === null || row.userId === null) return false
-    const { userId } = row
+    if ((await useToken(deps, tx, 'confirmation', token)) === null) return false
     if (!(await tx.users.confirmEmail(userId, at))) return false
     await tx.audit({ at, actor, action: 'account.confirmed', userId, subject: 'account' })
     return true

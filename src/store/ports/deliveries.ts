@@ -193,9 +193,9 @@ export interface DeliveryStore {
    */
   missLeft(options: { readonly limit: number }): Promise<number>
   /**
-   * Deletes deliveries that have ended, except the newest `keep` deliveries, in batches: before the endpoint is deleted, because
-   * one statement for all may take longer than a statement may. Not inside a transaction.
+   * Deletes deliveries that have ended, except the newest `keep` (5,000) deliveries, in batches: before the endpoint is deleted,
+   * because one statement for all may take longer than a statement may. Not inside a transaction.
    */
-  deleteEnded(endpointId: EndpointId, keep: number): Promise<void>
+  deleteEnded(endpointId: EndpointId, keep?: number): Promise<void>
   readBacklog(now: number): Promise<DeliveryBacklog>
 }

@@ -81,6 +81,11 @@ export interface UserStore {
    * they are not found and nothing can be added to them. False when there is no such user.
    */
   disarm(id: UserId, at: number): Promise<boolean>
+  /**
+   * As `disarm`, for a user whose address was never confirmed; another user may have the address at once. False, with nothing
+   * changed, when it is confirmed, and when there is no such user.
+   */
+  disarmUnconfirmed(id: UserId, at: number): Promise<boolean>
   /** Deletes the user and all their rows; false when there was none. */
   delete(id: UserId): Promise<boolean>
 }

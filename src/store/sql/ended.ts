@@ -8,11 +8,13 @@ import type { DeliveryId, EndpointId } from '#kernel/ids.ts'
 import type { Db } from './tables.ts'
 
 const batchRows = 1000
+/** Of an endpoint's deliveries so many are deleted with it in one statement. A user may have 20 endpoints. */
+const deletedWithIt = 5000
 /** Ten million deliveries; what is left is deleted with the endpoint. */
 const maxBatches = 10_000
 
 /** See `DeliveryStore.deleteEnded`. */
-export async function deleteEnded(db: Db, id: EndpointId, keep: number): Promise<void> {
+export async function deleteEnded(db: Db, id: EndpointId, keep = deletedWithIt): Promise<void> {
   const newest = await db
     .selectFrom('deliveries')
     .select('position')

@@ -199,39 +199,22 @@ async function createUser(
 }
 
 /** The two steps of a user's deletion: remove all access, then delete the rows. */
-function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
+function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'disarmUnconfirmed' | 'delete'> {
   return {
     disarm: (id, at) =>
       write(async (tx, touched) => {
-        const row = await tx
-          .updateTable('users')
-          .set((set) => ({
-            password_hash: null,
-            epoch: set('epoch', '+', 1),
-            // A repeated call keeps the time of the first one.
-            deleting_at: sql<Date>`coalesce(deleting_at, ${moment(at)})`,
-          }))
-          .where('id', '=', id)
-          .returning('email_lower as emailLower')
-          .executeTakeFirst()
-        if (row === undefined) return false
-        living.get(tx)?.delete(id)
-        await tx
-          .updateTable('api_keys')
-          .set({ revoked_at: moment(at) })
-          .where('user_id', '=', id)
-          .where('revoked_at', 'is', null)
-          .execute()
-        await tx.deleteFrom('sessions').where('user_id', '=', id).execute()
-        // An invitation has the address and no user.
-        await tx.deleteFrom('mailed_links').where('email_lower', '=', row.emailLower).execute()
-        await tx.deleteFrom('oauth_grants').where('user_id', '=', id).execute()
-        await tx.deleteFrom('webhook_endpoints').where('user_id', '=', id).execute()
-        await tx
-          .updateTable('connections')
-          .set({ status: 'deleting' })
-          .where('user_id', '=', id)
-          .execute()
+        const isDone = await endAccess(tx, markDeleting(tx, id, at), { id, at })
+        if (isDone) touched(id)
+        return isDone
+      }),
+    disarmUnconfirmed: (id, at) =>
+      write(async (tx, touched) => {
+        const mark = markDeleting(tx, id, at)
+          .where('deleting_at', 'is', null)
+          .where('email_confirmed_at', 'is', null)
+        if (!(await endAccess(tx, mark, { id, at }))) return false
+        // No address is spelled like an id.
+        await tx.updateTable('users').set({ email_lower: id }).where('id', '=', id).execute()
         touched(id)
         return true
       }),
@@ -247,6 +230,46 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'delete'> {
         return true
       }),
   }
+}
+
+function markDeleting(tx: Db, id: UserId, at: number) {
+  return tx
+    .updateTable('users')
+    .set((set) => ({
+      password_hash: null,
+      epoch: set('epoch', '+', 1),
+      // A repeated call keeps the time of the first one.
+      deleting_at: sql<Date>`coalesce(deleting_at, ${moment(at)})`,
+    }))
+    .where('id', '=', id)
+}
+
+/** Marks the user and removes all access in their name; false when `mark` finds nobody. */
+async function endAccess(
+  tx: Db,
+  mark: ReturnType<typeof markDeleting>,
+  { id, at }: { readonly id: UserId; readonly at: number },
+): Promise<boolean> {
+  const row = await mark.returning('email_lower as emailLower').executeTakeFirst()
+  if (row === undefined) return false
+  living.get(tx)?.delete(id)
+  await tx
+    .updateTable('api_keys')
+    .set({ revoked_at: moment(at) })
+    .where('user_id', '=', id)
+    .where('revoked_at', 'is', null)
+    .execute()
+  await tx.deleteFrom('sessions').where('user_id', '=', id).execute()
+  // An invitation has the address and no user.
+  await tx.deleteFrom('mailed_links').where('email_lower', '=', row.emailLower).execute()
+  await tx.deleteFrom('oauth_grants').where('user_id', '=', id).execute()
+  await tx.deleteFrom('webhook_endpoints').where('user_id', '=', id).execute()
+  await tx
+    .updateTable('connections')
+    .set({ status: 'deleting' })
+    .where('user_id', '=', id)
+    .execute()
+  return true
 }
 
 /** Call it in the transaction of every change that makes cached answers of this user invalid (reading R10). */

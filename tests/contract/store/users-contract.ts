@@ -191,6 +191,35 @@ export function testUsers(store: StoreOf): void {
     assert.equal(await store().users.disarm(nobody(), now), false)
   })
 
+  test('only a user whose address was never confirmed gives it up with all access; then another may have it', async () => {
+    const { user, connection } = await addLink(store())
+    const key = await addKey(store(), user.id)
+    await store().sessions.setPassword(user.id, '$argon2id$x')
+    const linked = { kind: 'reset', userId: user.id, email: user.email, createdAt: now } as const
+    const hash = new Uint8Array(randomBytes(32))
+    const bounds = { since: now - 1, limit: 5 }
+    await store().singleUse.create({ ...linked, hash, expiresAt: now + 1000 }, bounds)
+    assert.equal(await store().users.disarmUnconfirmed(user.id, now), true)
+    assert.equal(await store().users.disarmUnconfirmed(user.id, now), false)
+    assert.equal(await store().users.find(user.email, { deleting: true }), null)
+    assert.equal((await store().users.find(user.id, { deleting: true }))?.email, user.email)
+    assert.equal(await store().keys.findCaller(key.hash), null)
+    assert.equal(await store().singleUse.find('reset', hash), null)
+    assert.equal((await store().connections.find(connection.id))?.status, 'deleting')
+    const next = await store().users.create({ ...newUser(), email: user.email })
+    assert.ok(next !== 'taken')
+    await store().singleUse.create({ ...linked, userId: next.id, hash, expiresAt: now + 1 }, bounds)
+    const deleting = await store().users.listDeleting({ before: now + 1, limit: 500 })
+    assert.ok(deleting.includes(user.id))
+    // The deletion that the sweep ends takes nothing from the next owner of the address.
+    assert.equal(await store().users.disarm(user.id, now), true)
+    assert.equal(await store().users.delete(user.id), true)
+    assert.notEqual(await store().singleUse.find('reset', hash), null)
+    await store().users.confirmEmail(next.id, now)
+    assert.equal(await store().users.disarmUnconfirmed(next.id, now), false)
+    assert.equal(await store().users.disarmUnconfirmed(nobody(), now), false)
+  })
+
   test('deleting a user deletes all their rows and no others', async () => {
     const gone = await addLink(store())
     const stays = await addLink(store())

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
-import { connectAgent } from './world.ts'
+import { connectAgent, signIn } from './world.ts'
 
 let world: MailedWorld
 let people = 0
@@ -27,10 +27,17 @@ test('after a sign-up a banner asks for the confirmation until it is done, and n
   const { email, jar } = await signUp()
   const path = pathIn(await world.mailTo(email))
   assert.match((await jar.get('/keys')).text, /class="unconfirmed".*Send the link again/s)
+  // On the telephone, where nobody is signed in yet: the button leads to the sign-in and back.
   const elsewhere = world.jar()
-  const page = await elsewhere.get(path)
-  assert.equal(page.status, 200)
+  const first = await elsewhere.get(path)
+  assert.equal(first.status, 200)
   assert.match((await jar.get('/keys')).text, /class="unconfirmed"/)
+  const led = await elsewhere.post(path, first.hidden)
+  assert.equal(led.location, `/sign-in?return=${encodeURIComponent(path)}`)
+  const given = { email, password: 'correct horse battery' }
+  assert.equal((await signIn(elsewhere, given, led.location ?? '')).location, path)
+  assert.match((await jar.get('/keys')).text, /class="unconfirmed"/)
+  const page = await elsewhere.get(path)
   const done = await elsewhere.post(path, page.hidden)
   assert.deepEqual([done.status, done.location], [303, '/address-confirmed'])
   assert.equal((await elsewhere.get('/address-confirmed')).status, 200)

@@ -1,18 +1,24 @@
 /** A forgotten password: the page that asks for a link, and what the link does. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Jar } from '#tests/support/jar.ts'
 import { totpOf } from '#tests/support/totp.ts'
 import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
-import { connectAgent, type Person, password, signIn, startPages } from './world.ts'
+import { type Person, password, signIn, startPages } from './world.ts'
 
 let world: MailedWorld
 const newPassword = 'staple correct battery'
 
 before(async () => {
-  world = await startMailed({ WEBHOOK_ALLOW_PRIVATE: 'true' })
+  world = await startMailed()
 })
 after(() => world?.close())
+
+/** A person whose address was proven before: what a first proof ends is in first-proof.test.ts. */
+async function addConfirmed(): Promise<Person> {
+  const person = await world.addPerson()
+  await world.service.app.store.users.confirmEmail(person.id, world.service.clock.now())
+  return person
+}
 
 /** Asks for a link as a person does. */
 async function ask(email: string, jar = world.jar()) {
@@ -22,7 +28,7 @@ async function ask(email: string, jar = world.jar()) {
 }
 
 test('the sign-in leads to a page that mails a link; the link sets a password once and ends all sessions', async () => {
-  const person = await world.addPerson()
+  const person = await addConfirmed()
   const signedIn = await world.enter(person)
   assert.match((await world.jar().get('/sign-in')).text, /href="\/forgot-password"/)
   const jar = world.jar()
@@ -45,7 +51,6 @@ test('the sign-in leads to a page that mails a link; the link sets a password on
   assert.equal((await jar.get(path)).status, 410)
   assert.equal((await jar.post(path, { ...page.hidden, newPassword })).status, 410)
   const { store } = world.service.app
-  assert.notEqual((await store.users.find(person.id))?.emailConfirmedAt, null)
   const entries = await store.auditLog.list({ userId: person.id, after: null, limit: 20 })
   for (const action of ['account.asked-for-password', 'users.set-password'])
     assert.equal(entries.filter((entry) => entry.action === action).length, 1, action)
@@ -179,7 +184,7 @@ async function reset({ email }: Person, jar = world.jar()): Promise<void> {
 }
 
 test('a second factor outlives a new password, and the next sign-in asks for it', async () => {
-  const person = await world.addPerson()
+  const person = await addConfirmed()
   const code = await addFactor(person)
   const jar = world.jar()
   await reset(person, jar)
@@ -193,7 +198,7 @@ test('a second factor outlives a new password, and the next sign-in asks for it'
 })
 
 test('wrong codes are limited without a limit of sign-ins, and a new password allows no more of them', async () => {
-  const person = await world.addPerson()
+  const person = await addConfirmed()
   const code = await addFactor(person)
   const give = async (given: { readonly password: string; readonly code: string }) => {
     const jar = world.jar()
@@ -208,46 +213,3 @@ test('wrong codes are limited without a limit of sign-ins, and a new password al
   await reset(person)
   assert.equal(await give({ password: newPassword, code: code() }), 429)
 })
-
-test('who proves an address first ends what was made before: keys, agents and endpoints; later nothing of it ends', async () => {
-  const person = await world.addPerson()
-  const { store } = world.service.app
-  const jar = await world.enter(person)
-  await addAccess(jar)
-  const access = async () => ({
-    keys: (await store.keys.list(person.id)).filter(({ revokedAt }) => revokedAt === null).length,
-    agents: (await store.oauth.listAgents(person.id, world.service.clock.now())).length,
-    endpoints: (await store.endpoints.list(person.id)).map(({ health }) => health).toSorted(),
-  })
-  assert.deepEqual(await access(), { keys: 1, agents: 1, endpoints: ['healthy'] })
-  await reset(person)
-  assert.deepEqual(await access(), { keys: 0, agents: 0, endpoints: ['disabled'] })
-  const entries = await store.auditLog.list({ userId: person.id, after: null, limit: 20 })
-  for (const action of ['keys.revoke', 'agent.disconnected', 'webhooks.disable']) {
-    assert.ok(
-      entries.some((entry) => entry.action === action),
-      action,
-    )
-  }
-  const again = world.jar()
-  await signIn(again, { email: person.email, password: newPassword })
-  await addAccess(again)
-  const before = await access()
-  await ask(person.email)
-  // Besides the two links: the notices of the new key and the new agent, which a proven address gets.
-  const link = pathIn(await world.mailTo(person.email, 4))
-  const page = await again.get(link)
-  assert.match(page.text, /If the address was never confirmed/)
-  assert.equal((await again.post(link, { ...page.hidden, newPassword: password })).status, 303)
-  assert.deepEqual(await access(), before)
-  assert.deepEqual(before, { keys: 1, agents: 1, endpoints: ['disabled', 'healthy'] })
-})
-
-async function addAccess(jar: Jar): Promise<void> {
-  await connectAgent(world.service, jar, { name: 'Claude' })
-  const { hidden } = await jar.get('/keys')
-  assert.equal((await jar.post('/keys', { ...hidden, name: 'laptop', expires: '' })).status, 303)
-  const url = 'http://127.0.0.1:9/events'
-  const made = await jar.post('/webhooks', { ...hidden, url, events: ['transactions.synced'] })
-  assert.equal(made.status, 303, made.text)
-}

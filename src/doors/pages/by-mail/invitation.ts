@@ -30,7 +30,8 @@ export function addInvitationRoutes(scope: FastifyInstance, context: PagesContex
     if (found.kind === 'void') return showVoid(context, { reply, visit }, 'invitation', found.why)
     const { email } = found.row
     const path = `/invitations/${token}`
-    const parts = { path, email, name: '', problems: {}, message: null }
+    const replaces = found.replaces !== null
+    const parts = { path, email, replaces, name: '', problems: {}, message: null }
     return show(context, { reply, visit }, parts)
   })
 
@@ -50,7 +51,8 @@ export function addInvitationRoutes(scope: FastifyInstance, context: PagesContex
     }
     const email = found.kind === 'valid' ? found.row.email : ''
     const path = `/invitations/${token}`
-    return refuse(context, { reply, visit }, result, { path, email, name })
+    const replaces = found.replaces !== null
+    return refuse(context, { reply, visit }, result, { path, email, replaces, name })
   })
 }
 
@@ -67,7 +69,7 @@ function refuse(
   context: PagesContext,
   turn: Turn,
   result: Exclude<AcceptResult, { readonly kind: 'made' }>,
-  given: Pick<InvitedParts, 'path' | 'email' | 'name'>,
+  given: Pick<InvitedParts, 'path' | 'email' | 'replaces' | 'name'>,
 ): FastifyReply {
   const { reply, visit } = turn
   switch (result.kind) {

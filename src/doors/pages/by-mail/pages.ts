@@ -39,15 +39,21 @@ export interface ChooseParts {
   readonly formToken: string
   readonly path: string
   readonly email: string
+  readonly replaces: boolean
   readonly problem?: string | undefined
   readonly message: string | null
+}
+
+/** Before a link that ends an account whose address nobody has confirmed. */
+function renderReplaces(): Html {
+  return html`<p class="alert">Nobody has confirmed this address yet, so somebody else may have made the account. You get a new one, and everything in the present one ends: connections, API keys, agents, webhooks, second factor and settings. If you made it and know its password, <a href="/sign-in">sign in</a> and confirm the address instead: then everything stays.</p>`
 }
 
 export function renderChoose(parts: ChooseParts): Html {
   return html`<article class="card">
 <h1>Choose a new password</h1>
 <p>For the account of <strong>${parts.email}</strong>. All browsers are signed out.</p>
-<p><small>If the address was never confirmed, somebody else may have made the account: its API keys, agents and webhooks end as well.</small></p>
+${parts.replaces && renderReplaces()}
 ${alertBox(parts.message)}
 <form method="post" action="${parts.path}" novalidate>
 ${hidden('token', parts.formToken)}
@@ -69,6 +75,7 @@ export interface InvitedParts {
   readonly formToken: string
   readonly path: string
   readonly email: string
+  readonly replaces: boolean
   readonly name: string
   readonly problems: Readonly<Partial<Record<'name' | 'password', string>>>
   readonly message: string | null
@@ -79,6 +86,7 @@ export function renderInvited({ problems, ...parts }: InvitedParts): Html {
   return html`<article class="card">
 <h1>Make an account</h1>
 <p>You are invited to this server.</p>
+${parts.replaces && renderReplaces()}
 ${alertBox(parts.message)}
 <form method="post" action="${parts.path}" novalidate>
 ${hidden('token', parts.formToken)}
@@ -90,19 +98,38 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 </article>`
 }
 
-export function renderConfirm(parts: {
+export interface ConfirmParts {
   readonly formToken: string
   readonly path: string
   readonly email: string
-}): Html {
+  /** Who is signed in: nobody, the owner of the account, or the address of somebody else. */
+  readonly reader: string
+}
+
+/** Only who is signed in to the account can confirm: whoever has the mail alone may not have made it. */
+export function renderConfirm(parts: ConfirmParts): Html {
   return html`<article class="card">
 <h1>Confirm your address</h1>
-<p>Is <strong>${parts.email}</strong> yours? Then notices about your connections and keys are sent there.</p>
-<form method="post" action="${parts.path}">
-${hidden('token', parts.formToken)}
-<button type="submit">Confirm address</button>
-</form>
+${renderConfirmStep(parts)}
 </article>`
+}
+
+function renderConfirmStep({ formToken, path, email, reader }: ConfirmParts): Html {
+  const form = html`<form method="post" action="${path}">
+${hidden('token', formToken)}
+<button type="submit">${reader === 'owner' ? 'Confirm address' : 'Sign in and confirm'}</button>
+</form>`
+  if (reader === 'owner') {
+    return html`<p>Is <strong>${email}</strong> yours? Then notices about your connections and keys are sent there.</p>
+${form}`
+  }
+  return html`${
+    reader === 'nobody'
+      ? html`<p>Is <strong>${email}</strong> yours, and did you make the account? Sign in to it and confirm the address.</p>
+${form}`
+      : html`<p>You are signed in as <strong>${reader}</strong>. To confirm <strong>${email}</strong>, sign out, open this link again and sign in to its account.</p>`
+  }
+<p>Did somebody else make the account with your address? <a href="/forgot-password">Choose a password by mail</a>: you get a new account, and everything in theirs ends.</p>`
 }
 
 export function renderConfirmed(): Html {

@@ -3,12 +3,14 @@
  * token is a page of its own, so that reloading it sends nothing again.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FoundLink } from '#auth/sign-in/by-mail.ts'
 import type { By, Visitor } from '#contract/actor.ts'
 import type { PagesContext } from '../context.ts'
-import { formOf } from '../forms.ts'
+import { formOf, toSignIn } from '../forms.ts'
 import { renderNotice } from '../notices.ts'
 import { askToRetry } from '../sign-in/entering.ts'
 import { addForm, readDone, toBy } from '../signed-in.ts'
+import { isSignedIn } from '../visit.ts'
 import { addInvitationRoutes } from './invitation.ts'
 import {
   renderAsked,
@@ -72,9 +74,8 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
     const { token } = request.params
     const found = await byMail.find('reset', token)
     if (found.kind === 'void') return showVoid(context, { reply, visit }, 'reset', found.why)
-    const { email } = found.row
-    const path = `/reset-password/${token}`
-    const body = renderChoose({ formToken: visit.formToken, path, email, message: null })
+    const parts = { formToken: visit.formToken, ...toParts(token, found) }
+    const body = renderChoose({ ...parts, message: null })
     return context.show(reply, visit, { title, body })
   })
 
@@ -89,8 +90,7 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
     const result = await byMail.choosePassword(by, token, newPassword)
     if (result.kind === 'done') return reply.redirect('/password-changed', 303)
     if (result.kind === 'void') return showVoid(context, { reply, visit }, 'reset', result.why)
-    const email = found.kind === 'valid' ? found.row.email : ''
-    const parts = { formToken: visit.formToken, path: `/reset-password/${token}`, email }
+    const parts = { formToken: visit.formToken, ...toParts(token, found) }
     if (result.kind === 'invalid') {
       const body = renderChoose({ ...parts, message: null, problem: result.problem })
       return context.show(reply.code(400), visit, { title, body })
@@ -105,6 +105,11 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
   })
 }
 
+function toParts(token: string, found: FoundLink) {
+  const email = found.kind === 'valid' ? found.row.email : ''
+  return { path: `/reset-password/${token}`, email, replaces: found.replaces !== null }
+}
+
 function addConfirmRoutes(scope: FastifyInstance, context: PagesContext): void {
   const { visits, byMail } = context
   const title = 'Confirm your address'
@@ -114,8 +119,11 @@ function addConfirmRoutes(scope: FastifyInstance, context: PagesContext): void {
     const { token } = request.params
     const found = await byMail.find('confirmation', token)
     if (found.kind === 'void') return showVoid(context, { reply, visit }, 'confirmation', found.why)
+    const { userId, email } = found.row
+    const reader =
+      visit.user === null ? 'nobody' : visit.user.id === userId ? 'owner' : visit.user.email
     const path = `/confirm-address/${token}`
-    const body = renderConfirm({ formToken: visit.formToken, path, email: found.row.email })
+    const body = renderConfirm({ formToken: visit.formToken, path, email, reader })
     return context.show(reply, visit, { title, body })
   })
 
@@ -123,8 +131,13 @@ function addConfirmRoutes(scope: FastifyInstance, context: PagesContext): void {
     const form = formOf(request)
     const visit = await visits.accept(request, reply, { form, arriving: true })
     if (visit === null) return context.refusePost(request, reply)
-    const result = await byMail.confirm(toVisitor(context, request), request.params.token)
+    const { token } = request.params
+    const path = `/confirm-address/${encodeURIComponent(token)}`
+    if (!isSignedIn(visit)) return toSignIn(reply, path)
+    const result = await byMail.confirm(toBy(visit), token)
     if (result.kind === 'done') return reply.redirect('/address-confirmed', 303)
+    // Somebody else is signed in here: the page says so.
+    if (result.kind === 'others') return reply.redirect(path, 303)
     return showVoid(context, { reply, visit }, 'confirmation', result.why)
   })
 
