@@ -22,6 +22,7 @@ import type { AllowedHosts, PublicOrigins } from '../allowed-hosts.ts'
 import type { Assets } from './assets.ts'
 import { makeCookies } from './cookies.ts'
 import type { Html } from './html.ts'
+import { isInterrupted } from './interrupted.ts'
 import { renderPage } from './layout.ts'
 import { renderNotice } from './notices.ts'
 import { makeShownOnce, type ShownOnce } from './shown-once.ts'
@@ -117,14 +118,24 @@ export function makeContext(
     visits,
     shownOnce: makeShownOnce({ ...options, cookies }),
     show(reply, visit, { title, body, formAction, home }) {
-      const path = reply.request.url.split('?', 1)[0]
+      const { request } = reply
+      const [path = '/'] = request.url.split('?', 1)
+      const isAsked = request.method === 'GET' && visit?.session?.isFresh === true
+      const followsInterruption = isAsked && isInterrupted(cookies, request, path)
+      if (followsInterruption) cookies.clearSealed(reply, 'interrupted')
       const plansAreSold = sellsPlans(options.plans)
       const confirmsAddresses = options.byMail.isMailed
       return reply
         .header('content-security-policy', contentSecurityPolicy(formAction))
         .type('text/html; charset=utf-8')
         .send(
-          renderPage({ title, visit, body, home, path, plansAreSold, confirmsAddresses }, assets),
+          renderPage(
+            {
+              ...{ title, visit, body, home, path },
+              ...{ plansAreSold, confirmsAddresses, followsInterruption },
+            },
+            assets,
+          ),
         )
     },
     async refusePost(request, reply) {

@@ -14,6 +14,8 @@ export interface PageParts {
   readonly path?: string | undefined
   /** Plans are sold on this installation: the navigation has the page of the plan. */
   readonly plansAreSold?: boolean | undefined
+  /** The page follows a sign-in that a form was interrupted by. */
+  readonly followsInterruption?: boolean | undefined
   /** There is a mail server: an address that is not confirmed is asked about. */
   readonly confirmsAddresses?: boolean | undefined
 }
@@ -45,6 +47,7 @@ ${isSignedIn && renderSections(parts)}
 </header>
 <main id="main" class="container">
 ${parts.confirmsAddresses === true && renderUnconfirmed(visit)}
+${parts.followsInterruption === true && alertBox('Nothing was changed, because you had to sign in first. Fill in the form again.')}
 ${body}
 </main>
 </body>

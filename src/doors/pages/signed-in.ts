@@ -10,6 +10,7 @@ import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
 import { formOf, localPath, toSignIn } from './forms.ts'
+import { interruptForm } from './interrupted.ts'
 import { renderNotice } from './notices.ts'
 import { askToRetry } from './sign-in/entering.ts'
 import { isSignedIn, type SignedIn } from './visit.ts'
@@ -71,7 +72,7 @@ export function addForm(
     const visit = await context.visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
     if (!isSignedIn(visit) || (isSensitive && !visit.session.isFresh)) {
-      return toSignIn(reply, returnTo)
+      return interruptForm(context.cookies, reply, returnTo)
     }
     const wait = await context.signIns.countForm(visit.user.id)
     if (wait !== null) return refuseSurplus(context, { visit, reply }, wait)

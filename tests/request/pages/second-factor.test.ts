@@ -351,6 +351,19 @@ test('switching off asks once and for a code; cancel and a wrong code keep it', 
   assert.equal((await trail(person)).filter((line) => line.startsWith('account.remove')).length, 1)
 })
 
+test('a removal that is interrupted changes nothing, and the page after password and code says so', async () => {
+  const { person, jar, secret } = await addSafePerson()
+  const removal = `${path}/remove`
+  const { hidden } = await jar.get(removal)
+  world.service.clock.advance(10 * 60_000)
+  const form = { ...hidden, decision: 'confirm', code: codeNow(secret) }
+  const stopped = await jar.post(removal, form)
+  const { page } = await arrive(person, jar, stopped.location ?? '')
+  assert.equal((await give(jar, page.hidden, codeNow(secret))).location, removal)
+  assert.match((await jar.get(removal)).text, /role="alert">Nothing was changed/)
+  assert.equal(await hasFactor(person), true)
+})
+
 test('an operator removes the second factor of a person who lost everything: the password signs in', async () => {
   const { person, jar } = await addSafePerson()
   const { page, jar: waiting } = await arrive(person)

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { hasApiAccess } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
+import { interruptForm } from '../interrupted.ts'
 import { readDone, toBy, zoneOf } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
 import { doneSentences, renderAgents, renderDisconnect } from './pages.ts'
@@ -52,7 +53,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
     const form = formOf(request)
     const visit = await visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
-    if (!isSignedIn(visit)) return toSignIn(reply, '/agents')
+    if (!isSignedIn(visit)) return interruptForm(context.cookies, reply, '/agents')
     const grantId = (form.get('grant') ?? '').slice(0, maxGrantLength)
     const decision = form.get('decision')
     if (decision === null) return reply.redirect(toQuestion(grantId), 303)

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { parseUuid, type SessionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
-import { toSignIn } from '../forms.ts'
+import { interruptForm } from '../interrupted.ts'
 import { agentOf, askToRetry, carryOn } from '../sign-in/entering.ts'
 import {
   addForm,
@@ -94,7 +94,7 @@ async function saveProfile(context: PagesContext, turn: FormTurn): Promise<Fasti
 async function changePassword(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
   const { signIns, cookies } = context
   const { visit, request, reply, form } = turn
-  if (!visit.session.isFresh) return toSignIn(reply, path)
+  if (!visit.session.isFresh) return interruptForm(cookies, reply, path)
   const input = { password: form.get('password') ?? '', newPassword: form.get('newPassword') ?? '' }
   const source = {
     address: visit.address,
@@ -113,7 +113,7 @@ async function changePassword(context: PagesContext, turn: FormTurn): Promise<Fa
       })
       return reply.redirect(`${path}?done=password`, 303)
     case 'ended':
-      return toSignIn(reply, path)
+      return interruptForm(cookies, reply, path)
     case 'refused':
       reply.code(400)
       return showSettings(context, turn, { passwords: { password: 'This is not your password' } })

@@ -9,6 +9,14 @@ export function renderWaiting(agent: string | null, next: string): Html | null {
   return html`<p><span class="foreign">${foreignText(agent)}</span> is waiting to read your data. ${next}</p>`
 }
 
+function renderInterrupted(again: boolean): Html | null {
+  return alertBox(
+    again
+      ? 'Nothing was changed: your password was last given more than ten minutes ago. Give it again, then fill in the form once more.'
+      : 'Nothing was changed: you are not signed in any more. Sign in, then fill in the form once more.',
+  )
+}
+
 export interface SignInParts {
   readonly formToken: string
   /** A local path to continue to. */
@@ -21,6 +29,8 @@ export interface SignInParts {
   readonly agent: string | null
   /** A signed-in person has to give the password again. */
   readonly again: boolean
+  /** The form that led here was not carried out. */
+  readonly isInterrupted: boolean
   readonly signUpIsOpen: boolean
 }
 
@@ -29,7 +39,8 @@ export function renderSignIn(parts: SignInParts): Html {
   return html`<article class="card">
 <h1>${parts.again ? 'Confirm it is you' : 'Sign in'}</h1>
 ${renderWaiting(parts.agent, parts.again ? 'Give your password once more to decide.' : 'Sign in to decide what it may see.')}
-${parts.again && parts.agent === null && html`<p>What comes next needs your password once more.</p>`}
+${parts.again && parts.agent === null && !parts.isInterrupted && html`<p>What comes next needs your password once more.</p>`}
+${parts.isInterrupted && renderInterrupted(parts.again)}
 ${alertBox(parts.message)}
 <form method="post" action="/sign-in" novalidate>
 ${hidden('token', parts.formToken)}
