@@ -132,3 +132,13 @@ function keyOf(sealed: Uint8Array): string {
     throw new SealError('these bytes were not sealed by this program')
   return Buffer.from(sealed.subarray(1, 1 + fingerprintBytes)).toString('hex')
 }
+
+/** What `open` returns, or null: one row that cannot be decrypted must not affect the others of a transaction or a list. */
+export function openOrNull<Secret>(open: () => Secret): Secret | null {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
+}

@@ -7,6 +7,7 @@ import { mayActFor } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import type { OAuthAgentRow } from '#store/ports/oauth.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Agents, ConnectedAgent } from './port.ts'
 import { toRowId } from './row-id.ts'
@@ -31,8 +32,8 @@ export interface AgentsDeps {
 export function makeAgents({ store, clock }: AgentsDeps): Agents {
   async function list(userId: UserId): Promise<readonly ConnectedAgent[]> {
     const rows = await store.oauth.listAgents(userId, clock.now())
-    return rows.map(({ payload, createdAt, lastUsedAt }) => ({
-      ...AgentFacts.parse(JSON.parse(payload)),
+    return rows.map(({ payload, createdAt, lastUsedAt, ...row }) => ({
+      ...(payload === null ? toNameless(row) : AgentFacts.parse(JSON.parse(payload))),
       connectedAt: createdAt,
       lastUsedAt,
     }))
@@ -43,7 +44,7 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
     async disconnect(by, userId, input) {
       const { grantId } = parseInput(DisconnectInput, input)
       if (!mayActFor(by, userId)) return false
-      const id = toRowId('Grant', grantId)
+      const id = rowOfNameless(grantId) ?? toRowId('Grant', grantId)
       const agent = (await list(userId)).find((one) => one.grantId === grantId)
       return store.transact(async (tx) => {
         const grant = await tx.oauth.findGrant(id)
@@ -64,7 +65,27 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
   }
 }
 
-/** Ids of grants have 43 characters. */
+/** An agent whose facts do not open still has access: it is listed, and disconnected by the id of its grant's row. */
+function toNameless({
+  grantId,
+  clientId,
+}: Pick<OAuthAgentRow, 'grantId' | 'clientId'>): AgentFacts {
+  return {
+    grantId: `${ofRow}${Buffer.from(grantId).toString('hex')}`,
+    clientId,
+    clientName: 'An agent whose name cannot be decrypted',
+    redirectHost: 'unknown',
+    scopes: ['mcp:read', 'brokerage:read'],
+  }
+}
+
+const ofRow = 'row:'
+
+function rowOfNameless(grantId: string): Uint8Array | null {
+  return grantId.startsWith(ofRow) ? Buffer.from(grantId.slice(ofRow.length), 'hex') : null
+}
+
+/** Ids of grants have 43 characters, those of their rows 64. */
 const DisconnectInput = z.strictObject({ grantId: z.string('must be text').max(256) })
 
 const ClientName = z.object({ clientId: z.string() })

@@ -55,7 +55,8 @@ export interface NewOAuthGrant {
 export interface OAuthAgentRow {
   readonly grantId: Uint8Array
   readonly clientId: string
-  readonly payload: string
+  /** Null: it does not open. */
+  readonly payload: string | null
   readonly createdAt: number
   /** To the minute; null: never used. */
   readonly lastUsedAt: number | null

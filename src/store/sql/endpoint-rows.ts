@@ -7,7 +7,7 @@ import { type EventType, eventTypes } from '#contract/events.ts'
 import type { EndpointId } from '#kernel/ids.ts'
 import type { EndpointState } from '../ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
-import { SealError, type Sealer } from '../seal.ts'
+import { openOrNull, type Sealer } from '../seal.ts'
 import type { Engine } from './engine.ts'
 import { type Db, moment, momentOrNull } from './tables.ts'
 
@@ -123,16 +123,6 @@ export function toEndpointState(
   const { warnedDays, disabledReason, createdAt } = row
   const read = { id, userId, url, events: toEvents(events), skipEmpty, health, failures }
   return { endpoint: { ...read, failingSince, warnedDays, disabledReason, createdAt }, secrets }
-}
-
-/** One secret that cannot be decrypted must not affect the other endpoints of a transaction or a list. */
-function openOrNull<Secret>(open: () => Secret): Secret | null {
-  try {
-    return open()
-  } catch (error) {
-    if (error instanceof SealError) return null
-    throw error
-  }
 }
 
 function rowName(id: EndpointId, place: string): string {

@@ -11,7 +11,7 @@ import type {
   OAuthModel,
   OAuthStore,
 } from '../ports/oauth.ts'
-import type { Sealer } from '../seal.ts'
+import { openOrNull, type Sealer } from '../seal.ts'
 import { isBrokenReference } from './broken-reference.ts'
 import type { Engine, Write } from './engine.ts'
 import { admitPending, trimClients, trimUnusedClients } from './oauth-bounds.ts'
@@ -323,7 +323,7 @@ async function listAgents(
     .execute()
   return rows.map(({ id, payload, ...row }) => ({
     ...row,
-    payload: openPayload(sealer, 'oauth_rows', id, payload),
+    payload: openOrNull(() => openPayload(sealer, 'oauth_rows', id, payload)),
   }))
 }
 

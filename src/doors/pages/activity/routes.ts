@@ -61,7 +61,8 @@ async function readNames({ store, agents }: PagesContext, userId: UserId): Promi
   const byEndpoint = toMap(
     endpoints,
     ({ id }) => id,
-    ({ url }) => new URL(url).host,
+    // The address is empty where it cannot be decrypted.
+    ({ url, id }) => URL.parse(url)?.host ?? id,
   )
   const byAgent = toMap(
     connected,

@@ -1,0 +1,81 @@
+/** A row whose sealed part cannot be decrypted: the pages of its person are shown all the same. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import type { Jar } from '#tests/support/jar.ts'
+import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
+})
+after(() => world?.close())
+
+/** Statements that damage one person's rows, with the id of the person. */
+const damages: Readonly<Record<string, string>> = {
+  'the address of an endpoint':
+    'update webhook_endpoints set sealed_url = zeroblob(64) where user_id = ?',
+  'the secret of an endpoint':
+    'update webhook_endpoints set secret = zeroblob(64) where user_id = ?',
+  'the secret of a login': 'update logins set secret = zeroblob(64) where user_id = ?',
+  'the grant of an agent': 'update oauth_grants set payload = zeroblob(64) where user_id = ?',
+  'what the list of agents shows': `update oauth_rows set payload = zeroblob(64) where model = 'Agent'
+    and grant_id in (select id from oauth_grants where user_id = ?)`,
+  'the secret of a second factor':
+    'update second_factors set secret = zeroblob(64) where user_id = ?',
+}
+
+async function settle(): Promise<{ person: Person; jar: Jar; endpoint: string }> {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  await connectAgent(world.service, jar, { name: 'Claude' })
+  const { hidden } = await jar.get('/keys')
+  await jar.post('/keys', { ...hidden, name: 'laptop', expires: '' })
+  const url = 'http://127.0.0.1:9/events'
+  await jar.post('/webhooks', { ...hidden, url, events: ['transactions.synced'] })
+  await jar.post('/welcome/made-up-data', hidden)
+  const { store } = world.service.app
+  const hash = new Uint8Array(32)
+  const [secret, at] = [new Uint8Array(20), world.service.clock.now()]
+  await store.secondFactors.create({ userId: person.id, secret, at, step: 1, codeHashes: [hash] })
+  const [endpoint] = await store.endpoints.list(person.id)
+  return { person, jar, endpoint: endpoint?.id ?? '' }
+}
+
+function damage(statement: string, { id }: Person): void {
+  const db = new DatabaseSync(join(world.service.dataDir, 'sandbox/tributary.db'))
+  const { changes } = db.prepare(statement).run(id)
+  db.close()
+  assert.ok(Number(changes) > 0)
+}
+
+for (const [what, statement] of Object.entries(damages)) {
+  test(`every page is shown with one damaged row: ${what}`, async () => {
+    const { person, jar, endpoint } = await settle()
+    damage(statement, person)
+    const [connection] = await world.service.app.store.connections.list(person.id)
+    const paths = [
+      ...['/', '/connections', `/connections/${connection?.id}`, '/connections/new', '/keys'],
+      ...['/webhooks', `/webhooks/${endpoint}`, `/webhooks/${endpoint}/remove`, '/agents'],
+      ...['/usage', '/activity', '/settings', '/settings/second-factor', '/settings/delete'],
+    ]
+    for (const path of paths) assert.equal((await jar.get(path)).status, 200, path)
+  })
+}
+
+test('an agent whose facts cannot be decrypted is listed and can be disconnected', async () => {
+  const { person, jar } = await settle()
+  damage(damages['what the list of agents shows'] ?? '', person)
+  const page = await jar.get('/agents')
+  assert.match(page.text, /An agent whose name cannot be decrypted/)
+  const { grant = '' } = page.hidden
+  const question = await jar.get(`/agents/disconnect?grant=${encodeURIComponent(grant)}`)
+  const form = { ...question.hidden, decision: 'confirm' }
+  const other = await world.enter(await world.addPerson())
+  const { hidden } = await other.get('/agents')
+  const refused = await other.post('/agents/disconnect', { ...hidden, grant, decision: 'confirm' })
+  assert.equal(refused.location, '/agents?done=gone')
+  assert.equal((await jar.post('/agents/disconnect', form)).location, '/agents?done=disconnected')
+  assert.match((await jar.get('/agents')).text, /No agent is connected/)
+})
