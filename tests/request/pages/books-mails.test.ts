@@ -29,8 +29,8 @@ test('a sign-up, its confirmation and a new password are a mail each where one i
   const made = ['account.signed-in', 'account.signed-up']
   assert.deepEqual(await counts(), made, 'opening the link books nothing')
   const visitor = world.jar()
-  const { hidden } = await visitor.get(confirm)
-  const uses = await Promise.all([1, 2].map(() => visitor.post(confirm, hidden)))
+  const { hidden } = await jar.get(confirm)
+  const uses = await Promise.all([1, 2].map(() => jar.post(confirm, hidden)))
   assert.deepEqual(uses.map(({ status }) => status).sort(), [303, 410])
   const confirmed = ['account.confirmed', ...made]
   assert.deepEqual(await counts(), confirmed)
