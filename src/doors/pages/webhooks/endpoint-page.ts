@@ -104,7 +104,7 @@ function renderDelivery(row: DeliveryRow, parts: EndpointParts): Html {
 <th role="rowheader" scope="row">${renderMoment(row.createdAt, zone)} <small class="place"><code>${row.eventId}</code>${row.isReplay && ' (replayed)'}${row.id === parts.test?.id && ' (test event)'}</small></th>
 <td role="cell" data-label="State">${describeStatus(row, zone)}</td>
 <td role="cell">${row.attempts.length === 0 ? 'none yet' : html`<ol class="attempts">${row.attempts.map((attempt) => renderAttempt(attempt, zone))}</ol>`}</td>
-<td role="cell">${mayReplay && html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit" class="outline secondary" aria-label="Send event ${row.eventId} again">Send again</button></form>`}</td>
+<td role="cell">${mayReplay && html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit" class="outline secondary" aria-label="Send again: event ${row.eventId}">Send again</button></form>`}</td>
 </tr>`
 }
 
