@@ -2,7 +2,7 @@
  * Which metadata a client may give, by registration or in a document at its own URL. Pure: fields that we do not use
  * are dropped (RFC 7591 §2), so that they cannot request scopes, keys or addresses unnoticed.
  */
-import { findSchemeProblem } from './schemes.ts'
+import { findRedirectProblem } from './schemes.ts'
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -49,7 +49,7 @@ export function findMetadataProblem(metadata: Metadata): string | null {
   if (redirects.length > maxRedirects)
     return `redirect_uris must not have more than ${maxRedirects}`
   for (const uri of redirects) {
-    const problem = typeof uri === 'string' ? findSchemeProblem(uri) : null
+    const problem = typeof uri === 'string' ? findRedirectProblem(uri) : null
     if (problem !== null) return problem
   }
   return null

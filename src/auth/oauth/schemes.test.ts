@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findSchemeProblem } from './schemes.ts'
+import { findRedirectProblem } from './schemes.ts'
 
 const kept = [
   'https://claude.ai/api/mcp/auth_callback',
@@ -59,13 +59,13 @@ const refused = [
 ]
 
 test('an answer goes to https, to http on loopback, and to the own scheme of an application', () => {
-  for (const uri of kept) assert.equal(findSchemeProblem(uri), null, uri)
+  for (const uri of kept) assert.equal(findRedirectProblem(uri), null, uri)
 })
 
 for (const scheme of refused)
   test(`an answer never goes to ${JSON.stringify(`${scheme}:`)}, however the rest is written`, () => {
     for (const rest of ['x', '//agent.example/cb', '/cb', '///etc/passwd', 'https://evil.test/'])
-      assert.match(findSchemeProblem(`${scheme}:${rest}`) ?? '', /^redirect_uris may use/)
+      assert.match(findRedirectProblem(`${scheme}:${rest}`) ?? '', /^redirect_uris may use/)
   })
 
 test('plain http to any host but loopback is refused, in any notation', () => {
@@ -76,9 +76,66 @@ test('plain http to any host but loopback is refused, in any notation', () => {
     'localhost.evil.test',
     '[::2]',
   ])
-    assert.match(findSchemeProblem(`http://${host}/cb`) ?? '', /loopback addresses only/)
+    assert.match(findRedirectProblem(`http://${host}/cb`) ?? '', /loopback addresses only/)
 })
 
 test('text that is not a URI is left to the parser', () => {
-  for (const text of ['', '/relative', 'x', '::']) assert.equal(findSchemeProblem(text), null)
+  for (const text of ['', '/relative', 'x', '::']) assert.equal(findRedirectProblem(text), null)
+})
+
+test('an address with other characters than those of a URI is refused: the parser would change or encode them', () => {
+  for (const mark of [
+    '\r',
+    '\n',
+    '\t',
+    '\0',
+    ' ',
+    '\u007f',
+    '\u0085',
+    '\u2028',
+    'é',
+    '\\',
+    '"',
+    '<',
+    '`',
+    '{',
+    '|',
+    '^',
+  ])
+    for (const uri of [
+      `https://x.test/${mark}cb`,
+      `https://x.test/cb${mark}`,
+      `${mark}https://x.test/cb`,
+      `ht${mark}tps://x.test/cb`,
+      `https://x${mark}.test/cb`,
+      `com.example.app:/${mark}cb`,
+    ])
+      assert.match(findRedirectProblem(uri) ?? '', /characters of a URI only/, JSON.stringify(uri))
+})
+
+test('an address on the web names one host: nothing that a browser’s policy reads as all hosts, or as more than a host', () => {
+  for (const host of [
+    '*',
+    '*:443',
+    '*.x.test',
+    'x.*.test',
+    '%2a',
+    "x'.test",
+    'x;y',
+    'x,y',
+    'x$y',
+    '(x)',
+    'x!y',
+    '~x',
+    'a+b=c',
+  ])
+    assert.match(findRedirectProblem(`https://${host}/cb`) ?? '', /must name one host/, host)
+  for (const uri of [
+    'https://xn--bcher-kva.test/cb',
+    'https://x_y.test./cb',
+    'https://192.0.2.1:8443/cb',
+    'https://[2001:db8::1]/cb',
+    'https://x.test/*',
+  ])
+    assert.equal(findRedirectProblem(uri), null, uri)
 })

@@ -1,5 +1,5 @@
 /**
- * Which schemes an answer may be sent to: https, http to the same machine, and private-use schemes of applications (RFC
+ * Which addresses an answer may be sent to: https, http to the same machine, and private-use schemes of applications (RFC
  * 8252 §7). With other schemes a browser or system could open a file, run a script, load another site or write a mail.
  * Pure.
  */
@@ -37,11 +37,19 @@ const foreign: ReadonlySet<string> = new Set(
 /** Schemes that web sites can register handlers for (HTML Standard, 8.9.3). */
 const ofHandlers = /^(?:web|ext)\+/
 
+/** RFC 3986 §2: the parser of URLs removes or encodes other characters, so that the address would not be the one that was given. */
+const ofUris = /^[A-Za-z\d\-._~:/?#[\]@!$&'()*+,;=%]*$/
+/** A host by name or address. The parser takes more, and `*` means every host in a browser's policy. */
+const hostName = /^(?:[a-z\d._-]+|\[[a-f\d:.]+\])$/
+
 /** Why an answer cannot go to `uri`; null when it can. Null also for what is not a URI: the engine refuses that. */
-export function findSchemeProblem(uri: string): string | null {
+export function findRedirectProblem(uri: string): string | null {
+  if (!ofUris.test(uri)) return 'redirect_uris may use the characters of a URI only'
   const url = URL.parse(uri)
   if (url === null) return null
   const scheme = url.protocol.slice(0, -1)
+  if (/^https?$/.test(scheme) && !hostName.test(url.hostname))
+    return 'redirect_uris must name one host'
   if (scheme === 'https') return null
   if (scheme === 'http') {
     // OAuth 2.1 §2.3.1: a code must not travel unencrypted, except within one machine.

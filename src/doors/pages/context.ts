@@ -152,8 +152,8 @@ export function makeContext(
   return context
 }
 
-/** An origin, perhaps with any port, or a scheme: characters that could start another directive are not allowed. */
-const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[^\s;,'"]+)?$/i
+/** The origin of one host, perhaps with any port, or a scheme: nothing that could name all hosts or start another directive. */
+const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[a-z\d._-]+(?::(?:\d+|\*))?)?$/i
 
 /** Everything from our own origin, nothing inline; forms may also lead to an agent's redirect address, or to a provider. */
 function contentSecurityPolicy(formAction: string | readonly string[] = []): string {

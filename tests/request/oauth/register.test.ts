@@ -64,6 +64,10 @@ test('redirect addresses that could run or leak are refused', async () => {
     'http://evil.test/cb',
     'http://10.0.0.1/cb',
     'https://x.test/#fragment',
+    'https://*/cb',
+    'https://*.agent.test/cb',
+    'https://agent.test/cb\r\nx',
+    'https://agent.test/c\0b',
     '/relative',
     '',
   ])
