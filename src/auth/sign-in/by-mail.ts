@@ -52,7 +52,7 @@ export type ChooseResult =
   | Later
 
 /** `replaces`: an account whose address nobody has confirmed, and which ends when the link is used; null: none. */
-export type FoundLink = FoundToken & { readonly replaces: UserId | null }
+export type JudgedToken = FoundToken & { readonly replaces: UserId | null }
 
 export type ConfirmResult = { readonly kind: 'done' } | { readonly kind: 'others' } | Void
 
@@ -61,7 +61,7 @@ export interface ByMail {
   /** There is a mail server. */
   readonly isMailed: boolean
   readonly invite: Invite
-  find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<FoundLink>
+  find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<JudgedToken>
   /** An action: makes the account of an invited visitor. `input`: `{name, password}`; the address is the invited one. */
   accept(
     by: By<Visitor>,
@@ -100,7 +100,7 @@ export function makeByMail(deps: ByMailDeps): ByMail {
     signUp: deps.signUp,
     isMailed,
     invite: makeInvite(deps),
-    find: (kind, token) => findLink(deps, kind, token),
+    find: (kind, token) => judgeToken(deps, kind, token),
     accept: (by, token, input, browser) => accept(deps, by, { token, input, browser }),
     askForPassword: (by, email) => askForPassword(deps, by, email),
     choosePassword: (by, token, newPassword) => choosePassword(deps, by, token, newPassword),
@@ -116,7 +116,11 @@ export function makeByMail(deps: ByMailDeps): ByMail {
   }
 }
 
-async function findLink(deps: ByMailDeps, kind: SingleUseKind, token: string): Promise<FoundLink> {
+async function judgeToken(
+  deps: ByMailDeps,
+  kind: SingleUseKind,
+  token: string,
+): Promise<JudgedToken> {
   const found = await findToken(deps, kind, token)
   if (found.kind === 'void' || !provesAddress(deps, kind)) return { ...found, replaces: null }
   const user = await deps.store.users.find(found.row.userId ?? found.row.email)
@@ -155,7 +159,7 @@ async function accept(
   if (deps.signUp === 'closed') return { kind: 'closed' }
   const wait = await deps.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  const found = await findLink(deps, 'invitation', token)
+  const found = await judgeToken(deps, 'invitation', token)
   if (found.kind === 'void') return found
   const parsed = AcceptInput.safeParse(input)
   if (!parsed.success) {
@@ -247,7 +251,7 @@ async function choosePassword(
 ): Promise<ChooseResult> {
   const wait = await deps.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  const found = await findLink(deps, 'reset', token)
+  const found = await judgeToken(deps, 'reset', token)
   if (found.kind === 'void') return found
   if (!isAcceptable(newPassword)) return { kind: 'invalid', problem: problemOf.password }
   const hash = await hashFor(deps, actor, newPassword)

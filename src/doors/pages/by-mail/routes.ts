@@ -3,7 +3,7 @@
  * token is a page of its own, so that reloading it sends nothing again.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { FoundLink } from '#auth/sign-in/by-mail.ts'
+import type { JudgedToken } from '#auth/sign-in/by-mail.ts'
 import type { By, Visitor } from '#contract/actor.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
@@ -105,7 +105,7 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
   })
 }
 
-function toParts(token: string, found: FoundLink) {
+function toParts(token: string, found: JudgedToken) {
   const email = found.kind === 'valid' ? found.row.email : ''
   return { path: `/reset-password/${token}`, email, replaces: found.replaces !== null }
 }
