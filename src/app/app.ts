@@ -5,7 +5,8 @@
  */
 import type { UserActions } from '#auth/actions.ts'
 import type { Connections } from '#connections/connections.ts'
-import { makeListener } from '#doors/listener.ts'
+import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
+import { listenerTimes, makeListener } from '#doors/listener.ts'
 import { makeTurnClock } from '#kernel/turn-clock.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { toLocalUrl } from '#settings/listener.ts'
@@ -55,7 +56,7 @@ export async function openApp(given: AppOptions): Promise<App> {
   const parts = { ...options, ...foundation, syncs, origins: () => origins }
   const serving = config.role === 'worker' ? null : await openServing(parts)
   let draining = false
-  const adminListener = makeListener()
+  const adminListener = makeListener(listenerTimes, toConnectionLimits(readOpenFiles()).admin)
   const admin = assembleAdmin(
     { ...parts, adminListener, settleUsage: serving?.settleUsage ?? null },
     () => draining,

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer } from '#kernel/node-http.ts'
 import { bodyLimitOf } from './body-limits.ts'
+import { type ConnectionLimits, readOpenFiles, toConnectionLimits } from './connection-limits.ts'
 import { type Intake, makeIntake, type Share } from './intake.ts'
 import {
   expect,
@@ -51,15 +52,6 @@ export const listenerTimes: ListenerTimes = {
   silence: 240_000,
   check: 5000,
 }
-/** How many connections a listener holds. */
-export interface ConnectionLimits {
-  /** Above this, each new connection evicts the one that has been idle longest. */
-  readonly evictAbove: number
-  /** Above this, new connections are refused. */
-  readonly refuseAbove: number
-}
-
-export const connectionLimits: ConnectionLimits = { evictAbove: 9000, refuseAbove: 10_000 }
 /** How many of the longest idle connections are examined to find one that can be closed. */
 const looks = 64
 /**
@@ -81,7 +73,7 @@ export interface Listener {
 
 export function makeListener(
   times: ListenerTimes = listenerTimes,
-  limits: ConnectionLimits = connectionLimits,
+  limits: ConnectionLimits = toConnectionLimits(readOpenFiles()).public,
 ): Listener {
   const open: Connections['open'] = new Map()
   const connections: Connections = {
@@ -99,7 +91,6 @@ export function makeListener(
   return {
     makeServer(handler) {
       const server = makeServer(connections, handler)
-      server.maxConnections = limits.refuseAbove
       servers.push(server)
       return server
     },
@@ -200,6 +191,7 @@ interface Connections extends OwedTotal {
 function add(connections: Connections, socket: Socket): void {
   const { open, limits } = connections
   if (open.size >= limits.evictAbove) evictIdle(connections)
+  if (open.size >= limits.refuseAbove) return void socket.destroy()
   // Node removes its own error listener from a socket that it hands over (CONNECT): without ours a reset would end the
   // process.
   ignoreErrors(socket)

@@ -6,14 +6,10 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { bind } from './bind.ts'
+import type { ConnectionLimits } from './connection-limits.ts'
 import { parseEndedBodies } from './ended-body.ts'
 import { type DirectDoor, type LateDoors, makeLateRouter } from './late-router.ts'
-import {
-  type ConnectionLimits,
-  type Handler,
-  type ListenerTimes,
-  makeListener,
-} from './listener.ts'
+import { type Handler, type ListenerTimes, makeListener } from './listener.ts'
 import { withoutSchemas } from './without-schemas.ts'
 
 export interface PublicServerOptions {

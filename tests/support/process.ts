@@ -29,16 +29,20 @@ const deadlineMs = 60_000
  * Starts it with this environment only; free ports by default.
  * @param folder its working directory; then its `.env` is read.
  * @param program another `src/main.ts` than ours.
+ * @param openFiles how many files it may open; null: as many as we.
  */
 export function startProcess(
   env: Readonly<Record<string, string>>,
   folder?: string,
   program: string = main,
+  openFiles: number | null = null,
 ): Started {
   let stdout = ''
   let stderr = ''
   let onReady: () => void = () => {}
-  const child = spawn(process.execPath, [program], {
+  const limited = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, program]
+  const [file, args] = openFiles === null ? [process.execPath, [program]] : ['/bin/sh', limited]
+  const child = spawn(file, args, {
     ...(folder === undefined ? {} : { cwd: folder }),
     env: {
       ...(folder === undefined ? { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0' } : {}),

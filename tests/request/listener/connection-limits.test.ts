@@ -3,12 +3,16 @@
  * progress is affected.
  */
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectionLimits } from '#doors/listener.ts'
+import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
 import { makePublicServer } from '#doors/public-server.ts'
+import { startProcess } from '#tests/support/process.ts'
 import { dial, receive, sendRaw } from './raw.ts'
 
 const limits = { evictAbove: 20, refuseAbove: 40 }
@@ -86,6 +90,42 @@ test('connections with a recent request are kept longer than idle ones', async (
   assert.equal((await ask()).answers[0]?.status, 200)
 })
 
-test('the real listener evicts before it refuses', () => {
-  assert(connectionLimits.evictAbove < connectionLimits.refuseAbove)
+test('the real listeners evict before they refuse, and leave files for everything else', () => {
+  for (const openFiles of [256, 512, 1024, 4096, 20_000, Number.POSITIVE_INFINITY]) {
+    const { public: served, admin } = toConnectionLimits(openFiles)
+    for (const { evictAbove, refuseAbove } of [served, admin]) {
+      assert(evictAbove > 0 && evictAbove < refuseAbove, `${openFiles}`)
+    }
+    assert(served.refuseAbove + admin.refuseAbove < openFiles * 0.7, `${openFiles}`)
+    assert(served.refuseAbove <= 10_000)
+  }
+  assert.equal(readOpenFiles('/nowhere'), Number.POSITIVE_INFINITY)
+})
+
+test('with 512 open files, idle connections of one address shut out nobody, nor the operator', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-files-'))
+  const running = startProcess({ DATA_DIR: folder }, undefined, undefined, 512)
+  t.after(async () => {
+    running.child.kill('SIGKILL')
+    await running.ended
+    await rm(folder, { recursive: true, force: true })
+  })
+  await running.ready()
+  const base = new URL(running.printed('REST API')).origin
+  const admin = new URL(running.printed('Admin API')).origin
+  for (const origin of [base, admin]) {
+    for (let count = 0; count < 600; count += 1) {
+      const socket = await dial(origin)
+      t.after(() => socket.destroy())
+      socket.on('error', () => {})
+    }
+  }
+  for (let count = 0; count < 3; count += 1) {
+    const { answers } = await sendRaw(admin, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    assert.equal(answers[0]?.status, 200)
+    // It asks an emulator, through two more connections of the process.
+    const given = `Host: localhost\r\nAuthorization: Bearer ${running.printed('professional')}`
+    const asked = await sendRaw(base, `GET /v1/accounts HTTP/1.1\r\n${given}\r\n\r\n`)
+    assert.equal(asked.answers[0]?.status, 200)
+  }
 })
