@@ -6,6 +6,7 @@ import { maxDocumentBytes } from '#auth/oauth/engine.ts'
 import { makeOAuth, type OAuth, type OAuthReport } from '#auth/oauth/oauth.ts'
 import { clientAddress } from '#doors/client.ts'
 import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
+import { readBody } from '#doors/request-body.ts'
 import type { Clock } from '#kernel/time.ts'
 import { fetchDocument } from '#outbound/fetch-document.ts'
 import { makeLateAgent } from '#outbound/late-agent.ts'
@@ -47,6 +48,7 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
     limits: { register: config.limits.register, token: config.limits.token },
     addressOf: (request) =>
       clientAddress(request, (address) => config.trustedProxies.includes(address)),
+    readBody,
     secret: makeSealer(parts.encryptionKeys).derive('oauth'),
     fetchDocument: async (url) =>
       fetchDocument(url, {

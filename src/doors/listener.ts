@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer } from '#kernel/node-http.ts'
-import { bodyLimitOf } from './body-limits.ts'
+import { announcesTooMuch } from './body-limits.ts'
 import { type ConnectionLimits, readOpenFiles, toConnectionLimits } from './connection-limits.ts'
 import { type Intake, makeIntake, type Share } from './intake.ts'
 import {
@@ -20,10 +20,12 @@ import {
   owedOf,
   tidy,
 } from './owed-answers.ts'
+import { BodiesInFlight, ReceivedRequest, type Receiver } from './received-request.ts'
 import {
   answerTunnel,
   answerUnparsed,
   hasProperHost,
+  offersUpgrade,
   type ParseError,
   refuseHost,
   toOriginForm,
@@ -80,6 +82,7 @@ export function makeListener(
     times,
     limits,
     open,
+    bodies: new BodiesInFlight(),
     behind: 0,
     intake: makeIntake(
       () => open.forEach((_connection, socket) => void socket.pause()),
@@ -134,6 +137,11 @@ function makeServer(connections: Connections, handler: Handler): Server {
     ignoreErrors(response)
     expect(connections, connection, response)
   }
+  const receiver: Receiver = {
+    bodies: connections.bodies,
+    countPart: connections.intake.count,
+    cutOff: (request) => cutOff(connections, request),
+  }
   const server = createServer(
     {
       headersTimeout: times.headers,
@@ -144,6 +152,11 @@ function makeServer(connections: Connections, handler: Handler): Server {
       requireHostHeader: false,
       // A request without a body is complete at once: its stream has ended before the handler sees it, and emits nothing.
       optimizeEmptyRequests: true,
+      IncomingMessage: class extends ReceivedRequest {
+        protected override get receiver() {
+          return receiver
+        }
+      },
       // An Upgrade header is ignored; the request itself is answered, as the last one of its connection (`begin`).
       shouldUpgradeCallback: () => false,
     },
@@ -170,7 +183,7 @@ function makeServer(connections: Connections, handler: Handler): Server {
 /** The state of one connection. */
 interface Connection extends OwedAnswers, Share {
   /** The request that is being received, or was received last. */
-  latest: IncomingMessage | null
+  latest: ReceivedRequest | null
   /** Its last answer is being sent, or will be; no further request is accepted. */
   isEnding: boolean
   /** What comes after its latest request is thrown away. */
@@ -184,6 +197,7 @@ interface Connections extends OwedTotal {
   /** Ordered by latest request, from the moment when half of `evictAbove` is reached. */
   readonly open: Map<Socket, Connection>
   readonly intake: Intake
+  readonly bodies: BodiesInFlight
   /** While draining, every answer is the last one of its connection. */
   areAnswersLast: boolean
 }
@@ -218,7 +232,7 @@ function add(connections: Connections, socket: Socket): void {
  * connection ends with the answers that it is owed. A client that sent more sends it again (RFC 9112 §9.3.2).
  */
 function mayBegin(connections: Connections, socket: Socket, connection: Connection): boolean {
-  const isOpen = !connection.isEnding && !socket.destroyed
+  const isOpen = !connection.isEnding && !connection.isCutOff && !socket.destroyed
   const isOneMore = connections.intake.countOf(connection) && mayOwe(connections, connection)
   if (isOpen && isOneMore) return true
   connection.isCutOff = true
@@ -226,6 +240,18 @@ function mayBegin(connections: Connections, socket: Socket, connection: Connecti
   if (last !== null && !last.headersSent) last.shouldKeepAlive = false
   endWith(connections, socket, () => socket.destroySoon())
   return false
+}
+
+/** The request's body is more than is accepted: its answer is the last one of its connection. */
+function cutOff(connections: Connections, request: ReceivedRequest): void {
+  const { socket } = request
+  const connection = connections.open.get(socket)
+  if (connection === undefined) return
+  connection.isCutOff = true
+  discard(socket)
+  const response = owedOf(connection).find(({ req }) => req === request)
+  if (response?.headersSent === false) response.shouldKeepAlive = false
+  else endWith(connections, socket, () => socket.destroySoon())
 }
 
 function begin(
@@ -236,6 +262,7 @@ function begin(
   const connection = open.get(request.socket)
   // `mayBegin` has accepted it.
   assert(connection !== undefined)
+  assert(request instanceof ReceivedRequest)
   connection.latest = request
   // Ordering starts before eviction does, so that the order is complete by then.
   if (open.size >= limits.evictAbove / 2) putLast(open, request.socket, connection)
@@ -303,6 +330,7 @@ function close(connections: Connections, socket: Socket): void {
   const connection = open.get(socket)
   open.delete(socket)
   if (connection === undefined) return
+  if (connection.latest !== null) connections.bodies.remove(connection.latest)
   // Node does this too, but not for a socket that it handed over.
   for (const response of owedOf(connection)) response.destroy()
   forget(connections, connection)
@@ -330,6 +358,7 @@ function limitSilence(connections: Connections, server: Server): void {
   const check = () => {
     for (const [socket, connection] of open) {
       tidy(connections, connection)
+      connection.latest?.check()
       // A timer that runs is left alone: setting it again would start it anew.
       if (socket.timeout === times.silence) continue
       const isUnsent = socket.writableLength > 0 || owedOf(connection).length > 0
@@ -369,14 +398,3 @@ function ignoreErrors(stream: Duplex | ServerResponse): void {
 }
 
 function ignore(): void {}
-
-/** RFC 9110 §7.8: `Upgrade` counts where `Connection` names it. */
-function offersUpgrade({ headers }: IncomingMessage): boolean {
-  return headers.upgrade !== undefined && /upgrade/i.test(headers.connection ?? '')
-}
-
-/** Each door refuses such a body at once. */
-function announcesTooMuch({ headers, url }: IncomingMessage): boolean {
-  const length = headers['content-length']
-  return length !== undefined && Number(length) > bodyLimitOf(url ?? '/')
-}

@@ -7,7 +7,6 @@
 import type { FastifyInstance } from 'fastify'
 import { bind } from './bind.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
-import { parseEndedBodies } from './ended-body.ts'
 import { type DirectDoor, type LateDoors, makeLateRouter } from './late-router.ts'
 import { type Handler, type ListenerTimes, makeListener } from './listener.ts'
 import { withoutSchemas } from './without-schemas.ts'
@@ -72,7 +71,8 @@ async function openRouter({ lane, mount }: PublicServerOptions): Promise<LateDoo
       lane(request.raw, reply.raw)
     },
   })
-  parseEndedBodies(fastify)
+  // Each door says what it reads, and reads it by `readBody`.
+  fastify.removeAllContentTypeParsers()
   fastify.addHook('onRequest', async (request, reply) => {
     if (!request.is404) return
     reply.hijack()

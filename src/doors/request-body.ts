@@ -1,18 +1,25 @@
-/** Reads a request's body whole, within a limit: it is read before the client is known, so no more is ever buffered. */
+/**
+ * Reads a request's body whole: the one way for every door. It is read before the client is known, so its size is bounded
+ * where it is received (`received-request.ts`).
+ */
 import type { IncomingMessage } from 'node:http'
+import { apiError } from '#contract/errors.ts'
+import { GatheredBytes } from '#kernel/gathered-bytes.ts'
+import { announcesTooMuch, bodyLimitOf } from './body-limits.ts'
 import { ClientDisconnected } from './client.ts'
+import { ReceivedRequest } from './received-request.ts'
+
+/** The bytes, or why there are none. */
+export type Body = Uint8Array | 'too_large' | ClientDisconnected
 
 /**
  * The bytes; `too_large` when more are declared or come; ClientDisconnected when the client left during its request. These
  * are returned, not thrown, because the caller decides what each costs.
  */
-export function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-): Promise<Uint8Array | 'too_large' | ClientDisconnected> {
+export function readBody(request: IncomingMessage): Promise<Body> {
   return new Promise((resolve) => {
     let isRead = false
-    const finish = (outcome: Uint8Array | 'too_large' | ClientDisconnected) => {
+    const finish = (outcome: Body) => {
       isRead = true
       resolve(outcome)
     }
@@ -22,19 +29,17 @@ export function readBody(
       request.resume()
       finish('too_large')
     }
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return refuse()
+    if (request instanceof ReceivedRequest && request.isTooLarge) return refuse()
+    if (announcesTooMuch(request)) return refuse()
     // There is no body, so that no event will come.
     if (request.readableEnded) return finish(new Uint8Array())
-    const chunks: Buffer[] = []
-    let size = 0
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
-      else refuse()
+    const body = new GatheredBytes(bodyLimitOf(request.url ?? '/'))
+    request.on('data', (part: Uint8Array) => {
+      if (!body.add(part)) refuse()
     })
+    request.on('too_large', refuse)
     request.on('end', () => {
-      const [only] = chunks
-      finish(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks))
+      if (!isRead) finish(body.take())
     })
     // Every request closes, most of them after their end: an error is only made where it is the outcome.
     const breakOff = () => {
@@ -45,4 +50,15 @@ export function readBody(
     // The request was aborted before the listeners were added.
     if (request.destroyed) breakOff()
   })
+}
+
+/**
+ * For doors behind the router.
+ * @throws `body_too_large`, ClientDisconnected.
+ */
+export async function readText(request: IncomingMessage): Promise<string> {
+  const body = await readBody(request)
+  if (body === 'too_large') throw apiError('body_too_large')
+  if (body instanceof ClientDisconnected) throw body
+  return Buffer.from(body).toString('utf8')
 }

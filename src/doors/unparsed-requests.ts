@@ -132,3 +132,8 @@ export function toOriginForm(url: string): string {
   const rest = url.slice(origin.length)
   return rest.startsWith('/') ? rest : `/${rest}`
 }
+
+/** RFC 9110 §7.8: `Upgrade` counts where `Connection` names it. */
+export function offersUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && /upgrade/i.test(headers.connection ?? '')
+}

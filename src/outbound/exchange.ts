@@ -3,6 +3,7 @@
  * signals of its own, which cost an event as much as its signature and its decryption.
  */
 import type { Dispatcher } from 'undici'
+import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 
 export interface Exchange {
   readonly url: URL
@@ -36,7 +37,7 @@ export class NoAnswerInTime extends Error {
 export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answer> {
   const { url, headers, body, timeoutMs, maxBytes, stop } = asked
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const chunks: Uint8Array[] = []
+  const read = new GatheredBytes(maxBytes)
   let size = 0
   let head: Omit<Answer, 'body'> | null = null
   let controller: Dispatcher.DispatchController | null = null
@@ -48,7 +49,7 @@ export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answe
     clearTimeout(timer)
     stop.removeEventListener('abort', onStop)
     if (head === null) reject(error ?? new Error('the answer ended before its status'))
-    else resolve({ ...head, body: Buffer.concat(chunks) })
+    else resolve({ ...head, body: read.take() })
   }
   function end(error: Error): void {
     ending ??= error
@@ -72,7 +73,7 @@ export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answe
       if (status >= 200) head = { status, headers: answered }
     },
     onResponseData(_controller, chunk) {
-      chunks.push(chunk.subarray(0, Math.max(0, maxBytes - size)))
+      read.add(chunk.subarray(0, Math.max(0, maxBytes - size)))
       size += chunk.byteLength
       if (size >= maxBytes) end(new Error('as much was read as is wanted'))
     },

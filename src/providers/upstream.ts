@@ -177,6 +177,9 @@ class BodyError extends Error {
   override readonly name = 'BodyError'
 }
 
+/** Of one answer: each is an object of some hundred bytes, while one read of a socket brings up to 64 KiB. */
+const maxParts = 65_536
+
 async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -184,7 +187,7 @@ async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Pr
     for await (const chunk of stream) {
       size += chunk.length
       if (size > maxBytes) throw new RangeError(`the answer is larger than ${maxBytes} bytes`)
-      chunks.push(chunk)
+      if (chunks.push(chunk) > maxParts) throw new RangeError('the answer is in too many parts')
     }
   } catch (cause) {
     throw new BodyError('the answer broke off', { cause })

@@ -11,7 +11,7 @@ import { guardHeaders, type Refusal, type RenderRefusal, refuse, refuseOnPage } 
 import { findMetadataProblem, pickMetadata } from './client-metadata.ts'
 import { makeDiscovery, type OAuthOrigins, paths, toResource } from './discovery.ts'
 import type { OAuthRecord } from './port.ts'
-import { BodyTooLarge, readBody, replayRequest } from './replayed-request.ts'
+import { replayRequest } from './replayed-request.ts'
 import { runFor } from './requester.ts'
 import { asksForOther, findExcess, settleAuthorization, settleTokenRequest } from './requests.ts'
 
@@ -28,6 +28,8 @@ export interface EdgeDeps {
   readonly limits: OAuthLimits
   /** The client's address behind trusted proxies, as limits count it. */
   readonly addressOf: (request: IncomingMessage) => string
+  /** Reads a body whole, within its limit; an error when the client has disconnected. */
+  readonly readBody: (request: IncomingMessage) => Promise<Uint8Array | 'too_large' | Error>
   /** Passes a request to the engine; resolves when it is answered. */
   readonly engine: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   readonly onFailure: (error: unknown) => void
@@ -222,14 +224,14 @@ async function settlePost(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Settled | null> {
-  const body = await readBody(request, maxBodyBytes).catch((error: unknown) => {
-    if (!(error instanceof BodyTooLarge)) throw error
+  const body = await deps.readBody(request)
+  if (body instanceof Error) throw body
+  if (body === 'too_large') {
     response.shouldKeepAlive = false
     const error_description = `request body over ${maxBodyBytes / 1024} KiB`
     refuse(response, 413, { error: 'invalid_request', error_description })
     return null
-  })
-  if (body === null) return null
+  }
   // The query is ignored: parameters of these endpoints are accepted in the body alone.
   if (path === paths.registration) return settleRegistration(path, body, response)
   if (path !== paths.token) return { url: path, body }

@@ -45,6 +45,8 @@ export interface OAuthOptions {
   readonly limits: OAuthLimits
   /** The client's address behind trusted proxies. */
   readonly addressOf: (request: IncomingMessage) => string
+  /** Reads a body whole, within its limit; an error when the client has disconnected. */
+  readonly readBody: (request: IncomingMessage) => Promise<Uint8Array | 'too_large' | Error>
   /** 32 bytes used for nothing else: signs cookies, keys the fingerprints of addresses. */
   readonly secret: Uint8Array
   /** Fetches a client's document: https, public addresses, no redirects, bounded in size and time. */

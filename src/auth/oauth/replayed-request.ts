@@ -37,27 +37,3 @@ export function replayRequest(request: IncomingMessage, replay: Replay): Incomin
 async function* once(body: Uint8Array | null): AsyncGenerator<Uint8Array> {
   if (body !== null) yield body
 }
-
-/** The body exceeds the limit. */
-export class BodyTooLarge extends Error {
-  override readonly name = 'BodyTooLarge'
-}
-
-/**
- * Reads a body of at most `maxBytes`.
- * @throws BodyTooLarge as soon as the limit is exceeded; the stream's own error when the client disconnects.
- */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge()
-  // There is no body, and its stream counts as destroyed.
-  if (request.readableEnded) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let size = 0
-  // Do not destroy a stream that is too large: the refusal is sent on its socket.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw new BodyTooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, size)
-}

@@ -4,8 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { maxBodyBytes } from '#contract/limits.ts'
-import { parseEndedBodies } from '../ended-body.ts'
+import { readText } from '../request-body.ts'
 import { withoutSchemas } from '../without-schemas.ts'
 import { addAccountRoute } from './accounts.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
@@ -34,7 +33,6 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   const app = Fastify({
     schemaController: withoutSchemas,
     logger: false,
-    bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength },
     exposeHeadRoutes: false,
     requestIdHeader: false,
@@ -54,7 +52,6 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   app.addHook('preParsing', async (request, reply) => {
     if (request.is404) answerUnknownPath(request, reply)
   })
-  parseEndedBodies(app)
   addHealthRoutes(app, makeHealthLane(deps))
   app.register(async (admin) => addAdminRoutes(admin, deps), { prefix: '/admin' })
   return app
@@ -106,12 +103,10 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
 function readJsonOnly(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>(
-    'application/json',
-    { parseAs: 'string' },
-    (request, body, done) => {
-      if (body === '') done(null, undefined)
-      else parseJson(request, body, done)
-    },
-  )
+  app.addContentTypeParser('application/json', (request, _payload, done) => {
+    readText(request.raw).then((text) => {
+      if (text === '') done(null, undefined)
+      else parseJson(request, text, done)
+    }, done)
+  })
 }

@@ -42,7 +42,6 @@ function toApiError(thrown: unknown): ApiError {
     return apiError('service_unavailable', { retryAfterSeconds: 1, cause: thrown })
   }
   const code = frameworkCode(thrown)
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return apiError('body_too_large', { cause: thrown })
   const detail = code === null ? undefined : (bodyProblems.get(code) ?? otherProblem(thrown))
   if (detail === undefined) return apiError('internal', { cause: thrown })
   return apiError('invalid_params', { details: [detail], cause: thrown })
@@ -53,7 +52,6 @@ const notJson = 'body: must be valid JSON without the keys "__proto__" and "cons
 const bodyProblems: ReadonlyMap<string, string> = new Map([
   ['FST_ERR_CTP_INVALID_JSON_BODY', notJson],
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'body: must be JSON, with "Content-Type: application/json"'],
-  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'body: is not as long as Content-Length says'],
   ['FST_ERR_BAD_URL', 'path: is not valid percent-encoding'],
 ])
 

@@ -17,7 +17,7 @@ import type { ReadRecord } from '#telemetry/request-record.ts'
 import { makeAllowedHosts, type PublicOrigins } from '../allowed-hosts.ts'
 import { ClientDisconnected, type IsTrustedProxy, makeApplicantReader } from '../client.ts'
 import { toApiError } from '../refusal.ts'
-import { readBody } from './body.ts'
+import { readBody } from '../request-body.ts'
 import { type CallTool, makeCallTool, type ResultForm } from './call-tool.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 import { type Frame, makeEndings, makeFrames } from './frames.ts'
@@ -152,13 +152,19 @@ async function admit(lane: Lane, request: IncomingMessage, exchange: Exchange): 
   // gets its point back, a bad one does not (reading R6). A body that cannot be read is reported to unidentified
   // clients too.
   const known = lane.admit.recall(client)
-  if (known !== null) return { caller: known, body: await readBody(request) }
+  if (known !== null) return { caller: known, body: await readMessage(request) }
   const admission = await lane.admit.admit(client)
   if (admission.kind !== 'in') exchange.window = admission.window
   if (admission.kind === 'limited') throw admission.error
-  const body = await readBody(request)
+  const body = await readMessage(request)
   if (admission.kind === 'unknown') throw body instanceof Error ? body : admission.error
   return { caller: admission.caller, body }
+}
+
+/** An error is returned, not thrown: the caller still has to be identified, because that settles the pre-auth point. */
+async function readMessage(request: IncomingMessage): Promise<Uint8Array | Error> {
+  const body = await readBody(request)
+  return body === 'too_large' ? apiError('body_too_large') : body
 }
 
 interface Plain {

@@ -4,9 +4,9 @@
  * allowed. Each area of pages is a folder beside this file.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { maxBodyBytes } from '#contract/limits.ts'
 import { makeAllowedHosts } from '../allowed-hosts.ts'
 import { hasDisconnected } from '../client.ts'
+import { readText } from '../request-body.ts'
 import { addActivityRoutes } from './activity/routes.ts'
 import { addAgentRoutes } from './agents/routes.ts'
 import { addAssetRoutes, readAssets } from './assets.ts'
@@ -49,11 +49,9 @@ export async function pagesDoor(
       const isUncertain = problem === 'unavailable' && request.method === 'POST'
       return showFailure(context, reply.code(status), isUncertain ? 'uncertain' : problem)
     })
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser<string>(
+    scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: maxBodyBytes },
-      (_request, body, done) => done(null, new URLSearchParams(body)),
+      async (request: FastifyRequest) => new URLSearchParams(await readText(request.raw)),
     )
     addHomeRoutes(scope, context)
     addSignInRoutes(scope, context)
@@ -80,7 +78,6 @@ export async function pagesDoor(
 const problems = {
   too_large: ['Request too large', 'No form of this server is that long.'],
   not_a_form: ['Not a form', 'Send the fields as application/x-www-form-urlencoded.'],
-  unreadable: ['Not understood', 'The request could not be read.'],
   unavailable: [
     'Temporarily unavailable',
     'A service that this page needs is unavailable. Try again shortly.',

@@ -11,10 +11,9 @@ import { type Reservation, type Throttle, toVisitor } from '#gate/throttle.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
-import { maxWebhookBytes } from '../body-limits.ts'
 import { ClientDisconnected, clientAddress, type IsTrustedProxy } from '../client.ts'
 import { toApiError } from '../refusal.ts'
-import { readBody } from '../request-body.ts'
+import { type Body, readBody } from '../request-body.ts'
 import { makePlaces, type Places } from './places.ts'
 import { makeReceiving, type Receiving, type Reception } from './receiving.ts'
 
@@ -110,16 +109,14 @@ function settle(
   else reservation.giveBack()
 }
 
-type Body = Awaited<ReturnType<typeof readBody>> | 'too_slow'
-
 async function readInTime(
   { bodyDeadlineMs = defaultBodyDeadlineMs }: Lane,
   request: IncomingMessage,
   reception: Reception,
-): Promise<Body> {
+): Promise<Body | 'too_slow'> {
   const late = Promise.withResolvers<'too_slow'>()
   const timer = setTimeout(() => late.resolve('too_slow'), bodyDeadlineMs)
-  const body = readBody(request, maxWebhookBytes)
+  const body = readBody(request)
   try {
     return await Promise.race([body, late.promise, reception.ended])
   } finally {
@@ -136,7 +133,7 @@ interface Sent {
 }
 
 /** Only a complete body takes a place. */
-async function receive(lane: Lane, sent: Sent, body: Body): Promise<Ending> {
+async function receive(lane: Lane, sent: Sent, body: Body | 'too_slow'): Promise<Ending> {
   if (body === 'too_large') {
     const message = 'Request body over 64 KiB'
     return { outcome: 'too_large', error: apiError('body_too_large', { message }) }

@@ -1,6 +1,7 @@
 /** Bodies that are too large, and clients that ask first: answered at once, on every door, and the connection ends. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Service, startService } from '#tests/support/service.ts'
 import { dial, type RawAnswer, receive, sendRaw } from './raw.ts'
 
@@ -125,3 +126,55 @@ test('what came behind a request that ended its connection is not done', async (
   })
   assert(!(await users.text()).includes('behind@example.test'))
 })
+
+const inChunks = (text: string) => [...text].map((letter) => `1\r\n${letter}\r\n`).join('')
+
+for (const door of doors) {
+  test(`${door.name}: a body in chunks of one byte is read like any other`, async () => {
+    const text = door.type === form ? 'a=b&c=d' : '{"jsonrpc": "2.0"}'
+    const whole = headOf(door, [`Content-Length: ${text.length}`]) + text
+    const parts = `${headOf(door, ['Transfer-Encoding: chunked'])}${inChunks(text)}0\r\n\r\n`
+    const [expected, given] = await Promise.all([
+      sendRaw(originOf(door), whole),
+      sendRaw(originOf(door), parts),
+    ])
+    assert.deepEqual(given.answers.map(whatItSays), expected.answers.map(whatItSays))
+  })
+
+  const surroundings = {
+    'in 16,000 chunks of one byte': inChunks('x'.repeat(16_000)),
+    'with more around its chunks than in them': `1${';a'.repeat(100)}\r\nx\r\n`.repeat(500),
+  }
+  for (const [name, parts] of Object.entries(surroundings)) {
+    test(`${door.name}: a body ${name} is refused with 413 before its end, and the connection ends`, async () => {
+      const socket = await dial(originOf(door))
+      socket.write(headOf(door, ['Transfer-Encoding: chunked']) + parts)
+      const { answers, closed } = await receive(socket, 2)
+      assert.deepEqual([answers.map(({ status }) => status), closed], [[413], true])
+    })
+  }
+}
+
+test('300 bodies in chunks of one byte, which never end, hold what they are long', async () => {
+  const sockets = []
+  const before = await settledMemory()
+  for (let count = 0; count < 300; count += 1) {
+    const socket = await dial(service.baseUrl)
+    socket.on('error', () => {})
+    const door = doors[count % 4] as Door
+    socket.write(headOf(door, ['Transfer-Encoding: chunked']) + inChunks('x'.repeat(4000)))
+    sockets.push(socket)
+  }
+  const held = (await settledMemory()) - before
+  for (const socket of sockets) socket.destroy()
+  // One object for each byte would be 200 MB.
+  assert(held < 60e6, `${held} bytes`)
+})
+
+/** Of the process, when all that was sent has been read. */
+async function settledMemory(): Promise<number> {
+  await sleep(500)
+  globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}

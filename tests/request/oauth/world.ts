@@ -13,6 +13,7 @@ import type { OAuthRecord } from '#auth/oauth/port.ts'
 import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
 import { makeOAuthDoor } from '#doors/oauth/oauth-door.ts'
 import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
+import { readBody } from '#doors/request-body.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { openStore } from '#store/open-store.ts'
@@ -78,6 +79,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const reachedBounds: string[] = []
   const events: OAuthRecord[] = []
   const oauth = await makeOAuth({
+    readBody,
     store,
     origins: () => origins,
     clock,
