@@ -38,7 +38,8 @@ export type Show =
       readonly derive?: Readonly<Record<string, Derive>>
       readonly note?: string
     }
-  | { readonly kind: 'done'; readonly text: string }
+  /** `leaving`: in place of `text` where the server says that the connection waits for its provider. */
+  | { readonly kind: 'done'; readonly text: string; readonly leaving?: string }
   /** The doctor's findings; an `error` among them makes the command exit with 1. */
   | { readonly kind: 'diagnosis' }
 
@@ -57,6 +58,8 @@ export interface Command extends Words {
   readonly needsFlag?: true
   /** The answer has pages: the command reads all of them. */
   readonly readsAllPages?: true
+  /** How long an answer may take; absent: a minute or three, where a provider may be asked. */
+  readonly waitSeconds?: number
   readonly show: Show
 }
 

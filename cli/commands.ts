@@ -281,7 +281,12 @@ const connections: readonly Command[] = [
     ],
     method: 'DELETE',
     path: '/admin/connections/{}',
-    show: { kind: 'done', text: 'The connection is removed.' },
+    show: {
+      kind: 'done',
+      text: 'The connection is removed.',
+      leaving:
+        'The connection is no longer served. Its provider has not ended the consent yet: that is tried again by itself, and what is kept here is deleted then.',
+    },
   },
 ]
 
@@ -315,6 +320,8 @@ const doctor: readonly Command[] = [
     flags: [],
     method: 'GET',
     path: '/admin/doctor',
+    // Its checks take eight seconds at most.
+    waitSeconds: 10,
     show: { kind: 'diagnosis' },
   },
 ]

@@ -98,3 +98,16 @@ test('the admin API answers it; no server, extra words and unknown flags fail as
   assert.match(help.out, /usage: tributary doctor --mcp URL/)
   assert.equal((await doctor('http://127.0.0.1:1')).code, 1)
 })
+
+test('exit 1: a process that hangs is named within the ten seconds that the doctor may take', async (t) => {
+  const server = createServer(() => {}).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  t.after(() => server.closeAllConnections())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const from = performance.now()
+  const { port } = server.address() as AddressInfo
+  const { code, err } = await doctor(`http://127.0.0.1:${port}`)
+  assert.ok(performance.now() - from < 14_000)
+  assert.equal(code, 1)
+  assert.match(err, /did not answer within 10 seconds.*\n.*restart it/)
+})

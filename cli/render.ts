@@ -7,7 +7,7 @@ import { toPrintable } from './printable.ts'
 export function render(show: Show, answer: unknown): string {
   switch (show.kind) {
     case 'done':
-      return `${show.text}\n`
+      return `${(isLeaving(answer) ? show.leaving : undefined) ?? show.text}\n`
     case 'record': {
       const note = show.note === undefined ? '' : `\n${show.note}\n`
       return `${renderRecord(derive(toRecord(answer), show.derive))}${note}`
@@ -68,4 +68,8 @@ function toCell(value: unknown): string {
   // As a flag takes them: `--events a,b`.
   const isList = Array.isArray(value) && value.every((one) => typeof one !== 'object')
   return toPrintable(isList ? value.join(',') : JSON.stringify(value))
+}
+
+function isLeaving(answer: unknown): boolean {
+  return answer !== null && toRecord(answer).status === 'deleting'
 }

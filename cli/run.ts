@@ -93,7 +93,7 @@ async function callAndShow(
     secrets.length === 0
       ? invocation.body
       : { ...invocation.body, ...(await readFields(terminal, secrets)) }
-  const call = { method: command.method, path, body }
+  const call = { method: command.method, path, body, waitSeconds: command.waitSeconds }
   const answer = await (command.readsAllPages === true
     ? readPages(server, call)
     : callServer(server, call)

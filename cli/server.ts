@@ -46,10 +46,10 @@ const refusal = (message: string, details: readonly string[] = [], cause?: unkno
   new Refusal({ error: { message, ...(details.length === 0 ? {} : { details }) } }, { cause })
 
 /**
- * Three times the server's own time limit for a provider (`REQUEST_TIMEOUT_MS`, a minute unless set): an action may
- * wait for others on the same person.
+ * What changes something may ask a provider: three times the server's own time limit for that (`REQUEST_TIMEOUT_MS`, a minute
+ * unless set), because an action may wait for others on the same person. What only reads asks none.
  */
-const timeoutMs = 180_000
+const waits = { change: 180, read: 60 }
 const maxAnswerBytes = 64 * 1024 * 1024
 const clone = fileURLToPath(new URL('..', import.meta.url))
 
@@ -124,12 +124,16 @@ export interface Call {
   readonly method: string
   readonly path: string
   readonly body: unknown
+  /** Absent: by the method. */
+  readonly waitSeconds?: number | undefined
 }
 
 /** Makes the call; returns the parsed answer, null when there is none. @throws Refusal */
 export async function callServer(server: Server, call: Call): Promise<unknown> {
   const { response, text } = await exchange(server, call)
   const { status, headers } = response
+  const connectionStatus = headers.get('x-connection-status')
+  if (status === 204 && connectionStatus !== null) return { status: connectionStatus }
   const { url } = server
   // The public listener answers unknown paths with the envelope too, but with an `X-Cache` header.
   const isPublic = headers.has('x-cache')
@@ -160,8 +164,12 @@ export function toAnswer(raw: RawAnswer): unknown {
   ])
 }
 
+const whenHung =
+  'Something listens there and does not answer: see whether its process is stopped or busy, and restart it'
+
 async function exchange(server: Server, call: Call): Promise<{ response: Response; text: string }> {
-  const signal = AbortSignal.timeout(timeoutMs)
+  const waitSeconds = call.waitSeconds ?? (call.method === 'GET' ? waits.read : waits.change)
+  const signal = AbortSignal.timeout(waitSeconds * 1000)
   try {
     const response = await fetch(server.url + call.path, {
       method: call.method,
@@ -177,7 +185,8 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
   } catch (error) {
     if (error instanceof Refusal) throw error
     if (signal.aborted) {
-      throw refusal(`${server.url} did not answer within ${timeoutMs / 1000} seconds`, [], error)
+      const message = `${server.url} did not answer within ${waitSeconds} seconds`
+      throw refusal(message, [whenHung], error)
     }
     throw refusal(`No server answers at ${server.url}; start it, or set ADMIN_URL`, [], error)
   }

@@ -83,6 +83,8 @@ export async function openApp(given: AppOptions): Promise<App> {
       // The background work stops at once, because a new run would be new work; requests in flight keep their time.
       const workEnd = background?.stop(syncGraceMs) ?? syncs.close(syncGraceMs)
       await Promise.all([serving?.drain(drainMs), workEnd])
+      // What people's requests began goes on behind their answers.
+      await connections.close(Math.max(0, cutAt - performance.now()))
       // The admin listener closes last, because it reports the drain to monitors. Its requests have had the same time
       // by now.
       await adminListener.drain(Math.max(adminDrainMs, cutAt - performance.now()))

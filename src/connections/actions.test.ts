@@ -16,6 +16,7 @@ function connectionsOn(store: Store) {
   const report = {
     deletion: () => undefined,
     linking: () => undefined,
+    failedLate: () => assert.fail('nothing is late here'),
     notListening: () => assert.fail('nothing is linked here'),
   }
   return makeConnections({

@@ -12,6 +12,7 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRef, LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
+import type { AskOptions } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { forgetListening } from './listen-to.ts'
 import { requestSyncs } from './request-syncs.ts'
@@ -41,13 +42,14 @@ export async function applyNotice(
   deps: ActionDeps,
   provider: Provider,
   notice: WebhookNotice,
+  options: AskOptions,
 ): Promise<number> {
   let concerned = 0
   for (const login of await findLogins(deps, provider, notice)) {
     const rows = await findConnections(deps, login, notice)
     if (rows.length === 0) {
       // A consent that we do not know: the browser that it was given in may never return.
-      if (isNews(notice)) concerned += await adoptAwaited(deps, login)
+      if (isNews(notice)) concerned += await adoptAwaited(deps, login, options)
       continue
     }
     await applyChange(deps, { login, rows, notice })

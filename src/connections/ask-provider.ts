@@ -1,5 +1,5 @@
 /**
- * Runs calls to a provider for an operator, within one time limit. Every failure is an UpstreamError, including the
+ * Runs calls to a provider within the time of one action, however many there are. Every failure is an UpstreamError, including the
  * timeout, so that callers catch one type and map it to public errors in one place.
  */
 import { apiError } from '#contract/errors.ts'
@@ -9,13 +9,28 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { Adapter, Adapters, CallContext, ConnectionRef, Login } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
+import type { ConnectionsDeps } from './deps.ts'
 
 export interface AskOptions {
-  /** Bounds all calls together. */
-  readonly timeoutMs: number
+  /** Ends the time of one action: all its calls share it. */
+  readonly until: AbortSignal
   readonly priority: CallContext['priority']
   /** Aborts the calls early: the process is stopping, or the caller left. */
   readonly stop?: AbortSignal
+}
+
+/** Who asks: what does not change with the time of an action. */
+export interface Asking extends Pick<AskOptions, 'priority'> {
+  readonly stop?: AbortSignal | undefined
+}
+
+/** The options of one action. Its time begins now, so they are made once, after any waiting that is no provider's. */
+export function limitTime(
+  { timeoutMs }: Pick<ConnectionsDeps, 'timeoutMs'>,
+  { priority, stop }: Asking,
+): AskOptions {
+  const until = AbortSignal.timeout(timeoutMs)
+  return { until, priority, ...(stop === undefined ? {} : { stop }) }
 }
 
 /** The adapter of a provider. @throws ApiError `provider_not_configured`. */
@@ -29,20 +44,19 @@ export function getAdapter(adapters: Adapters, provider: Provider): Adapter {
   return adapter
 }
 
-/** Runs `work` within the time limit of `options`. @throws UpstreamError for every failure of the provider. */
+/** Runs `work` within the time of its action. @throws UpstreamError for every failure of the provider. */
 export async function askProvider<T>(
   provider: Provider,
   options: AskOptions,
   work: (call: CallContext) => Promise<T>,
 ): Promise<T> {
-  const { timeoutMs, priority, stop } = options
-  const timeout = AbortSignal.timeout(timeoutMs)
-  const signal = stop === undefined ? timeout : AbortSignal.any([timeout, stop])
+  const { until, priority, stop } = options
+  const signal = stop === undefined ? until : AbortSignal.any([until, stop])
   try {
     return await work({ signal, priority })
   } catch (error) {
     if (error instanceof UpstreamError || !signal.aborted) throw error
-    const detail = stop?.aborted ? toReason(stop) : `no answer within ${timeoutMs} ms`
+    const detail = stop?.aborted ? toReason(stop) : 'no answer within the time of one request'
     throw new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
   }
 }

@@ -12,18 +12,21 @@ import type { RefreshConnection } from './refresh-connection.ts'
 
 export type CheckResult =
   | { readonly kind: 'checked'; readonly row: ConnectionRow }
-  | { readonly kind: 'too_soon' }
+  /** The provider takes longer than a moment; the result of the sync that follows says what came of it. */
+  | { readonly kind: 'under_way' | 'too_soon' }
 
-/** @throws ApiError `connection_not_found`, and what a refresh throws. */
+/** @throws ApiError `connection_not_found`, and what a refresh throws within a moment. */
 export type CheckConnection = (by: By<Person>, id: ConnectionId) => Promise<CheckResult>
 
 const everyMs = 60_000
 
 /** Makes the action. */
 export function makeCheckConnection(
-  { store, clock, windows }: Pick<ActionDeps, 'store' | 'clock' | 'windows'>,
+  { store, clock, windows, late }: Pick<ActionDeps, 'store' | 'clock' | 'windows' | 'late'>,
   refresh: RefreshConnection,
 ): CheckConnection {
+  const requestSync = (id: ConnectionId) =>
+    store.syncs.request(id, { at: clock.now(), reason: 'schedule' })
   return async (by, id) => {
     const known = await store.connections.find(id)
     if (known === null || known.status === 'deleting' || !mayActFor(by, known.userId)) {
@@ -31,8 +34,19 @@ export function makeCheckConnection(
     }
     const { allowed } = await windows.take(`check:${id}`, 1, everyMs)
     if (!allowed) return { kind: 'too_soon' }
-    const row = await refresh(by, id, { priority: 'user' })
-    await store.syncs.request(id, { at: clock.now(), reason: 'schedule' })
-    return { kind: 'checked', row }
+    let isAnswered = false
+    const hasEnded = await late.begin(`refresh ${id}`, async (stop) => {
+      try {
+        await refresh(by, id, { priority: 'user', stop })
+      } catch (error) {
+        // Nobody waits for its words any more: the sync stores why it fails.
+        if (isAnswered) await requestSync(id)
+        throw error
+      }
+      await requestSync(id)
+    })
+    isAnswered = true
+    const row = hasEnded ? await store.connections.find(id) : null
+    return row === null ? { kind: 'under_way' } : { kind: 'checked', row }
   }
 }

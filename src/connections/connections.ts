@@ -8,6 +8,7 @@ import { type DeleteUser, makeDeleteUser } from './delete-user.ts'
 import type { ConnectionsDeps } from './deps.ts'
 import { type FinishDeletions, makeFinishDeletions } from './finish-deletions.ts'
 import { type FinishLinking, makeFinishLinking } from './finish-linking.ts'
+import { makeLateWork } from './late-work.ts'
 import { type LinkConnections, makeLinkConnections } from './link-connections.ts'
 import { type ListInstitutions, makeListInstitutions } from './list-institutions.ts'
 import { type LinkingWay, listWays } from './list-ways.ts'
@@ -43,11 +44,14 @@ export interface Connections {
   readonly noteChange: NoteChange
   readonly finishDeletions: FinishDeletions
   readonly receiveWebhook: ReceiveWebhook
+  /** Waits so long for what people began, then aborts its calls to providers; resolves when it has ended. */
+  close(graceMs: number): Promise<void>
 }
 
 /** Assembles the actions. */
 export function makeConnections(deps: ConnectionsDeps): Connections {
-  const actions = { ...deps, queue: makeUserQueue() }
+  const late = makeLateWork(deps.report)
+  const actions = { ...deps, queue: makeUserQueue(), late }
   const deleteUser = makeDeleteUser(actions)
   const listInstitutions = makeListInstitutions(actions)
   const refreshConnection = makeRefreshConnection(actions)
@@ -66,5 +70,6 @@ export function makeConnections(deps: ConnectionsDeps): Connections {
     noteChange: makeNoteChange(actions),
     finishDeletions: makeFinishDeletions(actions, deleteUser),
     receiveWebhook: makeReceiveWebhook(actions),
+    close: late.close,
   }
 }

@@ -6,6 +6,7 @@
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
+import { type AskOptions, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { endConsent, endEmptyLogin } from './end-consent.ts'
 import { openLogin } from './open-login.ts'
@@ -47,13 +48,13 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
     })
     if (!isBegun) return false
     return deps.queue.take(id, async () => {
-      const deadline = performance.now() + deps.timeoutMs
+      const options = limitTime(deps, { priority: 'user', stop })
       const ended = new Set<LoginId>()
       // Looks for logins again before the row is deleted: an older version of this software ignores the mark.
       for (;;) {
         const logins = (await store.logins.listIds(id)).filter((login) => !ended.has(login))
         if (logins.length === 0) break
-        await Promise.all(logins.map((login) => endLogin(deps, login, { deadline, stop, note })))
+        await Promise.all(logins.map((login) => endLogin(deps, login, { options, note })))
         if (stop?.aborted === true) return true
         for (const login of logins) ended.add(login)
       }
@@ -63,39 +64,22 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
 }
 
 interface Until {
-  readonly deadline: number
-  readonly stop: AbortSignal | undefined
+  readonly options: AskOptions
   readonly note: (end: EndedConnection) => void
 }
 
-async function endLogin(
-  deps: ActionDeps,
-  login: LoginId,
-  { deadline, stop, note }: Until,
-): Promise<void> {
+async function endLogin(deps: ActionDeps, login: LoginId, { options, note }: Until): Promise<void> {
   const rows = await deps.store.connections.listByLogin(login)
   if (rows.length === 0) {
     // A link was begun and its consent never adopted.
     const row = await openLogin(deps.store, login)
-    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
-    const options = {
-      timeoutMs,
-      priority: 'user',
-      ...(stop === undefined ? {} : { stop }),
-    } as const
     if (row !== null && row !== 'damaged') await endEmptyLogin(deps, row, options)
     return
   }
   for (const [index, row] of rows.entries()) {
     const last = index === rows.length - 1
-    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
-    const options = {
-      timeoutMs,
-      priority: 'user',
-      ...(stop === undefined ? {} : { stop }),
-    } as const
     const end = await endConsent(deps, { row, last }, options)
-    if (stop?.aborted === true) return
+    if (options.stop?.aborted === true) return
     note({ connectionId: row.id, isEnded: end.kind === 'ended' })
     deps.report.deletion({
       provider: row.provider,

@@ -5,11 +5,11 @@
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { LinkingFailure } from '#providers/linking.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
-import type { LinkingEnd } from './linking-attempt.ts'
+import type { LateWork } from './late-work.ts'
+import type { LinkingOutcome } from './linking-attempt.ts'
 import type { UserQueue } from './user-queue.ts'
 
 /** What actions report to operators; the composition root turns it into log lines and metrics. */
@@ -33,9 +33,11 @@ export interface ConnectionsReport {
    */
   linking(event: {
     readonly provider: Provider
-    readonly outcome: Exclude<LinkingEnd['kind'], 'failed'> | LinkingFailure
+    readonly outcome: LinkingOutcome
     readonly code: string | null
   }): void
+  /** What a person's request began failed after the request was answered. `what`: the work, with the id that it concerns. */
+  failedLate(event: { readonly what: string; readonly error: unknown }): void
   /** The provider could not be asked to send webhooks about a login. */
   notListening(event: { readonly provider: Provider; readonly error: unknown }): void
 }
@@ -56,7 +58,8 @@ export interface ConnectionsDeps {
 /** What the parts of an action that write in its transaction need. */
 export type SaveDeps = Pick<ConnectionsDeps, 'adapters' | 'clock'> & { readonly store: StoreRows }
 
-/** The dependencies of the actions, with the queue that they share. */
+/** The dependencies of the actions, with what they share. */
 export interface ActionDeps extends ConnectionsDeps {
   readonly queue: UserQueue
+  readonly late: LateWork
 }

@@ -6,6 +6,7 @@
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
+import { limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { endEmptyLogin } from './end-consent.ts'
 import { openLogin } from './open-login.ts'
@@ -35,13 +36,13 @@ export function makeEndAbandoned(deps: ActionDeps): EndAbandoned {
 /** False when the provider could not be asked. */
 function end(deps: ActionDeps, { id, userId }: LoginRef, stop: AbortSignal): Promise<boolean> {
   return deps.queue.take(userId, async () => {
-    const { store, adapters, timeoutMs } = deps
+    const { store, adapters } = deps
     const login = await openLogin(store, id)
     if (login === null || (await isUsed(deps, id))) return true
     if (login !== 'damaged') {
       // Without its variables it cannot be ended there; it waits for them.
       if (adapters[login.provider] === undefined) return true
-      const options = { timeoutMs, priority: 'background', stop } as const
+      const options = limitTime(deps, { priority: 'background', stop })
       if ((await endEmptyLogin(deps, login, options)) !== null) return false
     }
     await store.logins.deleteUnused(id)

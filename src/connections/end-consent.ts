@@ -12,7 +12,7 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
-import { type AskOptions, askProvider, toLogin } from './ask-provider.ts'
+import { type AskOptions, askProvider, limitTime, toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
 export type EndOfConsent =
@@ -52,12 +52,11 @@ export async function endUnsavedConsents(
   login: LoginRow,
   discovered: readonly DiscoveredConnection[],
 ): Promise<void> {
-  const deadline = performance.now() + deps.timeoutMs
+  const options = limitTime(deps, { priority: 'user' })
   for (const [index, { upstreamId }] of discovered.entries()) {
     const last = index === discovered.length - 1
     const consent = { id: newId<ConnectionId>(), upstreamId, last, isAsked: false }
-    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
-    const end = await revoke(deps, login, consent, { timeoutMs, priority: 'user' })
+    const end = await revoke(deps, login, consent, options)
     deps.report.deletion({
       provider: login.provider,
       connectionId: null,
@@ -76,7 +75,7 @@ export async function endUnsavedLogin(
   login: Pick<LoginRow, 'userId' | 'provider' | 'upstreamUserId' | 'secret'>,
 ): Promise<void> {
   const row = { ...login, id: newId<LoginId>(), version: 0, isOurs: true }
-  await endEmptyLogin(deps, row, { timeoutMs: deps.timeoutMs, priority: 'user' })
+  await endEmptyLogin(deps, row, limitTime(deps, { priority: 'user' }))
 }
 
 /**

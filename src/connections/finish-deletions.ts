@@ -53,8 +53,7 @@ export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): F
         continue
       }
       if (!hasSkipped) reached = row.id
-      const options = { timeoutMs: deps.timeoutMs, priority: 'background', stop } as const
-      const end = await purgeConnection(deps, row, options)
+      const end = await purgeConnection(deps, row, { priority: 'background', stop })
       if (end.kind === 'pending') pending += 1
       else done += 1
       if (isUnavailable(end)) unavailable.add(row.provider)

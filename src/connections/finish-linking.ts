@@ -8,14 +8,29 @@ import type { Provider } from '#contract/resources.ts'
 import type { SessionId } from '#kernel/ids.ts'
 import type { Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import type { Linking, LinkingFailure, LinkingReturn, ReturnRequest } from '#providers/linking.ts'
+import type { Linking, LinkingReturn, ReturnRequest } from '#providers/linking.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
-import { askProvider, getAdapter, toConnectionRef, toLogin } from './ask-provider.ts'
+import {
+  type AskOptions,
+  askProvider,
+  getAdapter,
+  limitTime,
+  toConnectionRef,
+  toLogin,
+} from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { endUnsavedLogin } from './end-consent.ts'
-import { hashState, isState, type LinkingEnd, toReturnUrl } from './linking-attempt.ts'
+import {
+  hashState,
+  isState,
+  type LinkingState,
+  nameAttempt,
+  toReturnUrl,
+} from './linking-attempt.ts'
+import { failLinking } from './linking-failed.ts'
+import { readState } from './linking-state.ts'
 import { openLogin } from './open-login.ts'
 import { readConsents } from './read-consents.ts'
 
@@ -31,23 +46,39 @@ export interface LinkingArrival {
   readonly begunIn?: SessionId | null
 }
 
-/** @throws ApiError `provider_not_configured`, `user_not_found` when the user was deleted meanwhile. */
-export type FinishLinking = (by: By<Person>, arrival: LinkingArrival) => Promise<LinkingEnd>
+/** A return that ends without a consent is a result, not a failure. */
+export type Arrival = LinkingState | { readonly kind: 'unknown' | 'expired' | 'other_session' }
 
-/** Makes the action. A return that ends without a consent is a result, not a failure. */
+/**
+ * It waits no longer than a moment: what takes longer goes on, and the link's page says what has become of it.
+ * @throws ApiError `provider_not_configured`, `user_not_found` when the user was deleted meanwhile.
+ */
+export type FinishLinking = (by: By<Person>, arrival: LinkingArrival) => Promise<Arrival>
+
+/** Makes the action. */
 export function makeFinishLinking(deps: ActionDeps): FinishLinking {
   return async (by, arrival) => {
-    const { provider } = arrival
-    const { linking } = getAdapter(deps.adapters, provider)
+    const { linking } = getAdapter(deps.adapters, arrival.provider)
     if (linking === undefined) throw apiError('provider_not_configured')
     const claimed = await claim(deps, by, arrival)
     if ('kind' in claimed) return claimed
-    return deps.queue.take(claimed.userId, async () => {
-      const end = await finish(deps, { by, arrival, linking, attempt: claimed })
-      if (end.kind !== 'failed') deps.report.linking({ provider, outcome: end.kind, code: null })
-      return end
-    })
+    const { attempt, isFirst } = claimed
+    if (isFirst) {
+      const read = (stop: AbortSignal) =>
+        deps.queue.take(attempt.userId, () => {
+          const options = limitTime(deps, { priority: 'user', stop })
+          return finish(deps, { by, arrival, linking, attempt, options })
+        })
+      await deps.late.begin(`linking ${nameAttempt(attempt.id)}`, read)
+    }
+    return readState(deps, attempt.id)
   }
+}
+
+interface Claimed {
+  readonly attempt: LinkingRow
+  /** False: the same return came before. */
+  readonly isFirst: boolean
 }
 
 /** Uses the state; a result of its own when it cannot be used. */
@@ -55,25 +86,20 @@ async function claim(
   { store, clock }: ActionDeps,
   by: By<Person>,
   { provider, state, begunIn = null }: LinkingArrival,
-): Promise<LinkingRow | Exclude<LinkingEnd, { readonly kind: 'linked' }>> {
+): Promise<Claimed | Extract<Arrival, { readonly kind: 'unknown' | 'expired' | 'other_session' }>> {
   const id = isState(state) ? hashState(state) : null
-  const row = id === null ? null : await store.linkings.find(id)
+  const attempt = id === null ? null : await store.linkings.find(id)
   // Another user's state does not exist for this one.
-  if (row === null || row.provider !== provider || !mayActFor(by, row.userId)) {
+  if (attempt === null || attempt.provider !== provider || !mayActFor(by, attempt.userId)) {
     return { kind: 'unknown' }
   }
-  if (row.usedAt !== null) return toUsed(row)
+  if (attempt.usedAt !== null) return { attempt, isFirst: false }
   const at = clock.now()
-  if (row.expiresAt <= at) return { kind: 'expired' }
-  const { sessionId } = row
+  if (attempt.expiresAt <= at) return { kind: 'expired' }
+  const { sessionId } = attempt
   if (sessionId !== by.actor.sessionId && sessionId !== begunIn) return { kind: 'other_session' }
-  if (await store.linkings.claim(row.id, { sessionId, at })) return row
-  // The same return arrived twice at the same time.
-  return toUsed((await store.linkings.find(row.id)) ?? row)
-}
-
-function toUsed({ loginId, endedAt }: LinkingRow): LinkingEnd & { readonly kind: 'used' } {
-  return { kind: 'used', loginId: endedAt === null ? loginId : null }
+  // False: the same return arrived twice at the same time.
+  return { attempt, isFirst: await store.linkings.claim(attempt.id, { sessionId, at }) }
 }
 
 interface Arrived {
@@ -81,25 +107,26 @@ interface Arrived {
   readonly arrival: LinkingArrival
   readonly linking: Linking
   readonly attempt: LinkingRow
+  readonly options: AskOptions
 }
 
-async function finish(deps: ActionDeps, arrived: Arrived): Promise<LinkingEnd> {
-  const { by, attempt } = arrived
+async function finish(deps: ActionDeps, arrived: Arrived): Promise<void> {
+  const { by, attempt, options } = arrived
   const known = attempt.loginId === null ? null : await openLogin(deps.store, attempt.loginId)
   const login = known === 'damaged' ? null : known
   const result = await readReturn(deps, arrived, login)
-  if (result.kind === 'failed') return fail(deps, arrived, result)
+  if (result.kind === 'failed') return failLinking(deps, by, { attempt, ...result })
   if (await isOther(deps, attempt, result.identity)) {
-    return fail(deps, arrived, { reason: 'different_account', code: null })
+    return failLinking(deps, by, { attempt, reason: 'different_account', code: null })
   }
   const saved = await saveLogin(deps, arrived, result.identity)
-  return readConsents(deps, by, { attempt, login: saved })
+  await readConsents(deps, by, { attempt, login: saved }, options)
 }
 
 /** What the adapter makes of the return. A provider that does not answer is a result too: the state is used by now. */
 async function readReturn(
   deps: ActionDeps,
-  { arrival, linking, attempt }: Arrived,
+  { arrival, linking, attempt, options }: Arrived,
   login: LoginRow | null,
 ): Promise<LinkingReturn> {
   const { provider, baseUrl, state } = arrival
@@ -115,7 +142,6 @@ async function readReturn(
     returnUrl: toReturnUrl(baseUrl, { provider, stateIn: linking.stateIn }, state),
     renews: renewed === null ? null : toConnectionRef(renewed),
   }
-  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
   try {
     return await askProvider(provider, options, (call) => linking.finish(request, call))
   } catch (error) {
@@ -124,26 +150,6 @@ async function readReturn(
     const reason = kind === 'misconfigured' ? 'misconfigured' : 'unavailable'
     return { kind: 'failed', reason, code: `${kind}: ${detail}` }
   }
-}
-
-async function fail(
-  deps: ActionDeps,
-  { by, arrival, attempt }: Arrived,
-  { reason, code }: { readonly reason: LinkingFailure; readonly code: string | null },
-): Promise<LinkingEnd> {
-  const { provider } = arrival
-  deps.report.linking({ provider, outcome: reason, code })
-  await deps.store.transact(async (tx) => {
-    await tx.linkings.end(attempt.id, deps.clock.now())
-    await tx.audit({
-      at: deps.clock.now(),
-      actor: by.actor,
-      action: 'connections.finish-linking',
-      userId: attempt.userId,
-      subject: `${provider} ${reason}`,
-    })
-  })
-  return { kind: 'failed', reason, connectionId: attempt.connectionId }
 }
 
 /** True when a renewal brought another person's login than that of the connection; nothing of it is stored then. */
@@ -172,6 +178,7 @@ async function saveLogin(
     return await deps.store.transact(async (tx) => {
       const login = await tx.logins.save(named)
       await tx.linkings.setLogin(attempt.id, login.id)
+      await tx.linkings.note(attempt.id, 'waiting')
       await tx.audit({
         at: deps.clock.now(),
         actor: by.actor,

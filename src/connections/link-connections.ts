@@ -15,7 +15,7 @@ import { describeMisplaced } from '#providers/misplaced-key.ts'
 import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { adoptConsents, toUnsaved } from './adopt-consents.ts'
-import { type AskOptions, askProvider, getAdapter } from './ask-provider.ts'
+import { type AskOptions, askProvider, getAdapter, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { LinkInput } from './link-input.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
@@ -37,7 +37,8 @@ export function makeLinkConnections(deps: ActionDeps): LinkConnections {
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
     return deps.queue.take(userId, async () => {
       await demandUser(deps, userId)
-      const { identity, discovered } = await meet(deps, credentials)
+      const options = limitTime(deps, { priority: 'user' })
+      const { identity, discovered } = await meet(deps, credentials, options)
       if (discovered.length === 0) {
         throw apiError('invalid_params', {
           message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
@@ -58,7 +59,7 @@ export function makeLinkConnections(deps: ActionDeps): LinkConnections {
       )
       const ids = new Set(adopted.map(({ id }) => id))
       await forgetListening(deps, login.id)
-      await listenTo(deps, login)
+      await listenTo(deps, login, options)
       const rows = await deps.store.connections.list(userId)
       // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
       await demandUser(deps, userId)
@@ -75,6 +76,7 @@ async function demandUser({ store }: ActionDeps, userId: UserId): Promise<void> 
 async function meet(
   deps: ActionDeps,
   credentials: Credentials,
+  options: AskOptions,
 ): Promise<{
   readonly identity: Identity
   readonly discovered: readonly DiscoveredConnection[]
@@ -82,7 +84,6 @@ async function meet(
   const { provider, ...fields } = credentials
   const adapter = getAdapter(deps.adapters, provider)
   refuseMisplaced(provider, fields)
-  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
   try {
     return await askProvider(provider, options, async (call) => {
       const identity = await adapter.identify(credentials, call)

@@ -4,7 +4,7 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, LoginId } from '#kernel/ids.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
 import type { Linking, LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 
@@ -19,28 +19,52 @@ export function hashState(state: string): Uint8Array {
   return hash('sha256', state, 'buffer')
 }
 
-/** The shape of `newState`: anything else is unknown without a lookup. */
+/** The shape of `newState`, and of 32 bytes at all: anything else is unknown without a lookup. */
 export function isState(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
 }
 
-/** How a return ends. Everything but `linked`, `waiting` and `unread` changed no connection. */
-export type LinkingEnd =
+/**
+ * How far a link has come after its return, as the store keeps it. `waiting`: the login is saved, and the consent or its accounts
+ * are not listed yet. `unread`: as `waiting`, and the provider could not be read the last time. The others are ends.
+ */
+export type LinkingOutcome = 'waiting' | 'unread' | 'linked' | LinkingFailure
+
+/** What a person is told of a link, whenever they ask. */
+export type LinkingState =
   /** Also for a renewal. */
   | { readonly kind: 'linked'; readonly connections: readonly ConnectionRow[] }
-  /** The person agreed, and the provider does not list the consent or its accounts yet. */
-  | { readonly kind: 'waiting'; readonly loginId: LoginId; readonly provider: Provider }
-  /** The person agreed, and the provider cannot be read now; the login is saved. */
-  | { readonly kind: 'unread'; readonly loginId: LoginId; readonly provider: Provider }
+  /** The return is being read, or the provider does not list the consent or its accounts yet, or cannot be read now. */
+  | {
+      readonly kind: 'waiting'
+      readonly attempt: AttemptName
+      readonly provider: Provider
+      readonly isUnread: boolean
+    }
   | {
       readonly kind: 'failed'
+      readonly attempt: AttemptName
+      readonly provider: Provider
       readonly reason: LinkingFailure
       /** What was to be renewed; null: a new connection. */
       readonly connectionId: ConnectionId | null
     }
-  /** It came back before. `loginId`: its consent is still awaited. */
-  | { readonly kind: 'used'; readonly loginId: LoginId | null }
-  | { readonly kind: 'unknown' | 'expired' | 'other_session' }
+  /** The consent had not arrived when the hour of the link was over. */
+  | { readonly kind: 'expired' }
+  /** There is nothing to tell: it is not theirs or was swept, or what it linked was removed since. */
+  | { readonly kind: 'over' }
+
+/** An attempt in the address of its page: the hash of its state, from which nobody finds the state. */
+export type AttemptName = string
+
+export function nameAttempt(id: Uint8Array): AttemptName {
+  return Buffer.from(id).toString('base64url')
+}
+
+/** Null: no attempt is called so. */
+export function readAttemptName(name: AttemptName): Uint8Array | null {
+  return isState(name) ? Buffer.from(name, 'base64url') : null
+}
 
 /** Where the browser returns: our callback, with the state where the adapter finds it again. */
 export function toReturnUrl(

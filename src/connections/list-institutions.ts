@@ -7,7 +7,7 @@ import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toApiError } from '#providers/guard.ts'
 import type { Institution, Linking } from '#providers/linking.ts'
-import { askProvider, getAdapter } from './ask-provider.ts'
+import { askProvider, getAdapter, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
 /**
@@ -29,7 +29,7 @@ export function makeListInstitutions(deps: ActionDeps): ListInstitutions {
   const asked = new Map<Provider, Promise<readonly Institution[]>>()
 
   async function ask(provider: Provider, institutions: Ask): Promise<readonly Institution[]> {
-    const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
+    const options = limitTime(deps, { priority: 'user' })
     const all = await askProvider(provider, options, institutions)
     const list = all.slice(0, maxInstitutions)
     kept.set(provider, { at: deps.clock.now(), list })

@@ -5,7 +5,7 @@
  */
 import type { LoginId } from '#kernel/ids.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
-import { askProvider, toLogin } from './ask-provider.ts'
+import { type AskOptions, askProvider, toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
 const everyMs = 3_600_000
@@ -17,7 +17,7 @@ const windowOf = (id: LoginId) => `listen:${id}`
 export async function listenTo(
   deps: ActionDeps,
   login: LoginRow,
-  { stop }: { readonly stop?: AbortSignal } = {},
+  options: AskOptions,
 ): Promise<void> {
   const webhooks = deps.adapters[login.provider]?.webhooks
   const { listen } = webhooks ?? {}
@@ -25,14 +25,9 @@ export async function listenTo(
   const { allowed } = await deps.windows.take(windowOf(login.id), 1, everyMs)
   if (!allowed) return
   try {
-    const options = {
-      timeoutMs: Math.min(deps.timeoutMs, maxWaitMs),
-      priority: 'background',
-      ...(stop === undefined ? {} : { stop }),
-    } as const
-    await askProvider(login.provider, options, (call) =>
-      listen.call(webhooks, toLogin(login), call),
-    )
+    const until = AbortSignal.any([options.until, AbortSignal.timeout(maxWaitMs)])
+    const asked = { ...options, until, priority: 'background' } as const
+    await askProvider(login.provider, asked, (call) => listen.call(webhooks, toLogin(login), call))
   } catch (error) {
     deps.report.notListening({ provider: login.provider, error })
   }

@@ -3,7 +3,6 @@
  * arrived: providers list a consent, and its accounts, some seconds to minutes after the person agreed.
  */
 import type { By } from '#contract/actor.ts'
-import { apiError } from '#contract/errors.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -14,9 +13,10 @@ import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { type AdoptedConsent, adoptConsents, type Choice } from './adopt-consents.ts'
-import { askProvider, getAdapter, toLogin } from './ask-provider.ts'
+import { type AskOptions, askProvider, getAdapter, toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
-import type { LinkingEnd } from './linking-attempt.ts'
+import type { LinkingOutcome } from './linking-attempt.ts'
+import { selectMeant } from './linking-state.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
 import { openLogin } from './open-login.ts'
 import { requestSyncs } from './request-syncs.ts'
@@ -26,59 +26,62 @@ export interface OpenLinking {
   readonly login: LoginRow
 }
 
-type Read = Extract<LinkingEnd, { readonly kind: 'linked' | 'waiting' | 'unread' }>
-
-/** A provider that cannot be read is `unread`. @throws ApiError `user_not_found` */
+/** The outcome is noted in the store, also where the provider cannot be read. @throws ApiError `user_not_found` */
 export async function readConsents(
   deps: ActionDeps,
   by: By,
-  { attempt, login }: OpenLinking,
-): Promise<Read> {
+  open: OpenLinking,
+  options: AskOptions,
+): Promise<void> {
+  const { provider } = open.login
+  let read: { readonly outcome: LinkingOutcome; readonly code: string | null }
   try {
-    return await discoverAndAdopt(deps, by, { attempt, login })
+    read = { outcome: await discoverAndAdopt(deps, by, open, options), code: null }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    deps.report.linking({
-      provider: login.provider,
-      outcome: 'unread',
-      code: `${error.failure.kind}: ${error.failure.detail}`,
-    })
-    return { kind: 'unread', loginId: login.id, provider: login.provider }
+    const { kind, detail } = error.failure
+    read = { outcome: 'unread', code: `${kind}: ${detail}` }
   }
+  deps.report.linking({ provider, ...read })
+  if (read.outcome === 'linked') return
+  await deps.store.linkings.note(open.attempt.id, read.outcome)
 }
 
 /** A list that other processes outdate so often is read again by the next look. */
 const maxTries = 3
 
-/** As `readConsents`. @throws UpstreamError when the provider cannot be read. */
+/** `waiting`: the consent or its accounts have not arrived. @throws UpstreamError when the provider cannot be read. */
 export async function discoverAndAdopt(
   deps: ActionDeps,
   by: By,
   { attempt, login }: OpenLinking,
-): Promise<Read> {
-  const waiting = { kind: 'waiting', loginId: login.id, provider: login.provider } as const
+  options: AskOptions,
+): Promise<'linked' | 'waiting'> {
   let current: LoginRow | 'damaged' | null = login
   for (let tries = 0; tries < maxTries; tries += 1) {
     if (current === null || current === 'damaged') break
     try {
-      return await adoptOnce(deps, by, { attempt, login: current })
+      return await adoptOnce(deps, by, { attempt, login: current }, options)
     } catch (error) {
       if (!(error instanceof OutdatedError)) throw error
     }
     current = await openLogin(deps.store, login.id)
   }
-  return waiting
+  return 'waiting'
 }
 
-async function adoptOnce(deps: ActionDeps, by: By, { attempt, login }: OpenLinking): Promise<Read> {
+async function adoptOnce(
+  deps: ActionDeps,
+  by: By,
+  { attempt, login }: OpenLinking,
+  options: AskOptions,
+): Promise<'linked' | 'waiting'> {
   const { provider, userId } = login
   const adapter = getAdapter(deps.adapters, provider)
-  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
   const discovered = await askProvider(provider, options, (call) =>
     adapter.discover(toLogin(login), call),
   )
-  const waiting = { kind: 'waiting', loginId: login.id, provider } as const
-  if (discovered.length === 0) return waiting
+  if (discovered.length === 0) return 'waiting'
   let arrived: ReadonlySet<ConnectionId> | null = null
   await adoptConsents(
     deps,
@@ -98,9 +101,8 @@ async function adoptOnce(deps: ActionDeps, by: By, { attempt, login }: OpenLinki
     discovered,
   )
   await forgetListening(deps, login.id)
-  await listenTo(deps, login)
-  if (arrived === null) return waiting
-  return { kind: 'linked', connections: await listOwn(deps, attempt, arrived) }
+  await listenTo(deps, login, options)
+  return arrived === null ? 'waiting' : 'linked'
 }
 
 /** Consents of the login came or went since the list was read, or another process removed the login. */
@@ -128,18 +130,6 @@ function toChoice({ provider, connectionId, institutionId }: LinkingRow): Choice
       return institutionId === null ? news.length === 0 : institutionId === leaving.institutionId
     },
   }
-}
-
-/** @throws ApiError `user_not_found` */
-async function listOwn(
-  { store }: ActionDeps,
-  { userId }: LinkingRow,
-  ids: ReadonlySet<ConnectionId>,
-): Promise<readonly ConnectionRow[]> {
-  const rows = await store.connections.list(userId)
-  // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
-  if ((await store.users.find(userId)) === null) throw apiError('user_not_found')
-  return rows.filter(({ id }) => ids.has(id))
 }
 
 interface Settling {
@@ -170,13 +160,16 @@ async function settle(
   tx: StoreRows,
   { attempt, adopted }: Settling,
 ): Promise<ReadonlySet<ConnectionId> | null> {
-  const meant = selectMeant(attempt, adopted)
+  const meant = selectMeant(
+    attempt,
+    adopted.map((one) => ({ ...one, institutionId: one.found.institutionId })),
+  )
   if (meant.length === 0) return null
   for (const consent of meant) {
     const isRenewal = consent.id === attempt.connectionId
     if (!(await hasArrived(tx, attempt, consent, isRenewal))) return null
   }
-  await tx.linkings.end(attempt.id, deps.clock.now())
+  await tx.linkings.end(attempt.id, { at: deps.clock.now(), outcome: 'linked' })
   // A new connection is synced anyway; one that was known is read again at once.
   const rows: ConnectionRow[] = []
   for (const { id, isNew } of meant) {
@@ -185,23 +178,6 @@ async function settle(
   }
   await requestSyncs(deps, tx, rows)
   return new Set(meant.map(({ id }) => id))
-}
-
-/**
- * The consents that the person meant: the renewed connection; else those to the chosen institution; else those that are new;
- * else, where somebody gave a known consent again, all of them.
- */
-function selectMeant(
-  { connectionId, institutionId }: LinkingRow,
-  adopted: readonly AdoptedConsent[],
-): readonly AdoptedConsent[] {
-  const renewed = adopted.filter(({ id }) => id === connectionId)
-  if (renewed.length > 0) return renewed
-  const chosen = adopted.filter(({ found }) => found.institutionId === institutionId)
-  if (chosen.length > 0) return chosen
-  const made = adopted.filter(({ isNew }) => isNew)
-  // The chosen institution is not among them: its consent has not arrived.
-  return made.length > 0 || institutionId !== null ? made : adopted
 }
 
 async function hasArrived(

@@ -8,7 +8,7 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { WebhookRequest } from '#providers/port.ts'
 import { applyNotice, findReferred } from './apply-notice.ts'
-import { getAdapter } from './ask-provider.ts'
+import { getAdapter, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
 /**
@@ -50,7 +50,8 @@ export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
     if (!allowed) return 'repeated'
     try {
       let matched = 0
-      for (const notice of notices) matched += await applyNotice(deps, provider, notice)
+      const options = limitTime(deps, { priority: 'user' })
+      for (const notice of notices) matched += await applyNotice(deps, provider, notice, options)
       return matched === 0 ? 'unmatched' : 'done'
     } catch (error) {
       await deps.windows.forget(key)

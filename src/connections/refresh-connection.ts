@@ -13,7 +13,14 @@ import type { DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import { type AskOptions, askProvider, getAdapter, toLogin } from './ask-provider.ts'
+import {
+  type Asking,
+  type AskOptions,
+  askProvider,
+  getAdapter,
+  limitTime,
+  toLogin,
+} from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { listenTo } from './listen-to.ts'
 import { markLost } from './mark-lost.ts'
@@ -23,7 +30,7 @@ import { settleStatus, updateConnection } from './save-discovery.ts'
 export type RefreshConnection = (
   by: By,
   id: ConnectionId,
-  options: Pick<AskOptions, 'priority' | 'stop'>,
+  options: Asking,
 ) => Promise<ConnectionRow>
 
 /**
@@ -40,7 +47,7 @@ export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
       const row = await findLiving(deps, id)
       const login = await deps.store.logins.get(row.loginId)
       if (login === null) throw new Error(`connection ${id} has no login`)
-      await refreshLogin(deps, login, { ...options, timeoutMs: deps.timeoutMs, note })
+      await refreshLogin(deps, login, { ...limitTime(deps, options), note })
       return findLiving(deps, id)
     })
   }

@@ -8,7 +8,7 @@ import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import type { AskOptions } from './ask-provider.ts'
+import { type Asking, type AskOptions, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
 import { openLogin } from './open-login.ts'
@@ -21,11 +21,18 @@ export interface RemoveOptions {
   readonly endsAtProvider?: boolean
 }
 
-export type RemoveConnection = (by: By, id: ConnectionId, options?: RemoveOptions) => Promise<void>
+/** `leaving`: it is invisible, and its rows are deleted when its provider has confirmed the end of the consent. */
+export type Removal = 'removed' | 'leaving'
+
+export type RemoveConnection = (
+  by: By,
+  id: ConnectionId,
+  options?: RemoveOptions,
+) => Promise<Removal>
 
 /**
- * Makes the action. It resolves when the connection is deleted, or is invisible and waits for its provider; calling
- * it again then tries at once.
+ * Makes the action. An operator waits for the provider, a person no longer than a moment. Calling it again for one that is
+ * leaving tries at once.
  * @throws ApiError `connection_not_found`; `invalid_params` when the end at a provider is asked for that has no call for it.
  */
 export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
@@ -45,7 +52,12 @@ export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
         subject: endsAtProvider ? `${id} at-provider` : id,
       })
     })
-    await purgeConnection(deps, row, { timeoutMs: deps.timeoutMs, priority: 'user' })
+    const end = async (stop?: AbortSignal) => {
+      await purgeConnection(deps, row, { priority: 'user', stop })
+    }
+    if (by.actor.kind === 'person') await deps.late.begin(`removal ${id}`, end)
+    else await end()
+    return (await deps.store.connections.find(id)) === null ? 'removed' : 'leaving'
   }
 }
 
@@ -82,10 +94,11 @@ async function isLinkedByOthers(
 export function purgeConnection(
   deps: ActionDeps,
   row: ConnectionRow,
-  options: AskOptions,
+  asked: Asking,
 ): Promise<EndOfConsent> {
   return deps.queue.take(row.userId, async () => {
     const { store, report } = deps
+    const options = limitTime(deps, asked)
     const all = await store.connections.listByLogin(row.loginId)
     const others = all.filter(({ id }) => id !== row.id)
     // As it is now: what was asked for may have changed while this call waited in the queue.

@@ -4,60 +4,89 @@
  * because people decide what is linked.
  */
 import { type By, bySystem, mayActFor, type Person } from '#contract/actor.ts'
-import type { LoginId } from '#kernel/ids.ts'
+import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
+import { type AskOptions, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
-import type { LinkingEnd } from './linking-attempt.ts'
+import { type AttemptName, type LinkingState, readAttemptName } from './linking-attempt.ts'
+import { failLinking } from './linking-failed.ts'
+import { readState } from './linking-state.ts'
 import { openLogin } from './open-login.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
 
-/** `over`: no link of this login waits, because it has arrived, has expired, or is not theirs. */
-export type ResumeLinking = (
-  by: By<Person>,
-  loginId: LoginId,
-) => Promise<
-  | Extract<LinkingEnd, { readonly kind: 'linked' | 'waiting' | 'unread' }>
-  | { readonly kind: 'over' }
->
+/** What has become of a link; the provider is asked once more where it is still open. It waits no longer than a moment. */
+export type ResumeLinking = (by: By<Person>, attempt: AttemptName) => Promise<LinkingState>
 
 /** A page that waits asks every few seconds; a provider is asked no more often than this for one login. */
 const looks = { most: 40, withinMs: 10 * 60_000 }
 
-/** Makes the action. @throws ApiError `user_not_found` */
+/** Makes the action. */
 export function makeResumeLinking(deps: ActionDeps): ResumeLinking {
-  return async (by, loginId) => {
-    const login = await deps.store.logins.find(loginId)
-    if (login === null || !mayActFor(by, login.userId)) return { kind: 'over' }
-    return deps.queue.take(login.userId, async () => {
-      const open = await findOpen(deps, loginId)
-      if (open === null) return { kind: 'over' }
-      const key = `linking-look:${loginId}`
-      const { allowed } = await deps.windows.take(key, looks.most, looks.withinMs)
-      if (allowed) return readConsents(deps, by, open)
-      return { kind: 'waiting', loginId, provider: login.provider }
-    })
+  return async (by, name) => {
+    const id = readAttemptName(name)
+    const row = id === null ? null : await deps.store.linkings.find(id)
+    if (row === null || !mayActFor(by, row.userId)) return { kind: 'over' }
+    if (isReturned(deps, row)) {
+      const look = (stop: AbortSignal) => lookAgain(deps, by, { row, stop })
+      await deps.late.begin(`linking ${name}`, look)
+    }
+    return readState(deps, row.id)
   }
+}
+
+/**
+ * Whether its return was read. Another process may be reading it; where that took longer than it may, the process has ended
+ * meanwhile.
+ */
+function isReturned({ clock, timeoutMs }: ActionDeps, { usedAt, outcome }: LinkingRow): boolean {
+  if (usedAt === null) return false
+  return outcome !== null || clock.now() - usedAt > 2 * timeoutMs
+}
+
+interface Look {
+  readonly row: LinkingRow
+  readonly stop: AbortSignal
+}
+
+function lookAgain(deps: ActionDeps, by: By<Person>, { row, stop }: Look): Promise<void> {
+  return deps.queue.take(row.userId, async () => {
+    const open = await findOpen(deps, await deps.store.linkings.find(row.id))
+    if (open === null) return
+    if (open === 'without_login') {
+      const failure = { reason: 'unavailable', code: 'interrupted' } as const
+      return failLinking(deps, by, { attempt: row, ...failure })
+    }
+    const key = `linking-look:${open.login.id}`
+    const { allowed } = await deps.windows.take(key, looks.most, looks.withinMs)
+    if (allowed) await readConsents(deps, by, open, limitTime(deps, { priority: 'user', stop }))
+  })
 }
 
 /**
  * Adopts what an open attempt of the login waits for. Returns the number of connections; 0 without such an attempt.
  * @throws UpstreamError when the provider cannot be read; it sends the webhook again.
  */
-export function adoptAwaited(deps: ActionDeps, login: LoginRef): Promise<number> {
+export function adoptAwaited(
+  deps: ActionDeps,
+  login: LoginRef,
+  options: AskOptions,
+): Promise<number> {
   return deps.queue.take(login.userId, async () => {
-    const open = await findOpen(deps, login.id)
-    if (open === null) return 0
-    await discoverAndAdopt(deps, bySystem, open)
+    const row = await deps.store.linkings.findOpen(login.id, deps.clock.now())
+    const open = await findOpen(deps, row)
+    if (open === null || open === 'without_login') return 0
+    await discoverAndAdopt(deps, bySystem, open, options)
     return (await deps.store.connections.listByLogin(login.id)).length
   })
 }
 
+/** Null: it has ended, has expired, or its login is gone. */
 async function findOpen(
   { store, clock }: ActionDeps,
-  loginId: LoginId,
-): Promise<OpenLinking | null> {
-  const attempt = await store.linkings.findOpen(loginId, clock.now())
-  if (attempt === null) return null
-  const login = await openLogin(store, loginId)
+  attempt: LinkingRow | null,
+): Promise<OpenLinking | 'without_login' | null> {
+  if (attempt === null || attempt.endedAt !== null || attempt.expiresAt <= clock.now()) return null
+  if (attempt.loginId === null) return 'without_login'
+  const login = await openLogin(store, attempt.loginId)
   return login === null || login === 'damaged' ? null : { attempt, login }
 }

@@ -13,7 +13,14 @@ import { OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { NewLogin } from '#store/ports/logins.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import { askProvider, getAdapter, toConnectionRef, toLogin } from './ask-provider.ts'
+import {
+  type AskOptions,
+  askProvider,
+  getAdapter,
+  limitTime,
+  toConnectionRef,
+  toLogin,
+} from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { endUnsavedLogin } from './end-consent.ts'
 import { hashState, linkingLifeMs, newState, toReturnUrl } from './linking-attempt.ts'
@@ -61,7 +68,8 @@ export function makeStartLinking(
     await countStart(deps, userId)
     return deps.queue.take(userId, async () => {
       try {
-        const parts = { by, start, linking, user, renewed }
+        const options = limitTime(deps, { priority: 'user' })
+        const parts = { by, start, linking, user, renewed, options }
         return await begin(deps, parts)
       } catch (error) {
         if (error instanceof UpstreamError) throw toApiError(error)
@@ -113,6 +121,7 @@ interface Beginning {
   readonly linking: Linking
   readonly user: UserRow
   readonly renewed: ConnectionRow | null
+  readonly options: AskOptions
 }
 
 async function begin(deps: ActionDeps, parts: Beginning): Promise<{ readonly address: string }> {
@@ -153,11 +162,11 @@ async function openPage(
   parts: Beginning,
   known: LinkingLogin | null,
 ): Promise<{ readonly address: string }> {
-  const { start, linking, user, renewed } = parts
+  const { start, linking, user, renewed, options } = parts
   const { provider } = start
   const person: LinkingUser = { userId: user.id, email: user.email, name: user.name }
-  const wanted = { userId: user.id, provider, linking, person }
-  const made = known === null ? await register(deps, wanted) : null
+  const wanted = { userId: user.id, provider, linking, person, options }
+  const made = known === null ? await register(wanted) : null
   const state = newState()
   const login = await saveStart(deps, parts, { state, known, made })
   const request: LinkingRequest = {
@@ -168,7 +177,6 @@ async function openPage(
     state,
     returnUrl: toReturnUrl(start.baseUrl, { provider, stateIn: linking.stateIn }, state),
   }
-  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
   return askProvider(provider, options, (call) => linking.begin(request, call))
 }
 
@@ -177,6 +185,7 @@ interface Registration {
   readonly linking: Linking
   readonly provider: Provider
   readonly person: LinkingUser
+  readonly options: AskOptions
 }
 
 type MadeLogin = Omit<NewLogin, 'isExclusive'>
@@ -188,8 +197,8 @@ async function registerAlone<Page>(
   open: () => Promise<Page>,
 ): Promise<Page> {
   const key = `link-register:${provider}:${user.id}`
-  // Longer than the two requests to the provider take.
-  const { allowed } = await deps.windows.take(key, 1, 3 * deps.timeoutMs)
+  // Longer than the requests to the provider take together.
+  const { allowed } = await deps.windows.take(key, 1, 2 * deps.timeoutMs)
   if (!allowed) {
     const message = 'This account is being set up at the provider by another page; try again'
     throw apiError('rate_limited', { message, retryAfterSeconds: 2 })
@@ -205,13 +214,15 @@ async function registerAlone<Page>(
  * Makes the login at the provider; null where the return brings it. Each call may make another one, so it is never repeated
  * here.
  */
-async function register(
-  deps: ActionDeps,
-  { linking, userId, provider, person }: Registration,
-): Promise<MadeLogin | null> {
+async function register({
+  linking,
+  userId,
+  provider,
+  person,
+  options,
+}: Registration): Promise<MadeLogin | null> {
   const { register: make } = linking
   if (make === undefined) return null
-  const options = { timeoutMs: deps.timeoutMs, priority: 'user' } as const
   const { upstreamUserId, secret } = await askProvider(provider, options, (call) =>
     make.call(linking, person, call),
   )

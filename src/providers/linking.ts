@@ -38,21 +38,23 @@ export interface LinkingRequest {
 }
 
 /** Why a person came back without a consent. */
-export type LinkingFailure =
+export const linkingFailures = [
   /** They left the provider's page, or declined. */
-  | 'cancelled'
+  'cancelled',
   /** The page was open for too long, or was used before. */
-  | 'expired'
+  'expired',
   /** The institution refused the sign-in or the second factor. */
-  | 'sign_in_refused'
+  'sign_in_refused',
   /** The institution does not share these accounts. */
-  | 'ineligible'
+  'ineligible',
   /** A renewal with another account than before. */
-  | 'different_account'
+  'different_account',
   /** The institution or the provider failed; it may work later. */
-  | 'unavailable'
+  'unavailable',
   /** The provider refuses our application; only the operator can mend it. */
-  | 'misconfigured'
+  'misconfigured',
+] as const
+export type LinkingFailure = (typeof linkingFailures)[number]
 
 export type LinkingReturn =
   /** The person agreed, as far as the provider says. The identity is the login's, with its newest secret. */

@@ -74,6 +74,10 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
         metrics.linkingEnded(provider, outcome)
         log.info({ provider, outcome, code }, 'link from a browser')
       },
+      failedLate({ what, error }) {
+        metrics.backgroundFailed('late-work')
+        log.warn({ what, err: error }, 'what a person began failed after its request was answered')
+      },
       notListening({ provider, error }) {
         metrics.backgroundFailed('webhooks-not-listening')
         log.warn({ provider, err: error }, 'the provider was not asked for its webhooks')

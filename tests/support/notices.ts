@@ -46,7 +46,12 @@ export function makeBare(
     clock,
     windows: makeMemoryWindows(clock),
     timeoutMs: 1000,
-    report: { deletion: () => undefined, linking: () => undefined, notListening: () => undefined },
+    report: {
+      deletion: () => undefined,
+      linking: () => undefined,
+      failedLate: () => undefined,
+      notListening: () => undefined,
+    },
   })
 }
 

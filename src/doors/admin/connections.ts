@@ -60,7 +60,8 @@ export function addConnectionRoutes(admin: FastifyInstance, deps: AdminDoorDeps)
     const { atProvider } = parseQuery(RemoveQuery, query)
     const id = readConnectionId(params.connection)
     const options = { endsAtProvider: atProvider === 'true' }
-    await orNotFound(connections.removeConnection(byOperator, id, options))
+    const removal = await orNotFound(connections.removeConnection(byOperator, id, options))
+    if (removal === 'leaving') reply.header('x-connection-status', 'deleting')
     return reply.code(204).send()
   })
 }

@@ -30,6 +30,11 @@ export interface LinkingRow extends NewLinking {
   readonly usedAt: number | null
   /** When its consent was read, or when it became certain that there is none. Until then the consent may still arrive. */
   readonly endedAt: number | null
+  /**
+   * How far it has come, or how it ended (`linking-attempt.ts`). Null: its return was not read yet, or a version wrote the row
+   * that knew no outcomes.
+   */
+  readonly outcome: string | null
 }
 
 export interface LinkingStore {
@@ -48,8 +53,10 @@ export interface LinkingStore {
   setLogin(id: Uint8Array, loginId: LoginId): Promise<void>
   /** The newest one of this login that has neither ended nor expired; null: none. */
   findOpen(loginId: LoginId, at: number): Promise<LinkingRow | null>
+  /** Records how far it has come, until it has ended. */
+  note(id: Uint8Array, outcome: string): Promise<void>
   /** Records the end; a second one changes nothing. */
-  end(id: Uint8Array, at: number): Promise<void>
+  end(id: Uint8Array, end: { readonly at: number; readonly outcome: string }): Promise<void>
   /** Gives what one session of a user began to another session of the same user. */
   moveSession(userId: UserId, from: SessionId, to: SessionId): Promise<void>
   /** Deletes a bounded number of those that expired before `at`; returns how many. */

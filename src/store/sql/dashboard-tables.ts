@@ -26,6 +26,8 @@ export interface DashboardTables {
     used_at: MomentOrNull
     /** When its consent was read, or when it became certain that there is none. */
     ended_at: MomentOrNull
+    /** See `LinkingRow`. */
+    outcome: string | null
   }
   readonly second_factors: {
     user_id: UserId

@@ -17,6 +17,7 @@ const columns = [
   'expires_at as expiresAt',
   'used_at as usedAt',
   'ended_at as endedAt',
+  'outcome',
 ] as const
 
 interface Parts {
@@ -84,12 +85,20 @@ export function makeLinkingStore({ engine, write }: Parts): LinkingStore {
   }
 }
 
-function makeEnds(db: Db): Pick<LinkingStore, 'end' | 'moveSession' | 'sweep'> {
+function makeEnds(db: Db): Pick<LinkingStore, 'note' | 'end' | 'moveSession' | 'sweep'> {
   return {
-    async end(id, at) {
+    async note(id, outcome) {
       await db
         .updateTable('link_attempts')
-        .set({ ended_at: moment(at) })
+        .set({ outcome })
+        .where('id', '=', id)
+        .where('ended_at', 'is', null)
+        .execute()
+    },
+    async end(id, { at, outcome }) {
+      await db
+        .updateTable('link_attempts')
+        .set({ ended_at: moment(at), outcome })
         .where('id', '=', id)
         .where('ended_at', 'is', null)
         .execute()
@@ -130,6 +139,7 @@ function toValues(linking: NewLinking) {
     expires_at: moment(linking.expiresAt),
     used_at: null,
     ended_at: null,
+    outcome: null,
   }
 }
 

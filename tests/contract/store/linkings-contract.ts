@@ -91,11 +91,26 @@ export function testLinkings(store: StoreOf): void {
     await linkings.setLogin(newer.id, loginId)
     await linkings.claim(newer.id, { sessionId: newer.sessionId, at: now })
     assert.equal(await openId(now), hex(newer.id))
-    await linkings.end(newer.id, now + 1)
-    await linkings.end(newer.id, now + 2)
+    await linkings.end(newer.id, { at: now + 1, outcome: 'linked' })
+    await linkings.end(newer.id, { at: now + 2, outcome: 'cancelled' })
     assert.equal((await linkings.find(newer.id))?.endedAt, now + 1)
     assert.equal(await openId(now), hex(older.id))
     assert.equal(await openId(now + 5), null)
+  })
+
+  test('the outcome of a link is what was noted last before its end, and its end is final', async () => {
+    const { linkings } = store()
+    const row = await begin()
+    assert.equal(row.outcome, null)
+    const outcomeOf = async () => (await linkings.find(row.id))?.outcome
+    for (const outcome of ['waiting', 'unread', 'waiting']) {
+      await linkings.note(row.id, outcome)
+      assert.equal(await outcomeOf(), outcome)
+    }
+    await linkings.end(row.id, { at: now, outcome: 'linked' })
+    await linkings.note(row.id, 'unread')
+    await linkings.end(row.id, { at: now + 1, outcome: 'cancelled' })
+    assert.equal(await outcomeOf(), 'linked')
   })
 
   test('what a session began moves to a new session of the same user only', async () => {

@@ -34,6 +34,7 @@ function brokenStores(store: Store): Store[] {
 const report = {
   deletion: () => assert.fail('no consent is ended here'),
   linking: () => undefined,
+  failedLate: () => assert.fail('nothing is late here'),
   notListening: () => assert.fail('nothing is linked here'),
 }
 

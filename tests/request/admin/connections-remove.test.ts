@@ -102,10 +102,14 @@ test('asking again to remove a waiting connection tries at once', async (t) => {
   const emulator = need(world, 'snaptrade')
   const id = await world.addUser('a@b.example')
   const [connection] = await link(world, id, snaptrade)
+  const ask = async () => {
+    const { status, headers } = await world.ask('DELETE', `/admin/connections/${connection?.id}`)
+    return [status, headers['x-connection-status']]
+  }
   emulator.addFault(down)
-  assert.equal(await remove(world, connection?.id ?? ''), 204)
+  assert.deepEqual(await ask(), [204, 'deleting'])
   emulator.clearFaults()
-  assert.equal(await remove(world, connection?.id ?? ''), 204)
+  assert.deepEqual(await ask(), [204, undefined])
   assert.equal(await remove(world, connection?.id ?? ''), 404)
 })
 

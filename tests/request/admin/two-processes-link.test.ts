@@ -20,6 +20,7 @@ function another(world: World, adapters: Adapters = world.adapters): Connections
   const report = {
     deletion: () => undefined,
     linking: () => undefined,
+    failedLate: () => assert.fail('nothing is late here'),
     notListening: () => assert.fail('nothing listens here'),
   }
   return makeConnections({ store, adapters, clock, windows, timeoutMs: 5000, report })
@@ -101,10 +102,11 @@ test('a refresh that read the consents before another process linked a bank does
   const { consents } = personOf(world)
   const [late] = consents.splice(1)
   assert(late !== undefined)
-  assert.equal((await arrive(visitor, query, world.connections)).kind, 'waiting')
+  const waiting = await arrive(visitor, query, world.connections)
+  assert(waiting.kind === 'waiting')
   const adapters = whileRead(world, async () => {
     consents.push(late)
-    const end = await world.connections.resumeLinking(visitor.by, first.loginId)
+    const end = await world.connections.resumeLinking(visitor.by, waiting.attempt)
     assert.equal(end.kind, 'linked')
   })
   await another(world, adapters).refreshConnection(byOperator, first.id, { priority: 'user' })
@@ -135,10 +137,11 @@ test('a loss that a read found before the renewal changes nothing', async (t) =>
   const query = await agree(visitor, null, id)
   const consent = only(personOf(world).consents, () => true)
   consent.active = false
-  assert.equal((await arrive(visitor, query, world.connections)).kind, 'waiting')
+  const waiting = await arrive(visitor, query, world.connections)
+  assert(waiting.kind === 'waiting')
   const login = (await world.store.logins.find(loginId)) ?? assert.fail('there is no login')
   consent.active = true
-  assert.equal((await world.connections.resumeLinking(visitor.by, loginId)).kind, 'linked')
+  assert.equal((await world.connections.resumeLinking(visitor.by, waiting.attempt)).kind, 'linked')
   await world.store.connections.saveLearntStatus({
     login,
     connectionId: id,
@@ -153,7 +156,9 @@ test('a bank that another process removes while a return is read does not come b
   const { world } = visitor
   const first = await linkBank(visitor, '22')
   const query = await agree(visitor, '41')
-  const adapters = whileRead(world, () => world.connections.removeConnection(byOperator, first.id))
+  const adapters = whileRead(world, async () => {
+    await world.connections.removeConnection(byOperator, first.id)
+  })
   const end = await arrive(visitor, query, another(world, adapters))
   assert.equal(end.kind, 'linked')
   assert.deepEqual(await statusesOf(visitor), ['41 active'])

@@ -22,6 +22,7 @@ function another(world: World, store: Store = world.store): Connections {
   const report = {
     deletion: (event: (typeof deletions)[number]) => void deletions.push(event),
     linking: () => undefined,
+    failedLate: () => assert.fail('nothing is late here'),
     notListening: () => assert.fail('nothing is linked here'),
   }
   return makeConnections({ store, adapters, clock, windows, timeoutMs: 5000, report })

@@ -155,6 +155,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     report: {
       deletion: (event) => void deletions.push(event),
       linking: () => undefined,
+      failedLate: () => undefined,
       notListening: ({ provider }) => void unheard.push(provider),
     },
   })

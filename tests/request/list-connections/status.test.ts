@@ -196,7 +196,7 @@ async function withSecondProcess(work: (connections: Connections) => Promise<voi
     report: { exchange: nothing, alert: nothing, oddity: nothing },
     budget: () => async () => ({ allowed: true }),
   })
-  const report = { deletion: nothing, linking: nothing, notListening: nothing }
+  const report = { deletion: nothing, linking: nothing, notListening: nothing, failedLate: nothing }
   const { store, kv } = service.app
   const { clock } = service
   try {

@@ -46,7 +46,7 @@ const noConnections: PagesDoorOptions['connections'] = {
   finishLinking: async () => assert.fail('no link comes back here'),
   resumeLinking: async () => assert.fail('no link waits here'),
   checkConnection: async () => assert.fail('nothing is linked here'),
-  removeConnection: async () => {},
+  removeConnection: async () => 'removed',
   deleteUser: async () => false,
   renewals: { guess: () => 'operator', find: async () => 'operator' },
 }

@@ -24,6 +24,8 @@ export const doneSentences = {
   checked:
     'Consent and accounts were read just now. A sync begins within a minute; its result is listed below.',
   lost: 'It was read just now. What it needs is said below.',
+  asked:
+    'Its provider takes long to answer. It is still being asked, for a minute or so; then a sync begins, and its result is listed below. This page looks again by itself.',
   soon: 'It was read less than a minute ago. Wait a moment before you refresh it again.',
   linked: 'It is linked. Its rows arrive within a minute.',
   reconnected: 'The connection is renewed. Its ids are the same as before.',

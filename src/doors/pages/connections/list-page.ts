@@ -18,6 +18,8 @@ import { renderPicture } from './picture.ts'
 /** What was done just now. */
 export const doneInList = {
   removed: 'The connection is removed, and what was kept of it here is deleted.',
+  leaving:
+    'The connection is removed here: nobody can read through it. Its consent could not be ended at its provider yet; that is tried again by itself, and what was kept of it here is deleted then.',
   linked: 'The connections below are linked.',
   gone: 'That connection does not exist. It was removed, or the address is wrong.',
 } as const

@@ -7,6 +7,7 @@ import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
+import { lookAgain } from '../looking.ts'
 import { addForm, addPage, readDone, type Turn, toBy, zoneOf } from '../signed-in.ts'
 import { doneSentences, renderConnection } from './connection-page.ts'
 import { nameOf, pathOf } from './facts.ts'
@@ -80,14 +81,15 @@ async function showConnection(
   const overview = all.find((one) => one.row.id === row.id)
   // It was removed just now.
   if (overview === undefined) return reply.redirect(`${path}?done=gone`, 303)
+  const done = readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[])
+  if (done === 'asked') lookAgain(turn, `${pathOf(row)}?done=asked`)
   const body = renderConnection({
     overview,
     accounts: accounts.toSorted((one, other) => byName.compare(one.name, other.name)),
     runs,
     days,
     renewal,
-    ...{ zone, now, formToken, message },
-    done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
+    ...{ zone, now, formToken, message, done },
   })
   return context.show(reply, visit, {
     title: nameOf(row),
@@ -118,7 +120,7 @@ function addRefresh(scope: FastifyInstance, context: PagesContext): void {
 
 /** What the page says of the refresh. */
 function toDone(result: CheckResult): keyof typeof doneSentences {
-  if (result.kind === 'too_soon') return 'soon'
+  if (result.kind !== 'checked') return result.kind === 'too_soon' ? 'soon' : 'asked'
   return result.row.status === 'active' ? 'checked' : 'lost'
 }
 
@@ -148,7 +150,7 @@ function addRemoval(scope: FastifyInstance, context: PagesContext): void {
       return turn.reply.redirect(`${pathOf(row)}?done=kept`, 303)
     }
     const endsAtProvider = turn.form.get('atProvider') === 'true'
-    await connections.removeConnection(toBy(turn.visit), row.id, { endsAtProvider })
-    return turn.reply.redirect(`${path}?done=removed`, 303)
+    const done = await connections.removeConnection(toBy(turn.visit), row.id, { endsAtProvider })
+    return turn.reply.redirect(`${path}?done=${done}`, 303)
   })
 }

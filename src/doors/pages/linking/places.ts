@@ -6,7 +6,7 @@ import type { PagesContext } from '../context.ts'
 export const newPath = '/connections/new'
 export const listPath = '/connections'
 
-export const waitingPath = (loginId: string) => `/connections/waiting/${loginId}`
+export const waitingPath = (attempt: string) => `/connections/waiting/${attempt}`
 
 /** The page of one new connection, or the list when there are several. */
 export function toLinked(rows: readonly ConnectionRow[]): string {

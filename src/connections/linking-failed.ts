@@ -1,0 +1,32 @@
+/** Ends a link that brought no consent: its reason is stored for its page, audited and reported. */
+import type { By, Person } from '#contract/actor.ts'
+import type { LinkingFailure } from '#providers/linking.ts'
+import type { LinkingRow } from '#store/ports/linkings.ts'
+import type { ActionDeps } from './deps.ts'
+
+interface FailedLinking {
+  readonly attempt: LinkingRow
+  readonly reason: LinkingFailure
+  /** The provider's own code, for the log. */
+  readonly code: string | null
+}
+
+export async function failLinking(
+  deps: ActionDeps,
+  by: By<Person>,
+  { attempt, reason, code }: FailedLinking,
+): Promise<void> {
+  const { provider, userId } = attempt
+  deps.report.linking({ provider, outcome: reason, code })
+  await deps.store.transact(async (tx) => {
+    const at = deps.clock.now()
+    await tx.linkings.end(attempt.id, { at, outcome: reason })
+    await tx.audit({
+      at,
+      actor: by.actor,
+      action: 'connections.finish-linking',
+      userId,
+      subject: `${provider} ${reason}`,
+    })
+  })
+}

@@ -1,0 +1,58 @@
+/** What a person is told of a link that came back, from what the store has of it: the same in every process, and after a reload. */
+
+import type { ConnectionId } from '#kernel/ids.ts'
+import { linkingFailures } from '#providers/linking.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { LinkingRow } from '#store/ports/linkings.ts'
+import type { ActionDeps } from './deps.ts'
+import { type LinkingState, nameAttempt } from './linking-attempt.ts'
+
+export async function readState(deps: ActionDeps, id: Uint8Array): Promise<LinkingState> {
+  const row = await deps.store.linkings.find(id)
+  if (row === null || row.usedAt === null) return { kind: 'over' }
+  const { provider, connectionId, outcome } = row
+  const attempt = nameAttempt(id)
+  if (row.endedAt === null) {
+    if (row.expiresAt <= deps.clock.now()) return { kind: 'expired' }
+    return { kind: 'waiting', attempt, provider, isUnread: outcome === 'unread' }
+  }
+  if (outcome === 'linked') return describeLinked(deps, row)
+  const reason = linkingFailures.find((name) => name === outcome)
+  if (reason === undefined) return { kind: 'over' }
+  return { kind: 'failed', attempt, provider, reason, connectionId }
+}
+
+async function describeLinked({ store }: ActionDeps, row: LinkingRow): Promise<LinkingState> {
+  const all = row.loginId === null ? [] : await store.connections.listByLogin(row.loginId)
+  const living = all.filter(({ status }) => status !== 'deleting')
+  const isNew = ({ createdAt }: ConnectionRow) => createdAt >= row.createdAt
+  const connections = selectMeant(
+    row,
+    living.map((one) => ({ ...one, isNew: isNew(one) })),
+  )
+  return connections.length === 0 ? { kind: 'over' } : { kind: 'linked', connections }
+}
+
+interface Candidate {
+  readonly id: ConnectionId
+  readonly institutionId: string
+  /** It was made by this link. */
+  readonly isNew: boolean
+}
+
+/**
+ * The consents that the person meant: the renewed connection; else those to the chosen institution; else those that are new;
+ * else, where somebody gave a known consent again, all of them.
+ */
+export function selectMeant<One extends Candidate>(
+  { connectionId, institutionId }: LinkingRow,
+  adopted: readonly One[],
+): readonly One[] {
+  const renewed = adopted.filter(({ id }) => id === connectionId)
+  if (renewed.length > 0) return renewed
+  const chosen = adopted.filter((one) => one.institutionId === institutionId)
+  if (chosen.length > 0) return chosen
+  const made = adopted.filter(({ isNew }) => isNew)
+  // The chosen institution is not among them: its consent has not arrived.
+  return made.length > 0 || institutionId !== null ? made : adopted
+}

@@ -1,0 +1,226 @@
+/**
+ * Providers that answer each request only after seconds: a person's page comes after a moment, the work goes on behind it, and all
+ * requests of one action share the time of one (`REQUEST_TIMEOUT_MS`).
+ */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConnectionId } from '#kernel/ids.ts'
+import { institutions } from '#sandbox/akahu/factories.ts'
+import type { Jar, PageAnswer } from '#tests/support/jar.ts'
+import { type PagesWorld, type Person, startPages } from './world.ts'
+
+/** Longer than a moment, so that no page waits for a whole request. */
+const callMs = 2500
+const actionMs = 9000
+/** A moment is two seconds; the rest is for a busy machine. */
+const soonMs = 3800
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages({
+    env: { UPSTREAM_TIMEOUT_MS: '8000', REQUEST_TIMEOUT_MS: String(actionMs) },
+  })
+})
+afterEach(() => {
+  const { fiskil, akahu, up } = world.service.sandbox
+  for (const emulator of [fiskil, akahu, up]) emulator.clearFaults()
+})
+after(() => world.close())
+
+const slow = { does: { kind: 'delay', ms: callMs } } as const
+const newPath = '/connections/new'
+const rowsOf = ({ id }: Person) => world.service.app.store.connections.list(id)
+
+async function visit() {
+  const person = await world.addPerson()
+  return { person, jar: await world.enter(person) }
+}
+
+/** Chooses a bank and agrees to it on the provider's page; the path of the return. */
+async function agree(
+  jar: Jar,
+  provider: 'fiskil' | 'akahu',
+  institution: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<string> {
+  const page = await jar.get(`${newPath}?provider=${provider}`)
+  const begun = await jar.post(newPath, { ...page.hidden, provider, institution })
+  const address = new URL(begun.location ?? assert.fail(begun.text))
+  const body = new URLSearchParams([...address.searchParams])
+  for (const [name, value] of Object.entries({ decision: 'allow', ...fields }))
+    body.set(name, value)
+  const target = provider === 'akahu' ? address.origin + address.pathname : address
+  const decided = await fetch(target, { method: 'POST', body, redirect: 'manual' })
+  const back = new URL(decided.headers.get('location') ?? assert.fail())
+  return back.pathname + back.search
+}
+
+const agreeAtAkahu = (jar: Jar) =>
+  agree(jar, 'akahu', institutions.asb._id, { bank: institutions.asb._id })
+
+const mainOf = (text: string) => text.slice(text.indexOf('<main'))
+
+async function inTime(work: Promise<PageAnswer>): Promise<PageAnswer> {
+  const from = performance.now()
+  const answer = await work
+  const tookMs = performance.now() - from
+  assert.ok(tookMs < soonMs, `${Math.round(tookMs)} ms`)
+  return answer
+}
+
+/** Reads the page as a browser does until it is another one; how long that took. */
+async function watch(
+  jar: Jar,
+  path: string,
+  isSame: (page: PageAnswer) => boolean,
+): Promise<{ readonly page: PageAnswer; readonly tookMs: number }> {
+  const from = performance.now()
+  for (let looks = 0; looks < 60; looks += 1) {
+    const page = await inTime(jar.get(path))
+    if (!isSame(page)) return { page, tookMs: performance.now() - from }
+    await sleep(250)
+  }
+  return assert.fail('it stayed the same')
+}
+
+/** Ends a run of the connection's sync: the next one is due in an hour. */
+async function endSync(id: ConnectionId): Promise<void> {
+  const { syncs } = world.service.app.store
+  const now = world.service.clock.now()
+  const claimed = await syncs.claim(id, { now, leaseMs: 60_000, reason: 'operator' })
+  assert(claimed?.kind === 'claimed')
+  const outcome = {
+    kind: 'succeeded',
+    ...{ newCount: 0, updatedCount: 0, chunks: 0, rowsReadAt: null, ledgerFrom: null },
+  } as const
+  await syncs.finish(claimed.sync.runId, { outcome, endedAt: now, nextDueAt: now + 3_600_000 })
+}
+
+/** Within the time of one action. */
+async function comesTrue(isTrue: () => Promise<boolean>): Promise<void> {
+  const until = performance.now() + actionMs + 1500
+  while (!(await isTrue())) {
+    assert.ok(performance.now() < until)
+    await sleep(100)
+  }
+}
+
+test('a return is answered before the provider has answered once, and its page leads to the connection', async () => {
+  const { person, jar } = await visit()
+  const back = await agree(jar, 'fiskil', '41', {})
+  const { fiskil } = world.service.sandbox
+  fiskil.addFault(slow)
+  const waiting = (await inTime(jar.get(back))).location ?? ''
+  assert.match(waiting, /^\/connections\/waiting\//)
+  assert.equal((await inTime(jar.get(back))).location, waiting)
+  const before = fiskil.requests.length
+  const { page } = await watch(jar, waiting, ({ status }) => status === 200)
+  const [row] = await rowsOf(person)
+  assert.equal(page.location, `/connections/${row?.id}?done=linked`)
+  // However often the page looked, the consents were read once.
+  const lists = fiskil.requests.slice(before).filter(({ path }) => path === '/v1/consent')
+  assert.ok(lists.length <= 1)
+  // The end at the provider takes as long, and the person does not wait for it.
+  const { hidden } = await jar.get(`/connections/${row?.id}/remove`)
+  const fields = { ...hidden, decision: 'confirm' }
+  const removed = await inTime(jar.post(`/connections/${row?.id}/remove`, fields))
+  assert.equal(removed.location, '/connections?done=leaving')
+  const list = await jar.get(removed.location ?? '')
+  assert.match(list.text, /role="status">The connection is removed here: .* tried again by itself/)
+  const { connections } = world.service.app.store
+  await comesTrue(async () => row !== undefined && (await connections.find(row.id)) === null)
+  fiskil.clearFaults()
+})
+
+test('all requests of a return together take no longer than one request may, and nothing of the consent is lost', async () => {
+  const { person, jar } = await visit()
+  const back = await agreeAtAkahu(jar)
+  const { akahu } = world.service.sandbox
+  akahu.addFault({ does: { kind: 'delay', ms: 4000 } })
+  const waiting = (await inTime(jar.get(back))).location ?? ''
+  // The code is exchanged, the person asked for, and the time is over before the accounts have come.
+  const isOnTheWay = ({ text }: PageAnswer) => text.includes('Your accounts are on their way')
+  const { page, tookMs } = await watch(jar, waiting, isOnTheWay)
+  assert.match(page.text, /Agreed, but not read yet/)
+  assert.ok(tookMs < actionMs + callMs, `${Math.round(tookMs)} ms`)
+  akahu.clearFaults()
+  await watch(jar, waiting, ({ status }) => status === 200)
+  assert.equal((await rowsOf(person)).length, 1)
+})
+
+test('a code that the provider never exchanges ends with words that stay after a reload', async () => {
+  const { person, jar } = await visit()
+  const back = await agreeAtAkahu(jar)
+  const { akahu } = world.service.sandbox
+  akahu.addFault({ does: { kind: 'hang' } })
+  const waiting = (await inTime(jar.get(back))).location ?? ''
+  const { page } = await watch(jar, waiting, ({ status }) => status === 200)
+  akahu.clearFaults()
+  assert.deepEqual([page.status, /It did not work this time/.test(page.text)], [503, true])
+  const again = await Promise.all([waiting, back].map((path) => jar.get(path)))
+  for (const { text } of again) assert.equal(mainOf(text), mainOf(page.text))
+  assert.deepEqual(await rowsOf(person), [])
+})
+
+test('a process that ended while it read a return leaves a page that says so', async () => {
+  const { jar, person } = await visit()
+  const back = await agreeAtAkahu(jar)
+  const { linkings } = world.service.app.store
+  const state = new URLSearchParams(back.split('?')[1]).get('state') ?? ''
+  const id = new Uint8Array(await crypto.subtle.digest('SHA-256', Buffer.from(state)))
+  const row = (await linkings.find(id)) ?? assert.fail('no such link')
+  const at = world.service.clock.now()
+  assert.ok(await linkings.claim(id, { sessionId: row.sessionId, at }))
+  const waiting = (await jar.get(back)).location ?? ''
+  assert.match((await jar.get(waiting)).text, /on their way/)
+  world.service.clock.advance(2 * actionMs + 1)
+  assert.match((await jar.get(waiting)).text, /It did not work this time/)
+  assert.deepEqual(await rowsOf(person), [])
+})
+
+test('a refresh is answered at once, says that it goes on, and requests the sync that tells what came of it', async () => {
+  const { person, jar } = await visit()
+  await jar.get(await agree(jar, 'fiskil', '22', {}))
+  const [row] = await rowsOf(person)
+  assert(row !== undefined)
+  const path = `/connections/${row.id}`
+  const { fiskil } = world.service.sandbox
+  const refresh = async () => {
+    world.service.clock.advance(61_000)
+    const page = await jar.get(path)
+    return inTime(jar.post(`${path}/refresh`, page.hidden))
+  }
+  for (const does of [slow.does, { kind: 'hang' } as const]) {
+    await endSync(row.id)
+    fiskil.addFault({ does })
+    const answer = await refresh()
+    assert.equal(answer.location, `${path}?done=asked`)
+    const page = await jar.get(answer.location ?? '')
+    assert.match(page.text, /role="status">Its provider takes long to answer/)
+    assert.equal(page.headers.refresh, `4; url=${path}?done=asked&look=1`)
+    const at = world.service.clock.now()
+    await comesTrue(async () => {
+      const [state] = await world.service.app.store.syncs.listStates(person.id)
+      return state?.nextAt === at
+    })
+    fiskil.clearFaults()
+  }
+})
+
+test('503: a token that is pasted, and what it lists, take no longer together than one request may', async () => {
+  const { person, jar } = await visit()
+  const { up } = world.service.sandbox
+  const upToken = world.service.sandbox
+    .person('healthy')
+    .flatMap((one) => (one.provider === 'up' ? [one.token] : []))[0]
+  assert(upToken !== undefined)
+  up.addFault({ does: { kind: 'delay', ms: 6000 } })
+  const page = await jar.get(`${newPath}?provider=up`)
+  const from = performance.now()
+  const answer = await jar.post(newPath, { ...page.hidden, provider: 'up', upToken })
+  const tookMs = performance.now() - from
+  up.clearFaults()
+  assert.ok(tookMs < actionMs + 1500, `${Math.round(tookMs)} ms`)
+  assert.deepEqual([answer.status, await rowsOf(person)], [503, []])
+})
