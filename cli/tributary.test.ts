@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { isKeyShaped } from '#auth/keys.ts'
-import { akahu, fiskil, need, snaptrade, up } from '#tests/request/admin/credentials.ts'
+import { akahu, fiskil, snaptrade, up } from '#tests/request/admin/credentials.ts'
 import { adminToken, makeWorld, type WorldOptions } from '#tests/request/admin/world.ts'
 import { startService } from '#tests/support/service.ts'
 
@@ -101,25 +101,6 @@ test('users, plans, keys and connections are created, listed and removed, as JSO
   assert.equal((await json('connections', 'list', user.id)).data.length, 1)
   assert.deepEqual(await json('users', 'delete', user.id), {})
   assert.deepEqual(await json('users', 'list'), { data: [] })
-})
-
-test('connections remove says whether the consent has ended at its provider, or that this is tried again', async (t) => {
-  const { world, tributary, json } = await start(t, { providers: ['fiskil'] })
-  const { id } = await json('users', 'create', '--email', 'emma@b.example')
-  const { connections } = await json(
-    ...['connections', 'link', id, '--provider', 'fiskil', '--end-user-id', fiskil.endUserId],
-  )
-  const [first, second] = connections
-  need(world, 'fiskil').addFault({ does: { kind: 'reply', reply: { status: 500 } } })
-  const { code, out } = await tributary('connections', 'remove', first.id)
-  assert.deepEqual(
-    [code, /has not ended the consent yet: that is tried again/.test(out)],
-    [0, true],
-  )
-  assert.deepEqual(await json('connections', 'remove', second.id), { status: 'deleting' })
-  need(world, 'fiskil').clearFaults()
-  const again = await tributary('connections', 'remove', first.id)
-  assert.equal(again.out, 'The connection is removed.\n')
 })
 
 test('users invite prints the link and until when it holds, and says why an address is not invited', async (t) => {

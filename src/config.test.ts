@@ -134,6 +134,7 @@ const refused: readonly [string, string][] = [
   ['TRUST_PROXY', 'true'],
   ['TRUST_PROXY', '10.0.0.0/33'],
   ['TRUST_PROXY', '0.0.0.0/0'],
+  ['TZ', 'Mars/Olympus'],
   ['TRUST_PROXY', 'proxy.internal'],
   ['TRUST_PROXY', '10.0.0.1,,10.0.0.2'],
   ['SANDBOX', 'yes'],

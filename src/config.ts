@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { isZone } from '#kernel/time.ts'
 import { factsOf, personalVariables, providerNames } from '#providers/all-facts.ts'
 import { findContradictions, findWarnings } from '#settings/config-check.ts'
 import type { Config, Environment, Origins } from '#settings/config-types.ts'
@@ -74,7 +75,7 @@ export function readConfig(
   const sandbox = values.SANDBOX ?? (!isConfigured && !given('DATABASE_URL'))
   const config = compose(values, { sandbox, providers, workingDirectory })
   problems.push(...findMisplacedKeys((name) => readText(environment, name)))
-  problems.push(...findContradictions(config, given))
+  problems.push(...findContradictions(config, given), ...findUnknownZone(own))
   if (problems.length > 0) throw new ConfigError(problems, file?.path)
   return deepFreeze({
     ...config,
@@ -82,6 +83,16 @@ export function readConfig(
     environmentFile: file && { path: file.path, names: listFromFile(file, own) },
     warnings: [...findWarnings(config, given, environment), ...findExposedFile(file)],
   })
+}
+
+/**
+ * The runtime falls back to UTC without a word. What does not look like an IANA name (`:/etc/localtime`, `AEST-10`) is for the C
+ * library; it changes nothing here, because every zone of the service is named.
+ */
+function findUnknownZone(own: Environment): string[] {
+  const text = readText(own, 'TZ')
+  if (!/^[A-Za-z][\w+-]*(?:\/[\w+-]+)+$/.test(text) || isZone(text)) return []
+  return [`TZ: got "${text}", should be an IANA time zone such as Australia/Sydney, or unset`]
 }
 
 function listFromFile({ variables }: EnvironmentFile, own: Environment): readonly SettingName[] {

@@ -8,12 +8,12 @@ import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
-import type { LateWork } from './late-work.ts'
+import type { LateReport, LateWork } from './late-work.ts'
 import type { LinkingOutcome } from './linking-attempt.ts'
 import type { UserQueue } from './user-queue.ts'
 
 /** What actions report to operators; the composition root turns it into log lines and metrics. */
-export interface ConnectionsReport {
+export interface ConnectionsReport extends LateReport {
   /**
    * One attempt to end a consent and delete its connection. `pending`: the provider did not end it; the connection
    * stays `deleting` and is tried again. `abandoned`: our rows are deleted anyway, because their user is being
@@ -36,8 +36,6 @@ export interface ConnectionsReport {
     readonly outcome: LinkingOutcome
     readonly code: string | null
   }): void
-  /** What a person's request began failed after the request was answered. `what`: the work, with the id that it concerns. */
-  failedLate(event: { readonly what: string; readonly error: unknown }): void
   /** The provider could not be asked to send webhooks about a login. */
   notListening(event: { readonly provider: Provider; readonly error: unknown }): void
 }

@@ -26,7 +26,7 @@ import {
   hashState,
   isState,
   type LinkingState,
-  nameAttempt,
+  toLinkingName,
   toReturnUrl,
 } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
@@ -69,7 +69,7 @@ export function makeFinishLinking(deps: ActionDeps): FinishLinking {
           const options = limitTime(deps, { priority: 'user', stop })
           return finish(deps, { by, arrival, linking, attempt, options })
         })
-      await deps.late.begin(`linking ${nameAttempt(attempt.id)}`, read)
+      await deps.late.begin(`linking ${toLinkingName(attempt.id)}`, read)
     }
     return readState(deps, attempt.id)
   }

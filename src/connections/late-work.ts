@@ -2,7 +2,11 @@
  * Work at a provider that a person's request begins and does not wait for to its end: providers may take a minute. The request
  * is answered after a moment while the work goes on; a failure after that is reported. The end of the process waits for it.
  */
-import type { ConnectionsReport } from './deps.ts'
+
+export interface LateReport {
+  /** What a person's request began failed after the request was answered. `what`: the work, with the id that it concerns. */
+  failedLate(event: { readonly what: string; readonly error: unknown }): void
+}
 
 export interface LateWork {
   /**
@@ -18,7 +22,7 @@ export interface LateWork {
 const momentMs = 2000
 
 /** Each work is bounded by the time of its action, and its number by the limits of what people may begin. */
-export function makeLateWork(report: Pick<ConnectionsReport, 'failedLate'>): LateWork {
+export function makeLateWork(report: LateReport): LateWork {
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
 

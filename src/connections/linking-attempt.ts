@@ -37,13 +37,13 @@ export type LinkingState =
   /** The return is being read, or the provider does not list the consent or its accounts yet, or cannot be read now. */
   | {
       readonly kind: 'waiting'
-      readonly attempt: AttemptName
+      readonly attempt: LinkingName
       readonly provider: Provider
       readonly isUnread: boolean
     }
   | {
       readonly kind: 'failed'
-      readonly attempt: AttemptName
+      readonly attempt: LinkingName
       readonly provider: Provider
       readonly reason: LinkingFailure
       /** What was to be renewed; null: a new connection. */
@@ -55,14 +55,14 @@ export type LinkingState =
   | { readonly kind: 'over' }
 
 /** An attempt in the address of its page: the hash of its state, from which nobody finds the state. */
-export type AttemptName = string
+export type LinkingName = string
 
-export function nameAttempt(id: Uint8Array): AttemptName {
+export function toLinkingName(id: Uint8Array): LinkingName {
   return Buffer.from(id).toString('base64url')
 }
 
 /** Null: no attempt is called so. */
-export function readAttemptName(name: AttemptName): Uint8Array | null {
+export function readLinkingName(name: LinkingName): Uint8Array | null {
   return isState(name) ? Buffer.from(name, 'base64url') : null
 }
 

@@ -5,13 +5,13 @@ import { linkingFailures } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { ActionDeps } from './deps.ts'
-import { type LinkingState, nameAttempt } from './linking-attempt.ts'
+import { type LinkingState, toLinkingName } from './linking-attempt.ts'
 
 export async function readState(deps: ActionDeps, id: Uint8Array): Promise<LinkingState> {
   const row = await deps.store.linkings.find(id)
   if (row === null || row.usedAt === null) return { kind: 'over' }
   const { provider, connectionId, outcome } = row
-  const attempt = nameAttempt(id)
+  const attempt = toLinkingName(id)
   if (row.endedAt === null) {
     if (row.expiresAt <= deps.clock.now()) return { kind: 'expired' }
     return { kind: 'waiting', attempt, provider, isUnread: outcome === 'unread' }

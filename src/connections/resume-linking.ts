@@ -8,14 +8,14 @@ import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { type AskOptions, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
-import { type AttemptName, type LinkingState, readAttemptName } from './linking-attempt.ts'
+import { type LinkingName, type LinkingState, readLinkingName } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
 import { openLogin } from './open-login.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
 
 /** What has become of a link; the provider is asked once more where it is still open. It waits no longer than a moment. */
-export type ResumeLinking = (by: By<Person>, attempt: AttemptName) => Promise<LinkingState>
+export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<LinkingState>
 
 /** A page that waits asks every few seconds; a provider is asked no more often than this for one login. */
 const looks = { most: 40, withinMs: 10 * 60_000 }
@@ -23,7 +23,7 @@ const looks = { most: 40, withinMs: 10 * 60_000 }
 /** Makes the action. */
 export function makeResumeLinking(deps: ActionDeps): ResumeLinking {
   return async (by, name) => {
-    const id = readAttemptName(name)
+    const id = readLinkingName(name)
     const row = id === null ? null : await deps.store.linkings.find(id)
     if (row === null || !mayActFor(by, row.userId)) return { kind: 'over' }
     if (isReturned(deps, row)) {

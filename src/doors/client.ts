@@ -3,6 +3,7 @@
  * it is still connected.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
 import type { Applicant } from '#gate/admit.ts'
 import { tokenPrefix } from '#gate/bearer.ts'
 import { toCredential } from '#gate/credential.ts'
@@ -15,7 +16,8 @@ export type IsTrustedProxy = (address: string) => boolean
 const maxForwarded = 32
 
 /**
- * The nearest address that is not a trusted proxy, read from the right; the peer's own when it is not trusted itself.
+ * The nearest address that is not a trusted proxy, read from the right; the peer's own when it is not trusted itself, and where
+ * something that is no address comes first.
  */
 export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProxy): string {
   const peer = plainAddress(request.socket.remoteAddress ?? 'unknown')
@@ -24,8 +26,12 @@ export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProx
   const text = Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')
   const hops = text.split(',').slice(-maxForwarded)
   for (const hop of hops.reverse()) {
-    const address = plainAddress(hop.trim().slice(0, 64))
-    if (address !== '' && !isTrusted(address)) return address
+    const given = hop.trim()
+    if (given === '') continue
+    const address = plainAddress(given)
+    // A zone (`%eth0`) is any text, which would make many clients of one.
+    if (isIP(address) === 0 || address.includes('%')) return peer
+    if (!isTrusted(address)) return address
   }
   return peer
 }

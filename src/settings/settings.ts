@@ -18,7 +18,7 @@ const trustProxy: read.Setting<TrustedProxies> = {
   fallback: noProxies,
   defaultText: 'false',
   expects:
-    'false, or IP addresses and CIDRs such as 10.0.0.0/8, separated by commas (not every address)',
+    'false, or IP addresses and CIDRs such as 10.0.0.0/8, separated by commas (not everybody: at most a sixteenth of all addresses)',
   meaning: 'Proxies whose `X-Forwarded-For` counts.',
   isSecret: false,
   parse: parseTrustedProxies,

@@ -18,34 +18,52 @@ export const noProxies: TrustedProxies = Object.freeze({
 })
 
 const maxEntries = 256
+/** Whoever trusts more than this part of all addresses trusts everybody, in however many pieces it is given. */
+const maxShare = 1 / 16
 
-/** Reads `false` or a comma-separated list of addresses and CIDRs; undefined when an entry is neither. */
+/** Reads `false` or a comma-separated list of addresses and CIDRs; undefined when an entry is neither, or all are everybody. */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   if (text === 'false') return noProxies
   const list = text.split(',').map((entry) => entry.trim())
   if (list.length > maxEntries) return undefined
   const trusted = new BlockList()
+  const shares = { ipv4: 0, ipv6: 0 }
   for (const entry of list) {
-    if (!addEntry(trusted, entry)) return undefined
+    const subnet = readSubnet(entry)
+    if (subnet === null) return undefined
+    const { address, bits, family } = subnet
+    trusted.addSubnet(address, bits, family)
+    shares[family] += 2 ** -bits
+    if (family === 'ipv6') shares.ipv4 += findMappedShare(subnet)
   }
+  if (Math.max(shares.ipv4, shares.ipv6) > maxShare) return undefined
   return { list, includes: (address) => isListed(trusted, address) }
 }
 
-function addEntry(trusted: BlockList, entry: string): boolean {
+interface Subnet {
+  readonly address: string
+  readonly bits: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
+function readSubnet(entry: string): Subnet | null {
   const [address = '', prefix, ...rest] = entry.split('/')
   const version = isIP(address)
   // A zone (`fe80::1%eth0`) names an interface, not an address.
-  if (version === 0 || rest.length > 0 || address.includes('%')) return false
+  if (version === 0 || rest.length > 0 || address.includes('%')) return null
   const family = version === 4 ? 'ipv4' : 'ipv6'
-  if (prefix === undefined) {
-    trusted.addAddress(address, family)
-    return true
-  }
+  const most = version === 4 ? 32 : 128
+  if (prefix === undefined) return { address, bits: most, family }
   const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
-  // A prefix of zero bits would trust every address.
-  if (!(bits >= 1 && bits <= (version === 4 ? 32 : 128))) return false
-  trusted.addSubnet(address, bits, family)
-  return true
+  return bits >= 0 && bits <= most ? { address, bits, family } : null
+}
+
+/** An IPv6 subnet with IPv4-mapped addresses trusts these IPv4 addresses too: which part of all, in sixteenths. */
+function findMappedShare({ address, bits }: Subnet): number {
+  const alone = new BlockList()
+  alone.addSubnet(address, bits, 'ipv6')
+  const parts = Array.from({ length: 16 }, (_, index) => `${index * 16}.0.0.0`)
+  return parts.filter((part) => alone.check(part, 'ipv4')).length / 16
 }
 
 function isListed(trusted: BlockList, address: string): boolean {

@@ -65,24 +65,7 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
       unreadable: () => metrics.backgroundFailed('kv-unreadable'),
     },
     upstream: makeUpstreamReport(log, metrics),
-    connections: {
-      deletion(event) {
-        if (event.outcome !== 'done') metrics.backgroundFailed(`deletion-${event.outcome}`)
-        log[event.outcome === 'done' ? 'info' : 'warn'](event, 'connection removal')
-      },
-      linking({ provider, outcome, code }) {
-        metrics.linkingEnded(provider, outcome)
-        log.info({ provider, outcome, code }, 'link from a browser')
-      },
-      failedLate({ what, error }) {
-        metrics.backgroundFailed('late-work')
-        log.warn({ what, err: error }, 'what a person began failed after its request was answered')
-      },
-      notListening({ provider, error }) {
-        metrics.backgroundFailed('webhooks-not-listening')
-        log.warn({ provider, err: error }, 'the provider was not asked for its webhooks')
-      },
-    },
+    connections: makeConnectionReports(log, metrics),
     oauth: {
       failed: (error) => backgroundFailure('oauth', error),
       reused(clientId) {
@@ -222,4 +205,25 @@ function logRead(log: Log, record: ReadRecord): void {
 /** Milliseconds with one decimal. */
 function round(durationMs: number): number {
   return Math.round(durationMs * 10) / 10
+}
+
+function makeConnectionReports(log: Log, metrics: Metrics): Reports['connections'] {
+  return {
+    deletion(event) {
+      if (event.outcome !== 'done') metrics.backgroundFailed(`deletion-${event.outcome}`)
+      log[event.outcome === 'done' ? 'info' : 'warn'](event, 'connection removal')
+    },
+    linking({ provider, outcome, code }) {
+      metrics.linkingEnded(provider, outcome)
+      log.info({ provider, outcome, code }, 'link from a browser')
+    },
+    failedLate({ what, error }) {
+      metrics.backgroundFailed('late-work')
+      log.warn({ what, err: error }, 'what a person began failed after its request was answered')
+    },
+    notListening({ provider, error }) {
+      metrics.backgroundFailed('webhooks-not-listening')
+      log.warn({ provider, err: error }, 'the provider was not asked for its webhooks')
+    },
+  }
 }
