@@ -59,6 +59,8 @@ export function transactionsPage(
 interface Range {
   readonly after: string
   readonly until: string
+  /** Rows that are made later today have not been posted yet; a row may be dated later than it was made. */
+  readonly present: string
 }
 
 /** Null when a bound is no timestamp: a bare day or a time without an offset is refused. */
@@ -68,8 +70,7 @@ function readRange(query: URLSearchParams, now: number): Range | null {
   const after = start === null ? (now - defaultDays * msPerDay) * 1000 : parseInstant(start)
   const until = end === null ? now * 1000 : parseInstant(end)
   if (after === null || until === null) return null
-  // Rows of the future (later today) have not been posted yet.
-  return { after: toText(after), until: toText(Math.min(until, now * 1000)) }
+  return { after: toText(after), until: toText(until), present: toText(now * 1000) }
 }
 
 /** Milliseconds are the resolution of the real one, too. */
@@ -78,7 +79,7 @@ function toText(instant: Micros): string {
 }
 
 function isWithin(row: AkahuRow, range: Range): boolean {
-  return row.date > range.after && row.date <= range.until
+  return row.date > range.after && row.date <= range.until && row.created_at <= range.present
 }
 
 function isAfter(row: AkahuRow, after: Position['after']): boolean {

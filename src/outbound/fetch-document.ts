@@ -32,7 +32,12 @@ export async function fetchDocument(url: string, options: DocumentOptions): Prom
       origin,
       path: `${pathname}${search}`,
       method: 'GET',
-      headers: { accept: 'application/json', 'user-agent': 'tributary' },
+      headers: {
+        accept: 'application/json',
+        // Without it any encoding may be sent (RFC 9110, 12.5.3), and the body is read as it comes.
+        'accept-encoding': 'identity',
+        'user-agent': 'tributary',
+      },
     },
   )
   const chunks: Uint8Array[] = []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { addDays, getZone, microsPerMs, type Zone } from '#kernel/time.ts'
-import { earliestZone, timeOfDay } from './day-time.ts'
+import { earliestZone, timeOfDay, timeOfInstant } from './day-time.ts'
 
 const auckland = getZone('Pacific/Auckland')
 /**
@@ -60,4 +60,23 @@ test('R16a: a plain date begins where days begin first', () => {
   for (const zone of zones) {
     assert(earliestZone.startOfDay('2026-11-22') <= zone.startOfDay('2026-11-22'), zone.id)
   }
+})
+
+test('R16a: where to is missing, midnight UTC counts once its day has begun where it was written; every other instant as it is', () => {
+  fc.assert(
+    fc.property(present, places, distance, fc.boolean(), (to, written, days, isMidnight) => {
+      const day = addDays(written.dayOf(to), days)
+      const instant = Date.parse(`${day}T00:00:00Z`) * microsPerMs + (isMidnight ? 0 : 1)
+      const time = timeOfInstant(instant, written, { from: null, to, isOpen: true })
+      if (isMidnight) assert.equal(time <= to, days <= 0)
+      if (!isMidnight || instant <= to) assert.equal(time, instant)
+      for (const window of [
+        { from: null, to },
+        { from: null, to: null },
+      ]) {
+        assert.equal(timeOfInstant(instant, written, window), instant)
+      }
+    }),
+    { numRuns: 500 },
+  )
 })

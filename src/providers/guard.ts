@@ -79,7 +79,7 @@ export interface GuardOptions {
 export interface Guard {
   /**
    * Runs one request's work at a provider until `signal` aborts it. After a TimeoutError the provider counts as
-   * unavailable; after any other abort (all callers left) nothing is counted and the signal's reason is thrown.
+   * unavailable, unless its answers kept coming; after any other abort (all callers left) nothing is counted and the signal's reason is thrown.
    * Throws ApiError for every upstream failure.
    */
   run<T>(
@@ -103,13 +103,18 @@ export function makeGuard(options: GuardOptions): Guard {
         retryAfterSeconds: Math.max(1, Math.ceil(state.cooldownMs / 1000)),
       })
     }
+    const times = { begun: performance.now(), answered: Number.NEGATIVE_INFINITY }
+    const onAnswer = () => {
+      times.answered = performance.now()
+    }
     try {
-      const result = await work({ signal, priority: 'user' })
+      const result = await work({ signal, priority: 'user', onAnswer })
       if (state !== null) await options.breakers.succeed(key, state.kind === 'probe')
       return result
     } catch (error) {
       const upstream = asUpstreamError(target, signal, error)
-      await settle(target, key, state, upstream)
+      const isOurs = upstream !== error && signal.aborted && isAnswering(times)
+      await settle(target, key, state, isOurs ? null : upstream)
       throw upstream === null ? error : toApiError(upstream)
     }
   }
@@ -135,6 +140,15 @@ export function makeGuard(options: GuardOptions): Guard {
   }
 
   return { run }
+}
+
+/**
+ * True when answers kept coming, the latest one in the second half of the request: its time ended before the provider’s
+ * pages did, which is no failure of the provider (reading R21).
+ */
+function isAnswering({ begun, answered }: { readonly begun: number; readonly answered: number }) {
+  const now = performance.now()
+  return now - answered < (now - begun) / 2
 }
 
 function asUpstreamError(

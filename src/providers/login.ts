@@ -11,6 +11,8 @@ export interface CallContext {
   readonly signal: AbortSignal
   /** Users' requests have priority where a provider limits the whole application. */
   readonly priority: 'user' | 'background'
+  /** Called for each of the provider's answers that is no failure of its server. */
+  readonly onAnswer?: () => void
 }
 
 /** The credentials of one person at one provider; several connections may share them. */

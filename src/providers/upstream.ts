@@ -124,6 +124,7 @@ async function send(
       return once(line, request, call, timeout)
     })
     record(response.status)
+    if (response.status < 500) call.onAnswer?.()
     return response
   } catch (error) {
     // An abort by the caller or by `close` is not a provider failure: a stopping process must not open a breaker.
@@ -147,6 +148,8 @@ async function once(
     path: line.prefix + request.target,
     headers: {
       accept: 'application/json',
+      // Without it any encoding may be sent (RFC 9110, 12.5.3), and bodies are read as they come.
+      'accept-encoding': 'identity',
       'user-agent': 'tributary',
       ...(json === null ? {} : { 'content-type': 'application/json' }),
       ...request.headers,

@@ -1,9 +1,10 @@
 /**
  * The date rule of Akahu (reading R16a): banks that know only the day send midnight in New Zealand as UTC. Such a
- * time means that New Zealand day in whatever zone the user lives; every other time is an instant.
+ * time means that New Zealand day in whatever zone the user lives; every other time is an instant. Card issuers send midnight
+ * UTC, which is shown as the instant it is and counts from the beginning of that day in New Zealand.
  */
 import { getZone, type Micros, parseInstant } from '#kernel/time.ts'
-import { timeOfDay } from '../day-time.ts'
+import { timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { RowsQuery } from '../port.ts'
 
 const newZealand = getZone('Pacific/Auckland')
@@ -44,7 +45,7 @@ function readDate(text: string, reader: Reader): RowDate | null {
   if (stamp === null || stamp < earliest || stamp > latest) return null
   const day = dayMeant(stamp)
   return day === null
-    ? { time: stamp, day: reader.zone.dayOf(stamp) }
+    ? { time: timeOfInstant(stamp, newZealand, reader.window), day: reader.zone.dayOf(stamp) }
     : { time: timeOfDay(day, newZealand, reader), day }
 }
 

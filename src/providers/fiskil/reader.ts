@@ -7,7 +7,7 @@ import type { Transaction } from '#contract/resources.ts'
 import { isNegative } from '#kernel/decimal.ts'
 import { makeRowScanner } from '#kernel/row-scan.ts'
 import { type Micros, parseDay, parseInstant, parseInstantBytes } from '#kernel/time.ts'
-import { earliestZone, timeOfDay } from '../day-time.ts'
+import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
 import { isAscii, makeParsedRows, makeScannedRows, type RowSource } from '../row-source.ts'
 import { toDetails } from './details.ts'
@@ -80,7 +80,12 @@ export function openTransactionPage(source: PageSource): TransactionPage {
       const row = rows.row(index)
       const account = wantedAccount(row, index, arrangement, accounts)
       if (account === null || !isPosted(row, index)) return null
-      return { id: readId(row, index), account, time: readTime(row, index, query).time }
+      const { time } = readTime(row, index, query)
+      return {
+        id: readId(row, index),
+        account,
+        time: timeOfInstant(time, earliestZone, query.window),
+      }
     },
     glance: makeGlance(rows, body, query),
     map(index) {
@@ -131,7 +136,7 @@ function makeGlance(
     }
     const time = parseInstantBytes(body, rows.from(index, ofPosting), rows.to(index, ofPosting))
     if (time === null) return undefined
-    into.time = time
+    into.time = timeOfInstant(time, earliestZone, query.window)
     into.idFrom = rows.from(index, ofId)
     into.idTo = rows.to(index, ofId)
     return into.idTo > into.idFrom && isAscii(body, into.idFrom, into.idTo) ? true : undefined

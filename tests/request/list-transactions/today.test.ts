@@ -33,6 +33,52 @@ test('R16a: without to, a plain date counts once its day has begun anywhere on E
   assert.deepEqual(namesOf(await reader.ask('&from=2026-12-05&to=2026-12-06')), ['2026-12-06'])
 })
 
+/** One minute past midnight: rows stamped midnight UTC of the days around today, of which the past ones and today's are shown. */
+async function checkMidnightUtc(
+  { provider, name, timezone }: Parameters<typeof makeBankUser>[1] & { readonly timezone: string },
+  present: string,
+): Promise<void> {
+  service.clock.advance(Date.parse(present) - service.clock.now())
+  const today = getZone(timezone).dayOf(service.clock.now() * microsPerMs)
+  const yesterday = addDays(today, -1)
+  const days = [addDays(today, 2), addDays(today, 1), today, yesterday]
+  const created_at = '2026-01-01T00:00:00.000Z'
+  if (provider === 'akahu') {
+    const toRow = (day: string) => akahuRow(day, `${day}T00:00:00.000Z`, { created_at })
+    plantAkahu(service, name, days.map(toRow))
+  } else {
+    const toRow = (day: string) => ({ ...fiskilRow(day, `${day}T00:00:00Z`), postsAtMs: 0 })
+    plantFiskil(service, name, days.map(toRow))
+  }
+  const reader = await makeBankUser(service, { provider, name, timezone })
+  for (const [query, shown] of [
+    ['', [today, yesterday]],
+    [`&from=${addDays(today, -3)}`, [today, yesterday]],
+    [`&from=${today}`, [today]],
+    // A bound that was given is the bound.
+    [`&from=${yesterday}&to=${present}`, [yesterday]],
+  ] as const) {
+    const answer = await reader.ask(query)
+    assert.deepEqual(namesOf(answer), shown, `${present} ${query}`)
+    assert.deepEqual(
+      answer.body.data.map(({ date }: { date: string }) => date),
+      shown,
+    )
+  }
+}
+
+test('R16a: without to, a row of today that Fiskil stamps midnight UTC is there from the first minute of the day', async () => {
+  const of = { provider: 'fiskil', name: 'Bonus Saver', timezone: 'Australia/Sydney' } as const
+  await checkMidnightUtc(of, '2026-12-07T13:01:00Z')
+})
+
+test('R16a: without to, a card row of today that Akahu stamps midnight UTC is there from the first minute of the day', async () => {
+  const of = { provider: 'akahu', name: 'Rainy Day', timezone: 'Pacific/Auckland' } as const
+  for (const present of ['2026-12-08T11:01:00Z', '2027-01-01T23:59:00Z']) {
+    await checkMidnightUtc(of, present)
+  }
+})
+
 /** The present, and the New Zealand day and stamp of it: on either side of both changes of the clocks. */
 const presents = [
   ['2027-01-04T11:00:00Z', '2027-01-05'],
