@@ -43,6 +43,14 @@ const child = spawn(process.execPath, [...flags, ...atOnce, ...rest, ...files], 
   stdio: 'inherit',
   env: { ...process.env, NODE_ENV: 'test' },
 })
+// The runner alone can say which tests were running, and it does so for this signal.
+const stopLimitMs = 10_000
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    child.kill('SIGINT')
+    setTimeout(() => child.kill('SIGKILL'), stopLimitMs).unref()
+  })
+}
 child.on('exit', (code, signal) => {
   process.exitCode = signal === null ? (code ?? 1) : 1
 })

@@ -5,9 +5,10 @@
  * already exists.
  */
 import { randomBytes } from 'node:crypto'
-import { chmod, type FileHandle, link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises'
+import { chmod, type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
+import { makeFolder } from '#store/make-folder.ts'
 import type { Config } from './config-types.ts'
 import { keyBytes, parseEncryptionKeys } from './encryption-keys.ts'
 
@@ -111,7 +112,7 @@ interface FileRules<Value> {
 
 async function loadFile<Value>(path: string, rules: FileRules<Value>): Promise<Value> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     if (rules.isPrivateFolder) await tighten(dirname(path), 0o700, rules.warnings)
     const existing = await readText(path)
     const text = existing ?? (await createFile(path, rules.make()))

@@ -102,3 +102,15 @@ test('the proxy of one machine replaces a client’s own X-Forwarded-For and clo
   assert.match(proxy, /keepalive_timeout 60s;/)
   assert.doesNotMatch(proxy, /log_format[^;]*\$(?:request|uri|request_uri|args)[ "]/)
 })
+
+test('the copies of data that the guides make in the clone are not for git', () => {
+  const ignored = new Set(readText('.gitignore').split('\n'))
+  const guides = ['docs/self-hosting.md', 'docs/operations.md'].map(readText).join('\n')
+  const copies = guides.matchAll(/(?:vacuum into '|docker cp \S+ |\.backup )([\w.-]+\.db)\b/g)
+  const names = new Set([...copies].map(([, name = '']) => name))
+  assert.ok(names.has('tributary-backup.db'))
+  assert.deepEqual(
+    [...names].filter((name) => !ignored.has(name)),
+    [],
+  )
+})

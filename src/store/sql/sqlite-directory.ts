@@ -3,7 +3,7 @@
  * exclusive SQLite lock on a separate file: the operating system releases it when the process ends, so it is never
  * stale.
  */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreOpenError } from '../failure.ts'
@@ -27,7 +27,7 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
   const keysPath = join(dataDir, 'event-keys.db')
   const lockPath = join(dataDir, 'tributary.lock')
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeFolder(dataDir)
     makePrivate(lockPath)
     makePrivate(databasePath)
     makePrivate(keysPath)
