@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreOpenError } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
+import { makeFolder } from '../make-folder.ts'
 import { sqliteCode } from './sqlite-statements.ts'
 
 export interface SqliteDirectory {
