@@ -79,6 +79,7 @@ export async function openFoundation(
     metrics: reports.kv,
     jobs: reports.jobs,
   })
+  if (kv.guard !== null) store.guardChanges(kv.guard)
   const adapters = options.adapters ?? openAdapters(options, kv, reports)
   const timeoutMs = config.requestTimeoutMs
   const connections = makeConnections({

@@ -98,16 +98,17 @@ function startCounting({ store, clock, reports }: ReadParts) {
 export function assembleReading(parts: ReadParts) {
   const { config, store, kv, clock, reports } = parts
   const reader = makeReader(parts)
+  const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
   const gate = makeGate({
     kv,
     read: reader.read,
+    renew: identify.renew,
     clock,
     plans: config.plans,
     limits: toGateLimits(config),
     checkReplies: parts.checkReplies,
   })
   const stopDropping = store.onChange(({ userId }) => kv.cache.drop(userId))
-  const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
   const { preauth, preauthIp } = config.limits
   const throttle = makeThrottle(kv.windows, { preauth, preauthIp })
   const good = makeGoodTokens()

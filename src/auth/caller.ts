@@ -17,6 +17,11 @@ export interface Caller {
   readonly scopes: readonly Scope[]
   /** Part of every cache key. Incrementing it invalidates the cached replies of this user (reading R10). */
   readonly epoch: number
+  /**
+   * What fast state said of the user's rows before plan, zone and epoch were read (`ports/kv.ts`); empty: nothing. Absent: they
+   * were read for this request alone.
+   */
+  readonly edition?: string
 }
 
 /** Used when a user has set no time zone (contract, Transaction). */

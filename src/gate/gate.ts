@@ -10,7 +10,7 @@ import type { Bucket, Operation } from '#contract/operations.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
-import type { Admission, Admitted, Kv, Lease, Maybe, WindowState } from '#store/ports/kv.ts'
+import type { Admission, Admitted, Kv, Maybe, Unsure, WindowState } from '#store/ports/kv.ts'
 import { type Flights, makeFlights } from './flight.ts'
 import { windowMs } from './throttle.ts'
 import { makeUrlKey } from './url-key.ts'
@@ -42,6 +42,8 @@ export interface GateLimits {
 export interface GateOptions {
   readonly kv: Kv
   readonly read: Read
+  /** Reads the rows of a key's caller again (`Identify.renew`). */
+  readonly renew: (caller: Caller, edition: string | null) => Promise<Caller>
   readonly clock: Clock
   readonly plans: PlanSettings
   readonly limits: GateLimits
@@ -61,10 +63,13 @@ export interface Asked {
   readonly disconnectSignal: () => AbortSignal
 }
 
-/** How far a request came in one step of fast state; `refusal`: why its plan or its door does not allow it. */
+/** How far a request came in fast state. */
 export interface Passage {
-  readonly admitted: Admitted
-  readonly refusal: ApiError | null
+  /** Known by rows that are current as far as fast state knows. */
+  readonly caller: Caller
+  readonly admitted: Exclude<Admitted, Unsure>
+  /** Why its plan, its door or its key does not allow it. */
+  readonly refusal: Error | null
 }
 
 export interface Gate {
@@ -135,28 +140,63 @@ function judgePlan(
   return isAllowed ? null : apiError('professional_required')
 }
 
-/** A request that is not allowed is counted, and reaches neither places nor cache. */
-function pass(parts: Parts, asked: Asked, window: Admission['window']): Maybe<Passage> {
+/**
+ * A request that is not allowed is counted, and reaches neither places nor cache. `isAgain`: its rows were read again since its
+ * first step.
+ */
+function pass(
+  parts: Parts,
+  asked: Asked,
+  window: Admission['window'],
+  isAgain = false,
+): Maybe<Passage> {
   const { caller, operation, rawQuery } = asked
-  const { userId, epoch } = caller
+  const { userId, epoch, edition } = caller
   const refusal = judgePlan(parts, caller, operation) ?? asked.refusal
   const admitting = parts.kv.admit({
     window,
     places: operation.bucket === 'heavy' ? parts.names(caller).places : null,
     answer: refusal === null ? parts.urlKey(userId, epoch, operation.path, rawQuery) : null,
     owner: userId,
+    ...(edition === undefined ? noEdition : { edition }),
   })
-  if (admitting instanceof Promise) return admitting.then((admitted) => ({ admitted, refusal }))
-  return { admitted: admitting, refusal }
+  const toPassage = (admitted: Admitted): Maybe<Passage> => {
+    if (admitted.kind !== 'unsure') return { caller, admitted, refusal }
+    return passAgain(parts, asked, isAgain ? { ...admitted, edition: null } : admitted)
+  }
+  return admitting instanceof Promise ? admitting.then(toPassage) : toPassage(admitting)
 }
 
-function settle(parts: Parts, asked: Asked, { admitted, refusal }: Passage): Maybe<Answer> {
+const noEdition = {}
+
+/**
+ * The rows that the caller is known by may be outdated: they are read again, and the step is repeated without counting. When
+ * they change once more meanwhile, they are read for this request alone, so that the third step is the last one.
+ */
+async function passAgain(
+  parts: Parts,
+  asked: Asked,
+  { window, edition }: Extract<Admitted, Unsure>,
+): Promise<Passage> {
+  let caller: Caller
+  try {
+    caller = await parts.renew(asked.caller, edition)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return { caller: asked.caller, admitted: { kind: 'counted', window }, refusal: error }
+  }
+  const passage = await pass(parts, { ...asked, caller }, null, true)
+  const { admitted } = passage
+  return admitted.kind === 'refused' ? passage : { ...passage, admitted: { ...admitted, window } }
+}
+
+function settle(parts: Parts, asked: Asked, { caller, admitted, refusal }: Passage): Maybe<Answer> {
   switch (admitted.kind) {
     case 'hit':
       return { body: admitted.answer.body, truncated: admitted.answer.truncated, cache: 'HIT' }
     case 'miss':
     case 'unavailable':
-      return fetchHolding(parts, asked, admitted.lease, admitted.kind === 'unavailable')
+      return fetchHolding(parts, { ...asked, caller }, admitted)
     case 'full':
       throw apiError('too_many_concurrent', {
         retryAfterSeconds: Math.max(1, Math.ceil(admitted.retryMs / 1000)),
@@ -174,16 +214,25 @@ function settle(parts: Parts, asked: Asked, { admitted, refusal }: Passage): May
 async function fetchHolding(
   parts: Parts,
   asked: Asked,
-  lease: Lease | null,
-  isUnavailable: boolean,
+  { kind, lease }: Extract<Admitted, { kind: 'miss' | 'unavailable' }>,
 ): Promise<Answer> {
-  const { caller, operation, rawQuery } = asked
-  const key = parts.urlKey(caller.userId, caller.epoch, operation.path, rawQuery)
+  const isUnavailable = kind === 'unavailable'
   try {
-    return await fetch(parts, key, asked, isUnavailable)
+    const caller = isUnavailable ? await renewUndoubted(parts, asked) : asked.caller
+    const key = parts.urlKey(caller.userId, caller.epoch, asked.operation.path, asked.rawQuery)
+    return await fetch(parts, key, { ...asked, caller }, isUnavailable)
   } finally {
     void lease?.release()
   }
+}
+
+/** Fast state could not say whether the caller's rows are current. */
+async function renewUndoubted(parts: Parts, { caller, operation }: Asked): Promise<Caller> {
+  if (caller.edition === undefined) return caller
+  const renewed = await parts.renew(caller, null)
+  const refusal = judgePlan(parts, renewed, operation)
+  if (refusal !== null) throw refusal
+  return renewed
 }
 
 async function fetch(

@@ -1,6 +1,6 @@
 /**
- * Finds the caller of a credential. A positive lookup is trusted for at most a second and dropped at once when the
- * user's rows change (reading R27). Negative results are not cached. The cache holds digests, not raw tokens. A busy
+ * Finds the caller of a credential. A positive lookup is trusted for at most a second from its beginning, and dropped at once
+ * when the user's rows change (reading R27) or fast state doubts it (reading R10). Negative results are not cached. The cache holds digests, not raw tokens. A busy
  * connection's credential (credential.ts) refers to its entry directly, which saves a map lookup per request.
  */
 import { LRUCache } from 'lru-cache'
@@ -10,12 +10,12 @@ import { allScopes } from '#auth/scopes.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import { rowTrustMs } from '#store/ports/changes.ts'
 import type { CallerRow } from '#store/ports/keys.ts'
 import type { Maybe } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Credential } from './credential.ts'
 
-const trustMs = 1000
 const touchEveryMs = 60_000
 const maxRemembered = 10_000
 
@@ -23,6 +23,7 @@ interface Known {
   readonly caller: Caller
   readonly keyId: KeyId
   readonly expiresAt: number | null
+  /** When its lookup began. */
   readonly checkedAt: number
   /** When its use has to be recorded again. */
   touchAt: number
@@ -38,13 +39,23 @@ export interface Identify {
    * malformed.
    */
   find(credential: Credential): Maybe<Caller>
+  /**
+   * A caller that `find` or `recall` returned, by rows that are read after this edition was seen (`ports/kv.ts`); null: after
+   * this call, for its request alone. Throws `invalid_token` when the key is no longer good.
+   */
+  renew(caller: Caller, edition: string | null): Promise<Caller>
   close(): void
 }
+
+/** The token of a caller, hashed. */
+type Token = { readonly [Name in 'hash' | 'digest']: NonNullable<Credential[Name]> }
 
 /** A lookup in progress. */
 interface Looking {
   /** The value of `changes` when it began. */
   readonly before: number
+  readonly begunAt: number
+  readonly edition: string
   readonly found: Promise<Known>
 }
 
@@ -61,6 +72,7 @@ interface Memory extends IdentifyOptions {
   readonly known: LRUCache<string, Known>
   /** The same entries, by the credential of a connection that used them. */
   readonly remembered: WeakMap<Credential, Known>
+  readonly tokens: WeakMap<Caller, Token>
   readonly lookups: Map<string, Looking>
   readonly touched: LRUCache<KeyId, number>
   /** Counts changes, so that a lookup that began before a change is not cached after it. */
@@ -85,7 +97,17 @@ export function makeIdentify(options: IdentifyOptions): Identify {
       const now = clock.now()
       const entry = trusted(memory, credential, now)
       if (entry !== null) return accept(memory, entry, now)
-      return lookOnce(memory, digest, hash).then((found) => accept(memory, found, clock.now()))
+      // What was seen before the last lookup was seen before this one too.
+      const edition = memory.known.get(digest)?.caller.edition ?? ''
+      return lookOnce(memory, { digest, hash }, edition).then((found) =>
+        accept(memory, found, clock.now()),
+      )
+    },
+    async renew(caller, edition) {
+      const token = memory.tokens.get(caller)
+      if (token === undefined) throw new Error('a caller is not one of a key')
+      const found = edition === null ? look(memory, token, null) : lookSince(memory, token, edition)
+      return accept(memory, await found, clock.now())
     },
     close: options.store.onChange((change) => {
       memory.changes += 1
@@ -109,6 +131,7 @@ function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Mem
       },
     }),
     remembered: new WeakMap(),
+    tokens: new WeakMap(),
     lookups: new Map(),
     touched: new LRUCache<KeyId, number>({ max: maxRemembered }),
     changes: 0,
@@ -141,12 +164,23 @@ function touch(memory: Memory, entry: Known, now: number): void {
   })
 }
 
+/** A lookup that began after the edition was seen; another request may have made it already. */
+async function lookSince(memory: Memory, token: Token, edition: string): Promise<Known> {
+  const entry = memory.known.get(token.digest)
+  const isSince = entry?.caller.edition === edition && isTrusted(entry, memory.clock.now())
+  return isSince ? entry : lookOnce(memory, token, edition)
+}
+
 /** Concurrent requests with one key share its lookup, unless something changed since the lookup began. */
-function lookOnce(memory: Memory, digest: string, hash: Uint8Array): Promise<Known> {
-  const { lookups, changes } = memory
+function lookOnce(memory: Memory, token: Token, edition: string): Promise<Known> {
+  const { lookups, changes, clock } = memory
+  const { digest } = token
   const running = lookups.get(digest)
-  if (running !== undefined && running.before === changes) return running.found
-  const begun: Looking = { before: changes, found: look(memory, digest, hash) }
+  const now = clock.now()
+  const isRecent = running?.before === changes && isWithinTrust(running.begunAt, now)
+  if (isRecent && running.edition === edition) return running.found
+  const found = look(memory, token, edition)
+  const begun: Looking = { before: changes, begunAt: now, edition, found }
   lookups.set(digest, begun)
   const end = () => {
     if (lookups.get(digest) === begun) lookups.delete(digest)
@@ -155,19 +189,23 @@ function lookOnce(memory: Memory, digest: string, hash: Uint8Array): Promise<Kno
   return begun.found
 }
 
-async function look(memory: Memory, digest: string, hash: Uint8Array): Promise<Known> {
+/** `edition` null: the rows are for one request, and not remembered. */
+async function look(memory: Memory, token: Token, edition: string | null): Promise<Known> {
   const before = memory.changes
-  const row = await memory.store.keys.findCaller(hash)
+  const checkedAt = memory.clock.now()
+  const row = await memory.store.keys.findCaller(token.hash)
   if (row === null) throw apiError('invalid_token')
+  const caller = toCaller(row)
   const entry: Known = {
-    caller: toCaller(row),
+    caller: edition === null ? caller : { ...caller, edition },
     keyId: row.keyId,
     expiresAt: row.expiresAt,
-    checkedAt: memory.clock.now(),
+    checkedAt,
     touchAt: (memory.touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
     dropped: false,
   }
-  if (memory.changes === before) memory.known.set(digest, entry)
+  memory.tokens.set(entry.caller, token)
+  if (edition !== null && memory.changes === before) memory.known.set(token.digest, entry)
   else entry.dropped = true
   return entry
 }
@@ -176,10 +214,14 @@ function hasExpired(entry: Known, now: number): boolean {
   return hasKeyExpired(entry.expiresAt, now)
 }
 
+function isTrusted({ dropped, checkedAt }: Known, now: number): boolean {
+  return !dropped && isWithinTrust(checkedAt, now)
+}
+
 /** When the clock was set back, the age is negative: then the key is looked up too. */
-function isTrusted(entry: Known, now: number): boolean {
-  const age = now - entry.checkedAt
-  return !entry.dropped && age >= 0 && age < trustMs
+function isWithinTrust(begunAt: number, now: number): boolean {
+  const age = now - begunAt
+  return age >= 0 && age < rowTrustMs
 }
 
 function toCaller(row: CallerRow): Caller {

@@ -166,6 +166,9 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog
     mark: makeMark(engine.db),
     auditLog: makeAuditLog({ db, write }),
     onChange: (listener) => feeds.changes.subscribe(listener),
+    guardChanges(guard) {
+      feeds.guard = guard
+    },
     onWork: (listener) => feeds.work.subscribe(listener),
     ping: () => engine.ping(),
     close() {

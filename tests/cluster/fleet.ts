@@ -34,8 +34,8 @@ export interface Fleet {
   /** The first two processes. */
   readonly one: ServerProcess
   readonly two: ServerProcess
-  /** One more of the same service. */
-  start(): Promise<ServerProcess>
+  /** One more of the same service; `env` is laid over its environment. */
+  start(env?: Readonly<Record<string, string>>): Promise<ServerProcess>
   createUser(plan?: 'developer' | 'professional'): Promise<FleetUser>
   /** A user who has linked the healthy person's bank in Australia. */
   createLinked(): Promise<LinkedUser>
@@ -95,8 +95,8 @@ async function assemble(
     LOG_LEVEL: 'warn',
     ...options.env,
   }
-  const start = async () => {
-    const server = await startServerProcess(environment)
+  const start = async (env: Readonly<Record<string, string>> = {}) => {
+    const server = await startServerProcess({ ...environment, ...env })
     closers.push(() => server.stop('SIGKILL'))
     return server
   }

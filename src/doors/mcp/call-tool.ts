@@ -54,6 +54,8 @@ const refusals: readonly ErrorName[] = [
   'plan_required',
   'professional_required',
   'insufficient_scope',
+  // The key was revoked while its request was on its way here.
+  'invalid_token',
 ]
 
 export function makeCallTool(deps: CallToolDeps): CallTool {

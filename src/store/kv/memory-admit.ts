@@ -2,7 +2,7 @@
  * One request's window, places and cached answer in this process's memory, in the order of reading R3. It is also what
  * the Redis driver does while Redis is unavailable, without the cache.
  */
-import type { Admission, Admitted, CacheLookup, WindowState } from '../ports/kv.ts'
+import type { Admission, Admitted, CacheLookup, Unsure, WindowState } from '../ports/kv.ts'
 import type { Acquired } from './memory-leases.ts'
 
 /** The steps, synchronous. */
@@ -10,7 +10,7 @@ export interface LocalSteps {
   take(key: string, limit: number, windowMs: number): WindowState
   isFull(key: string, limit: number): boolean
   acquire(key: string, limit: number): Acquired
-  get(key: string): CacheLookup
+  get(key: string): CacheLookup | Unsure
 }
 
 /** The time after which a place may be free: `Retry-After` cannot say less. */
@@ -26,6 +26,7 @@ export function admitLocally(steps: LocalSteps, admission: Admission): Admitted 
   }
   const found = steps.get(key)
   if (found.kind === 'hit') return { kind: 'hit', window, answer: found.answer }
+  if (found.kind === 'unsure') return { ...found, window }
   if (places === null) return { kind: found.kind, window, lease: null }
   const grant = steps.acquire(places.key, places.limit)
   if (grant.lease === null) return { kind: 'full', window, retryMs: grant.retryMs }

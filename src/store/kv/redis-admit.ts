@@ -10,28 +10,30 @@ import type {
   Kv,
   Lease,
   Maybe,
+  Unsure,
   WindowState,
 } from '../ports/kv.ts'
 import { admitLocally, type LocalSteps, placeRetryMs } from './memory-admit.ts'
 import { noLimit } from './memory-windows.ts'
-import { lookLua, ownLua, type RedisCache, replies } from './redis-cache.ts'
+import { lookLua, ownLua, type RedisCache } from './redis-cache.ts'
 import type { Script } from './redis-client.ts'
+import { editionLua, type RedisEditions } from './redis-editions.ts'
 import { type RedisLeases, removeEndedLua, type Wanted } from './redis-leases.ts'
 import type { RedisLink } from './redis-link.ts'
-import { type LookReply, readReply } from './redis-reply.ts'
+import { type LookReply, readReply, replies } from './redis-reply.ts'
 import { countLua, newsLua, type RedisWindows } from './redis-windows.ts'
 import type { KvMetrics } from './report.ts'
 
-// KEYS: window, places, answer; a name that is not needed stands for another one. ARGV: limit (0: none) and length of the
-// window, number of places (0: no limit), what follows the count, the known version, the id of the lease and its life,
-// then the news of the window. What follows: `none`; `look` into the cache, and take a place on a miss; `take` a place;
-// `check` whether one is free.
+// KEYS: window, places, answer, edition; a name that is not needed stands for another one. ARGV: limit (0: none) and length
+// of the window, number of places (0: no limit), what follows the count, the known version, the id of the lease and its
+// life, the known edition and a new one, then the news of the window. What follows: `none`; `look` into the cache, and take
+// a place on a miss; `take` a place; `check` whether one is free.
 const admitLua = `${ownLua}
 local count, left = 0, 0
 local limit = tonumber(ARGV[1])
 if limit > 0 then
   ${countLua("own(KEYS[1], 'GET')", 'ARGV[2]')}
-  ${newsLua(8)}
+  ${newsLua(10)}
   if count <= 0 or left <= 0 then
     count = 1
     left = tonumber(ARGV[2])
@@ -44,6 +46,9 @@ if limit > 0 then
 end
 local next = ARGV[4]
 if next == 'none' then return {${replies.counted}, count, left, foreign} end
+if next == 'look' then
+${editionLua('KEYS[4]', 'ARGV[8]', 'ARGV[9]')}
+end
 local places = tonumber(ARGV[3])
 local now = 0
 if places > 0 then
@@ -79,6 +84,7 @@ export interface RedisAdmitOptions {
   readonly windows: RedisWindows
   readonly leases: RedisLeases
   readonly cache: RedisCache
+  readonly editions: RedisEditions
   readonly metrics: KvMetrics
 }
 
@@ -112,10 +118,11 @@ export function makeRedisAdmit(options: RedisAdmitOptions): Kv['admit'] {
 
 /** Limits in this process; the cache, where it is on another server, may be available all the same. */
 function fallBack(parts: Parts, admission: Admission): Maybe<Admitted> {
-  const { answer: key } = admission
+  const { answer: key, owner, edition } = admission
   if (parts.isOne || key === null) return admitLocally(parts.here, admission)
-  const found = parts.cache.get(key)
-  const admit = (late: CacheLookup) => admitLocally({ ...parts.here, get: () => late }, admission)
+  const found = parts.cache.look(key, owner, edition)
+  const admit = (late: CacheLookup | Unsure) =>
+    admitLocally({ ...parts.here, get: () => late }, admission)
   return found instanceof Promise ? found.then(admit) : admit(found)
 }
 
@@ -132,6 +139,8 @@ async function admitAtOne(parts: Parts, admission: Admission): Promise<Admitted>
   const reply = await send(parts, admission, { next, wanted, version: kept?.version ?? '' })
   const window = windowOf(parts, admission, reply)
   switch (reply.kind) {
+    case replies.unsure:
+      return { kind: 'unsure', window, edition: parts.editions.read(reply.items) }
     case replies.same:
     case replies.found: {
       const answer = key === null ? null : cache.read(key, kept, reply.items, owner)
@@ -150,15 +159,16 @@ async function admitAtOne(parts: Parts, admission: Admission): Promise<Admitted>
 
 /** Only a miss takes a place, in another step: a hit needs none, and both servers are asked together. */
 async function admitAtTwo(parts: Parts, admission: Admission): Promise<Admitted> {
-  const { answer: key } = admission
+  const { answer: key, owner, edition } = admission
   const next = key === null ? 'none' : 'check'
   const [reply, found] = await Promise.all([
     send(parts, admission, { next, wanted: null, version: '' }),
-    key === null ? null : parts.cache.get(key),
+    key === null ? null : parts.cache.look(key, owner, edition),
   ])
   const window = windowOf(parts, admission, reply)
   if (reply.kind !== replies.counted || found === null) return toEnd(reply, window)
   if (found.kind === 'hit') return { kind: 'hit', window, answer: found.answer }
+  if (found.kind === 'unsure') return { ...found, window }
   return takePlace(parts, admission, window, found.kind)
 }
 
@@ -195,10 +205,10 @@ interface Sending {
 
 async function send(
   parts: Parts,
-  { window, places, answer }: Admission,
+  { window, places, answer, owner, edition }: Admission,
   { next, wanted, version }: Sending,
 ): Promise<LookReply> {
-  const { windows, leases, cache, metrics } = parts
+  const { windows, leases, cache, editions, metrics } = parts
   const { counts } = windows
   const isCounted = window !== null && window.limit > 0
   const news = isCounted ? counts.news(window.key) : []
@@ -218,7 +228,12 @@ async function send(
   try {
     const reply = readReply(
       await parts.script.run(
-        [windowName ?? some, placesName ?? some, answerName ?? some],
+        [
+          windowName ?? some,
+          placesName ?? some,
+          answerName ?? some,
+          answerName === null ? some : editions.name(owner),
+        ],
         [
           isCounted ? String(window.limit) : '0',
           isCounted ? String(window.windowMs) : '0',
@@ -227,6 +242,8 @@ async function send(
           version,
           wanted?.id ?? '',
           String(leases.leaseMs),
+          editions.known(edition),
+          editions.make(),
           ...news,
         ],
       ),

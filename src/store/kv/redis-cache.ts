@@ -3,11 +3,12 @@
  * cache answers `unavailable` instead of using local memory, because processes must not disagree about what is fresh.
  */
 import type { Clock } from '#kernel/time.ts'
-import type { CachedAnswer, CacheLookup, CacheStore } from '../ports/kv.ts'
+import type { CachedAnswer, CacheLookup, CacheStore, Maybe, Unsure } from '../ports/kv.ts'
 import { ownerShare } from './memory-cache.ts'
+import { editionLua, type RedisEditions } from './redis-editions.ts'
 import { type KeptAnswer, makeKeptAnswers } from './redis-kept.ts'
 import type { RedisLink } from './redis-link.ts'
-import { readReply } from './redis-reply.ts'
+import { readReply, replies } from './redis-reply.ts'
 import { type Seal, versionLength, versionOf } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
@@ -16,6 +17,7 @@ export interface RedisCacheOptions {
   readonly clock: Clock
   readonly link: RedisLink
   readonly seal: Seal
+  readonly editions: RedisEditions
   readonly metrics: KvMetrics
   /** Bound of one body; Redis bounds the total by its own `maxmemory`. */
   readonly maxEntryBytes: number
@@ -91,9 +93,6 @@ if version and version ~= '' then
 end
 `
 
-/** The first number of a script's reply. */
-export const replies = { refused: 0, full: 1, counted: 2, miss: 3, same: 4, found: 5 } as const
-
 /**
  * A command on a key whose value may be foreign, of another type: it is then deleted and counted, and the reply is false.
  * Other errors end the script.
@@ -110,8 +109,10 @@ local function own(key, command, ...)
 end
 `
 
+// KEYS: answer, edition. ARGV: the known version, the known edition, a new edition.
 const getLua = `${ownLua}
 local count, left = 0, 0
+${editionLua('KEYS[2]', 'ARGV[2]', 'ARGV[3]')}
 ${lookLua('KEYS[1]', 'ARGV[1]')}
 return {${replies.miss}, count, left, foreign}
 `
@@ -119,6 +120,8 @@ return {${replies.miss}, count, left, foreign}
 /** The shared cache, and what another script that looks into it needs. */
 export interface RedisCache extends CacheStore {
   name(key: string): string
+  /** `get` for a caller whose rows have this edition; absent: for any. */
+  look(key: string, owner: string, edition: string | undefined): Maybe<CacheLookup | Unsure>
   /** Its answer, held until the reply of the script is there, whatever is evicted meanwhile. */
   kept(key: string): KeptAnswer | null
   /** Reads the reply of `lookLua`; null: there is no answer that can be read. */
@@ -139,8 +142,15 @@ function openInLife(seal: Seal, key: string, sealed: Buffer, leftMs: number): Ke
   return { body, truncated, version: versionOf(sealed) }
 }
 
+/** Which edition of rows an answer is looked up for. */
+interface Edition<Other> {
+  readonly name: string
+  readonly known: string
+  readonly unsure: (reply: readonly unknown[]) => Other
+}
+
 export function makeRedisCache(options: RedisCacheOptions): RedisCache {
-  const { link, seal, metrics, maxEntryBytes, maxBytes } = options
+  const { link, seal, editions, metrics, maxEntryBytes, maxBytes } = options
   const store = link.script(storeLua)
   const look = link.scriptOfKeys(getLua)
   const ownerBytes = Math.floor(maxBytes * ownerShare)
@@ -164,14 +174,22 @@ export function makeRedisCache(options: RedisCacheOptions): RedisCache {
     return null
   }
 
-  async function find(key: string): Promise<CacheLookup> {
+  /** `unsure`: what to return where the caller's rows have another edition. */
+  async function find<Other>(
+    key: string,
+    { name, known, unsure }: Edition<Other>,
+  ): Promise<CacheLookup | Other> {
     const kept = answers.find(key)
-    const reply = readReply(await look.run([nameOf(key)], [kept?.version ?? '']))
+    const args = [kept?.version ?? '', known, editions.make()]
+    const reply = readReply(await look.run([nameOf(key), name], args))
     if (reply.foreign > 0) metrics.unreadable()
+    if (reply.kind === replies.unsure) return unsure(reply.items)
     if (reply.kind === replies.miss) return { kind: 'miss' }
     const answer = read(key, kept, reply.items)
     return answer === null ? { kind: 'miss' } : { kind: 'hit', answer }
   }
+
+  const unavailable = (): CacheLookup => ({ kind: 'unavailable' })
 
   return {
     name: nameOf,
@@ -179,12 +197,19 @@ export function makeRedisCache(options: RedisCacheOptions): RedisCache {
     read,
     drop: answers.drop,
     close: answers.close,
-    get: (key) =>
-      link.run<CacheLookup>(
-        'cache',
-        () => find(key),
-        () => ({ kind: 'unavailable' }),
-      ),
+    get(key) {
+      const any = { name: nameOf(key), known: editions.known(undefined), unsure: unavailable }
+      return link.run('cache', () => find(key, any), unavailable)
+    },
+
+    look(key, owner, edition) {
+      const theirs: Edition<Unsure> = {
+        name: editions.name(owner),
+        known: editions.known(edition),
+        unsure: (items) => ({ kind: 'unsure', edition: editions.read(items) }),
+      }
+      return link.run<CacheLookup | Unsure>('cache', () => find(key, theirs), unavailable)
+    },
 
     set(key, answer, ttlMs, owner) {
       const lifeMs = Math.floor(ttlMs)

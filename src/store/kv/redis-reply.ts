@@ -20,8 +20,19 @@ export function readTriple(reply: unknown): [number, number, number] {
   return [first, second, third]
 }
 
+/** The first number of a reply of a script that looks into the cache. */
+export const replies = {
+  refused: 0,
+  full: 1,
+  counted: 2,
+  miss: 3,
+  same: 4,
+  found: 5,
+  unsure: 6,
+} as const
+
 /** The names that one script uses. */
-const mostKeys = 3
+const mostKeys = 4
 
 /** The reply of a script that looks into the cache (redis-cache.ts). */
 export interface LookReply {

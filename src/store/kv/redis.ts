@@ -13,6 +13,7 @@ import { makeMemoryWindows } from './memory-windows.ts'
 import { makeRedisAdmit } from './redis-admit.ts'
 import { makeRedisBreakers } from './redis-breakers.ts'
 import { makeRedisCache } from './redis-cache.ts'
+import { makeRedisEditions } from './redis-editions.ts'
 import { type IncarnationTiming, openIncarnation } from './redis-incarnation.ts'
 import { type LeaseTiming, leaseTiming, makeRedisLeases } from './redis-leases.ts'
 import { openRedisLink, type RedisLink, type RedisLinkOptions } from './redis-link.ts'
@@ -79,9 +80,12 @@ export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
   const processes = await openProcesses({ link, seal, jobs: report.jobs })
   const counted = { link, seal, local: makeMemoryWindows(clock) }
   const windows = makeRedisWindows(counted)
+  // Not in an incarnation: what is changed is the rows, whichever answers are served.
+  const editions = makeRedisEditions(links.cache, seal)
   const cache = makeRedisCache({
     link: incarnation.link,
     seal: incarnation.seal,
+    editions,
     clock,
     metrics: report.metrics,
     maxEntryBytes: options.maxEntryBytes,
@@ -96,9 +100,11 @@ export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
       windows,
       leases,
       cache,
+      editions,
       metrics: report.metrics,
     }),
     cache,
+    guard: editions.guard,
     walks: makeRedisWalks({
       link: incarnation.link,
       seal: incarnation.seal,

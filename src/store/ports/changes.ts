@@ -9,5 +9,15 @@ export interface StoreChange {
   readonly userId: UserId | null
 }
 
+/** How long a process may take a user's rows for current after it read them, unless it hears of a change. */
+export const rowTrustMs = 1000
+
+/**
+ * Called in the transaction of each such change, right before its commit; the returned function is called once the
+ * transaction has ended, however it ended, and the change is acknowledged only after that: from then on no process takes
+ * the rows of before for current. Neither rejects.
+ */
+export type ChangeGuard = (users: ReadonlySet<UserId>) => Promise<() => Promise<void>>
+
 /** A sync, deliveries of an endpoint, or a mail. */
 export type WorkKind = 'sync' | 'delivery' | 'mail'

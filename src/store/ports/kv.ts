@@ -8,6 +8,8 @@
  * use several of them.
  */
 
+import type { ChangeGuard } from './changes.ts'
+
 export type Maybe<T> = T | Promise<T>
 
 /** A finished answer: the final bytes and what its headers need. */
@@ -91,6 +93,20 @@ export interface Admission {
   readonly answer: string | null
   /** The user whose bytes the answer has. */
   readonly owner: string
+  /**
+   * Of the rows by which the request is judged and its answer is named: what an `unsure` step said before they were read, or an
+   * empty text. Absent: they were read after the request began, and are not doubted.
+   */
+  readonly edition?: string
+}
+
+/**
+ * The user's rows may have changed since they were read. `edition`: theirs from now on, until they change again; null: they
+ * are being changed, so only who reads them for each request knows them.
+ */
+export interface Unsure {
+  readonly kind: 'unsure'
+  readonly edition: string | null
 }
 
 /** `window` is null when none was counted. */
@@ -103,7 +119,9 @@ export type Admitted =
   | { readonly kind: 'full'; readonly window: WindowState | null; readonly retryMs: number }
   /** Counted, and no place was taken. */
   | { readonly kind: 'hit'; readonly window: WindowState | null; readonly answer: CachedAnswer }
-  /** Counted; the caller releases the place. `lease` null: there is no limit. */
+  /** Counted, and no place was taken; never without an edition. */
+  | (Unsure & { readonly window: WindowState | null })
+  /** Counted; the caller releases the place. `lease` null: there is no limit. Where `unavailable`, any rows may be outdated. */
   | {
       readonly kind: 'miss' | 'unavailable'
       readonly window: WindowState | null
@@ -180,6 +198,8 @@ export interface Kv {
    */
   admit(admission: Admission): Maybe<Admitted>
   readonly cache: CacheStore
+  /** Makes earlier editions invalid; null: there are none. */
+  readonly guard: ChangeGuard | null
   /** Null: walks stay in this process. */
   readonly walks: SharedWalks | null
   readonly windows: WindowStore

@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '../failure.ts'
-import type { StoreChange, WorkKind } from '../ports/changes.ts'
+import type { ChangeGuard, StoreChange, WorkKind } from '../ports/changes.ts'
 import type { KeyPlace } from '../ports/inspector.ts'
 import type { TransactOptions } from '../ports/store.ts'
 import type { Feed } from './change-feed.ts'
@@ -77,6 +77,7 @@ export interface Listeners {
 export interface Feeds {
   readonly changes: Feed<StoreChange>
   readonly work: Feed<WorkKind>
+  guard?: ChangeGuard
 }
 
 type Touched = (userId: UserId) => void
@@ -106,6 +107,7 @@ export function makeWrite(engine: Engine, feeds: Feeds): Write {
   return async (work, { mayBeLost = false } = {}) => {
     for (let attempt = 1; ; attempt += 1) {
       const news = { users: new Set<UserId>(), work: new Set<WorkKind>() }
+      let endChange = async () => {}
       try {
         const result = await engine.transaction(async (tx) => {
           const worked = await work(
@@ -114,13 +116,18 @@ export function makeWrite(engine: Engine, feeds: Feeds): Write {
             (kind) => news.work.add(kind),
           )
           if (news.users.size + news.work.size > 0) await engine.announce(tx, news)
+          if (news.users.size > 0 && feeds.guard !== undefined) {
+            endChange = await feeds.guard(news.users)
+          }
           return worked
         }, mayBeLost)
         tell(feeds, news)
+        await endChange()
         return result
       } catch (error) {
         // The connection may have been lost after the commit, and an unnecessary notification does no harm.
         if (error instanceof StoreUnavailableError) tell(feeds, news)
+        await endChange()
         if (attempt >= maxAttempts || !isTransient(error)) throw error
       }
     }
