@@ -150,8 +150,6 @@ test('R10: after any sequence of reads and changes on two processes a hit is wha
           isRemoved ||= one.change === 'the connection is removed'
           changed += 1
           await changes[one.change]?.(user, fleet[one.on], changed)
-          // Reading R27: the other process knows within a second.
-          await sleep(1100)
           continue
         }
         const path = paths[one.path] ?? ''

@@ -116,13 +116,13 @@ test('R21: failures on either process add up to one breaker, which both obey', a
   assert.equal(countReads(), asked)
 })
 
-test('R27: a key that is revoked on one process is refused on the other within a second', async () => {
+test('R27: a key that is revoked on one process is refused on the other at once', async () => {
   const user = await fleet.createUser()
   for (const server of both()) await isNow(server, user.key, 200)
   await fleet.one.admin('DELETE', `/keys/${user.keyId}`)
   const refused = await fleet.one.get('/v1/connections', user.key)
   assert.equal(refused.status, 401, 'at once where it was revoked')
-  await isSoon(fleet.two, user.key, 401)
+  await isNow(fleet.two, user.key, 401)
 })
 
 test('R27: a change of plan on one process counts on the other within a second', async () => {
@@ -182,16 +182,9 @@ for (const [name, change] of Object.entries(purges)) {
       assert.equal(cacheOf(await fleet.two.get(path, user.key)), 'HIT', path)
     }
     await change(user)
-    const changedAt = performance.now()
-    await until(
-      'the other process has forgotten',
-      async () => cacheOf(await fleet.two.get('/v1/connections', user.key)) === 'MISS',
-      aSecondMs,
-    )
-    for (const path of paths.slice(1)) {
+    for (const path of paths) {
       assert.notEqual(cacheOf(await fleet.two.get(path, user.key)), 'HIT', path)
     }
-    assert.ok(performance.now() - changedAt < 2000)
   })
 }
 
