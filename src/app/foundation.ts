@@ -79,7 +79,7 @@ export async function openFoundation(
     metrics: reports.kv,
     jobs: reports.jobs,
   })
-  if (kv.guard !== null) store.guardChanges(kv.guard)
+  if (kv.beginChange !== null) store.beginChangesWith(kv.beginChange)
   const adapters = options.adapters ?? openAdapters(options, kv, reports)
   const timeoutMs = config.requestTimeoutMs
   const connections = makeConnections({

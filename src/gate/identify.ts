@@ -11,7 +11,7 @@ import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { rowTrustMs } from '#store/ports/changes.ts'
-import type { CallerRow } from '#store/ports/keys.ts'
+import type { CallerRow, KeyStore } from '#store/ports/keys.ts'
 import type { Maybe } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Credential } from './credential.ts'
@@ -60,7 +60,9 @@ interface Looking {
 }
 
 export interface IdentifyOptions {
-  readonly store: Store
+  readonly store: Pick<Store, 'onChange'> & {
+    readonly keys: Pick<KeyStore, 'findCaller' | 'touch'>
+  }
   readonly clock: Clock
   /** A background write failed: log and count it; the request continues. */
   readonly onBackgroundFailure: (task: string, error: unknown) => void

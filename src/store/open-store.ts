@@ -166,8 +166,8 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog
     mark: makeMark(engine.db),
     auditLog: makeAuditLog({ db, write }),
     onChange: (listener) => feeds.changes.subscribe(listener),
-    guardChanges(guard) {
-      feeds.guard = guard
+    beginChangesWith(begin) {
+      feeds.beginChange = begin
     },
     onWork: (listener) => feeds.work.subscribe(listener),
     ping: () => engine.ping(),

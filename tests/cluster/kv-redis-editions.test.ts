@@ -1,5 +1,5 @@
 /**
- * Editions of users' rows in Redis (reading R10): after a change made with the guard of one process no other one takes earlier
+ * Editions of users' rows in Redis (reading R10): after a change made by one process no other one takes earlier
  * rows for current, whatever happens to Redis and to the process that makes the change.
  */
 import assert from 'node:assert/strict'
@@ -44,12 +44,12 @@ async function knownEdition(kv: Kv, asked: Admission): Promise<string> {
   return edition
 }
 
-const guardOf = ({ guard }: Kv) => guard ?? assert.fail('it has a guard')
+const beginOf = ({ beginChange }: Kv) => beginChange ?? assert.fail('it has editions')
 
 test('rows of an earlier edition are doubted from before the commit of a change on, and a new edition follows it', async (t) => {
   const { kv, other, asked, users } = await setUser(t)
   const before = await knownEdition(other, asked)
-  const end = await guardOf(kv)(users)
+  const end = await beginOf(kv)(users)
   const during = await ask(other, asked, before)
   assert.deepEqual(during, { kind: 'unsure', window: null, edition: null })
   await end()
@@ -59,7 +59,7 @@ test('rows of an earlier edition are doubted from before the commit of a change 
 
 test('rows that were read for the request alone are not doubted, not even during a change', async (t) => {
   const { kv, other, asked, users } = await setUser(t)
-  const end = await guardOf(kv)(users)
+  const end = await beginOf(kv)(users)
   assert.equal(textOf(await other.admit({ ...asked, window: null })), 'stored')
   await end()
 })
@@ -79,8 +79,8 @@ test('a doubted request is counted once and takes no place; a refused one is not
 
 test('the end of one change leaves another one that is under way', async (t) => {
   const { kv, other, asked, users } = await setUser(t)
-  const endFirst = await guardOf(kv)(users)
-  const endSecond = await guardOf(other)(users)
+  const endFirst = await beginOf(kv)(users)
+  const endSecond = await beginOf(other)(users)
   await endFirst()
   assert.equal(await editionOf(other, asked), null)
   await endSecond()
@@ -90,7 +90,7 @@ test('the end of one change leaves another one that is under way', async (t) => 
 test('a change whose process died before its end is over after half a minute', async (t) => {
   const { server, kv, other, asked, users } = await setUser(t)
   const before = await knownEdition(other, asked)
-  await guardOf(kv)(users)
+  await beginOf(kv)(users)
   const [name = ''] = (await server.call('KEYS', 'tributary:edition:*')) as string[]
   const leftMs = Number(await server.call('PTTL', name))
   assert.ok(leftMs > 20_000 && leftMs <= 30_000, `${leftMs} ms`)
@@ -116,7 +116,7 @@ test('a Redis that comes back as it was before a change is not believed', async 
   const before = await knownEdition(other, asked)
   const [name = ''] = (await server.call('KEYS', 'tributary:edition:*')) as string[]
   const value = String(await server.call('GET', name))
-  const end = await guardOf(kv)(users)
+  const end = await beginOf(kv)(users)
   await end()
   await server.call('SET', name, value, 'PX', '60000')
   await server.call('CLIENT', 'KILL', 'TYPE', 'normal')
@@ -135,10 +135,10 @@ test('a change that could not be noted in Redis ends when no process trusts rows
   t.after(() => line.close())
   const far = await openAt(t, stage, `redis://127.0.0.1:${line.port}`)
   const users = new Set([newAdmission().owner as UserId])
-  const near = await timed(async () => (await guardOf(far)(users))())
+  const near = await timed(async () => (await beginOf(far)(users))())
   assert.ok(near.ms < 900, `${near.ms} ms`)
   // The text of the change is there, but its end is not known to be.
-  const end = await guardOf(far)(users)
+  const end = await beginOf(far)(users)
   await line.cut()
   const late = await timed(end)
   assert.ok(late.ms >= 1000 && late.ms < 5000, `${late.ms} ms`)
@@ -157,7 +157,7 @@ test('with a server of its own for the cache the edition is there, also while th
   await limits.kill()
   await until(() => !kv.isShared())
   assert.equal(textOf(await ask(kv, asked, before)), 'stored')
-  const end = await guardOf(stage.kv)(new Set([asked.owner as UserId]))
+  const end = await beginOf(stage.kv)(new Set([asked.owner as UserId]))
   await end()
   assert.equal(textOf(await ask(kv, asked, before)), 'unsure')
 })

@@ -50,7 +50,7 @@ export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
   return {
     admit: (admission) => admitLocally(steps, admission),
     cache,
-    guard: null,
+    beginChange: null,
     // Walks stay in the process; nothing is shared.
     walks: null,
     windows,

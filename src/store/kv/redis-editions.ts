@@ -5,13 +5,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ChangeGuard, rowTrustMs } from '../ports/changes.ts'
+import { type BeginChange, rowTrustMs } from '../ports/changes.ts'
 import type { RedisLink } from './redis-link.ts'
 import { replies } from './redis-reply.ts'
 import type { Seal } from './redis-seal.ts'
 
 export interface RedisEditions {
-  readonly guard: ChangeGuard
+  readonly beginChange: BeginChange
   /** The Redis key of a user's edition. */
   name(userId: string): string
   /** What `editionLua` compares: the edition that a caller's rows have; absent: it compares nothing. */
@@ -101,7 +101,7 @@ export function makeRedisEditions(link: RedisLink, seal: Seal): RedisEditions {
       if (!form.test(text)) throw new Error('the reply of a script has another form')
       return text.startsWith(changing) ? null : `${connection} ${text}`
     },
-    async guard(users) {
+    async beginChange(users) {
       const change = `${changing}${make()}`
       await all(users, (key) => link.client.set(key, change, 'PX', changeMs))
       return async () => {

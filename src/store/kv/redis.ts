@@ -104,7 +104,7 @@ export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
       metrics: report.metrics,
     }),
     cache,
-    guard: editions.guard,
+    beginChange: editions.beginChange,
     walks: makeRedisWalks({
       link: incarnation.link,
       seal: incarnation.seal,

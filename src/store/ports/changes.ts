@@ -17,7 +17,7 @@ export const rowTrustMs = 1000
  * transaction has ended, however it ended, and the change is acknowledged only after that: from then on no process takes
  * the rows of before for current. Neither rejects.
  */
-export type ChangeGuard = (users: ReadonlySet<UserId>) => Promise<() => Promise<void>>
+export type BeginChange = (users: ReadonlySet<UserId>) => Promise<() => Promise<void>>
 
 /** A sync, deliveries of an endpoint, or a mail. */
 export type WorkKind = 'sync' | 'delivery' | 'mail'

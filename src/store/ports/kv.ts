@@ -8,7 +8,7 @@
  * use several of them.
  */
 
-import type { ChangeGuard } from './changes.ts'
+import type { BeginChange } from './changes.ts'
 
 export type Maybe<T> = T | Promise<T>
 
@@ -199,7 +199,7 @@ export interface Kv {
   admit(admission: Admission): Maybe<Admitted>
   readonly cache: CacheStore
   /** Makes earlier editions invalid; null: there are none. */
-  readonly guard: ChangeGuard | null
+  readonly beginChange: BeginChange | null
   /** Null: walks stay in this process. */
   readonly walks: SharedWalks | null
   readonly windows: WindowStore

@@ -4,7 +4,7 @@
  */
 import type { AccountStore } from './accounts.ts'
 import type { AuditEntry, AuditLog } from './audit.ts'
-import type { ChangeGuard, StoreChange, WorkKind } from './changes.ts'
+import type { BeginChange, StoreChange, WorkKind } from './changes.ts'
 import type { ConnectionStore } from './connections.ts'
 import type { DeliveryStore } from './deliveries.ts'
 import type { EndpointStore } from './endpoints.ts'
@@ -74,8 +74,8 @@ export interface Store extends StoreRows {
    * that unsubscribes.
    */
   onChange(listener: (change: StoreChange) => void): () => void
-  /** From now on every change that `onChange` reports is made with this guard. */
-  guardChanges(guard: ChangeGuard): void
+  /** From now on every change that `onChange` reports begins so. */
+  beginChangesWith(begin: BeginChange): void
   /**
    * Registers a listener for committed work: a sync, a delivery or a mail is due, at once or at a time that was not known before
    * (the next scheduled sync and the retry of a delivery are known to their holder and not announced). Work of this process

@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '../failure.ts'
-import type { ChangeGuard, StoreChange, WorkKind } from '../ports/changes.ts'
+import type { BeginChange, StoreChange, WorkKind } from '../ports/changes.ts'
 import type { KeyPlace } from '../ports/inspector.ts'
 import type { TransactOptions } from '../ports/store.ts'
 import type { Feed } from './change-feed.ts'
@@ -77,7 +77,7 @@ export interface Listeners {
 export interface Feeds {
   readonly changes: Feed<StoreChange>
   readonly work: Feed<WorkKind>
-  guard?: ChangeGuard
+  beginChange?: BeginChange
 }
 
 type Touched = (userId: UserId) => void
@@ -116,8 +116,8 @@ export function makeWrite(engine: Engine, feeds: Feeds): Write {
             (kind) => news.work.add(kind),
           )
           if (news.users.size + news.work.size > 0) await engine.announce(tx, news)
-          if (news.users.size > 0 && feeds.guard !== undefined) {
-            endChange = await feeds.guard(news.users)
+          if (news.users.size > 0 && feeds.beginChange !== undefined) {
+            endChange = await feeds.beginChange(news.users)
           }
           return worked
         }, mayBeLost)
