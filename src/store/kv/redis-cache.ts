@@ -149,10 +149,47 @@ interface Edition<Other> {
   readonly unsure: (reply: readonly unknown[]) => Other
 }
 
+/** Looks that are steps of their own. */
+function makeLooks(
+  { link, editions, metrics }: RedisCacheOptions,
+  cache: Pick<RedisCache, 'name' | 'kept' | 'read'>,
+): Pick<RedisCache, 'get' | 'look'> {
+  const script = link.scriptOfKeys(getLua)
+  const unavailable = (): CacheLookup => ({ kind: 'unavailable' })
+
+  async function find<Other>(
+    key: string,
+    { name, known, unsure }: Edition<Other>,
+  ): Promise<CacheLookup | Other> {
+    const kept = cache.kept(key)
+    const args = [kept?.version ?? '', known, editions.make()]
+    const reply = readReply(await script.run([cache.name(key), name], args))
+    if (reply.foreign > 0) metrics.unreadable()
+    if (reply.kind === replies.unsure) return unsure(reply.items)
+    if (reply.kind === replies.miss) return { kind: 'miss' }
+    const answer = cache.read(key, kept, reply.items)
+    return answer === null ? { kind: 'miss' } : { kind: 'hit', answer }
+  }
+
+  return {
+    get(key) {
+      const any = { name: cache.name(key), known: editions.known(undefined), unsure: unavailable }
+      return link.run('cache', () => find(key, any), unavailable)
+    },
+    look(key, owner, edition) {
+      const theirs: Edition<Unsure> = {
+        name: editions.name(owner),
+        known: editions.known(edition),
+        unsure: (items) => ({ kind: 'unsure', edition: editions.read(items) }),
+      }
+      return link.run<CacheLookup | Unsure>('cache', () => find(key, theirs), unavailable)
+    },
+  }
+}
+
 export function makeRedisCache(options: RedisCacheOptions): RedisCache {
-  const { link, seal, editions, metrics, maxEntryBytes, maxBytes } = options
+  const { link, seal, metrics, maxEntryBytes, maxBytes } = options
   const store = link.script(storeLua)
-  const look = link.scriptOfKeys(getLua)
   const ownerBytes = Math.floor(maxBytes * ownerShare)
   const answers = makeKeptAnswers(options)
   const nameOf = (key: string) => seal.name('cache', key)
@@ -174,42 +211,13 @@ export function makeRedisCache(options: RedisCacheOptions): RedisCache {
     return null
   }
 
-  /** `unsure`: what to return where the caller's rows have another edition. */
-  async function find<Other>(
-    key: string,
-    { name, known, unsure }: Edition<Other>,
-  ): Promise<CacheLookup | Other> {
-    const kept = answers.find(key)
-    const args = [kept?.version ?? '', known, editions.make()]
-    const reply = readReply(await look.run([nameOf(key), name], args))
-    if (reply.foreign > 0) metrics.unreadable()
-    if (reply.kind === replies.unsure) return unsure(reply.items)
-    if (reply.kind === replies.miss) return { kind: 'miss' }
-    const answer = read(key, kept, reply.items)
-    return answer === null ? { kind: 'miss' } : { kind: 'hit', answer }
-  }
-
-  const unavailable = (): CacheLookup => ({ kind: 'unavailable' })
+  const part = { name: nameOf, kept: answers.find, read }
 
   return {
-    name: nameOf,
-    kept: answers.find,
-    read,
+    ...part,
+    ...makeLooks(options, part),
     drop: answers.drop,
     close: answers.close,
-    get(key) {
-      const any = { name: nameOf(key), known: editions.known(undefined), unsure: unavailable }
-      return link.run('cache', () => find(key, any), unavailable)
-    },
-
-    look(key, owner, edition) {
-      const theirs: Edition<Unsure> = {
-        name: editions.name(owner),
-        known: editions.known(edition),
-        unsure: (items) => ({ kind: 'unsure', edition: editions.read(items) }),
-      }
-      return link.run<CacheLookup | Unsure>('cache', () => find(key, theirs), unavailable)
-    },
 
     set(key, answer, ttlMs, owner) {
       const lifeMs = Math.floor(ttlMs)
