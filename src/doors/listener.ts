@@ -56,10 +56,7 @@ export const listenerTimes: ListenerTimes = {
 }
 /** How many of the longest idle connections are examined to find one that can be closed. */
 const looks = 64
-/**
- * How long to keep reading from a client that is still sending after its last answer: closing earlier could reset the
- * connection before it has read the answer.
- */
+/** How long to read from a client that still sends after its last answer: closing earlier could reset the connection. */
 const lingerMs = 1000
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
@@ -264,6 +261,8 @@ function begin(
   assert(connection !== undefined)
   assert(request instanceof ReceivedRequest)
   connection.latest = request
+  // Else Node would parse the rest of it without bounds once the request is answered.
+  if (!request.readableEnded) request.read(0)
   // Ordering starts before eviction does, so that the order is complete by then.
   if (open.size >= limits.evictAbove / 2) putLast(open, request.socket, connection)
   // Marks the last answer of a connection with `Connection: close`. A body that will not be read makes it the last one

@@ -155,6 +155,19 @@ for (const door of doors) {
   }
 }
 
+test('a body that goes on after its request was answered is bounded too: its connection ends', async () => {
+  for (const door of doors) {
+    const head = headOf(door, ['Transfer-Encoding: chunked']).replace(/Bearer \S+/, 'Bearer wrong')
+    const socket = await dial(originOf(door))
+    const answered = receive(socket, 2)
+    socket.write(head)
+    await sleep(50)
+    socket.write(inChunks('x'.repeat(16_000)))
+    const { answers, closed } = await answered
+    assert.deepEqual([answers.length, closed], [1, true], door.name)
+  }
+})
+
 test('300 bodies in chunks of one byte, which never end, hold what they are long', async () => {
   const sockets = []
   const before = await settledMemory()
