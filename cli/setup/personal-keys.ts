@@ -15,6 +15,8 @@ export interface PersonalKeys {
   /** For people. */
   readonly name: string
   readonly source: string
+  /** The variables that hold them. */
+  readonly variables: readonly string[]
   /** Fields of the body that links. */
   readonly tokens: Readonly<Record<string, string>>
   /** The credentials of this installation, by their link fields. */
@@ -187,5 +189,6 @@ function toKeys({ provider, personal, values, held }: Found): PersonalKeys {
         .map(({ field, variable }) => [field, held.get(variable) ?? '']),
     )
   const { name, source } = personal
-  return { provider, name, source, tokens: pick(true), own: pick(false) }
+  const variables = values.map(({ variable }) => variable)
+  return { provider, name, source, variables, tokens: pick(true), own: pick(false) }
 }

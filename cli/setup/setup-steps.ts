@@ -21,6 +21,8 @@ export interface Arrangement {
    * service sets them.
    */
   readonly fromEnvironment: readonly string[] | null
+  /** A variable with the place that it was read from; empty: it was typed or sent. */
+  readonly nameSource: (variable: string) => readonly string[]
   /** Token variables in `.env`, which only setup reads. */
   readonly leftInFile: readonly string[]
 }
@@ -33,7 +35,7 @@ export async function arrange(given: Arrangement): Promise<Outcome> {
   const refused: string[] = []
   const accepted: (readonly [string, string])[] = []
   for (const keys of collected.keys) {
-    const reason = await link(admin, user, keys, given.isRunning)
+    const reason = await link(given, user, keys)
     if (reason !== null) refused.push(reason)
     else accepted.push(...(collected.answers.get(keys.provider) ?? []))
   }
@@ -76,6 +78,7 @@ async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: bool
   const { admin, email } = given
   const found = await findUser(admin, email)
   if (found !== null) return { user: found, isNew: false }
+  await refuseSecondOwner(admin, email)
   const timezone = given.timezone ?? readMachineZone()
   // The owner has access, whatever the plan of others is.
   const body = { email, timezone, plan: 'professional' }
@@ -89,6 +92,16 @@ async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: bool
     if (user === null) throw error
     return { user, isNew: false }
   }
+}
+
+/** A mistyped address must not become a second owner, whose keys the first one then cannot use. @throws Refusal */
+async function refuseSecondOwner(admin: SetupAdmin, email: string): Promise<void> {
+  const answer = await admin.ask({ method: 'GET', path: '/admin/users?limit=2', body: null })
+  const [first, second] = (answer as { readonly data: readonly { readonly email: string }[] }).data
+  if (first === undefined) return
+  const there = second === undefined ? `${first.email} is the owner` : 'there are users'
+  const message = `${email} is no user here, and ${there} already: correct the address, or make a further user with \`tributary users create --email ${email}\` while the service runs, and run setup again`
+  throw new Refusal({ error: { message } })
 }
 
 /** @throws Refusal when the machine has none: a `TZ` that names no zone. */
@@ -117,10 +130,9 @@ function toUser(answer: unknown): User {
 
 /** Null when it is linked, else why it is not and what to do, as one line. */
 async function link(
-  admin: SetupAdmin,
+  { admin, isRunning, nameSource }: Arrangement,
   user: User,
   keys: PersonalKeys,
-  isRunning: boolean,
 ): Promise<string | null> {
   // A service that runs has read its variables before; without them the person's key goes with the link.
   const fields = { ...keys.tokens, ...(isRunning ? keys.own : {}) }
@@ -130,14 +142,17 @@ async function link(
     return null
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return `${keys.name} is not linked: ${describeRefusal(error)}`
+    return `${keys.name} is not linked: ${describeRefusal(error, keys.variables.flatMap(nameSource))}`
   }
 }
 
-function describeRefusal({ envelope }: Refusal): string {
+/** @param sources where each key that was read from a file or the environment is to be replaced. */
+function describeRefusal({ envelope }: Refusal, sources: readonly string[]): string {
   const { message, code, details = [] } = envelope.error
   const reason = [message, ...details].map((text) => text.replace(/[.;]$/, '')).join('; ')
-  return code === 'login_taken' ? reason : `${reason}; then run setup again`
+  if (code === 'login_taken') return reason
+  const place = sources.length === 0 ? '' : `; where a key is wrong, replace ${sources.join(', ')}`
+  return `${reason}${place}; then run setup again`
 }
 
 async function ensureKey(admin: SetupAdmin, user: User): Promise<string | null> {

@@ -241,6 +241,15 @@ test('a refused token is one line and exit 1; the other keys are linked, and a r
   assert.deepEqual([providersOf(right), right.key], [['akahu', 'up'], null])
 })
 
+test('a key in .env that is refused is named with its file, one in the environment as that', async (t) => {
+  const { folder, setUp } = makeFolder(t)
+  const path = join(folder, '.env')
+  writeFileSync(path, 'AKAHU_APP_TOKEN=app_token_old\nSANDBOX=false\n', { mode: 0o600 })
+  const { err } = await setUp(['--email', email], { env: { AKAHU_USER_TOKEN: akahuUser } })
+  const place = `replace AKAHU_APP_TOKEN in ${path}, AKAHU_USER_TOKEN in the environment; then run setup again\n`
+  assert.ok(err.endsWith(place), err)
+})
+
 test('a first run in which nothing could be linked makes no key; the repeated one does, for the same user', async (t) => {
   const { setUp } = makeFolder(t)
   const refused = await setUp(['--email', email, '--json'], { env: { UP_TOKEN: expiredUp } })
@@ -255,14 +264,14 @@ test('a first run in which nothing could be linked makes no key; the repeated on
   assert.ok(isKeyShaped(second.key))
 })
 
-test('a token of another person, half of a pair, and several problems at once are told', async (t) => {
+test('a mistyped address makes no second owner; half of a pair, and several problems at once are told', async (t) => {
   const { setUp } = makeFolder(t)
   await setUp(['--email', email], { env: { UP_TOKEN: up } })
-  const taken = await setUp(['--email', 'liam@b.example'], { env: { UP_TOKEN: up } })
+  const taken = await setUp(['--email', 'ema@b.example'], { env: { UP_TOKEN: up } })
   assert.equal(taken.code, 1)
   assert.match(
     taken.err,
-    /^tributary: Up is not linked: Another user has linked these credentials; [^\n]*\n$/,
+    /^tributary: ema@b\.example is no user here, and emma@b\.example is the owner already: correct the address, [^\n]*users create[^\n]*\n$/,
   )
   const half = await setUp(['--email', email], { env: { AKAHU_USER_TOKEN: akahuUser } })
   assert.match(half.err, /^tributary: Akahu is not linked: AKAHU_APP_TOKEN not set; [^\n]*\n$/)

@@ -75,7 +75,12 @@ async function work(start: SetupStart, terminal: SetupTerminal): Promise<Outcome
   const given = await readGiven(start, terminal, environment)
   const { collected } = given
   const leftInFile = [...tokenFlags.values()].filter((name) => file?.variables[name])
-  const common = { ...given, leftInFile }
+  const nameSource = (name: string) => {
+    if (start.fromInput.includes(name)) return []
+    if (own[name]?.trim()) return [`${name} in the environment`]
+    return file?.variables[name]?.trim() ? [`${name} in ${file.path}`] : []
+  }
+  const common = { ...given, leftInFile, nameSource }
   if (running !== null) {
     const rest = { admin: running, isRunning: true, fromEnvironment: [] }
     return arrange({ ...common, ...rest, writeSettings: async () => null })
