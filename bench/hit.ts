@@ -5,8 +5,9 @@
 import { request as httpRequest } from 'node:http'
 import { type Child, startChild } from './child.ts'
 import type { Figure } from './figures.ts'
-import { load, measureLoad } from './load.ts'
+import { type LoadOptions, load, measureLoad } from './load.ts'
 import { type Turns, takeTurns } from './turns.ts'
+import { hasWrk, measureByWrk } from './wrk.ts'
 
 const rounds = 11
 const durationMs = 1000
@@ -63,18 +64,75 @@ export async function measureHits(): Promise<Figure[]> {
       )
       figures.push(...toFigures(turns, `${length} bytes, ${connections} conn.`))
     }
+    const target = { path, headers, connections: 32, durationMs }
+    figures.push(...(await measureOutside({ tributary, bare }, target, length)))
   }
   await Promise.all([tributary.stop(), bare.stop()])
   return figures
 }
 
+interface Measured {
+  readonly tributary: Child<TributaryFacts>
+  readonly bare: Child<{ readonly port: number }>
+}
+
+/** The same over 32 connections by `wrk`, where it is installed. */
+async function measureOutside(
+  { tributary, bare }: Measured,
+  target: Omit<LoadOptions, 'port'> & { readonly path: string },
+  length: number,
+): Promise<Figure[]> {
+  const name = `by wrk, ${length} bytes, ${target.connections} conn.`
+  if (!hasWrk()) {
+    console.log(`hit        ${name}: not measured, wrk is not installed`)
+    return []
+  }
+  const turns = await takeTurns(
+    {
+      bare: () => measureByWrk(bare, { ...target, port: bare.facts.port }),
+      tributary: () => measureByWrk(tributary, { ...target, port: tributary.facts.port }),
+    },
+    rounds,
+  )
+  const sleeps = (who: 'bare' | 'tributary') => turns.median(who, 'sleeps').toFixed(2)
+  return [
+    ...toCostFigures(turns, name),
+    {
+      bench: 'hit',
+      what: `sleeps of the generator for an answer, ${name}`,
+      figure: sleeps('tributary'),
+      anchor: `${sleeps('bare')} bare node:http`,
+      ratio: '',
+      goal: '',
+      met: null,
+    },
+  ]
+}
+
 function toFigures(turns: Turns<'bare' | 'tributary'>, name: string): Figure[] {
-  const cpu = turns.ratio('bare', 'tributary', 'cpuMicros')
-  const rate = turns.ratio('tributary', 'bare', 'rate')
   const show = (who: 'bare' | 'tributary', figure: string, digits: number) =>
     turns.median(who, figure).toFixed(digits)
   const latency = (who: 'bare' | 'tributary') =>
     `${show(who, 'p50', 3)} / ${show(who, 'p99', 2)} ms`
+  return [
+    ...toCostFigures(turns, name),
+    {
+      bench: 'hit',
+      what: `p50 / p99, ${name}`,
+      figure: latency('tributary'),
+      anchor: latency('bare'),
+      ratio: '',
+      goal: '',
+      met: null,
+    },
+  ]
+}
+
+function toCostFigures(turns: Turns<'bare' | 'tributary'>, name: string): Figure[] {
+  const cpu = turns.ratio('bare', 'tributary', 'cpuMicros')
+  const rate = turns.ratio('tributary', 'bare', 'rate')
+  const show = (who: 'bare' | 'tributary', figure: string, digits: number) =>
+    turns.median(who, figure).toFixed(digits)
   return [
     {
       bench: 'hit',
@@ -93,15 +151,6 @@ function toFigures(turns: Turns<'bare' | 'tributary'>, name: string): Figure[] {
       ratio: rate.toFixed(2),
       goal: `≥ ${goal}`,
       met: rate >= goal,
-    },
-    {
-      bench: 'hit',
-      what: `p50 / p99, ${name}`,
-      figure: latency('tributary'),
-      anchor: latency('bare'),
-      ratio: '',
-      goal: '',
-      met: null,
     },
   ]
 }
