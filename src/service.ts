@@ -79,7 +79,9 @@ async function start(running: Running): Promise<void> {
   const demo = made !== null && config.role !== 'worker' ? await makeDemo(app, made, config) : null
   const command = findCommand(readStartInfo())
   const { adminTokenFile } = secrets
-  printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo })
+  const [first] = demo === null ? await app.store.users.listPage({ after: null, limit: 1 }) : []
+  const firstUser = first?.email ?? null
+  printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo, firstUser })
   settleMemoryLater(findCollect())
 }
 

@@ -78,7 +78,10 @@ test('setup with every key, then the service: the printed request answers with r
   assert.equal(made.code, 0, made.err)
   const [, key = '', url = ''] = /'Authorization: Bearer (\w+)' '([^']+)'/.exec(made.out) ?? []
   const service = begin([join(root, 'src/main.ts')])
-  service.stdout?.resume()
+  let welcome = ''
+  service.stdout?.on('data', (text) => {
+    welcome += String(text)
+  })
   const ready = `http://127.0.0.1:${ports.ADMIN_PORT}/readyz`
   for (let tries = 0; tries < 150; tries += 1) {
     if ((await fetch(ready).catch(() => null))?.ok === true) break
@@ -88,6 +91,8 @@ test('setup with every key, then the service: the printed request answers with r
   assert.equal(answer.status, 200)
   const { data } = (await answer.json()) as { readonly data: readonly unknown[] }
   assert.equal(data.length, 3)
+  // The owner is there: nobody is to be invited.
+  assert.match(welcome, /^Next: sign in at .* users set-password emma@b\.example --password -$/m)
   const doctor = await finish(begin([cli, 'doctor', '--json']))
   assert.equal(doctor.code, 0, doctor.err)
   const { checks } = JSON.parse(doctor.out) as {

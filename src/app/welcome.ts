@@ -15,6 +15,8 @@ export interface Welcome {
   readonly adminTokenFile: string | null
   readonly command: OwnCommand
   readonly demo: Demo | null
+  /** The address of the first user; null: there is none yet. */
+  readonly firstUser: string | null
 }
 
 /** Prints the addresses and, in sandbox mode, API keys and a request to copy. */
@@ -57,8 +59,10 @@ function describePublic(origins: Origins): string[] {
  * Leaves out variables that the command finds by itself, also in `.env`; the others are put before the command, since
  * another terminal does not have them.
  */
-function describeNext({ config, origins, adminUrl, adminTokenFile, command }: Welcome): string {
-  if (config.signUp === 'open') return `make an account at ${origins.base}/sign-up`
+function describeNext(welcome: Welcome): string {
+  const { config, origins, adminUrl, adminTokenFile, command, firstUser } = welcome
+  if (config.signUp === 'open' && firstUser === null)
+    return `make an account at ${origins.base}/sign-up`
   const isGiven = (name: string) =>
     config.given.some((one) => one.name === name) && !isInFile(config, name)
   const environment: string[] = []
@@ -69,7 +73,10 @@ function describeNext({ config, origins, adminUrl, adminTokenFile, command }: We
   }
   const before =
     command.knowsSettings && config.adminListener.port !== 0 ? '' : environment.join('')
-  return `${before}${command.words} ${toFirstCommand(config)}`
+  const start = `${before}${command.words}`
+  if (firstUser === null) return `${start} ${toFirstCommand(config)}`
+  const password = `${start} users set-password ${quote(firstUser)} --password -`
+  return `sign in at ${origins.base}/; a first password is set with ${password}`
 }
 
 /** Leads to an account for the pages: by a link, or where nobody is invited by a password that is typed. */
