@@ -2,7 +2,13 @@
  * Assembles the doctor with what it checks: the configuration in a form that may be shown, the ports, this machine. It
  * contains no rule of its own.
  */
-import { type Examine, type Installation, makeDoctor, realMachine } from '#doctor/doctor.ts'
+import {
+  type DoctorDeps,
+  type Examine,
+  type Installation,
+  makeDoctor,
+  realMachine,
+} from '#doctor/doctor.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Mailer } from '#mail/mailer.ts'
 import type { Adapters } from '#providers/port.ts'
@@ -20,6 +26,7 @@ export interface ExaminationParts {
   readonly adapters: Adapters
   readonly clock: Clock
   readonly mailer: Mailer | null
+  readonly failures: DoctorDeps['failures']
   readonly origins: () => Origins
   readonly onFailure: (error: unknown) => void
 }

@@ -18,6 +18,7 @@ import type { Mailer } from '#mail/mailer.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
 import type { Adapters } from '#providers/port.ts'
+import { makeRecentFailures, type RecentFailures } from '#providers/recent-failures.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import { openKv } from '#store/kv/open.ts'
@@ -45,6 +46,8 @@ export interface Foundation {
   readonly sealer: Sealer
   /** Null: no mail server is configured. */
   readonly mailer: Mailer | null
+  /** How reads and syncs failed in this process, for its doctor. */
+  readonly failures: { readonly reads: RecentFailures; readonly syncs: RecentFailures }
 }
 
 /** The caller closes what this opens. `origins`: called late, when the listener is bound (reading R2). */
@@ -97,7 +100,8 @@ export async function openFoundation(
   const actions = makeUserActions({ store, clock, signIns, invite: access.byMail.invite })
   const unknownPage = await makeUnknownPage()
   const webhooks = makeWebhooks({ store, clock, allowPrivate: config.events.allowPrivate })
-  const rooms = { adapters, connections, webhooks, ...access, actions }
+  const failures = { reads: makeRecentFailures(clock), syncs: makeRecentFailures(clock) }
+  const rooms = { adapters, failures, connections, webhooks, ...access, actions }
   return { reports, store, kv, sealer, unknownPage, mailer, ...rooms }
 }
 

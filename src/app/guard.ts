@@ -3,7 +3,7 @@ import { markLost } from '#connections/mark-lost.ts'
 import { type Guard, makeGuard } from '#providers/guard.ts'
 import type { Foundation } from './foundation.ts'
 
-export function makeAppGuard({ store, kv, reports }: Foundation): Guard {
+export function makeAppGuard({ store, kv, reports, failures }: Foundation): Guard {
   return makeGuard({
     breakers: kv.breakers,
     onConsentLost: ({ target, becomes, wholeLogin }) =>
@@ -13,5 +13,6 @@ export function makeAppGuard({ store, kv, reports }: Foundation): Guard {
         becomes,
       }),
     onBreakerOpen: reports.breakerOpen,
+    onEnd: failures.reads.note,
   })
 }

@@ -9,7 +9,7 @@ import type { AppOptions } from './options.ts'
 
 /** Makes them; nothing runs before a sync is requested or the background work starts. */
 export function makeAppSyncs(parts: AppOptions & Foundation): Syncs {
-  const { config, store, adapters, clock, connections, reports } = parts
+  const { config, store, adapters, clock, connections, reports, failures } = parts
   return makeSyncs({
     store,
     adapters,
@@ -22,7 +22,12 @@ export function makeAppSyncs(parts: AppOptions & Foundation): Syncs {
       await connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
     },
     makeEvents,
-    report: reports.syncs,
+    report: {
+      ended(run) {
+        if (run.result !== 'lost') failures.syncs.note(run.connectionId, run.error)
+        reports.syncs.ended(run)
+      },
+    },
     jobs: reports.jobs,
   })
 }

@@ -6,10 +6,10 @@
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
+import { openLogin } from '#store/open-login.ts'
 import { type AskOptions, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { endConsent, endEmptyLogin } from './end-consent.ts'
-import { openLogin } from './open-login.ts'
 
 /** How one connection ended: false where the consent may remain at the provider. */
 export interface EndedConnection {

@@ -5,11 +5,11 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { endEmptyLogin } from './end-consent.ts'
-import { openLogin } from './open-login.ts'
 
 /** Per sweep; the rest waits for the next one. */
 const maxPerSweep = 100

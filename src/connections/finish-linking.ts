@@ -10,6 +10,7 @@ import type { Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { Linking, LinkingReturn, ReturnRequest } from '#providers/linking.ts'
 import { OwnerGoneError } from '#store/failure.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import {
@@ -31,7 +32,6 @@ import {
 } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
-import { openLogin } from './open-login.ts'
 import { readConsents } from './read-consents.ts'
 
 export interface LinkingArrival {

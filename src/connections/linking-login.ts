@@ -3,11 +3,11 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId, UserId } from '#kernel/ids.ts'
 import type { Linking } from '#providers/linking.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
-import { openLogin } from './open-login.ts'
 
 /** `row` null: its secret is damaged; a return that brings another one mends it. */
 export interface LinkingLogin {

@@ -7,11 +7,11 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Asking, type AskOptions, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
-import { openLogin } from './open-login.ts'
 
 export interface RemoveOptions {
   /**

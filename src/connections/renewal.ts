@@ -3,10 +3,10 @@
  * themselves. Nothing is called.
  */
 import { factsOf } from '#providers/all-facts.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
-import { openLogin } from './open-login.ts'
 
 export type Renewal =
   /** On the provider's page (`startLinking`). */

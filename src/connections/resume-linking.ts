@@ -4,6 +4,7 @@
  * because people decide what is linked.
  */
 import { type By, bySystem, mayActFor, type Person } from '#contract/actor.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { type AskOptions, limitTime } from './ask-provider.ts'
@@ -11,7 +12,6 @@ import type { ActionDeps } from './deps.ts'
 import { type LinkingName, type LinkingState, readLinkingName } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
-import { openLogin } from './open-login.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
 
 /** What has become of a link; the provider is asked once more where it is still open. It waits no longer than a moment. */

@@ -1,27 +1,32 @@
 /**
- * Connections that need an action by their person or by the provider: which, whose, and what to do. Only the provider
+ * Connections that need an action by their person, the operator or the provider: which, whose, and what to do. Only the provider
  * knows when a consent will expire; it is reported here after it has.
  */
 import { unreachable } from '#kernel/unreachable.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { LoginAccess } from '#providers/credentials.ts'
 import type { TroubledConnection } from '#store/ports/inspector.ts'
-import type { Store } from '#store/ports/store.ts'
+import { type FailingParts, findFailing } from './failing.ts'
 import { type Check, type Finding, ok, warning } from './finding.ts'
+import { describeLogin } from './logins.ts'
 
 /** Listed individually; further ones are only counted. */
 const maxNamed = 50
 
-export function checkConnections({ inspector }: Pick<Store, 'inspector'>): Check {
+export function checkConnections(parts: FailingParts): Check {
+  const { inspector } = parts.store
   return async () => {
     const counts = await inspector.countConnections()
     const troubled = await inspector.listTroubled(maxNamed)
+    const failing = await findFailing(parts)
     const { active, deleting, ...rest } = counts
     const broken = Object.values(rest).reduce((sum, count) => sum + count, 0)
-    const parts = Object.entries(rest).flatMap(([status, count]) =>
+    const others = Object.entries(rest).flatMap(([status, count]) =>
       count === 0 ? [] : [`${count} ${status}`],
     )
-    const message = [`${active} active`, ...parts].join(', ')
+    const message = [`${active} active`, ...others].join(', ')
     return [
-      broken === 0
+      broken + failing.length === 0
         ? ok('connections', message)
         : warning('connections', message, 'The findings below say what each of them needs'),
       deleting === 0
@@ -31,8 +36,13 @@ export function checkConnections({ inspector }: Pick<Store, 'inspector'>): Check
             `${deleting} pending: the consent is not yet deleted at the provider`,
             'They are retried every five minutes; the log line "connection removal" has the reason',
           ),
-      ...troubled.map(describe),
+      ...(await Promise.all(
+        troubled.map(async (one) =>
+          describe(one, await describeLogin(parts, { ...one, id: one.loginId })),
+        ),
+      )),
       ...mentionRest(broken + deleting - troubled.length),
+      ...failing,
     ]
   }
 }
@@ -43,7 +53,8 @@ function mentionRest(count: number): readonly Finding[] {
   return [warning('connections:more', `${count} more are not active`, action)]
 }
 
-function describe({ id, email, provider, institutionName, status }: TroubledConnection): Finding {
+function describe(connection: TroubledConnection, { renewal }: LoginAccess): Finding {
+  const { id, email, provider, institutionName, status } = connection
   const name = `connection:${id}`
   const whose = `${institutionName} (${provider}) of ${email}`
   const refresh = `tributary connections refresh ${id}`
@@ -52,19 +63,19 @@ function describe({ id, email, provider, institutionName, status }: TroubledConn
       return warning(
         name,
         `${whose}: consent or credentials have expired`,
-        `Ask ${email} to connect again, then \`${refresh}\``,
+        `${renewal}; \`${refresh}\` looks again`,
       )
     case 'pending_mfa':
       return warning(
         name,
         `${whose}: the institution waits for a second factor`,
-        `Ask ${email} to answer it, then \`${refresh}\``,
+        `For ${email}: ${factsOf(provider).secondFactor} \`${refresh}\` looks again`,
       )
     case 'revoked':
       return warning(
         name,
         `${whose}: the consent was withdrawn`,
-        `Ask ${email} to connect again, or \`tributary connections remove ${id}\``,
+        `${renewal}; or \`tributary connections remove ${id}\``,
       )
     case 'deleting':
       return warning(

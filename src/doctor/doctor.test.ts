@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeRecentFailures } from '#providers/recent-failures.ts'
 import { openMemoryKv } from '#store/kv/memory.ts'
 import { openKv } from '#store/kv/open.ts'
 import { openSetting } from '#tests/adapters/fiskil/harness.ts'
@@ -51,6 +52,7 @@ async function diagnose(t: TestContext, over: Partial<DoctorDeps> = {}) {
     adapters: {},
     clock,
     mail: null,
+    failures: { reads: makeRecentFailures(clock), syncs: makeRecentFailures(clock) },
     installation,
     machine,
     origins: () => ({ base: nowhere, mcp: nowhere, auth: nowhere }),

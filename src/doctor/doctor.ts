@@ -10,8 +10,10 @@ import type { Store } from '#store/ports/store.ts'
 import { checkConfiguration, type Installation } from './configuration.ts'
 import { checkConnections } from './connections.ts'
 import { checkEndpoints, checkEventKeys, checkLedgers } from './events.ts'
+import type { FailingParts } from './failing.ts'
 import { checkFastState, fastStateRemedy } from './fast-state.ts'
 import { type Check, type Diagnosis, type Finding, fault, worstOf } from './finding.ts'
+import { checkLogins } from './logins.ts'
 import { checkDisk, checkEventLoop, eventLoopRemedy, type Machine } from './machine.ts'
 import { checkMail, type MailService, mailRemedy } from './mail.ts'
 import { checkOrigins, originsRemedy, type PublicOrigins } from './origins.ts'
@@ -25,12 +27,16 @@ export type { Diagnosis, Finding } from './finding.ts'
 export { type Machine, realMachine } from './machine.ts'
 
 export interface DoctorDeps {
-  readonly store: Pick<Store, 'inspector' | 'syncs' | 'endpoints' | 'deliveries' | 'mails'>
+  readonly store: Pick<
+    Store,
+    'inspector' | 'logins' | 'syncs' | 'endpoints' | 'deliveries' | 'mails'
+  >
   readonly kv: Pick<Kv, 'ping' | 'connections'>
   readonly adapters: Adapters
   readonly clock: Clock
   /** Null: no mail server is configured. */
   readonly mail: MailService | null
+  readonly failures: FailingParts['failures']
   readonly installation: Installation
   readonly machine: Machine
   /** The origins that currently apply. */
@@ -89,7 +95,8 @@ function listChecks(deps: DoctorDeps): readonly Look[] {
     look('fast-state', checkFastState(deps), fastStateRemedy),
     ...providers,
     look('links', checkUse(deps.adapters, deps), storeAction),
-    look('connections', checkConnections(deps.store), storeAction),
+    look('logins', checkLogins(deps), storeAction),
+    look('connections', checkConnections(deps), storeAction),
     look('syncs', checkSyncs(deps), storeAction),
     look('deliveries', checkDeliveries(deps), storeAction),
     look('mail', checkMail(deps), mailRemedy),

@@ -4,6 +4,7 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import type { KnownFacts } from './all-facts.ts'
+import type { Login } from './login.ts'
 
 /** What an operator provides to adopt a consent that exists at the provider. */
 export type Credentials = { [Name in Provider]: CredentialsAt<Name> }[Provider]
@@ -58,6 +59,23 @@ export interface Access {
   readonly nextStep: string
   /** How people link on the pages with keys of their own; absent: not at all in this mode. */
   readonly ownKey?: OwnKeyAccess
+}
+
+/** What is told of a person's login without a call, in words for operators; sentences have no full stop. */
+export interface LoginAccess {
+  /** Why the variables of this installation cannot serve it, and what to do; null: they can. */
+  readonly obstacle: string | null
+  /** What is done once its consent or key has ended. */
+  readonly renewal: string
+  /** Where to look when the provider refuses its reads although consent and key are in order. */
+  readonly whenRefused: string
+}
+
+/** What an adapter tells operators of its access and of logins, without a call. */
+export interface OperatorWords {
+  readonly access: Access
+  /** @param email the address of its owner, for the next step. */
+  describeLogin(login: Login, email: string): LoginAccess
 }
 
 /** A key that a person gets for themselves, in words for them. */

@@ -74,6 +74,8 @@ export interface GuardOptions {
   /** Stores the new status before the caller gets the error, unless the credentials were replaced meanwhile. */
   readonly onConsentLost: (loss: ConsentLoss) => Promise<void>
   readonly onBreakerOpen: (target: GuardTarget) => void
+  /** Told how each call ended at the provider; null: it succeeded. */
+  readonly onEnd?: (connectionId: ConnectionId, error: UpstreamError | null) => void
 }
 
 export interface Guard {
@@ -110,10 +112,12 @@ export function makeGuard(options: GuardOptions): Guard {
     try {
       const result = await work({ signal, priority: 'user', onAnswer })
       if (state !== null) await options.breakers.succeed(key, state.kind === 'probe')
+      options.onEnd?.(target.connectionId, null)
       return result
     } catch (error) {
       const upstream = asUpstreamError(target, signal, error)
       const isOurs = upstream !== error && signal.aborted && isAnswering(times)
+      if (upstream !== null && !isOurs) options.onEnd?.(target.connectionId, upstream)
       await settle(target, key, state, isOurs ? null : upstream)
       throw upstream === null ? error : toApiError(upstream)
     }

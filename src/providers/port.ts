@@ -16,7 +16,7 @@ import type {
 import type { AccountId, ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Micros, Zone } from '#kernel/time.ts'
-import type { Access, Credentials, Identity, RevokeOptions } from './credentials.ts'
+import type { Credentials, Identity, OperatorWords, RevokeOptions } from './credentials.ts'
 import type { UpstreamFailure } from './failure.ts'
 import type { Linking } from './linking.ts'
 import type { CallContext, ConnectionRef, Login } from './login.ts'
@@ -164,14 +164,13 @@ export interface CallsLeft {
   readonly isShared: boolean
 }
 
-interface AdapterBase {
+interface AdapterBase extends OperatorWords {
   readonly provider: Provider
   /**
    * The source of a connection's last refresh time: `reported`, the provider reports it; `reads`, it does not, and our
    * own successful reads are used.
    */
   readonly freshness: 'reported' | 'reads'
-  readonly access: Access
   /** The owner of these credentials, and which part of them is secret. Rejects credentials that do not work. */
   identify(credentials: Credentials, call: CallContext): Promise<Identity>
   /**

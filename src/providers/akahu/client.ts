@@ -102,13 +102,10 @@ interface Standing {
 
 const nobody: Standing = { headers: {}, audience: 'user', isPersonal: false, secrets: [] }
 
+export const noAppDetail =
+  'this login has no app token of its own, and no full app is set: set AKAHU_APP_TOKEN and AKAHU_APP_SECRET, or link again'
 /** The caller cannot fix it, so it is not a lost consent. */
-const noApp: UpstreamFailure = {
-  kind: 'misconfigured',
-  status: 401,
-  detail:
-    'this login has no app token of its own, and no full app is set: set AKAHU_APP_TOKEN and AKAHU_APP_SECRET, or link again',
-}
+const noApp: UpstreamFailure = { kind: 'misconfigured', status: 401, detail: noAppDetail }
 
 /** Opens the pool. Every method throws UpstreamError, or the signal's own reason. */
 export function makeClient(options: AkahuOptions): AkahuClient {

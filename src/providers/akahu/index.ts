@@ -16,6 +16,7 @@ import type {
 import { fetchAccounts } from './accounts.ts'
 import { type AkahuClient, type AkahuOptions, makeClient } from './client.ts'
 import { confirmEmpty, endLogin, identify, listAlive, revoke, sightLogins } from './consent.ts'
+import { describeLogin } from './describe-login.ts'
 import { makeLinking } from './linking.ts'
 import { listen } from './listen.ts'
 import { type Note, toBalance, toConnections } from './map.ts'
@@ -58,6 +59,7 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
     category: 'banking',
     freshness: 'reported',
     access: describeAccess(options),
+    describeLogin: (login, email) => describeLogin(client, login, email),
     identify: (credentials, call) => identify(client, credentials, call),
     discover,
     revoke: (login, connection, asked, call) =>

@@ -57,6 +57,11 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
       nextStep:
         'Run `tributary connections link U --provider fiskil --end-user-id X` with an end user who has given consent.',
     },
+    describeLogin: (_login, email) => ({
+      obstacle: null,
+      renewal: `${email} presses Reconnect on the page of the connection (/connections), which leads to the bank`,
+      whenRefused: 'Look at the consent of this end user in the Fiskil Console',
+    }),
 
     identify: (credentials, call) => identify(client, credentials, call),
     discover: (login, call) => discoverConnections(deps, login, call),

@@ -14,6 +14,7 @@ import {
   rejectedStatus,
   toLoginFailure,
 } from './consent.ts'
+import { describeLogin } from './describe-login.ts'
 import { discoverConnections } from './discover.ts'
 import { identify } from './identify.ts'
 import { type Asker, isPersonalLogin, type OwnKey, readOwnKey, toAsker } from './keys.ts'
@@ -45,6 +46,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
     category: 'brokerage',
     freshness: 'reported',
     access: describeAccess(own),
+    describeLogin: (login, email) => describeLogin(own, login, email),
     identify: (credentials, call) => identify(client, own, credentials, call),
     discover: async (login, call) => discoverConnections(client, toAsker(own, login), call),
     async revoke(login, connection, { last, isAsked }, call) {

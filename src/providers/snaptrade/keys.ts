@@ -58,6 +58,12 @@ export function toAsker(own: OwnKey | null, login: Login): Asker {
   throw fail({ kind: 'misconfigured', status: 401, detail: asker })
 }
 
+/** Why nobody can make them with the key of the variables; null: somebody can. */
+export function findObstacle(own: OwnKey | null, login: Login): string | null {
+  const asker = findAsker(own, login)
+  return typeof asker === 'string' ? asker : null
+}
+
 /** Text: why there is none. */
 function findAsker(own: OwnKey | null, { secret, upstreamUserId }: Login): Asker | string {
   if (secret?.startsWith(mark)) {

@@ -70,6 +70,11 @@ export function makeUp(options: UpOptions): BankingAdapter {
       nextStep:
         'Create a personal access token in the Up app (Data sharing), then run `tributary connections link U --provider up --token -`.',
     },
+    describeLogin: (_login, email) => ({
+      obstacle: null,
+      renewal: `Make a new token in the Up app (Data sharing, Personal Access Token) and link it: \`tributary connections link ${email} --provider up --token -\``,
+      whenRefused: 'Look in the Up app, Data sharing, whether the token is still there',
+    }),
     identify: (credentials, call) => identify(client, credentials, call),
     async discover(login, call) {
       return [toConnection(login.upstreamUserId, await readAll(login, accountList, call), note)]

@@ -1,6 +1,6 @@
 /** What operators ask about the store as a whole; no request of a caller uses it. */
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, EndpointId } from '#kernel/ids.ts'
+import type { ConnectionId, EndpointId, LoginId } from '#kernel/ids.ts'
 import type { StoredStatus } from './connections.ts'
 import type { DisabledReason, EndpointHealth } from './endpoints.ts'
 
@@ -22,7 +22,26 @@ export interface TroubledConnection {
   readonly email: string
   readonly provider: Provider
   readonly institutionName: string
+  readonly loginId: LoginId
   readonly status: Exclude<StoredStatus, 'active'>
+}
+
+/** An active connection that cannot be read, as far as the store or the caller knows. */
+export interface FailingConnection extends Omit<TroubledConnection, 'status'> {
+  /** How its syncs have failed since the last one that succeeded; null: the last one did. */
+  readonly syncs: {
+    /** Of the newest run; null: its row is gone. */
+    readonly failure: { readonly code: string; readonly message: string } | null
+    /** When the first of these runs began, in milliseconds since the epoch; null: its row is gone. */
+    readonly since: number | null
+  } | null
+}
+
+/** A login that some connection uses, and its owner. */
+export interface UsedLogin {
+  readonly id: LoginId
+  readonly provider: Provider
+  readonly email: string
 }
 
 /** Who is linked at one provider. */
@@ -100,6 +119,13 @@ export interface StoreInspector {
   }): Promise<readonly StaleConnection[]>
   /** Connections that are not `active`, by age; at most `limit`. */
   listTroubled(limit: number): Promise<readonly TroubledConnection[]>
+  /** Active connections whose last sync failed, and those of `also`, by age; at most `limit`. */
+  listFailing(query: {
+    readonly also: readonly ConnectionId[]
+    readonly limit: number
+  }): Promise<readonly FailingConnection[]>
+  /** Logins of connections that are not being deleted, by id; at most `limit`. */
+  listUsedLogins(limit: number): Promise<readonly UsedLogin[]>
   /** Paused endpoints and those that were not disabled by their owner, by age; at most `limit`. */
   listTroubledEndpoints(limit: number): Promise<readonly TroubledEndpoint[]>
   listStuckLeases(bounds: StuckBounds): Promise<readonly StuckLease[]>

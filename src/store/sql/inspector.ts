@@ -14,6 +14,7 @@ import type {
 } from '../ports/inspector.ts'
 import type { Sealer } from '../seal.ts'
 import type { Engine } from './engine.ts'
+import { listFailing, listUsedLogins } from './failing-inspector.ts'
 import { countMigrations } from './migrate.ts'
 import { inspectRiver } from './river-inspector.ts'
 import { listAgedKeys, sealedTables } from './sealed-tables.ts'
@@ -40,6 +41,8 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
     listUse: (limit) => listUse(db, limit),
     listStale: (query) => listStale(db, query),
     listTroubled: (limit) => listTroubled(db, limit),
+    listFailing: (query) => listFailing(db, query),
+    listUsedLogins: (limit) => listUsedLogins(db, limit),
     ...inspectRiver(engine),
   }
 }
@@ -178,6 +181,7 @@ function listTroubled(db: Db, limit: number): Promise<readonly TroubledConnectio
       'users.email as email',
       'connections.provider as provider',
       'connections.institution_name as institutionName',
+      'connections.login_id as loginId',
     ])
     .select((row) =>
       row.ref('connections.status').$castTo<TroubledConnection['status']>().as('status'),

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
 import type { Store } from '#store/ports/store.ts'
+import type { SyncOutcome } from '#store/ports/syncs.ts'
 import { keyA, keyB, type Place } from './place.ts'
 import { addGrant, addLink, addLogin, addUser, now } from './rows.ts'
 
@@ -57,6 +59,7 @@ export function testInspector(makePlace: () => Promise<Place>): void {
           email: user.email,
           provider: 'akahu',
           institutionName: 'Kōwhai Bank',
+          loginId: connection.loginId,
           status: connection === gone.connection ? 'deleting' : connection.status,
         })),
       )
@@ -90,6 +93,72 @@ export function testInspector(makePlace: () => Promise<Place>): void {
           refreshedAt: now + 1,
         },
       ])
+    }),
+  )
+
+  test(
+    'active connections whose last sync failed are listed with the newest failure and the first run since the last success',
+    inStore(async (store) => {
+      const { user, connection } = await addLink(store)
+      const other = await addLink(store, { createdAt: now + 1 })
+      const dead = await addLink(store, { status: 'invalidated' })
+      const ended = async (id: ConnectionId, at: number, outcome: SyncOutcome) => {
+        const claimed = await store.syncs.claim(id, {
+          now: at,
+          leaseMs: 60_000,
+          reason: 'schedule',
+        })
+        assert.ok(claimed?.kind === 'claimed')
+        const end = { outcome, endedAt: at + 1, nextDueAt: at + 2 }
+        assert.ok(await store.syncs.finish(claimed.sync.runId, end))
+      }
+      const failed = (code: string): SyncOutcome => ({
+        kind: 'failed',
+        code,
+        message: `of ${code}`,
+      })
+      const counts = { newCount: 0, updatedCount: 0, chunks: 0, rowsReadAt: null, ledgerFrom: null }
+      const list = (also: readonly ConnectionId[] = [], limit = 5) =>
+        store.inspector.listFailing({ also, limit })
+      assert.deepEqual(await list(), [])
+      await ended(connection.id, now + 10, failed('earlier'))
+      await ended(connection.id, now + 20, { kind: 'succeeded', ...counts })
+      assert.deepEqual(await list(), [])
+      await ended(connection.id, now + 30, failed('first'))
+      await ended(connection.id, now + 40, failed('newest'))
+      await ended(dead.connection.id, now + 40, failed('consent_lost'))
+      const row = {
+        id: connection.id,
+        email: user.email,
+        provider: 'akahu',
+        institutionName: 'Kōwhai Bank',
+        loginId: connection.loginId,
+        syncs: { failure: { code: 'newest', message: 'of newest' }, since: now + 30 },
+      }
+      assert.deepEqual(await list(), [row])
+      const both = await list([other.connection.id])
+      assert.deepEqual(
+        both.map(({ id, syncs }) => [id, syncs === null]),
+        [
+          [connection.id, false],
+          [other.connection.id, true],
+        ],
+      )
+      assert.equal((await list([other.connection.id], 1)).length, 1)
+    }),
+  )
+
+  test(
+    'the logins of connections that are not being deleted are listed with their owner',
+    inStore(async (store) => {
+      const { user, connection } = await addLink(store)
+      const gone = await addLink(store)
+      await store.connections.setStatus(gone.connection.id, 'deleting')
+      await addLogin(store, user.id, 'without a connection')
+      assert.deepEqual(await store.inspector.listUsedLogins(5), [
+        { id: connection.loginId, provider: 'akahu', email: user.email },
+      ])
+      assert.deepEqual(await store.inspector.listUsedLogins(0), [])
     }),
   )
 

@@ -79,6 +79,7 @@ test('200: every dependency of a healthy service is checked and ok', async () =>
       'provider:snaptrade ok',
       'clock:snaptrade ok',
       'provider:up ok',
+      'logins ok',
       'connections ok',
       'deletions ok',
       'syncs ok',
@@ -192,8 +193,12 @@ test('connections that are not active are named with their owner and what to do;
   }
   const diagnosis = await examine()
   const email = (await service.app.store.users.find(user.id))?.email ?? 'nobody'
-  const actions = [/connect again, then `tributary connections refresh/, /answer it, then/]
-  actions.push(/or `tributary connections remove/, /tries at once/)
+  const actions = [
+    /presses Reconnect .*`tributary connections refresh [^`]+` looks again/,
+    /looks again/,
+    /presses Reconnect .*or `tributary connections remove/,
+    /tries at once/,
+  ]
   for (const [index, { id, institutionName, provider }] of troubled.entries()) {
     const found = find(diagnosis, `connection:${id}`)
     assert.equal(found.status, 'warning')

@@ -27,6 +27,7 @@ import { makeReadUsage } from '#gate/usage-report.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
 import type { Adapters } from '#providers/port.ts'
+import { makeRecentFailures } from '#providers/recent-failures.ts'
 import { toPersonalTokens } from '#sandbox/akahu/emulator.ts'
 import { emulators, type Emulators as SandboxEmulators } from '#sandbox/emulators.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
@@ -206,6 +207,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
       adapters,
       clock,
       mail: null,
+      failures: { reads: makeRecentFailures(clock), syncs: makeRecentFailures(clock) },
       installation,
       machine: realMachine,
       // Nothing public listens here.

@@ -1,8 +1,8 @@
 /** Reads a login whose secret may be damaged: the row was moved or its bytes were changed. */
 import type { LoginId } from '#kernel/ids.ts'
-import type { LoginRow } from '#store/ports/logins.ts'
-import type { StoreRows } from '#store/ports/store.ts'
-import { SealError } from '#store/seal.ts'
+import type { LoginRow } from './ports/logins.ts'
+import type { StoreRows } from './ports/store.ts'
+import { SealError } from './seal.ts'
 
 /** Null: there is no such login. `damaged`: its secret does not open, so its provider cannot be called with it. */
 export async function openLogin(
