@@ -1,13 +1,11 @@
 /**
  * The demo of sandbox mode: one user per plan, linked to every person without a fault in the emulators, with a key and a
- * password that stay the same over restarts. They give access to made-up data only, so they may be stored in a file beside the
- * sandbox's store.
+ * password. Both are derived from the encryption key, so every start over one store prints the same ones, from whichever
+ * folder, and none is stored as text. They give access to made-up data only.
  */
-import { randomInt } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { createHmac } from 'node:crypto'
 import type { UserActions } from '#auth/actions.ts'
-import { hashKey, isKeyShaped } from '#auth/keys.ts'
+import { mintKey } from '#auth/keys.ts'
 import { makePasswords } from '#auth/sign-in/password.ts'
 import type { Connections } from '#connections/connections.ts'
 import { bySystem } from '#contract/actor.ts'
@@ -34,20 +32,18 @@ export interface Demo {
 
 export interface DemoDeps {
   readonly store: Pick<StoreReader, 'users' | 'keys' | 'accounts' | 'sessions'>
-  readonly actions: UserActions
-  readonly connections: Connections
-  readonly sandbox: Sandbox
-  /** Where the keys are remembered. */
-  readonly folder: string
+  readonly actions: Pick<UserActions, 'createUser' | 'setPassword' | 'createKey'>
+  readonly connections: Pick<Connections, 'linkConnections'>
+  readonly sandbox: Pick<Sandbox, 'person'>
+  /** A subkey of the encryption key with no other use: every process over one store has the same. */
+  readonly secret: Uint8Array
 }
 
 const plans = ['professional', 'developer'] as const
 
-/** Makes the demo users, or finds those of an earlier start. */
+/** Makes the demo users, or finds those of another start. Several processes may do so at once. */
 export async function prepareDemo(deps: DemoDeps): Promise<Demo> {
-  const file = join(deps.folder, 'demo-keys.json')
-  const remembered = await readKeys(file)
-  const password = isPassword(remembered.password) ? remembered.password : makePassword()
+  const password = toPassword(draw(deps.secret, 'password'))
   const users: DemoUser[] = []
   for (const plan of plans) {
     const user = await findUser(deps, plan)
@@ -55,19 +51,38 @@ export async function prepareDemo(deps: DemoDeps): Promise<Demo> {
       await deps.connections.linkConnections(bySystem, user.id, credentials)
     }
     await givePassword(deps, user.id, password)
-    const key = await findKey(deps, user.id, remembered[plan])
-    users.push({ plan, email: user.email, key })
+    users.push({ plan, email: user.email, key: await findKey(deps, user.id) })
   }
-  const keys = Object.fromEntries(users.map((user) => [user.plan, user.key]))
-  await writeKeys(file, { ...keys, password })
   return { users, password, ...(await findExample(deps)) }
 }
 
-async function findUser(deps: DemoDeps, plan: DemoUser['plan']): Promise<UserRow> {
+/** 32 bytes for one use, which show neither the secret nor what was drawn for another use. */
+function draw(secret: Uint8Array, use: string): Uint8Array {
+  return createHmac('sha256', secret).update(use).digest()
+}
+
+function findUser({ store, actions }: DemoDeps, plan: DemoUser['plan']): Promise<UserRow> {
   const email = `${plan}@${demoDomain}`
-  const known = await deps.store.users.find(email)
+  return findOrMake(
+    () => store.users.find(email),
+    () => actions.createUser(bySystem, { email, plan }),
+  )
+}
+
+/** What another process made in between is found after all. */
+async function findOrMake<Row>(
+  find: () => Promise<Row | null>,
+  make: () => Promise<Row>,
+): Promise<Row> {
+  const known = await find()
   if (known !== null) return known
-  return deps.actions.createUser(bySystem, { email, plan })
+  try {
+    return await make()
+  } catch (error) {
+    const theirs = await find()
+    if (theirs === null) throw error
+    return theirs
+  }
 }
 
 /** Sets the password only when it differs, because setting it ends the user's sessions. */
@@ -81,35 +96,28 @@ async function givePassword(deps: DemoDeps, userId: UserId, password: string): P
 const passwordLetters = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 /** Twelve characters in three groups, e.g. `k7dm-x2pq-9ntr`. */
-function makePassword(): string {
-  const group = () =>
-    Array.from({ length: 4 }, () => passwordLetters[randomInt(passwordLetters.length)]).join('')
-  return [group(), group(), group()].join('-')
-}
-
-function isPassword(remembered: unknown): remembered is string {
-  return typeof remembered === 'string' && /^(?:[a-z2-9]{4}-){2}[a-z2-9]{4}$/.test(remembered)
-}
-
-/** The remembered key if it still opens this user's data, else a new one. */
-async function findKey(deps: DemoDeps, userId: UserId, remembered: unknown): Promise<string> {
-  if (typeof remembered === 'string' && isKeyShaped(remembered)) {
-    const caller = await deps.store.keys.findCaller(hashKey(remembered))
-    if (caller?.userId === userId) return remembered
-  }
-  await makeRoom(deps, userId)
-  return (await deps.actions.createKey(bySystem, userId, { name: keyName })).key
+function toPassword(bytes: Uint8Array): string {
+  const group = (from: number) =>
+    Array.from(
+      bytes.subarray(from, from + 4),
+      (byte) => passwordLetters[byte % passwordLetters.length],
+    ).join('')
+  return [group(0), group(4), group(8)].join('-')
 }
 
 const keyName = 'Demo'
-/** A user has twenty keys at most, and keys of earlier starts whose file was lost count too. */
-const maxDemoKeys = 10
 
-async function makeRoom({ store, actions }: DemoDeps, userId: UserId): Promise<void> {
-  const all = await store.keys.list(userId)
-  const ours = all.filter(({ name, revokedAt }) => name === keyName && revokedAt === null)
-  // Newest first, so the oldest are revoked.
-  for (const { id } of ours.slice(maxDemoKeys - 1)) await actions.revokeKey(bySystem, id)
+/** The key that opens this user's data. A revoked key stays revoked: the next one is drawn from its id. */
+async function findKey({ store, actions, secret }: DemoDeps, userId: UserId): Promise<string> {
+  const keys = await store.keys.list(userId)
+  // Newest first.
+  const revoked = keys.find(({ name, revokedAt }) => name === keyName && revokedAt !== null)
+  const minted = mintKey(draw(secret, `key ${revoked?.id ?? userId}`))
+  await findOrMake<object>(
+    () => store.keys.findCaller(minted.hash),
+    () => actions.createKey(bySystem, userId, { name: keyName }, minted),
+  )
+  return minted.key
 }
 
 async function findExample(deps: DemoDeps): Promise<Pick<Demo, 'connectionId' | 'accountId'>> {
@@ -119,22 +127,4 @@ async function findExample(deps: DemoDeps): Promise<Pick<Demo, 'connectionId' | 
   const account = accounts.find((row) => row.provider === 'fiskil' && row.type === 'transaction')
   if (account === undefined) throw new Error('the demo user has no bank account')
   return { connectionId: account.connectionId, accountId: account.id }
-}
-
-async function readKeys(file: string): Promise<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'))
-    return typeof value === 'object' && value !== null ? { ...value } : {}
-  } catch {
-    // Absent or damaged: new keys are created; a sandbox loses nothing by it.
-    return {}
-  }
-}
-
-async function writeKeys(file: string, keys: Readonly<Record<string, string>>): Promise<void> {
-  const draft = `${file}.new`
-  // With PostgreSQL nothing else creates the folder.
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await writeFile(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 })
-  await rename(draft, file)
 }

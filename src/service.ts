@@ -13,11 +13,11 @@ import { describeFailure, printWelcome } from '#app/welcome.ts'
 import { type Clock, systemClock } from '#kernel/time.ts'
 import type { Demo } from '#sandbox/demo.ts'
 import type { Sandbox } from '#sandbox/start.ts'
-import type { Config } from '#settings/config-types.ts'
 import { openAccess } from '#settings/open-access.ts'
 import { listSecretTexts } from '#settings/secret-texts.ts'
-import { loadSecrets } from '#settings/secrets.ts'
+import { loadSecrets, type Secrets } from '#settings/secrets.ts'
 import { readOwnConfig, readStartInfo } from '#src/config.ts'
+import { makeSealer } from '#store/seal.ts'
 import { type Log, loadPrettier, makeLog } from '#telemetry/log.ts'
 import { type Metrics, makeMetrics } from '#telemetry/metrics.ts'
 
@@ -76,7 +76,7 @@ async function start(running: Running): Promise<void> {
   running.sandbox = sandbox
   const { origins, adminUrl, localUrl } = await app.listen()
   sandbox?.sendWebhooksTo(localUrl)
-  const demo = made !== null && config.role !== 'worker' ? await makeDemo(app, made, config) : null
+  const demo = made !== null && config.role !== 'worker' ? await makeDemo(app, made, secrets) : null
   const command = findCommand(readStartInfo())
   const { adminTokenFile } = secrets
   const [first] = demo === null ? await app.store.users.listPage({ after: null, limit: 1 }) : []
@@ -88,9 +88,10 @@ async function start(running: Running): Promise<void> {
 function makeDemo(
   { store, actions, connections }: App,
   { sandbox, prepareDemo }: Awaited<ReturnType<typeof openSandbox>>,
-  config: Config,
+  { encryptionKeys }: Secrets,
 ): Promise<Demo> {
-  return prepareDemo({ store, actions, connections, sandbox, folder: config.storeDir })
+  const secret = makeSealer(encryptionKeys.reveal()).derive('demo')
+  return prepareDemo({ store, actions, connections, sandbox, secret })
 }
 
 /** Drains, closes everything and ends the process. The store stays consistent whenever the process ends. */

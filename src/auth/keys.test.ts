@@ -16,6 +16,14 @@ test('a minted key has its brand, 39 base62 characters and the hash of the whole
   assert.ok(isKeyShaped(key))
 })
 
+test('the same 24 bytes give the same key, any other byte another, and further bytes have no effect', () => {
+  const bytes = new Uint8Array(32).fill(7)
+  const { key } = mintKey(bytes)
+  assert.ok(isKeyShaped(key))
+  assert.equal(mintKey(bytes.slice(0, 24)).key, key)
+  for (let at = 0; at < 24; at += 1) assert.notEqual(mintKey(bytes.with(at, 8)).key, key)
+})
+
 test('a thousand minted keys differ in the characters that the pre-auth bucket is named after', () => {
   const prefixes = new Set(Array.from({ length: 1000 }, () => mintKey().prefix))
   assert.ok(prefixes.size > 990)

@@ -21,9 +21,12 @@ export interface MintedKey {
   readonly hash: Uint8Array
 }
 
-/** Makes a new key with the operating system's random generator. */
-export function mintKey(): MintedKey {
-  const secret = base62(BigInt(`0x${randomBytes(24).toString('hex')}`), secretLength)
+const secretBytes = 24
+
+/** Makes a key of the first 24 of these bytes; absent: of the operating system's random generator. */
+export function mintKey(bytes: Uint8Array = randomBytes(secretBytes)): MintedKey {
+  const hex = Buffer.from(bytes.subarray(0, secretBytes)).toString('hex')
+  const secret = base62(BigInt(`0x${hex}`), secretLength)
   const body = prefix + secret
   const key = body + checksum(body)
   return { key, prefix: key.slice(0, prefix.length + 6), hash: hashKey(key) }

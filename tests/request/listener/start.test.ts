@@ -92,13 +92,23 @@ test('every file that a start leaves in DATA_DIR is named in docs/storage.md', a
   const page = await readFile(join(import.meta.dirname, '../../../docs/storage.md'), 'utf8')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const written = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
-  assert.ok(written.includes('demo-keys.json') && written.includes('encryption-key'))
+  assert.ok(written.includes('tributary.db') && written.includes('encryption-key'))
   const files = new Set(written.map((name) => name.replace(/-(?:wal|shm|journal)$/, '')))
   const isNamed = (name: string) => new RegExp(`\`(?:[\\w-]+/)*${RegExp.escape(name)}\``).test(page)
   assert.deepEqual(
     [...files].filter((name) => !isNamed(name)),
     [],
   )
+})
+
+test('no file in DATA_DIR has a demo key or the password in plain text', async () => {
+  const labels = ['professional', 'developer', 'Password']
+  const printed = labels.map((label) => running.printed(label))
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  for (const { name, parentPath } of entries.filter((entry) => entry.isFile())) {
+    const bytes = await readFile(join(parentPath, name))
+    for (const text of printed) assert.ok(!bytes.includes(text), name)
+  }
 })
 
 test('off a terminal the log is JSON, a line each, before the welcome', () => {
@@ -126,7 +136,9 @@ test('a second start on the same data and a taken port: one line each, exit 1', 
 test('the printed next step of live mode works in another terminal, wherever the admin listener and the data are', async () => {
   const live = startProcess({ DATA_DIR: join(folder, 'live data'), SANDBOX: 'false' })
   try {
-    const [, hint = ''] = /^Next: (.+)$/m.exec(await live.ready()) ?? []
+    const printed = await live.ready()
+    assert.doesNotMatch(printed, /trib_live_|@demo\.example/)
+    const [, hint = ''] = /^Next: (.+)$/m.exec(printed) ?? []
     // Not started by npm, and no wrapper on the path: the pinned runtime itself is called.
     assert.match(
       hint,
@@ -134,6 +146,9 @@ test('the printed next step of live mode works in another terminal, wherever the
     )
     const { stdout } = await run('sh', ['-c', hint], { cwd: folder, env: {} })
     assert.match(stdout, /you@example\.com/)
+    const list = hint.replace(/users .*/, 'users list')
+    const { stdout: users } = await run('sh', ['-c', list], { cwd: folder, env: {} })
+    assert.doesNotMatch(users, /demo\.example/)
   } finally {
     live.child.kill('SIGTERM')
     await live.ended
