@@ -13,7 +13,7 @@ import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import { makeUsageCounts } from '#gate/usage-counts.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
-import { openWalks } from '#paging/walk-cache.ts'
+import { openWindows } from '#paging/windows.ts'
 import { makeRead } from '#resources/read.ts'
 import type { Config, Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
@@ -22,11 +22,8 @@ import type { Foundation } from './foundation.ts'
 import { makeAppGuard } from './guard.ts'
 import type { AppOptions } from './options.ts'
 
-/**
- * Limits in memory for provider pages held for walks, and for what walks remember of rows, in addition to the answer
- * cache.
- */
-const walkBytes = { maxPageBytes: 32 * 1024 * 1024, maxIndexBytes: 16 * 1024 * 1024 }
+/** The bound of provider pages in memory, in addition to the answer cache. */
+const maxPageBytes = 32 * 1024 * 1024
 
 type ReadParts = AppOptions &
   Foundation & {
@@ -38,7 +35,8 @@ type ReadParts = AppOptions &
 /** From resource to provider: the part that every read uses, and that reports what reads find out about consents. */
 function makeReader(parts: ReadParts) {
   const { store, kv, clock, reports } = parts
-  const walks = openWalks({ ...walkBytes, clock, shared: kv.walks })
+  const shared = kv.snapshots === null ? null : { snapshots: kv.snapshots, bodies: kv.cache }
+  const windows = openWindows({ maxBytes: maxPageBytes, clock, shared })
   const monitor = makeConsentMonitor({
     store,
     clock,
@@ -49,7 +47,7 @@ function makeReader(parts: ReadParts) {
     store,
     adapters: monitor.watch(parts.adapters),
     guard: makeAppGuard(parts),
-    walks,
+    windows,
     clock,
     refreshAccounts: async (connectionId, { priority, signal }) => {
       await parts.connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
@@ -59,7 +57,7 @@ function makeReader(parts: ReadParts) {
   return {
     read,
     async close() {
-      walks.close()
+      windows.close()
       await monitor.close()
     },
   }

@@ -61,7 +61,7 @@ interface Seen {
 /** What the wrapped adapters need. */
 interface WatchDeps extends ConsentMonitorDeps {
   readonly notes: ReturnType<typeof makeRefreshNotes>
-  /** Connections of requests whose proof was stored already, once for all pages of a walk. */
+  /** Connections of requests whose proof was stored already, once for all pages of a request. */
   readonly revived: WeakSet<ConnectionRef>
 }
 

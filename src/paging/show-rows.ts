@@ -1,21 +1,10 @@
-/**
- * Returns the rows of a window. A row that is not found any more was deleted at the provider: it is omitted and its place
- * stays empty, so that no other row is shown twice or skipped.
- */
+/** Maps the rows of a window. Of the pages that are held it opens those that the window shows, and no others. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RowPage } from '#providers/port.ts'
-import { findAgain, numberOf, renewPage, spotOf } from './find-row.ts'
-import { noPage, noRow } from './row-table.ts'
-import { cursorOf, firstExtra, maxPagesMoved, openHeld, type Stream } from './stream.ts'
-import {
-  addFront,
-  countMerged,
-  placeAt,
-  rowNumber,
-  streamNumber,
-  type WalkState,
-} from './walk-state.ts'
-import { ReplacedRows, StreamTrouble } from './walk-trouble.ts'
-import type { WindowRead } from './window-read.ts'
+import { type Body, type HeldSnapshot, unpack } from './hold.ts'
+import type { SnapshotPage } from './snapshot.ts'
+import type { RowSource } from './take-page.ts'
+import { SnapshotGone } from './trouble.ts'
 
 /** The type of the rows on a page. */
 export type RowOf<Page extends RowPage<unknown>> = ReturnType<Page['map']>
@@ -26,91 +15,46 @@ export interface ShownRow<Row> {
   readonly copy: number
 }
 
-/**
- * The rows of the window, as far as they are merged. Throws StreamTrouble, and ReplacedRows when no known row is
- * left.
- */
+/** After this many rows other work of the event loop has its turn. */
+const rowsPerTurn = 250
+
+export interface Opening<Page extends RowPage<unknown>> {
+  readonly source: RowSource<Page>
+  readonly held: HeldSnapshot
+  /** Pages that this request has read, by name. */
+  readonly opened: Map<string, Page>
+  /** The body of a page that this process does not hold; null: it is gone. */
+  readonly loadBody: (name: string) => Promise<Body | null>
+}
+
+/** @throws SnapshotGone where a page is not held any more; UpstreamError `malformed` for a row (reading R23). */
 export async function showRows<Page extends RowPage<unknown>>(
-  state: WalkState<Page>,
-  windowRead: WindowRead<Page>,
+  opening: Opening<Page>,
+  { offset, end }: { readonly offset: number; readonly end: number },
 ): Promise<ShownRow<RowOf<Page>>[]> {
-  const end = Math.min(windowRead.offset + windowRead.limit, countMerged(state))
-  const current = new Map<Stream<Page>, number>()
+  const { held, opened } = opening
   const rows: ShownRow<RowOf<Page>>[] = []
-  const front: number[] = []
-  addFront(state, front)
-  for (let position = windowRead.offset; position < end; position += 1) {
-    const place = placeAt(state, position)
-    const number = streamNumber(place)
-    const stream = state.streams[number]
-    if (stream === undefined) throw new RangeError('a merged row has no stream')
-    const wanted = { stream, row: rowNumber(place) }
-    front[number] ??= toFront(stream, wanted.row)
-    const spot = spotOf(state, wanted) ?? (await findAgain(state, windowRead, wanted))
-    if (spot === null) continue
-    leavePage(stream, current, stream.table.pages[wanted.row] ?? noPage)
-    const copy = stream.table.copies?.[wanted.row] ?? 1
-    const row = windowRead.mapped.get(spot.page)?.[spot.index] ?? spot.page.map(spot.index)
-    rows.push({ row: row as RowOf<Page>, copy })
-  }
-  if (rows.length === 0 && end > windowRead.offset && (await isReplaced(state, windowRead))) {
-    throw new ReplacedRows()
+  for (let position = offset; position < end; position += 1) {
+    if (rows.length % rowsPerTurn === 0) await nextTurn()
+    const { list, page, entry, copy } = held.snapshot.locate(position)
+    const open = opened.get(page.name) ?? (await openPage(opening, list, page))
+    const row = open.map(page.rows[entry] ?? 0) as RowOf<Page>
+    rows.push({ row, copy })
   }
   return rows
 }
 
-/**
- * True when no page fetched during this request has a known row, and no stream has one either. When a single account
- * lost its few rows the result is false: the rows of the other accounts keep their places.
- */
-async function isReplaced<Page extends RowPage<unknown>>(
-  state: WalkState<Page>,
-  windowRead: WindowRead<Page>,
-): Promise<boolean> {
-  const { fetched } = windowRead
-  if (fetched.size === 0 || [...fetched.keys()].some(({ firstRow }) => firstRow !== noRow))
-    return false
-  for (const [index, stream] of state.streams.entries()) {
-    try {
-      if (stream.pages.length > 0 && (await hasKnownRow(state, windowRead, stream))) return false
-    } catch (error) {
-      throw new StreamTrouble(index, error)
-    }
-  }
-  return true
-}
-
-/** Searches the first pages of a stream, as far as rows may have moved. */
-async function hasKnownRow<Page extends RowPage<unknown>>(
-  state: WalkState<Page>,
-  windowRead: WindowRead<Page>,
-  stream: Stream<Page>,
-): Promise<boolean> {
-  let page = 0
-  for (let moved = 0; moved <= maxPagesMoved; moved += 1) {
-    const held = await renewPage(state, windowRead, { stream, page })
-    if (held.firstRow !== noRow) return true
-    const next = openHeld(state.source, stream, page)?.next ?? null
-    if (next === null) return false
-    page = numberOf(stream, next)
-  }
-  return false
-}
-
-function toFront({ table }: Stream<unknown>, row: number): number {
-  const page = table.pages[row] ?? noPage
-  return page < firstExtra ? Math.max(0, page) : 0
-}
-
-/** Releases the parsed form of the page before, once the window has passed it. */
-function leavePage<Page>(
-  stream: Stream<Page>,
-  current: Map<Stream<Page>, number>,
-  page: number,
-): void {
-  const before = current.get(stream)
-  if (before === page) return
-  current.set(stream, page)
-  const held = before === undefined ? undefined : stream.bodies.get(cursorOf(stream, before))
-  if (held !== undefined) held.parsed = null
+async function openPage<Page extends RowPage<unknown>>(
+  { source, held, opened, loadBody }: Opening<Page>,
+  list: number,
+  { name, cursor }: SnapshotPage,
+): Promise<Page> {
+  const body = held.bodies.get(name) ?? (await loadBody(name))
+  const query = source.queries[list]
+  if (body === null || query === undefined) throw new SnapshotGone({ isStaleCursor: false })
+  held.bodies.set(name, body)
+  const { window } = held.snapshot.facts
+  const page = source.reader.open({ ...query, window }, cursor, await unpack(body))
+  opened.set(name, page)
+  return page
 }

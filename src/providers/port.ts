@@ -242,11 +242,9 @@ export interface RowsQuery {
    * (R16a).
    */
   readonly zone: Zone
-  /** Every row will be mapped, so that pages are better parsed as a whole; absent: only some will. */
-  readonly isInFull?: boolean
 }
 
-/** The position of a page at the provider; plain data, so that another request can resume the walk later. */
+/** The position of a page at the provider; plain data, so that another request can read on later. */
 export type PageCursor = string
 
 /** What is known about a row without mapping it. */
@@ -256,15 +254,6 @@ export interface RowHead {
   readonly account: AccountRef
   /** The time that is compared with `from` and `to`. */
   readonly time: Micros
-}
-
-/** What a walk needs of a row, without a text: filled in by `RowPage.glance`. */
-export interface RowGlance {
-  /** The time that is compared with `from` and `to`. */
-  time: Micros
-  /** Where the id stands in the body of the page: ASCII characters, as they are. */
-  idFrom: number
-  idTo: number
 }
 
 /**
@@ -285,15 +274,10 @@ export interface RowPage<Row> {
   readonly total: number | null
   /** Rows of the query's connection, including pending ones: they prove that its consent is active. */
   readonly ownRows: number
-  /** The body as received: kept for later windows of the same walk, and parsed again with `open`. */
+  /** The body as received: held for later windows of the same query, and parsed again with `open`. */
   readonly body: Uint8Array
   /** Null for rows that are not wanted: pending, or of an account that was not requested. */
   head(index: number): RowHead | null
-  /**
-   * As `head`, for most rows of large pages, into numbers: true for a row that is wanted, false for one that is not, undefined where
-   * only `head` can say. Absent: always ask `head`.
-   */
-  glance?(index: number, into: RowGlance): boolean | undefined
   map(index: number): Row
 }
 
@@ -301,6 +285,11 @@ export interface RowPage<Row> {
 export interface RowReader<Page> {
   /** The provider's own page size, with which the page cap is counted (contract, Limits; reading R17). */
   readonly pageSize: number
+  /**
+   * Rows that a page after the first repeats of the page before it. 1 where pages are numbered, so that rows which move
+   * while they are read show; 0 where a cursor names the next row.
+   */
+  readonly overlap: 0 | 1
   read(query: RowsQuery, cursor: PageCursor | null, call: CallContext): Promise<Page>
   /** Parses a body that `read` returned earlier for the same query and cursor. */
   open(query: RowsQuery, cursor: PageCursor | null, body: Uint8Array): Page

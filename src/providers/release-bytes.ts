@@ -4,15 +4,6 @@
  */
 
 /**
- * Detaches the bytes, which are empty afterwards. Call it only as the owner of bytes that no other code uses. A view
- * on a part of a larger buffer is not changed.
- */
-export function releaseBytes(bytes: ArrayBufferView): void {
-  const { buffer } = bytes
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) buffer.transfer(0)
-}
-
-/**
  * Detaches what one read of a socket has brought: all of it when the bytes are more than half, since the rest are then
  * headers or room that was not filled. A buffer that Node shares out (`Buffer.poolSize`) is given in smaller parts only.
  */

@@ -7,9 +7,8 @@ import { apiError } from '#contract/errors.ts'
 import { listTrades } from '#contract/operations.ts'
 import type { Trade } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
-import { makeWalk } from '#paging/walk.ts'
 import { doubtEmpty } from '#providers/doubt-empty.ts'
-import type { BrokerageAdapter } from '#providers/port.ts'
+import type { BrokerageAdapter, TradePage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
@@ -23,12 +22,12 @@ export function makeListTrades(deps: ReadDeps) {
     const rules = { zone, now: deps.clock.now(), defaultDays: null, maxYears: null }
     const window = readDateWindow(query, rules)
     const { connectionId, accountId, accountIds, from, to, limit, offset } = query
-    return readRows<Trade>(
+    return readRows<TradePage>(
       { deps, context },
       {
         operation: 'list_trades',
         cacheSeconds: listTrades.cacheSeconds,
-        identity: [from, to],
+        identity: [toNames(accountIds ?? accountId), from, to],
         offset,
         limit,
         pageCap: () => null,
@@ -41,21 +40,18 @@ export function makeListTrades(deps: ReadDeps) {
             { connectionId, accountId, accountIds },
             'brokerage',
           ),
-        startWalk: (target, place) =>
-          makeWalk(
-            {
-              reader: readerOf(brokerOf(deps, target), target),
-              queries: byAccount(target).map((account) => ({
-                ...target,
-                accounts: [account],
-                scoped: true,
-                window,
-                zone,
-              })),
-              keyOf: (page, index) => page.tradeKey(index),
-            },
-            { ...place, provider: target.provider },
-          ),
+        toSource: (target) => ({
+          provider: target.provider,
+          reader: readerOf(brokerOf(deps, target), target),
+          queries: byAccount(target).map((account) => ({
+            ...target,
+            accounts: [account],
+            scoped: true,
+            window,
+            zone,
+          })),
+          keyOf: (page, index) => page.tradeKey(index),
+        }),
         confirmEmpty: (target, call) =>
           brokerOf(deps, target).confirmEmpty(target.login, target.connection, call, {
             what: 'transactions',
@@ -76,6 +72,12 @@ function readerOf(
   return doubtEmpty(trades, (accounts, call) =>
     confirmEmpty(login, connection, call, { what: 'transactions', accounts, among }),
   )
+}
+
+/** The same text for the same accounts; absent: all accounts of the connection. */
+function toNames(accounts: string | readonly string[] | undefined): string | undefined {
+  const named = typeof accounts === 'string' ? [accounts] : accounts
+  return named && [...new Set(named.map((id) => id.toLowerCase()))].toSorted().join()
 }
 
 /** Reading R16: equal trade dates are merged by account id. */

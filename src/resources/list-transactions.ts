@@ -1,12 +1,11 @@
-/** Posted bank transactions of one connection: date rules and page caps around a walk of the banking reader. */
+/** Posted bank transactions of one connection: date rules and page caps around the banking reader. */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import { listTransactions } from '#contract/operations.ts'
 import type { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
-import { makeWalk } from '#paging/walk.ts'
-import type { BankingAdapter } from '#providers/port.ts'
+import type { BankingAdapter, TransactionPage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
@@ -27,7 +26,7 @@ export function makeListTransactions(deps: ReadDeps) {
     const zone = getZone(context.caller.timezone)
     const window = readDateWindow(query, { zone, now: deps.clock.now(), defaultDays, maxYears })
     const { connectionId, accountId, from, to, limit, offset } = query
-    return readRows<Transaction>(
+    return readRows<TransactionPage>(
       { deps, context },
       {
         operation: 'list_transactions',
@@ -43,14 +42,11 @@ export function makeListTransactions(deps: ReadDeps) {
         breaker: true,
         totalWhileMore: true,
         find: () => findTarget(deps.store, context.caller, { connectionId, accountId }, 'banking'),
-        startWalk: (target, place) =>
-          makeWalk(
-            {
-              reader: bankOf(deps, target).transactions,
-              queries: [{ ...target, window, zone }],
-            },
-            { ...place, provider: target.provider },
-          ),
+        toSource: (target) => ({
+          provider: target.provider,
+          reader: bankOf(deps, target).transactions,
+          queries: [{ ...target, window, zone }],
+        }),
         confirmEmpty: (target, call) =>
           bankOf(deps, target).confirmEmpty(target.login, target.connection, call),
       },

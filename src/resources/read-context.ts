@@ -2,7 +2,7 @@
 import type { Caller } from '#auth/caller.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { WalkCache } from '#paging/walk-cache.ts'
+import type { Windows } from '#paging/windows.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { Adapters, CallContext } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -11,7 +11,7 @@ export interface ReadDeps {
   readonly store: Store
   readonly adapters: Adapters
   readonly guard: Guard
-  readonly walks: WalkCache
+  readonly windows: Windows
   readonly clock: Clock
   /** Refreshes the connection's accounts from the provider, because one of them may have moved. */
   readonly refreshAccounts: (connectionId: ConnectionId, call: CallContext) => Promise<void>

@@ -1,18 +1,19 @@
 /**
- * One window of a connection's rows, for transactions and trades alike: it opens or resumes the walk, checks a
- * doubted end, follows an account that moved, and makes the pagination object. The differences between the two
- * operations are passed in as plain values.
+ * One window of a connection's rows, for transactions and trades alike: it asks for the window, checks a doubted end,
+ * follows an account that moved, and makes the pagination object. The differences between the two operations are
+ * passed in as plain values.
  */
 import { createHash } from 'node:crypto'
 import type { Pagination } from '#contract/resources.ts'
-import type { Walk, WalkWindow } from '#paging/walk.ts'
-import type { WalkPlace } from '#paging/walk-cache.ts'
-import type { CallContext } from '#providers/port.ts'
+import type { RowOf } from '#paging/show-rows.ts'
+import type { RowSource } from '#paging/take-page.ts'
+import type { Window } from '#paging/windows.ts'
+import type { CallContext, RowPage } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
 import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 import { refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
-export interface RowsRequest<Row> {
+export interface RowsRequest<Page extends RowPage<unknown>> {
   readonly operation: 'list_transactions' | 'list_trades'
   readonly cacheSeconds: number
   /** The query as the caller wrote it, without limit and offset: windows of equal text share their pages. */
@@ -25,7 +26,7 @@ export interface RowsRequest<Row> {
   /** Whether `total` may be shown when there are more rows. */
   readonly totalWhileMore: boolean
   readonly find: () => Promise<Target>
-  readonly startWalk: (target: Target, place: WalkPlace) => Walk<Row>
+  readonly toSource: (target: Target) => RowSource<Page>
   readonly confirmEmpty: (target: Target, call: CallContext) => Promise<void>
 }
 
@@ -37,11 +38,11 @@ export interface RowsBody<Row> {
 /**
  * Reads the window; throws ApiError. `finish` turns a row and its number among identical ones into the public row.
  */
-export async function readRows<Row>(
+export async function readRows<Page extends RowPage<unknown>>(
   given: { readonly deps: ReadDeps; readonly context: ReadContext },
-  request: RowsRequest<Row>,
-  finish: (row: Row, copy: number) => Row,
-): Promise<Reading<RowsBody<Row>>> {
+  request: RowsRequest<Page>,
+  finish: (row: RowOf<Page>, copy: number) => RowOf<Page>,
+): Promise<Reading<RowsBody<RowOf<Page>>>> {
   const { deps, context } = given
   const target = await request.find()
   refuseRevoked(target.connection)
@@ -55,68 +56,69 @@ export async function readRows<Row>(
 }
 
 /** One request to the provider. */
-interface WindowQuestion<Row> {
+interface WindowQuestion<Page extends RowPage<unknown>> {
   readonly deps: ReadDeps
   readonly context: ReadContext
-  readonly request: RowsRequest<Row>
+  readonly request: RowsRequest<Page>
   readonly target: Target
   readonly call: CallContext
 }
 
-async function readWindow<Row>(question: WindowQuestion<Row>): Promise<WalkWindow<Row>> {
-  const { deps, request, target, call } = question
-  const key = walkKey(question)
-  const walk = deps.walks.open(key, request.cacheSeconds * 1000, (place) =>
-    request.startWalk(target, place),
+function readWindow<Page extends RowPage<unknown>>({
+  deps,
+  context,
+  request,
+  target,
+  call,
+}: WindowQuestion<Page>): Promise<Window<RowOf<Page>>> {
+  const { offset, limit, operation, identity } = request
+  const { userId, epoch, timezone } = context.caller
+  const parts = [operation, userId, target.connection.id, identity.map((part) => part ?? null)]
+  return deps.windows.read(
+    {
+      source: request.toSource(target),
+      owner: userId,
+      name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
+      epoch,
+      facts: JSON.stringify([timezone, target.accounts.map((account) => account.upstreamId)]),
+      ttlMs: request.cacheSeconds * 1000,
+      onListChanged: () => deps.store.users.outdate(userId),
+    },
+    {
+      offset,
+      limit,
+      pageCap: request.pageCap(target),
+      // Reading R20b: a doubted end is trusted only when the consent is still active.
+      confirmEnd: () => request.confirmEmpty(target, call),
+    },
+    call,
   )
-  const { offset, limit } = request
-  const pageCap = request.pageCap(target)
-  // Reading R20b: a doubted end is trusted only when the consent is still active.
-  const confirmEnd = () => request.confirmEmpty(target, call)
-  try {
-    return await walk.window({ offset, limit, pageCap, confirmEnd }, call)
-  } finally {
-    deps.walks.keep(key, walk)
-  }
-}
-
-function walkKey<Row>({ context, request, target }: WindowQuestion<Row>): string {
-  const parts = [
-    request.operation,
-    context.caller.userId,
-    context.caller.epoch,
-    target.connection.id,
-    target.accounts.map((account) => account.upstreamId),
-    request.identity.map((part) => part ?? null),
-  ]
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
 }
 
 /**
- * The pagination object (readings R17, R18). When a cap cut the page short, `limit` is its number of places, so that
- * the next page begins at offset + limit. It has fewer rows than places when some were deleted at the provider since
- * they were read: their places stay empty.
+ * The pagination object (readings R17, R18). When a cap cut the page short, `limit` is its number of rows, so that the
+ * next page begins at offset + limit.
  */
-function toReading<Row>(
-  request: RowsRequest<Row>,
-  window: WalkWindow<Row>,
-  finish: (row: Row, copy: number) => Row,
-): Reading<RowsBody<Row>> {
+function toReading<Page extends RowPage<unknown>>(
+  request: RowsRequest<Page>,
+  window: Window<RowOf<Page>>,
+  finish: (row: RowOf<Page>, copy: number) => RowOf<Page>,
+): Reading<RowsBody<RowOf<Page>>> {
   const data = window.rows.map(({ row, copy }) => finish(row, copy))
-  const hasMore = !window.complete || request.offset + window.places < window.seen
-  const cutShort = !window.complete && window.places < request.limit
+  const hasMore = !window.complete || request.offset + data.length < window.seen
+  const cutShort = !window.complete && data.length < request.limit
   return {
     body: {
       data,
       pagination: {
         total: hasMore && !request.totalWhileMore ? null : window.seen,
-        limit: cutShort ? window.places : request.limit,
+        limit: cutShort ? data.length : request.limit,
         offset: request.offset,
         hasMore,
       },
     },
     truncated: !window.complete,
-    // An empty page of an unfinished walk is requested again until its rows are read, so it must not be cached.
+    // An empty page of an unfinished read is requested again until its rows are read, so it must not be cached.
     cacheable: !(cutShort && data.length === 0),
   }
 }

@@ -14,7 +14,7 @@ async function useAll({ kv }: Pick<Stage, 'kv'>) {
   const isCached = await kv.cache.set('name', answer, minute, 'owner')
   const found = await kv.cache.get('name')
   const bytes = new Uint8Array([1])
-  const saved = await kv.walks?.save('walk', { expected: null, bytes, ttlMs: minute })
+  const saved = await kv.snapshots?.save('snapshot', { expected: null, bytes, ttlMs: minute })
   return {
     remaining: window.remaining,
     hasPlace: acquired.lease !== null,
@@ -53,7 +53,7 @@ for (const [what, write] of Object.entries(foreign)) {
     const said = stage.lines.length
     // One look may meet what was put there; the next one finds all of it gone.
     await useAll(stage)
-    await stage.kv.walks?.load('walk', null)
+    await stage.kv.snapshots?.load('snapshot', null)
     await useAll(stage)
     const { remaining, ...after } = await useAll(stage)
     assert.deepEqual(after, {

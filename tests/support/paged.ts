@@ -1,14 +1,13 @@
 /**
- * A provider of paged rows for tests of walks: its rows can be changed at any time, its pages begin after a row
- * (cursors) or at an offset (visible or hidden), as those of the real ones do. It counts what is read.
+ * A provider of paged rows for tests of snapshots: its rows can be changed at any time, its pages begin after a row
+ * (cursors) or at an offset, as those of the real ones do. It counts what is read.
  */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
 import { getZone } from '#kernel/time.ts'
-import { UpstreamError } from '#providers/failure.ts'
+import type { SharedPlace } from '#paging/share.ts'
 import type { AccountRef, CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
-import type { SharedWalks } from '#store/ports/kv.ts'
+import type { CachedAnswer } from '#store/ports/kv.ts'
 
 export interface PagedRow {
   readonly id: string
@@ -17,8 +16,8 @@ export interface PagedRow {
   readonly foreign: boolean
 }
 
-/** `after`: a cursor names the last row. `number`: offsets, with a total. `hidden`: offsets that look like cursors. */
-export type Paging = 'after' | 'number' | 'hidden'
+/** `after`: a cursor names the time and id of the last row. `number`: offsets, with a total and a row of overlap. */
+export type Paging = 'after' | 'number'
 
 export interface PagedWorld {
   /** By stream, newest first; tests may change them. */
@@ -27,8 +26,8 @@ export interface PagedWorld {
   readonly queries: readonly RowsQuery[]
   /** Every page that was read, as `stream:cursor`. */
   readonly reads: string[]
-  /** Called before each page is answered. */
-  onRead: () => void
+  /** Called before each page is answered; what it throws is the answer. */
+  onRead: (cursor: string | null) => void
 }
 
 export const aCall = (): CallContext => ({
@@ -75,24 +74,31 @@ export function makePagedWorld(options: {
     reader: null as never,
   }
 
+  const overlap = paging === 'number' ? 1 : 0
+
   function encode(number: number, cursor: string | null): Uint8Array {
     const rows = streams[number] ?? []
     const start = toStart(rows, cursor)
     const shown = rows.slice(start, start + pageSize)
     const end = start + shown.length
-    const next =
-      end < rows.length ? (paging === 'after' ? `a${shown.at(-1)?.id}` : `n${end}`) : null
+    const last = shown.at(-1)
+    const hasNew = shown.length > (cursor === null ? 0 : overlap)
+    const after = paging === 'after' ? `a${last?.time} ${last?.id}` : `n${end - overlap}`
+    const next = end < rows.length && hasNew ? after : null
     const text = JSON.stringify({ rows: shown, next, end, total: rows.length })
     return new Uint8Array(Buffer.from(text.padEnd(bodyBytes)))
   }
 
+  /** A cursor goes on behind the place of its row, whether or not the row is still there. */
   function toStart(rows: readonly PagedRow[], cursor: string | null): number {
     if (cursor === null) return 0
     if (cursor.startsWith('n')) return Number(cursor.slice(1))
-    const found = rows.findIndex(({ id }) => id === cursor.slice(1))
+    const space = cursor.indexOf(' ')
+    const [time, id] = [cursor.slice(1, space), cursor.slice(space + 1)]
+    const found = rows.findIndex((row) => row.id === id)
     if (found >= 0) return found + 1
-    const detail = 'no such cursor'
-    throw new UpstreamError('fiskil', { kind: 'unavailable', status: 503, detail })
+    const below = rows.findIndex((row) => row.time <= Number(time))
+    return below < 0 ? rows.length : below
   }
 
   function open(query: RowsQuery, body: Uint8Array): RowPage<PagedRow> {
@@ -107,7 +113,8 @@ export function makePagedWorld(options: {
     const at = (index: number) => rows[index] ?? assert.fail(`no row ${index}`)
     const ahead: string[] = []
     if (paging === 'number' && next !== null && rows.length === pageSize) {
-      for (let start = end + pageSize; start < total; start += pageSize) ahead.push(`n${start}`)
+      const step = pageSize - overlap
+      for (let at = end - overlap + step; at + overlap < total; at += step) ahead.push(`n${at}`)
     }
     return {
       length: rows.length,
@@ -124,10 +131,11 @@ export function makePagedWorld(options: {
 
   const reader: RowReader<RowPage<PagedRow>> = {
     pageSize,
+    overlap,
     async read(query, cursor) {
       const number = query.accounts[0]?.id.split('-')[1] ?? ''
       world.reads.push(`${number}:${cursor ?? ''}`)
-      world.onRead()
+      world.onRead(cursor)
       const body = encode(Number(number), cursor)
       await Promise.resolve()
       return open(query, body)
@@ -137,23 +145,54 @@ export function makePagedWorld(options: {
   return Object.assign(world, { reader })
 }
 
+export interface SharedMemory extends SharedPlace {
+  /** Everything is lost. */
+  clear(): void
+  /** While true nothing can be reached. */
+  isDown: boolean
+  saves(): number
+}
+
 /** What processes share, in memory: the contract of the shared store without expiry. */
-export function makeSharedWalks(): SharedWalks & { readonly saves: () => number } {
+export function makeSharedMemory(): SharedMemory {
   const kept = new Map<string, { version: string; bytes: Uint8Array }>()
-  let saves = 0
-  return {
+  const bodies = new Map<string, CachedAnswer>()
+  let [saves, versions] = [0, 0]
+  const shared: SharedMemory = {
+    isDown: false,
     saves: () => saves,
-    async load(key, known) {
-      const found = kept.get(key)
-      if (found === undefined) return { kind: 'none' }
-      return found.version === known ? { kind: 'same' } : { kind: 'found', ...found }
+    clear() {
+      kept.clear()
+      bodies.clear()
     },
-    async save(key, { expected, bytes }) {
-      if ((kept.get(key)?.version ?? null) !== expected) return { kind: 'conflict' }
-      const version = randomUUID()
-      kept.set(key, { version, bytes: new Uint8Array(bytes) })
-      saves += 1
-      return { kind: 'saved', version }
+    snapshots: {
+      async load(key, known) {
+        if (shared.isDown) return { kind: 'unavailable' }
+        const found = kept.get(key)
+        if (found === undefined) return { kind: 'none' }
+        return found.version === known ? { kind: 'same' } : { kind: 'found', ...found }
+      },
+      async save(key, { expected, bytes }) {
+        if (shared.isDown) return { kind: 'unavailable' }
+        if ((kept.get(key)?.version ?? null) !== expected) return { kind: 'conflict' }
+        versions += 1
+        const version = `${versions}`
+        kept.set(key, { version, bytes: new Uint8Array(bytes) })
+        saves += 1
+        return { kind: 'saved', version }
+      },
+    },
+    bodies: {
+      async get(key) {
+        if (shared.isDown) return { kind: 'unavailable' }
+        const answer = bodies.get(key)
+        return answer === undefined ? { kind: 'miss' } : { kind: 'hit', answer }
+      },
+      async set(key, answer) {
+        if (!shared.isDown) bodies.set(key, answer)
+        return !shared.isDown
+      },
     },
   }
+  return shared
 }

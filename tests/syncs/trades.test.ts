@@ -89,7 +89,7 @@ test('trades that shift during every reading are announced by no event, and by t
   const { service, broker, watcher, sync } = await openBroker(t, [{ activities: stream(2_500) }])
   const rows = broker.upstream[0]?.activities ?? assert.fail()
   service.sandbox.snaptrade.addFault({
-    times: 2,
+    times: 4,
     when: (request) => isPage(request) && request.query.get('offset') === '0',
     does: {
       kind: 'edit',
@@ -103,7 +103,7 @@ test('trades that shift during every reading are announced by no event, and by t
   await assert.rejects(sync(), { entry: 'provider_unavailable' })
   assert.deepEqual(await watcher.takeEvents(), [])
   assert.equal((await watcher.lastRun(broker.connection.id)).failure?.code, 'unreadable')
-  assert.equal((await sync()).answer.newCount, 2_498)
+  assert.equal((await sync()).answer.newCount, 2_496)
 })
 
 test('a first sync that SnapTrade is still preparing fails, and is no empty event', async (t) => {

@@ -35,8 +35,8 @@ const earliest: Micros = 0
 const latest: Micros = 7_258_118_400_000_000
 
 /**
- * The position of a walk. Akahu requires the same `start` and `end` with every cursor, so the position contains them:
- * a resumed walk must not send bounds of a later time.
+ * The position of a page. Akahu requires the same `start` and `end` with every cursor, so the position contains them:
+ * a later request must not send bounds of a later time.
  */
 interface Place {
   readonly start: string
@@ -80,7 +80,7 @@ export function makeTransactionReader(client: AkahuClient, note: Note): RowReade
     return open(query, cursor, await client.asUser(tokens, request, call, 'account'))
   }
 
-  return { pageSize, read, open }
+  return { pageSize, overlap: 0, read, open }
 }
 
 function toPlace(window: TimeWindow, cursor: PageCursor | null): Place {

@@ -83,6 +83,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
 
     transactions: {
       pageSize,
+      overlap: 0,
       open,
       async read(query, cursor, call) {
         try {

@@ -42,15 +42,14 @@ function decode(body: Uint8Array, parse: (text: string) => unknown): unknown {
  * @param key the key of the rows in the wrapped form.
  * @param base our own base address, which a relative link starts from. The host of an absolute link does not matter (behind
  * a gateway it differs from ours), because only the cursor is read.
- * @param length the number of rows of the page, where they were taken out of the value.
  */
-export function readListPage(value: unknown, key: string, base: URL, length?: number): ListPage {
+export function readListPage(value: unknown, key: string, base: URL): ListPage {
   if (Array.isArray(value)) return { rows: value, next: null }
   if (!isRecord(value)) throw malformed(`the answer is not a list of ${key}`)
   const rows = value[key]
   if (!Array.isArray(rows)) throw malformed(`the answer has no list "${key}"`)
   // An empty page is the end, whatever its link says (quirks.md).
-  return { rows, next: (length ?? rows.length) === 0 ? null : readCursor(value.links, base) }
+  return { rows, next: rows.length === 0 ? null : readCursor(value.links, base) }
 }
 
 function readCursor(links: unknown, base: URL): string | null {

@@ -5,11 +5,9 @@
 import type { CategoryKey } from '#contract/categories.ts'
 import type { Transaction } from '#contract/resources.ts'
 import { isNegative } from '#kernel/decimal.ts'
-import { makeRowScanner } from '#kernel/row-scan.ts'
-import { type Micros, parseDay, parseInstant, parseInstantBytes } from '#kernel/time.ts'
+import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
-import { isAscii, makeParsedRows, makeScannedRows, type RowSource } from '../row-source.ts'
 import { toDetails } from './details.ts'
 import { malformed } from './failures.ts'
 import { isRecord, readExactJson, readJson, readListPage } from './lists.ts'
@@ -27,33 +25,18 @@ export interface PageSource {
   readonly odd: (what: string) => void
 }
 
-/** What decides of most rows; the rest of a row is parsed only when it is shown. */
-const scanned = [
-  'arrangement_id',
-  'account_id',
-  'status',
-  'fiskil_id',
-  'posting_date_time',
-] as const
-const [ofArrangement, ofAccount, ofStatus, ofId, ofPosting] = [0, 1, 2, 3, 4]
-const scanRows = makeRowScanner('transactions', scanned)
-
 /** Reads a page; throws UpstreamError `malformed` when the body is not a page of transactions. */
 export function openTransactionPage(source: PageSource): TransactionPage {
   const { query, body, base } = source
-  const { rows, next } = readPage(source)
+  const page = readListPage(readJson(body), 'transactions', base)
+  const { next } = page
   if (next !== null && next === source.cursor) {
     throw malformed('the next page of transactions is this page')
   }
+  const rows = page.rows.map(toRow)
   const arrangement = query.connection.upstreamId
   const accounts = new Map<unknown, AccountRef>()
   for (const account of query.accounts) accounts.set(account.upstreamId, account)
-  const isOwn = rows.lookUp(ofArrangement, new Map([[arrangement, true]]))
-  let ownRows = 0
-  for (let index = 0; index < rows.length; index += 1) {
-    const own = isOwn(index)
-    if (own ?? (own === undefined && rows.row(index).arrangement_id === arrangement)) ownRows += 1
-  }
 
   // Amounts are documented as text. If they are numbers, the page is parsed again so that no digit is lost (R24).
   let exactRows: readonly Row[] | null = null
@@ -63,7 +46,7 @@ export function openTransactionPage(source: PageSource): TransactionPage {
   }
 
   function wanted(index: number): { readonly row: Row; readonly account: AccountRef } {
-    const row = rows.row(index)
+    const row = rowAt(rows, index)
     const account = wantedAccount(row, index, arrangement, accounts)
     if (account !== null && isPosted(row, index)) return { row, account }
     throw new RangeError(`row ${index} is not wanted: ask head first`)
@@ -74,10 +57,10 @@ export function openTransactionPage(source: PageSource): TransactionPage {
     next,
     ahead: [],
     total: null,
-    ownRows,
+    ownRows: rows.filter((row) => row.arrangement_id === arrangement).length,
     body,
     head(index) {
-      const row = rows.row(index)
+      const row = rowAt(rows, index)
       const account = wantedAccount(row, index, arrangement, accounts)
       if (account === null || !isPosted(row, index)) return null
       const { time } = readTime(row, index, query)
@@ -87,7 +70,6 @@ export function openTransactionPage(source: PageSource): TransactionPage {
         time: timeOfInstant(time, earliestZone, query.window),
       }
     },
-    glance: makeGlance(rows, body, query),
     map(index) {
       const { row, account } = wanted(index)
       const exact = typeof row.amount === 'number' ? exactRow(index) : row
@@ -97,49 +79,6 @@ export function openTransactionPage(source: PageSource): TransactionPage {
       const { row, account } = wanted(index)
       return toDetails(row, index, account)
     },
-  }
-}
-
-function readPage({ query, body, base }: PageSource): { rows: RowSource; next: string | null } {
-  const scan = query.isInFull === true ? null : scanRows(body)
-  if (scan !== null) {
-    const { length, envelope } = scan
-    const { next } = readListPage(envelope, 'transactions', base, length)
-    return { rows: makeScannedRows(body, scan, scanned.length), next }
-  }
-  const { rows, next } = readListPage(readJson(body), 'transactions', base)
-  return { rows: makeParsedRows(rows.map(toRow)), next }
-}
-
-/**
- * The time and the id of usual rows, from their texts alone. Every row that it judges has the judgement of `head`; any
- * other it leaves to `head`.
- */
-function makeGlance(
-  rows: RowSource,
-  body: Uint8Array,
-  query: RowsQuery,
-): NonNullable<TransactionPage['glance']> {
-  const arrangementOf = rows.lookUp(ofArrangement, new Map([[query.connection.upstreamId, true]]))
-  const ids = new Map(query.accounts.map((account) => [account.upstreamId, true]))
-  const accountOf = rows.lookUp(ofAccount, ids)
-  const statusOf = rows.lookUp(ofStatus, new Map([['POSTED', true]]))
-  return (index, into) => {
-    const isOwn = arrangementOf(index)
-    if (isOwn !== true) return isOwn === null ? false : undefined
-    const isWanted = accountOf(index)
-    if (isWanted !== true) return isWanted === null ? false : undefined
-    const isPosted = statusOf(index)
-    if (isPosted !== true) {
-      const isOther = isPosted === null && rows.to(index, ofStatus) > rows.from(index, ofStatus)
-      return isOther ? false : undefined
-    }
-    const time = parseInstantBytes(body, rows.from(index, ofPosting), rows.to(index, ofPosting))
-    if (time === null) return undefined
-    into.time = timeOfInstant(time, earliestZone, query.window)
-    into.idFrom = rows.from(index, ofId)
-    into.idTo = rows.to(index, ofId)
-    return into.idTo > into.idFrom && isAscii(body, into.idFrom, into.idTo) ? true : undefined
   }
 }
 

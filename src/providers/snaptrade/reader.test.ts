@@ -20,10 +20,13 @@ function open(cursor: string | null, length: number, pagination: unknown) {
 const isMalformed = (error: unknown) =>
   error instanceof UpstreamError && error.failure.kind === 'malformed'
 
-test('the next page starts behind the rows that came, further full pages are known ahead', () => {
+test('the next page starts with the last row that came, further full pages are known ahead', () => {
   const first = open(null, 1000, { offset: 0, limit: 1000, total: 4200 })
-  assert.equal(first.next, '1000')
-  assert.deepEqual(first.ahead, ['2000', '3000', '4000'])
+  assert.equal(first.next, '999')
+  assert.deepEqual(first.ahead, ['1998', '2997', '3996'])
+  // A page that would only repeat a row is not asked for.
+  assert.deepEqual(open(null, 1000, { offset: 0, limit: 1000, total: 1999 }).ahead, [])
+  assert.deepEqual(open(null, 1000, { offset: 0, limit: 1000, total: 2000 }).ahead, ['1998'])
   const last = open('4000', 200, { offset: 4000, limit: 1000, total: 4200 })
   assert.deepEqual([last.next, last.ahead, last.length], [null, [], 200])
   assert.deepEqual(open('3000', 1000, { offset: 3000, total: 4000 }).next, null)
@@ -31,12 +34,12 @@ test('the next page starts behind the rows that came, further full pages are kno
 
 test('a short page in the middle is followed without a gap', () => {
   const page = open('1000', 700, { offset: 1000, limit: 700, total: 2500 })
-  assert.deepEqual([page.next, page.ahead], ['1700', []])
+  assert.deepEqual([page.next, page.ahead], ['1699', []])
 })
 
 test('without paging information a full page has a next page and any other page is the last', () => {
   for (const pagination of [undefined, null]) {
-    assert.deepEqual(open(null, 1000, pagination).next, '1000')
+    assert.deepEqual(open(null, 1000, pagination).next, '999')
     assert.deepEqual(open('1000', 3, pagination).next, null)
     assert.deepEqual(open('1000', 0, pagination).next, null)
   }

@@ -1,6 +1,6 @@
 /**
- * Pages of activities: numbered pages, so a cursor is the offset as text, and further offsets follow from the total.
- * Rows are mapped only when requested.
+ * Pages of activities: numbered pages, so a cursor is the offset as text, and further offsets follow from the total. A
+ * page begins with the last row of the page before it. Rows are mapped only when requested.
  */
 import type { Trade } from '#contract/resources.ts'
 import { addDays, microsPerMs, toIso } from '#kernel/time.ts'
@@ -12,10 +12,16 @@ import type {
   TimeWindow,
   TradePage,
 } from '../port.ts'
-import { openActivities } from './activities.ts'
 import { malformed } from './failures.ts'
-import { type ParseTime, parseTradeTime, readTradeTime, toTrade, toTradeKey } from './map-trade.ts'
-import { type Row, readCount, readPart, readText } from './numbers.ts'
+import {
+  type ParseTime,
+  parseTradeTime,
+  readActivity,
+  readTradeTime,
+  toTrade,
+  toTradeKey,
+} from './map-trade.ts'
+import { type Row, readCount, readPart, readRows, readText } from './numbers.ts'
 
 /** SnapTrade's default and maximum. */
 export const pageSize = 1_000
@@ -23,6 +29,8 @@ export const pageSize = 1_000
  * Cursors returned in advance: more than any caller reads concurrently, few enough for a wrong total to do no harm.
  */
 const maxAhead = 16
+/** Each page repeats one row of the page before it, so that rows which move between two pages show. */
+const overlap = 1
 const maxOffset = 2 ** 31 - 1
 
 /** Fetches the body of one page. */
@@ -40,6 +48,7 @@ export function makeTradeReader(parts: {
     openPage(query, parseCursor(cursor), body, parts.onOddity)
   return {
     pageSize,
+    overlap,
     async read(query, cursor, call) {
       const offset = parseCursor(cursor)
       const body = await parts.fetchPage(query, toParameters(query.window, offset), call)
@@ -86,8 +95,10 @@ function openPage(
 ): TradePage {
   const account = theAccount(query)
   const parseTime: ParseTime = (text) => parseTradeTime(text, query.zone)
-  const { length, envelope, row, exactRow, glance } = openActivities(body, parseTime)
+  const { rows, envelope } = readRows(body, 'data')
+  const { length } = rows
   const { next, ahead, total } = readPaging(envelope, offset, length)
+  const row = (index: number) => readActivity(rows[index])
   return {
     length,
     next,
@@ -99,13 +110,12 @@ function openPage(
       const parsed = row(index)
       return { id: readId(parsed), account, time: readTradeTime(parsed, parseTime).time }
     },
-    glance,
     map(index): Trade {
-      const exact = exactRow(index)
-      readId(exact)
-      return toTrade(exact, { account, parseTime, onOddity })
+      const parsed = row(index)
+      readId(parsed)
+      return toTrade(parsed, { account, parseTime, onOddity })
     },
-    tradeKey: (index) => toTradeKey(exactRow(index), parseTime),
+    tradeKey: (index) => toTradeKey(row(index), parseTime),
   }
 }
 
@@ -125,7 +135,7 @@ export function theAccount(query: RowsQuery): AccountRef {
 }
 
 /**
- * The next page starts after the received rows, as long as the total is larger. Without paging information a page
+ * The next page starts at the last row received, as long as the total is larger. Without paging information a page
  * that is not full is the last one.
  */
 function readPaging(
@@ -134,10 +144,11 @@ function readPaging(
   length: number,
 ): Pick<TradePage, 'next' | 'ahead' | 'total'> {
   const pagination = readPart(envelope, 'pagination')
-  const next = offset + length
-  if (next > maxOffset) throw malformed('there are more rows than offsets')
+  const end = offset + length
+  if (end > maxOffset) throw malformed('there are more rows than offsets')
   if (pagination === null) {
-    return { next: length < pageSize ? null : String(next), ahead: [], total: null }
+    const next = length < pageSize ? null : String(end - overlap)
+    return { next, ahead: [], total: null }
   }
   const total = readCount(pagination, 'total')
   if (total === null) throw malformed('a page has no total')
@@ -145,16 +156,19 @@ function readPaging(
   const given = readCount(pagination, 'offset')
   if (given !== null && given !== offset)
     throw malformed('a page starts at another offset than asked')
-  if (next >= total) return { next: null, ahead: [], total }
-  if (length === 0) {
-    // Rows were removed during the read, or the login ended; the caller notices that its count is below the total.
+  // A page without a new row before the total: rows were removed, or the login ended. The count of rows shows it.
+  if (end >= total || length <= (offset === 0 ? 0 : overlap))
     return { next: null, ahead: [], total }
-  }
   const ahead: PageCursor[] = []
   if (length === pageSize) {
-    for (let at = next + pageSize; at < total && ahead.length < maxAhead; at += pageSize) {
+    const step = pageSize - overlap
+    for (
+      let at = end - overlap + step;
+      at + overlap < total && ahead.length < maxAhead;
+      at += step
+    ) {
       ahead.push(String(at))
     }
   }
-  return { next: String(next), ahead, total }
+  return { next: String(end - overlap), ahead, total }
 }

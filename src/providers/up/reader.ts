@@ -37,7 +37,7 @@ const marginMs = 1000
 const earliestMs = 0
 const latestMs = 7_258_118_400_000
 
-/** The filters of a walk, which every page repeats, and the cursor of one page. */
+/** The filters of a query, which every page repeats, and the cursor of one page. */
 interface Place {
   readonly since: string | null
   readonly until: string | null
@@ -77,7 +77,7 @@ export function makeTransactionReader(client: UpClient, note: Note): RowReader<T
     return open(query, cursor, await client.get(token, request, call))
   }
 
-  return { pageSize, read, open }
+  return { pageSize, overlap: 0, read, open }
 }
 
 function toPlace({ window }: RowsQuery, cursor: PageCursor | null): Place {

@@ -52,7 +52,7 @@ export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
     cache,
     beginChange: null,
     // Walks stay in the process; nothing is shared.
-    walks: null,
+    snapshots: null,
     windows,
     // A single process may use the whole budget.
     budgets: windows,

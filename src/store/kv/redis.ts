@@ -19,14 +19,14 @@ import { type LeaseTiming, leaseTiming, makeRedisLeases } from './redis-leases.t
 import { openRedisLink, type RedisLink, type RedisLinkOptions } from './redis-link.ts'
 import { openProcesses } from './redis-processes.ts'
 import { makeSeal } from './redis-seal.ts'
-import { makeRedisWalks } from './redis-walks.ts'
+import { makeRedisSnapshots } from './redis-snapshots.ts'
 import { makeRedisWindows } from './redis-windows.ts'
 import type { KvReport } from './report.ts'
 
 export interface RedisKvOptions {
   /** The server of limits, leases and breakers. */
   readonly url: string
-  /** The server of cached answers and walks; absent or equal to `url`: one connection serves both. */
+  /** The server of cached answers and snapshots; absent or equal to `url`: one connection serves both. */
   readonly cacheUrl?: string
   /** The clock of the fallback; Redis uses its own. */
   readonly clock: Clock
@@ -105,7 +105,7 @@ export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
     }),
     cache,
     beginChange: editions.beginChange,
-    walks: makeRedisWalks({
+    snapshots: makeRedisSnapshots({
       link: incarnation.link,
       seal: incarnation.seal,
       metrics: report.metrics,

@@ -11,7 +11,7 @@ export interface KvLog {
   warn(fields: object, message: string): void
 }
 
-export type KvConcern = 'cache' | 'walks' | 'windows' | 'leases' | 'breakers' | 'processes'
+export type KvConcern = 'cache' | 'snapshots' | 'windows' | 'leases' | 'breakers' | 'processes'
 
 /** Feeds metrics; every method may be called while a request is handled. */
 export interface KvMetrics {

@@ -1,5 +1,5 @@
 /**
- * Fast state that may be lost without harm: cached answers, shared walks, rate windows, leases, breakers. One port,
+ * Fast state that may be lost without harm: cached answers, shared snapshots, rate windows, leases, breakers. One port,
  * two drivers: memory and Valkey/Redis. Every method may return a value or a promise (`T | Promise<T>`), so that a
  * cached answer from memory needs no turn of the event loop. No method ever throws: while Redis is unavailable,
  * windows, leases and breakers continue in this process's memory and the cache answers `unavailable`.
@@ -162,7 +162,7 @@ export interface KvConnection {
   readonly evicts: string | null
 }
 
-export type WalkLookup =
+export type SnapshotLookup =
   | { readonly kind: 'found'; readonly version: string; readonly bytes: Uint8Array }
   /** Nothing newer than the known version was saved. */
   | { readonly kind: 'same' }
@@ -170,25 +170,25 @@ export type WalkLookup =
   /** Nothing is shared, in general or at present. */
   | { readonly kind: 'unavailable' }
 
-export type WalkSaving =
+export type SnapshotSaving =
   | { readonly kind: 'saved'; readonly version: string }
   /** The stored version is not the expected one; nothing was saved. */
   | { readonly kind: 'conflict' }
   /** Too large, or nothing is shared, in general or at present. */
   | { readonly kind: 'unavailable' }
 
-/** What walks share between processes about rows: fingerprints and places, no rows (reading R18). */
-export interface SharedWalks {
-  load(key: string, known: string | null): Maybe<WalkLookup>
+/** What processes share about the rows that a query has read, without bodies: snapshots and anchors (reading R18). */
+export interface SharedSnapshots {
+  load(key: string, known: string | null): Maybe<SnapshotLookup>
   /** Compare-and-set. `expected` null: nothing is stored yet. */
   save(
     key: string,
-    walk: {
+    value: {
       readonly expected: string | null
       readonly bytes: Uint8Array
       readonly ttlMs: number
     },
-  ): Maybe<WalkSaving>
+  ): Maybe<SnapshotSaving>
 }
 
 export interface Kv {
@@ -200,8 +200,8 @@ export interface Kv {
   readonly cache: CacheStore
   /** Makes earlier editions invalid; null: there are none. */
   readonly beginChange: BeginChange | null
-  /** Null: walks stay in this process. */
-  readonly walks: SharedWalks | null
+  /** Null: snapshots stay in this process. */
+  readonly snapshots: SharedSnapshots | null
   readonly windows: WindowStore
   /**
    * Windows of a provider's limit for all processes together. While Redis is unavailable each process has a share of

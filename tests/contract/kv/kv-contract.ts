@@ -7,7 +7,7 @@ import { breakerTests, probeTests } from './breakers-contract.ts'
 import { cacheTests } from './cache-contract.ts'
 import type { KvHarness } from './harness.ts'
 import { leaseTests } from './leases-contract.ts'
-import { walkTests } from './walks-contract.ts'
+import { snapshotTests } from './snapshots-contract.ts'
 import { windowProperties, windowTests } from './windows-contract.ts'
 
 /** Registers the suite for one driver. */
@@ -20,7 +20,7 @@ export function testKv(name: string, openHarness: () => Promise<KvHarness>): voi
     after(() => h.close())
 
     cacheTests(() => h)
-    walkTests(() => h)
+    snapshotTests(() => h)
     windowTests(() => h)
     windowProperties(() => h)
     leaseTests(() => h)

@@ -89,14 +89,14 @@ test('R17, R18: a walk over 5,600 rows of one account shows each once; only a pa
   assert.equal(answers[2]?.body.pagination.total, null)
 })
 
-test('R19: the windows of a walk cost each provider page once', async () => {
+test('R19: the windows of a walk cost each provider page once, and the first one a second look', async () => {
   const broker = await linkBroker(service, user, [{ activities: stream('x', 2_500, 60_000) }])
   await walk(broker, 100)
   assert.deepEqual(
     activityCalls()
       .map(({ query }) => query.get('offset'))
       .toSorted(),
-    ['0', '1000', '2000'],
+    ['0', '0', '1998', '999'],
   )
 })
 
@@ -207,7 +207,7 @@ test('a row that the provider sends twice, because rows shifted between its page
   })
   const { rows } = await walk(broker, 500)
   assert.equal(rows.length, new Set(rows.map((row) => row.description)).size)
-  assert.equal(rows.length, 1_500)
+  assert.equal(rows.length, 1_501)
 })
 
 test('R23: an unreadable row fails the window that shows it, and no other', async () => {
@@ -260,7 +260,7 @@ test('R17: when one page of many fails, the request fails, and the next request 
   const broker = await linkBroker(service, user, [{ activities: stream('x', 4_500, 60_000) }])
   service.sandbox.snaptrade.addFault({
     times: 1,
-    when: ({ query }) => query.get('offset') === '2000',
+    when: ({ query }) => query.get('offset') === '1998',
     does: { kind: 'reply', reply: { status: 503, body: {} } },
   })
   assert.equal((await ask(broker, '&limit=500')).status, 503)

@@ -238,17 +238,25 @@ test('R19: windows within the cache life are one snapshot, whatever is posted me
   assert.equal(namesOf(await bank.ask('&limit=10'))[0], 'new')
 })
 
-test('R19: a cursor that has grown too old is no failure: the walk begins anew', async () => {
-  plantFiskil(service, 'Bonus Saver', rows(2500, fiskilRow))
+test('R19: a cursor that the bank takes no longer is no failure: the walk goes on from its first row', async () => {
+  plantFiskil(service, 'Bonus Saver', rows(7500, fiskilRow))
   await bank.ask('&limit=500')
-  plantFiskil(
-    service,
-    'Bonus Saver',
-    rows(2500, (id, date) => fiskilRow(`new-${id}`, date)),
-  )
+  let refused = 0
+  service.sandbox.fiskil.addFault({
+    times: 1,
+    when: (request) => isRead(request) && request.query.has('page[after]'),
+    does: {
+      kind: 'edit',
+      edit() {
+        refused += 1
+        return { status: 503, body: { error: 'no such cursor' } }
+      },
+    },
+  })
   const later = await bank.ask('&limit=500&offset=2000')
-  assertWindow(later, { rows: 500, total: 2500, hasMore: false, truncated: false })
-  assert.equal(namesOf(later)[0], 'new-2000')
+  assertWindow(later, { rows: 500, total: 5000, hasMore: true, truncated: true })
+  assert.equal(namesOf(later)[0], '2000')
+  assert.equal(refused, 1)
 })
 
 test('R19: a snapshot is not shared between users of the same bank login', async () => {

@@ -1,22 +1,22 @@
 /**
- * The shared state of walks in Redis: sealed like cached answers, with the life of the walk as the expiry of the
- * key. Saving is a compare-and-set, so that a later writer does not overwrite an earlier one. A value's version is
- * the text at its start with the salt that it was sealed with, so that checking for a new version costs a few bytes.
+ * Snapshots without bodies, and anchors, in Redis: sealed like cached answers, with their life as the expiry of the
+ * key. Saving is a compare-and-set, so that a later writer does not overwrite an earlier one. A value's version is the
+ * text at its start with the salt that it was sealed with, so that checking for a new version costs a few bytes.
  */
-import type { SharedWalks, WalkLookup, WalkSaving } from '../ports/kv.ts'
+import type { SharedSnapshots, SnapshotLookup, SnapshotSaving } from '../ports/kv.ts'
 import type { RedisLink } from './redis-link.ts'
 import { type Seal, versionLength } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
-export interface RedisWalksOptions {
+export interface RedisSnapshotsOptions {
   readonly link: RedisLink
   readonly seal: Seal
   readonly metrics: KvMetrics
-  /** Bound of one walk; larger ones stay in their process. A row takes about ten bytes. */
+  /** Bound of one value; larger ones stay in their process. A row takes about thirty bytes. */
   readonly maxBytes?: number
 }
 
-const defaultMaxBytes = 2 * 1024 * 1024
+const defaultMaxBytes = 4 * 1024 * 1024
 /** The last byte of a version. */
 const versionEnd = versionLength - 1
 
@@ -28,12 +28,12 @@ return 1
 
 const none = Buffer.alloc(0)
 
-export function makeRedisWalks(options: RedisWalksOptions): SharedWalks {
+export function makeRedisSnapshots(options: RedisSnapshotsOptions): SharedSnapshots {
   const { link, seal, metrics, maxBytes = defaultMaxBytes } = options
   const replace = link.script(saveLua)
-  const nameOf = (key: string) => seal.name('walk', key)
-  /** A prefix, so that a walk and a cached answer of the same name never open as each other. */
-  const boundTo = (key: string) => `walk\0${key}`
+  const nameOf = (key: string) => seal.name('snapshot', key)
+  /** A prefix, so that a snapshot and a cached answer of the same name never open as each other. */
+  const boundTo = (key: string) => `snapshot\0${key}`
 
   async function isKnown(name: string, known: string): Promise<boolean> {
     return toText(await link.client.getrangeBuffer(name, 0, versionEnd)) === known
@@ -41,18 +41,18 @@ export function makeRedisWalks(options: RedisWalksOptions): SharedWalks {
 
   return {
     load(key, known) {
-      return link.run<WalkLookup>(
-        'walks',
+      return link.run<SnapshotLookup>(
+        'snapshots',
         async () => {
           const name = nameOf(key)
           if (known !== null && (await isKnown(name, known))) return { kind: 'same' }
           const sealed = await link.client.getBuffer(name)
           if (sealed === null) return { kind: 'none' }
           const version = versionOf(sealed)
-          const walk = seal.open(boundTo(key), sealed)
+          const opened = seal.open(boundTo(key), sealed)
           // A value that does not open is overwritten by the next save.
-          if (walk === null) metrics.unreadable()
-          return { kind: 'found', version, bytes: walk?.body ?? none }
+          if (opened === null) metrics.unreadable()
+          return { kind: 'found', version, bytes: opened?.body ?? none }
         },
         () => ({ kind: 'unavailable' }),
       )
@@ -61,8 +61,8 @@ export function makeRedisWalks(options: RedisWalksOptions): SharedWalks {
     save(key, { expected, bytes, ttlMs }) {
       const lifeMs = Math.floor(ttlMs)
       if (bytes.byteLength > maxBytes || lifeMs <= 0) return { kind: 'unavailable' }
-      return link.run<WalkSaving>(
-        'walks',
+      return link.run<SnapshotSaving>(
+        'snapshots',
         async () => {
           const sealed = seal.seal(boundTo(key), { body: bytes, truncated: false, lifeMs })
           const known = expected === null ? none : Buffer.from(expected, 'base64url')

@@ -1,0 +1,127 @@
+/**
+ * The snapshots of this process, with the bodies of their pages, as long as they live. Beyond the bound the bodies of
+ * the snapshots used least are compressed, and only then whole snapshots are let go. It knows no providers.
+ */
+import { promisify } from 'node:util'
+import { zstdCompress, zstdDecompress } from 'node:zlib'
+import type { Clock } from '#kernel/time.ts'
+import type { Snapshot } from './snapshot.ts'
+
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+
+/** The body of a page: as it came, or compressed. Compression runs outside the main thread. */
+export interface Body {
+  readonly bytes: Uint8Array
+  readonly isPacked: boolean
+}
+
+export const pack = async ({ bytes, isPacked }: Body): Promise<Body> =>
+  isPacked ? { bytes, isPacked } : { bytes: await compress(bytes), isPacked: true }
+
+export const unpack = async ({ bytes, isPacked }: Body): Promise<Uint8Array> =>
+  isPacked ? decompress(bytes) : bytes
+
+export interface HeldSnapshot {
+  readonly snapshot: Snapshot
+  /** By the names of their pages; where processes share pages, some may be there only. */
+  readonly bodies: Map<string, Body>
+  /** When it may be used no longer, in milliseconds since the epoch. */
+  readonly expiresAt: number
+  /** Where processes share it: its version there, and the names of its pages that are there (share.ts). */
+  version: string | null
+  readonly saved: Set<string>
+}
+
+export type SnapshotHolder = ReturnType<typeof openHolder>
+
+const sweepEveryMs = 30_000
+const maxSnapshots = 10_000
+/** What a row takes beside the body of its page, and a snapshot without rows. */
+const [bytesPerRow, bytesPerSnapshot] = [80, 2048]
+
+/** Starts empty. Close it to stop its sweep, which ensures that money data is held no longer than a cached answer. */
+export function openHolder(options: { readonly maxBytes: number; readonly clock: Clock }) {
+  const { maxBytes, clock } = options
+  /** The least recently used first. */
+  const entries = new Map<string, { readonly held: HeldSnapshot; readonly bytes: number }>()
+  let total = 0
+  let isPacking = false
+
+  function drop(key: string): void {
+    total -= entries.get(key)?.bytes ?? 0
+    entries.delete(key)
+  }
+
+  function keep(key: string, held: HeldSnapshot): void {
+    drop(key)
+    const bytes = sizeOf(held)
+    entries.set(key, { held, bytes })
+    total += bytes
+    // Compression takes a while: memory is bounded meanwhile too.
+    while (entries.size > 1 && (total > 2 * maxBytes || entries.size > maxSnapshots)) dropOldest()
+    if (total > maxBytes && !isPacking) void makeRoom()
+  }
+
+  function dropOldest(): void {
+    for (const oldest of [...entries.keys()].slice(0, 1)) drop(oldest)
+  }
+
+  async function makeRoom(): Promise<void> {
+    isPacking = true
+    try {
+      while (total > maxBytes) {
+        const unpacked = [...entries].find(([, { held }]) => listUnpacked(held).length > 0)
+        if (unpacked === undefined) {
+          dropOldest()
+          continue
+        }
+        const [key, entry] = unpacked
+        await packAll(entry.held)
+        if (entries.get(key) !== entry) continue
+        const bytes = sizeOf(entry.held)
+        // The place in the order stays.
+        entries.set(key, { held: entry.held, bytes })
+        total += bytes - entry.bytes
+      }
+    } finally {
+      isPacking = false
+    }
+  }
+
+  const sweeper = setInterval(() => {
+    for (const [key, { held }] of [...entries]) if (held.expiresAt <= clock.now()) drop(key)
+  }, sweepEveryMs).unref()
+
+  return {
+    get(key: string): HeldSnapshot | null {
+      const entry = entries.get(key)
+      if (entry === undefined) return null
+      entries.delete(key)
+      entries.set(key, entry)
+      return entry.held
+    },
+    /** Must be called after each use, because the snapshot may have grown. */
+    keep,
+    drop,
+    close() {
+      clearInterval(sweeper)
+      entries.clear()
+      total = 0
+    },
+  }
+}
+
+async function packAll(held: HeldSnapshot): Promise<void> {
+  for (const [name, body] of listUnpacked(held)) held.bodies.set(name, await pack(body))
+}
+
+const listUnpacked = ({ bodies }: HeldSnapshot) =>
+  [...bodies].filter(([, { isPacked }]) => !isPacked)
+
+function sizeOf({ bodies, snapshot }: HeldSnapshot): number {
+  const rows = snapshot.lists.reduce((sum, list) => sum + list.sums.count, 0)
+  let bytes = bytesPerSnapshot + rows * bytesPerRow
+  for (const body of bodies.values()) bytes += body.bytes.byteLength
+  return bytes
+}

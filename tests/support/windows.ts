@@ -1,0 +1,83 @@
+/** One query over the provider of `paged.ts`, and processes that answer its windows. */
+import type { SharedPlace } from '#paging/share.ts'
+import type { RowSource } from '#paging/take-page.ts'
+import { openWindows, type Window, type Windows } from '#paging/windows.ts'
+import type { RowPage } from '#providers/port.ts'
+import { aCall, type PagedRow, type PagedWorld } from './paged.ts'
+
+export const ttlMs = 1_800_000
+
+export interface QueryStage {
+  now: number
+  epoch: number
+  facts: string
+  /** How often a doubted end was to be confirmed; set `confirm` to answer. */
+  doubts: number
+  confirm: () => Promise<void>
+  readonly pageCap: number | null
+  /** Makes a process. */
+  open(options?: { readonly shared?: SharedPlace; readonly maxBytes?: number }): Windows
+  /** The ids of a window. */
+  ids(process: Windows, offset: number, limit: number): Promise<string[]>
+  window(process: Windows, offset: number, limit: number): Promise<Window<PagedRow>>
+}
+
+export function makeStage(
+  world: PagedWorld,
+  options: { readonly pageCap?: number; readonly isNumbered?: boolean } = {},
+): QueryStage {
+  const keyOf = (page: RowPage<PagedRow>, index: number) => page.map(index).id.split(' ')[0] ?? ''
+  const source: RowSource<RowPage<PagedRow>> = {
+    provider: 'fiskil',
+    reader: world.reader,
+    queries: world.queries,
+    ...(options.isNumbered === true ? { keyOf } : {}),
+  }
+  const stage: QueryStage = {
+    now: 1_000_000,
+    epoch: 1,
+    facts: '',
+    doubts: 0,
+    confirm: async () => undefined,
+    pageCap: options.pageCap ?? null,
+    open: ({ shared, maxBytes = 1e6 } = {}) =>
+      openWindows({ maxBytes, clock: { now: () => stage.now }, shared: shared ?? null }),
+    window: (process, offset, limit) =>
+      process.read(
+        {
+          source,
+          owner: 'u',
+          name: 'q',
+          epoch: stage.epoch,
+          facts: stage.facts,
+          ttlMs,
+          onListChanged: async () => {
+            stage.epoch += 1
+          },
+        },
+        {
+          offset,
+          limit,
+          pageCap: stage.pageCap,
+          confirmEnd() {
+            stage.doubts += 1
+            return stage.confirm()
+          },
+        },
+        aCall(),
+      ),
+    async ids(process, offset, limit) {
+      const { rows } = await stage.window(process, offset, limit)
+      return rows.map(({ row }) => row.id)
+    },
+  }
+  return stage
+}
+
+/** Rows `prefix 0`, `prefix 1` …, newest first. */
+export const makeRows = (count: number, prefix = 'r', newest = 0): PagedRow[] =>
+  Array.from({ length: count }, (_row, index) => ({
+    id: `${prefix} ${index}`,
+    time: newest - index,
+    foreign: false,
+  }))
