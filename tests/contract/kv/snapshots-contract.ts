@@ -10,7 +10,12 @@ import { type KvHarness, minute } from './harness.ts'
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))
 
-async function save(snapshots: SharedSnapshots, key: string, text: string, expected: string | null) {
+async function save(
+  snapshots: SharedSnapshots,
+  key: string,
+  text: string,
+  expected: string | null,
+) {
   const saved = await snapshots.save(key, { expected, bytes: bytes(text), ttlMs: minute })
   return saved.kind === 'saved' ? saved.version : saved.kind
 }
