@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { createServer } from '#kernel/node-http.ts'
 import { announcesTooMuch } from './body-limits.ts'
 import { type ConnectionLimits, readOpenFiles, toConnectionLimits } from './connection-limits.ts'
-import { type Intake, makeIntake, type Share } from './intake.ts'
+import { type Intake, makeIntake, noShare, type Share } from './intake.ts'
 import {
   expect,
   forget,
@@ -30,7 +30,7 @@ import {
   refuseHost,
   toOriginForm,
 } from './unparsed-requests.ts'
-import { askBeforeEach, discard } from './unparsed-rest.ts'
+import { askBeforeEach, countReads, discard } from './unparsed-rest.ts'
 
 /** How long a listener waits for a client, in milliseconds. */
 export interface ListenerTimes {
@@ -81,10 +81,7 @@ export function makeListener(
     open,
     bodies: new BodiesInFlight(),
     behind: 0,
-    intake: makeIntake(
-      () => open.forEach((_connection, socket) => void socket.pause()),
-      () => open.forEach((_connection, socket) => void socket.resume()),
-    ),
+    intake: makeIntake(open),
     areAnswersLast: false,
   }
   const servers: Server[] = []
@@ -208,17 +205,17 @@ function add(connections: Connections, socket: Socket): void {
   ignoreErrors(socket)
   const connection: Connection = {
     ...noneOwed(),
-    turn: 0,
-    requests: 0,
+    ...noShare(),
     latest: null,
     isEnding: false,
     isCutOff: false,
   }
   open.set(socket, connection)
   askBeforeEach(socket, () => mayBegin(connections, socket, connection))
+  countReads(socket, () => connections.intake.countRead(connection))
   // Node reads a connection on after each request of it.
   socket.on('resume', () => {
-    if (connections.intake.isFull) socket.pause()
+    if (!connections.intake.mayRead(connection)) socket.pause()
   })
   lingerAtTheEnd(socket, connection)
   socket.once('close', () => close(connections, socket))

@@ -2,6 +2,7 @@
  * Ends the parsing of a connection in the middle of a packet. node:http has no means for it: pausing or destroying a
  * socket ends its next reads, while up to 64 KiB that are read, thousands of requests, are parsed to their end.
  */
+import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
@@ -10,8 +11,23 @@ import type { Socket } from 'node:net'
  * that it still works like this.
  */
 interface Parser {
+  readonly constructor: { readonly kOnExecute: number }
   /** Called with each complete head, before there is an answer for it. */
   onIncoming: (request: IncomingMessage, keepAlive: boolean) => number
+  /** By the number above: called with what came of each read, once it is parsed. */
+  [name: number]: (result: unknown) => void
+}
+
+/** Calls `counted` after each read of a socket, whatever was in it: a head that is not complete, or not HTTP. */
+export function countReads(socket: Socket, counted: () => void): void {
+  const { parser } = socket as Socket & { readonly parser: Parser }
+  const { kOnExecute } = parser.constructor
+  const parsed = parser[kOnExecute]
+  assert(parsed !== undefined)
+  parser[kOnExecute] = (result) => {
+    counted()
+    parsed(result)
+  }
 }
 
 /** The parser's word for "what follows is another protocol": nothing that follows is parsed. */
