@@ -2,7 +2,6 @@
  * Where anchors are kept: in this process, and where processes share state there too, changed by compare-and-set. An
  * anchor that Redis lost is still known to the process that wrote it.
  */
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
 import type { SharedSnapshots } from '#store/ports/kv.ts'
 import type { Anchor } from './anchor.ts'
@@ -15,7 +14,8 @@ const maxContests = 8
 export type Anchors = ReturnType<typeof makeAnchors>
 
 export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
-  const local = new LRUCache<string, Anchor>({ max: maxAnchors })
+  /** The one changed longest ago comes first. */
+  const local = new Map<string, Anchor>()
   const toKey = (name: string) => `anchor ${name}`
 
   async function read(name: string): Promise<{ anchor: Anchor | null; version: string | null }> {
@@ -38,7 +38,12 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
         const { anchor, version } = await read(name)
         const changed = change(anchor)
         if (changed === null) return
+        local.delete(name)
         local.set(name, changed)
+        for (const oldest of local.keys()) {
+          if (local.size <= maxAnchors) break
+          local.delete(oldest)
+        }
         if (shared === null) return
         const ttlMs = changed.expiresAt - clock.now()
         const bytes = encode(changed)

@@ -10,22 +10,26 @@ import type { Snapshot } from './snapshot.ts'
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
-/** The body of a page: as it came, or compressed. Compression runs outside the main thread. */
-export interface Body {
-  readonly bytes: Uint8Array
-  readonly isPacked: boolean
-}
+/** How a compressed body begins (RFC 8878, 3.1.1). No page begins so: what is held was read as JSON. */
+const mark = [0x28, 0xb5, 0x2f, 0xfd]
+/** Smaller bodies are not worth compressing. */
+const leastBytes = 1024
 
-export const pack = async ({ bytes, isPacked }: Body): Promise<Body> =>
-  isPacked ? { bytes, isPacked } : { bytes: await compress(bytes), isPacked: true }
+const isPacked = (body: Uint8Array): boolean => mark.every((byte, at) => body[at] === byte)
+const canPack = (body: Uint8Array): boolean => body.length >= leastBytes && !isPacked(body)
 
-export const unpack = async ({ bytes, isPacked }: Body): Promise<Uint8Array> =>
-  isPacked ? decompress(bytes) : bytes
+/** The body of a page, compressed where that helps. The work is done outside the main thread. */
+export const pack = async (body: Uint8Array): Promise<Uint8Array> =>
+  canPack(body) ? compress(body) : body
+
+/** The body as it came. */
+export const unpack = async (body: Uint8Array): Promise<Uint8Array> =>
+  isPacked(body) ? decompress(body) : body
 
 export interface HeldSnapshot {
   readonly snapshot: Snapshot
   /** By the names of their pages; where processes share pages, some may be there only. */
-  readonly bodies: Map<string, Body>
+  readonly bodies: Map<string, Uint8Array>
   /** When it may be used no longer, in milliseconds since the epoch. */
   readonly expiresAt: number
   /** Where processes share it: its version there, and the names of its pages that are there (share.ts). */
@@ -116,12 +120,11 @@ async function packAll(held: HeldSnapshot): Promise<void> {
   for (const [name, body] of listUnpacked(held)) held.bodies.set(name, await pack(body))
 }
 
-const listUnpacked = ({ bodies }: HeldSnapshot) =>
-  [...bodies].filter(([, { isPacked }]) => !isPacked)
+const listUnpacked = ({ bodies }: HeldSnapshot) => [...bodies].filter(([, body]) => canPack(body))
 
 function sizeOf({ bodies, snapshot }: HeldSnapshot): number {
   const rows = snapshot.lists.reduce((sum, list) => sum + list.sums.count, 0)
   let bytes = bytesPerSnapshot + rows * bytesPerRow
-  for (const body of bodies.values()) bytes += body.bytes.byteLength
+  for (const body of bodies.values()) bytes += body.byteLength
   return bytes
 }

@@ -5,7 +5,7 @@
  */
 import { deserialize, serialize } from 'node:v8'
 import type { CacheStore, SharedSnapshots } from '#store/ports/kv.ts'
-import { type Body, type HeldSnapshot, pack } from './hold.ts'
+import { type HeldSnapshot, pack } from './hold.ts'
 import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 
 export interface SharedPlace {
@@ -55,7 +55,7 @@ export function makeSharing({ snapshots, bodies }: SharedPlace) {
         fresh.map(async ({ name }) => {
           const body = held.bodies.get(name)
           if (body === undefined) return false
-          const answer = { body: (await pack(body)).bytes, truncated: false }
+          const answer = { body: await pack(body), truncated: false }
           return bodies.set(nameBody(owner, name), answer, ttlMs, owner)
         }),
       )
@@ -69,9 +69,9 @@ export function makeSharing({ snapshots, bodies }: SharedPlace) {
       return true
     },
 
-    async loadBody(owner: string, name: string): Promise<Body | null> {
+    async loadBody(owner: string, name: string): Promise<Uint8Array | null> {
       const found = await bodies.get(nameBody(owner, name))
-      return found.kind === 'hit' ? { bytes: found.answer.body, isPacked: true } : null
+      return found.kind === 'hit' ? found.answer.body : null
     },
   }
 }
@@ -84,7 +84,7 @@ function toHeld(
   own: HeldSnapshot | null,
 ): HeldSnapshot {
   const snapshot = makeSnapshot(facts, lists.length)
-  const [bodies, saved] = [new Map<string, Body>(), new Set<string>()]
+  const [bodies, saved] = [new Map<string, Uint8Array>(), new Set<string>()]
   for (const [index, pages] of lists.entries()) {
     for (const page of pages) {
       snapshot.lists[index]?.append(page)

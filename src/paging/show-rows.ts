@@ -1,7 +1,7 @@
 /** Maps the rows of a window. Of the pages that are held it opens those that the window shows, and no others. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RowPage } from '#providers/port.ts'
-import { type Body, type HeldSnapshot, unpack } from './hold.ts'
+import { type HeldSnapshot, unpack } from './hold.ts'
 import type { SnapshotPage } from './snapshot.ts'
 import type { RowSource } from './take-page.ts'
 import { SnapshotGone } from './trouble.ts'
@@ -24,7 +24,7 @@ export interface Opening<Page extends RowPage<unknown>> {
   /** Pages that this request has read, by name. */
   readonly opened: Map<string, Page>
   /** The body of a page that this process does not hold; null: it is gone. */
-  readonly loadBody: (name: string) => Promise<Body | null>
+  readonly loadBody: (name: string) => Promise<Uint8Array | null>
 }
 
 /** @throws SnapshotGone where a page is not held any more; UpstreamError `malformed` for a row (reading R23). */

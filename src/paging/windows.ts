@@ -243,7 +243,7 @@ async function answer<Page extends RowPage<unknown>>(
       take(list, page, taken) {
         bytes += taken.body.byteLength
         if (bytes > maxReadBytes) throw tooLarge(query.source.provider)
-        held.bodies.set(page.name, { bytes: taken.body, isPacked: false })
+        held.bodies.set(page.name, taken.body)
         const count = snapshot.lists[list]?.sums.count ?? 0
         const isBefore = snapshot.lists.length === 1 && count <= offset
         if (!isBefore && count - page.rows.length < offset + limit) opened.set(page.name, taken)
