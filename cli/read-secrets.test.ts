@@ -103,3 +103,18 @@ test('the terminal shows nothing that is typed before the question stands there'
   await readSecrets(input, ['--a'], (text) => order.push(text))
   assert.deepEqual(order, ['raw true', '--a: ', '\n', 'raw false'])
 })
+
+test('between two questions the terminal is as it was before, and what was typed ahead is kept', async () => {
+  const terminal = makeTerminal('one\rtwo\r')
+  const reader = makeLineReader(terminal.input, terminal.show)
+  assert.equal(await reader.ask({ text: '', isSecret: true }), 'one')
+  reader.pause()
+  assert.deepEqual(terminal.raw, [true, false])
+  assert.equal(await reader.ask({ text: '', isSecret: true }), 'two')
+  await reader.close()
+  assert.deepEqual(terminal.raw, [true, false, true, false])
+  const stopped = makeTerminal('\x03')
+  const other = makeLineReader(stopped.input, stopped.show)
+  const asking = other.ask({ text: '', isSecret: true, ifStopped: 'Half is done' })
+  await assert.rejects(asking, saying(/^Half is done$/))
+})

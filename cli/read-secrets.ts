@@ -14,6 +14,8 @@ export interface Question {
   readonly text: string
   /** Nothing of the answer is shown. */
   readonly isSecret: boolean
+  /** What Ctrl-C is answered with; absent: that nothing was changed. */
+  readonly ifStopped?: string
 }
 
 /** Reads one line after the other; what was sent beyond a line is kept for the next one. */
@@ -27,6 +29,8 @@ export interface LineReader {
   ask(question: Question): Promise<string | null>
   /** True when more text than was asked for has arrived already; never for a terminal. Waits for nothing. */
   hasMore(): boolean
+  /** Until the next question a terminal shows what is typed, and Ctrl-C is a signal again. */
+  pause(): void
   /** Closes the input, so that nothing waits for it; a terminal shows again what is typed. */
   close(): Promise<void>
 }
@@ -39,6 +43,10 @@ export function makeLineReader(input: SecretInput, show: (text: string) => void)
   const rest = { text: '' }
   const isTerminal = input.isTTY === true && input.setRawMode !== undefined
   let isRaw = false
+  const pause = () => {
+    if (isRaw) input.setRawMode?.(false)
+    isRaw = false
+  }
   return {
     isTerminal,
     async ask(question) {
@@ -48,15 +56,15 @@ export function makeLineReader(input: SecretInput, show: (text: string) => void)
       isRaw = true
       show(question.text)
       try {
-        return await readKeys(source, rest, question.isSecret ? () => {} : show)
+        return await readKeys(source, rest, { ...question, show })
       } finally {
         show('\n')
       }
     },
     hasMore: () => !isTerminal && rest.text.trim() !== '',
+    pause,
     async close() {
-      if (isRaw) input.setRawMode?.(false)
-      isRaw = false
+      pause()
       await source.return(undefined)
     },
   }
@@ -141,13 +149,14 @@ const eraseLine = '\x15'
 async function readKeys(
   source: Texts,
   rest: Rest,
-  show: (text: string) => void,
+  question: Question & { readonly show: (text: string) => void },
 ): Promise<string | null> {
+  const show = question.isSecret ? () => {} : question.show
   const line: string[] = []
   for (;;) {
     const keys = [...rest.text.replaceAll(/\x1b\[[\d;]*[A-Za-z~]/g, '')]
     for (const [index, key] of keys.entries()) {
-      if (key === interrupt) throw stopped()
+      if (key === interrupt) throw stopped(question)
       if (key === endOfInput && line.length === 0) return null
       if (key === '\r' || key === '\n') {
         rest.text = keys.slice(index + 1).join('')
@@ -174,8 +183,8 @@ function applyKey(line: string[], key: string, show: (text: string) => void): vo
   }
 }
 
-function stopped(): Refusal {
-  return new Refusal({ error: { message: 'Stopped; nothing was changed' } })
+function stopped({ ifStopped = 'Stopped; nothing was changed' }: Question): Refusal {
+  return new Refusal({ error: { message: ifStopped } })
 }
 
 function refuseLong(length: number): void {

@@ -54,7 +54,7 @@ const personalRows = personalVariables.map(
 
 const personal = `## Read by \`tributary setup\` alone
 
-The service has no use for these. The command seals them in the store and does not write them to a file
+The service has no use for these. The command seals them in the store and adds them to no file
 ([self-hosting](self-hosting.md)).
 
 | variable | default | meaning | takes |

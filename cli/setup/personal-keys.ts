@@ -15,8 +15,12 @@ export interface PersonalKeys {
   /** For people. */
   readonly name: string
   readonly source: string
-  /** The variables that hold them. */
-  readonly variables: readonly string[]
+  /** Every value, by the variable that stands for it. */
+  readonly held: ReadonlyMap<string, string>
+  /** What was typed of it for the service, with the variables that must be set beside it. */
+  readonly answers: ReadonlyMap<string, string>
+  /** New values for lines of `.env` whose values were refused. */
+  readonly replacements: ReadonlyMap<string, string>
   /** Fields of the body that links. */
   readonly tokens: Readonly<Record<string, string>>
   /** The credentials of this installation, by their link fields. */
@@ -25,8 +29,6 @@ export interface PersonalKeys {
 
 export interface Collected {
   readonly keys: readonly PersonalKeys[]
-  /** Variables of the service that were asked for, by provider. */
-  readonly answers: ReadonlyMap<Provider, ReadonlyMap<string, string>>
   /** What was given and cannot be used, one sentence each. */
   readonly problems: readonly string[]
   /** What was left out without being wrong, by provider. */
@@ -34,7 +36,7 @@ export interface Collected {
 }
 
 /** One value: the variable that holds it, the link field that it belongs to, and the question. */
-interface Value {
+export interface Value {
   readonly variable: string
   readonly field: string
   readonly asks: string
@@ -42,7 +44,7 @@ interface Value {
 }
 
 /** What was found for one provider. */
-interface Found {
+export interface Found {
   readonly provider: Provider
   readonly personal: PersonalAccess
   readonly values: readonly Value[]
@@ -59,7 +61,6 @@ export async function collectKeys(
   say: (text: string) => void,
 ): Promise<Collected> {
   const keys: PersonalKeys[] = []
-  const answers = new Map<Provider, ReadonlyMap<string, string>>()
   const problems: string[] = []
   const notes: { provider: Provider; text: string }[] = []
   for (const provider of providerNames) {
@@ -76,19 +77,22 @@ export async function collectKeys(
     const problem = findProblem(found, isFixed(personal, environment))
     if (problem !== null) problems.push(problem)
     const missing = listMissing(found)
-    if (missing.length === 0 && problem === null && found.held.size > 0) keys.push(toKeys(found))
+    if (missing.length === 0 && problem === null && found.held.size > 0)
+      keys.push({ ...toKeys(found), answers: toAnswers(found, asked), replacements: new Map() })
     else if (problem === null && found.held.size > 0)
       notes.push({ provider, text: describeGap(found) })
-    if (problem !== null || asked.length === 0) continue
-    const typed = asked.map(({ variable }) => [variable, found.held.get(variable) ?? ''] as const)
-    answers.set(provider, new Map([...typed, ...Object.entries(personal.fixed)]))
   }
-  return { keys, answers, problems, notes }
+  return { keys, problems, notes }
 }
 
 const read = (environment: Environment, name: string) => environment[name]?.trim() || null
 
-function findValues(provider: Provider, personal: PersonalAccess, environment: Environment): Found {
+/** @param environment the values by variable; those of others are left out. */
+export function findValues(
+  provider: Provider,
+  personal: PersonalAccess,
+  environment: Environment,
+): Found {
   const { required } = factsOf(provider).settings
   const values: readonly Value[] = [
     ...Object.entries(required).map(([field, variable]) => ({
@@ -130,7 +134,7 @@ function findOtherUse({ personal, held }: Found, environment: Environment): stri
 const listMissing = ({ values, held }: Found) =>
   values.filter(({ variable }) => !held.has(variable))
 
-/** An empty answer leaves the provider as it is. Returns the values of the service that were given. */
+/** An empty answer leaves the provider as it is. Returns the values that were given. */
 async function askMissing(
   found: Found,
   reader: LineReader,
@@ -144,7 +148,7 @@ async function askMissing(
     const answer = (await reader.ask({ text: `  ${value.asks}: `, isSecret: true }))?.trim()
     if (!answer) break
     found.held.set(value.variable, answer)
-    if (!value.isToken) given.push(value)
+    given.push(value)
   }
   return given
 }
@@ -152,7 +156,8 @@ async function askMissing(
 /** Ids and tokens of the providers; anything else could not be sent, or not be written to `.env`. */
 const visible = /^[\x21-\x7e]{1,1024}$/
 
-function findProblem(found: Found, isFixed: boolean): string | null {
+/** What was found and cannot be used, as one sentence; null: nothing. */
+export function findProblem(found: Found, isFixed: boolean): string | null {
   const { provider, personal, values, held } = found
   for (const { field, variable } of values) {
     const value = held.get(variable)
@@ -181,7 +186,19 @@ function describeGap(found: Found): string {
   return `${found.personal.name} is not linked: ${missing.join(' and ')} not given (${found.personal.source})`
 }
 
-function toKeys({ provider, personal, values, held }: Found): PersonalKeys {
+/** What the service needs of the values that were asked for. */
+export function toAnswers(
+  { personal, held }: Found,
+  asked: readonly Value[],
+): ReadonlyMap<string, string> {
+  const own = asked.filter(({ isToken }) => !isToken)
+  if (own.length === 0) return new Map()
+  const typed = own.map(({ variable }) => [variable, held.get(variable) ?? ''] as const)
+  return new Map([...typed, ...Object.entries(personal.fixed)])
+}
+
+export function toKeys(found: Found): Omit<PersonalKeys, 'answers' | 'replacements'> {
+  const { provider, personal, values, held } = found
   const pick = (isToken: boolean) =>
     Object.fromEntries(
       values
@@ -189,6 +206,5 @@ function toKeys({ provider, personal, values, held }: Found): PersonalKeys {
         .map(({ field, variable }) => [field, held.get(variable) ?? '']),
     )
   const { name, source } = personal
-  const variables = values.map(({ variable }) => variable)
-  return { provider, name, source, variables, tokens: pick(true), own: pick(false) }
+  return { provider, name, source, held, tokens: pick(true), own: pick(false) }
 }

@@ -23,8 +23,20 @@ export interface SetupAdmin {
   readonly storeDir: string | null
   /** @throws Refusal */
   ask(call: Call): Promise<unknown>
+  /** What the REST API answers to this reader, within two seconds. It rejects where it does not. */
+  read(path: string, reader: Reader): Promise<unknown>
+  /** Reads the settings anew; a service that runs keeps its own. @throws Refusal */
+  renew(): Promise<void>
   close(): Promise<void>
 }
+
+/** A user with their API key. */
+interface Reader {
+  readonly userId: string
+  readonly key: string
+}
+
+const readSeconds = 2
 
 interface ServiceAddresses {
   readonly mode: 'live' | 'sandbox'
@@ -58,7 +70,17 @@ export async function findRunning(
     throw new Refusal({ error: { message } })
   }
   const { baseUrl } = found
-  return { baseUrl, storeDir: null, ask: (call) => callServer(server, call), close: async () => {} }
+  return {
+    ...{ baseUrl, storeDir: null },
+    ask: (call) => callServer(server, call),
+    read: (path, { key }) =>
+      callServer(
+        { url: baseUrl, token: key },
+        { method: 'GET', path, body: null, waitSeconds: readSeconds },
+      ),
+    renew: async () => {},
+    close: async () => {},
+  }
 }
 
 async function describe(server: Server): Promise<ServiceAddresses> {
@@ -75,16 +97,41 @@ async function describe(server: Server): Promise<ServiceAddresses> {
 /** At most this many lines of the log are kept for an answer that needs them. */
 const maxLines = 20
 
+export interface InsideSettings {
+  /** Called at each opening. @throws Refusal */
+  readonly readConfig: () => Config
+  /** Further values that no line may contain. */
+  readonly listSecrets: () => readonly string[]
+  readonly err: (text: string) => void
+}
+
 /**
- * Opens the store of this configuration until it is closed.
- * @param secretTexts further values that no line may contain.
+ * Opens the store until it is closed.
  * @throws Refusal when it cannot be opened, e.g. because another process has it.
  */
-export async function openInside(
-  config: Config,
-  secretTexts: readonly string[],
-  err: (text: string) => void,
-): Promise<SetupAdmin> {
+export async function openInside(settings: InsideSettings): Promise<SetupAdmin> {
+  let inside = await openOnce(settings)
+  const { baseUrl, storeDir } = inside
+  return {
+    ...{ baseUrl, storeDir },
+    ask: (call) => inside.ask(call),
+    read: (path, reader) => inside.read(path, reader),
+    async renew() {
+      await inside.close()
+      // It stays closed where it cannot be opened again.
+      inside = { ...inside, close: async () => {} }
+      inside = await openOnce(settings)
+    },
+    close: () => inside.close(),
+  }
+}
+
+async function openOnce({
+  readConfig,
+  listSecrets,
+  err,
+}: InsideSettings): Promise<Omit<SetupAdmin, 'renew'>> {
+  const config = readConfig()
   refuseForeignData(config)
   // Imported here only: the other commands need none of it.
   const [
@@ -118,7 +165,7 @@ export async function openInside(
       clock: time.systemClock,
       log: log.makeLog({
         level: 'error',
-        secrets: [...texts.listSecretTexts(config, secrets), ...secretTexts],
+        secrets: [...texts.listSecretTexts(config, secrets), ...listSecrets()],
         destination: { write: (line) => void (lines.length < maxLines && lines.push(line)) },
       }),
       metrics: metrics.makeMetrics(),
@@ -133,6 +180,7 @@ export async function openInside(
         if (status === 500) err(lines.join(''))
         return toAnswer({ status, text })
       },
+      read: (path, { userId }) => admin.read(path, userId, AbortSignal.timeout(readSeconds * 1000)),
       close: () => admin.close(),
     }
   } catch (error) {

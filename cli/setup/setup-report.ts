@@ -33,6 +33,8 @@ export interface Outcome {
   /** Those of them that are new. */
   readonly added: readonly Connection[]
   readonly accounts: readonly Account[]
+  /** The path and query of the request to try first; null: there is no key to print with it. */
+  readonly firstRequest: string | null
   /** What could not be linked and what to do, one line each. */
   readonly failures: readonly string[]
   readonly notes: readonly string[]
@@ -52,7 +54,8 @@ export interface Outcome {
 /** The text for standard output, its last newline included. */
 export function describeOutcome(outcome: Outcome): string {
   const { user, isNew, key, added, failures, written } = outcome
-  const changes = isNew || key !== null || added.length > 0 || (written?.names.length ?? 0) > 0
+  const settings = [...(written?.names ?? []), ...(written?.replaced ?? [])]
+  const changes = isNew || key !== null || added.length > 0 || settings.length > 0
   const head =
     changes || failures.length > 0
       ? []
@@ -98,14 +101,15 @@ function describeConnections({ connections, added, accounts }: Outcome): string[
 function describeSettings({ written, storeDir }: Outcome): string[] {
   const lines = storeDir === null ? [] : [`  Data       ${storeDir}`]
   if (written === null) return lines
-  const { path, names, wasExposed } = written
+  const { path, names, replaced, wasExposed } = written
   if (names.length > 0) lines.push(`  Settings   ${path}: ${names.join(', ')} added`)
+  if (replaced.length > 0) lines.push(`  Settings   ${path}: ${replaced.join(', ')} replaced`)
   if (wasExposed) lines.push(`  Settings   ${path} could be read by others: its mode is 0600 now`)
   return lines
 }
 
 function describeNext(outcome: Outcome): string[] {
-  const { key, connections, isRunning, fromEnvironment } = outcome
+  const { key, connections, isRunning, fromEnvironment, baseUrl, firstRequest } = outcome
   if (connections.length === 0) {
     return [
       '',
@@ -113,13 +117,13 @@ function describeNext(outcome: Outcome): string[] {
     ]
   }
   const start = isRunning ? [] : describeStart(fromEnvironment)
-  if (key === null) return start
+  if (key === null || firstRequest === null) return start
   return [
     ...start,
     '',
     isRunning ? 'Try it:' : 'Then, in a second terminal:',
     '',
-    `  ${toRequest(outcome, key)}`,
+    `  curl -s -H 'Authorization: Bearer ${key}' '${baseUrl}${firstRequest}'`,
   ]
 }
 
@@ -134,26 +138,3 @@ function describeStart(fromEnvironment: Outcome['fromEnvironment']): string[] {
     fromEnvironment.length === 0 ? '' : `, with ${fromEnvironment.join(', ')} set as here`
   return ['', `Start the service${same}:`, '', '  npm start']
 }
-
-/** A request for data of one of the person's accounts. */
-function toRequest({ connections, accounts, baseUrl }: Outcome, key: string): string {
-  // An everyday account is more likely to have rows of the last 30 days than savings.
-  const byUse = accounts.toSorted((one, other) => rankOf(one) - rankOf(other))
-  const usable = connections.filter(({ status }) => status === 'active')
-  const choice = ['banking', 'brokerage'].flatMap((category) =>
-    usable
-      .filter((connection) => connection.category === category)
-      .flatMap(({ id }) => byUse.filter(({ connectionId }) => connectionId === id)),
-  )[0]
-  const isBank = connections.find(({ id }) => id === choice?.connectionId)?.category === 'banking'
-  const what = `connectionId=${choice?.connectionId}&accountId=${choice?.id}`
-  const path =
-    choice === undefined
-      ? '/v1/connections'
-      : isBank
-        ? `/v1/transactions?${what}&limit=3`
-        : `/v1/holdings?${what}`
-  return `curl -s -H 'Authorization: Bearer ${key}' '${baseUrl}${path}'`
-}
-
-const rankOf = ({ type }: Account) => (type === 'transaction' ? 0 : 1)

@@ -1,6 +1,6 @@
 /** `tributary setup` while a service runs: it is used when it is in live mode, and otherwise the person is told what to do. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -8,19 +8,26 @@ import { startService } from '#tests/support/service.ts'
 import { run } from '../run.ts'
 
 const email = 'emma@b.example'
-const args = ['setup', '--email', email, '--json']
+const args = ['setup', '--email', email]
+
+async function* send(text: string) {
+  if (text !== '') yield text
+}
 
 async function start(t: TestContext, env: Record<string, string> = {}) {
   const service = await startService({ env })
   t.after(() => service.close())
   const folder = mkdtempSync(join(tmpdir(), 'tributary-setup-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const setUp = async (environment: Record<string, string>) => {
+  /** @param typed what a person types on a terminal; absent: there is none, and the answer is JSON. */
+  const setUp = async (environment: Record<string, string>, typed?: string) => {
     const output = { out: '', err: '' }
-    const code = await run(args, {
+    const isTerminal = typed !== undefined
+    const code = await run(isTerminal ? args : [...args, '--json'], {
       environment,
       workingDirectory: folder,
-      input: (async function* () {})(),
+      input: Object.assign(send(typed ?? ''), { isTTY: isTerminal, setRawMode: () => {} }),
+      isErrTerminal: isTerminal,
       out: (text) => {
         output.out += text
       },
@@ -71,4 +78,31 @@ test('a store that a service holds whose admin API is elsewhere is not touched',
   const { code, err } = await setUp({ DATA_DIR, ADMIN_PORT: '1', UP_TOKEN })
   assert.equal(code, 1)
   assert.match(JSON.parse(err).error.message, /another process has the store/)
+})
+
+test('a refused key of .env is asked for again beside a running service too: its line is replaced, nothing is added', async (t) => {
+  const { folder, setUp, named } = await start(t, { SANDBOX: 'false' })
+  const path = join(folder, '.env')
+  writeFileSync(path, 'AKAHU_APP_TOKEN=app_token_old\n', { mode: 0o600 })
+  const app = 'app_token_pahealthy00000000000000000'
+  // The user token, SnapTrade and Up left out, then the app token and the user token kept.
+  const typed = `user_token_pahealthy00000000000000000\r\r\r${app}\r\r`
+  const { code, out, err } = await setUp(named, typed)
+  assert.equal(code, 0, err)
+  assert.ok(out.includes(`Settings   ${path}: AKAHU_APP_TOKEN replaced\n`), out)
+  assert.equal(readFileSync(path, 'utf8'), `AKAHU_APP_TOKEN=${app}\n`)
+})
+
+test('the request that it prints is one to which the running service answers with rows', async (t) => {
+  const { setUp, named } = await start(t, { SANDBOX: 'false' })
+  const keys = {
+    AKAHU_APP_TOKEN: 'app_token_pahealthy00000000000000000',
+    AKAHU_USER_TOKEN: 'user_token_pahealthy00000000000000000',
+  }
+  const { out, err } = await setUp({ ...named, ...keys }, '\r\r')
+  const [, key = '', url = ''] = /'Authorization: Bearer (\w+)' '([^']+)'/.exec(out) ?? []
+  assert.match(url, /\/v1\/transactions\?/, err)
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+  const { data } = (await answer.json()) as { readonly data: readonly unknown[] }
+  assert.equal(data.length, 3)
 })

@@ -1,6 +1,7 @@
 /** The steps of a setup against the admin API: the user, the links, the key. Each is skipped where it is done already. */
 
 import { Refusal } from '../server.ts'
+import { chooseRequest } from './first-request.ts'
 import type { Collected, PersonalKeys } from './personal-keys.ts'
 import type { Written } from './settings-file.ts'
 import type { SetupAdmin } from './setup-admin.ts'
@@ -14,8 +15,10 @@ export interface Arrangement {
   readonly admin: SetupAdmin
   /** The service runs and does not know what was asked for just now. */
   readonly isRunning: boolean
-  /** Adds what the service needs to its settings, these variables included. @throws Refusal */
-  readonly writeSettings: (answers: ReadonlyMap<string, string>) => Promise<Written | null>
+  /** The keys with what a person gives in place of what was refused for this reason; null: nothing. @throws Refusal */
+  readonly askAgain: (keys: PersonalKeys, reason: string) => Promise<PersonalKeys | null>
+  /** Adds what the service needs to its settings, what these keys need included. @throws Refusal */
+  readonly writeSettings: (accepted: readonly PersonalKeys[]) => Promise<Written | null>
   /**
    * Variables that the service needs too, and has from the environment of this process alone; null: what starts the
    * service sets them.
@@ -33,24 +36,32 @@ export async function arrange(given: Arrangement): Promise<Outcome> {
   const { user, isNew } = await ensureUser(given)
   const before = new Set((await listConnections(admin, user)).map(({ id }) => id))
   const refused: string[] = []
-  const accepted: (readonly [string, string])[] = []
+  const accepted: PersonalKeys[] = []
   for (const keys of collected.keys) {
-    const reason = await link(given, user, keys)
-    if (reason !== null) refused.push(reason)
-    else accepted.push(...(collected.answers.get(keys.provider) ?? []))
+    const result = await linkOrAsk(given, user, keys)
+    if (typeof result === 'string') refused.push(result)
+    else accepted.push(result)
   }
   // What was refused is not kept: the next run asks for it again. What was linked is kept before the key is shown.
-  const written = await given.writeSettings(new Map(accepted))
+  const written = await given.writeSettings(accepted)
   const failures = [...collected.problems, ...refused]
   const connections = await listConnections(admin, user)
   // A first run in which nothing could be linked is repeated: its key would be of no use until then.
   const isWorthwhile = connections.length > 0 || failures.length === 0
   const key = isWorthwhile ? await ensureKey(admin, user) : null
   const linked = new Set(connections.map(({ provider }) => provider))
+  const accounts = await listAccounts(admin, user)
+  const firstRequest =
+    key === null
+      ? null
+      : await chooseRequest({ connections, accounts }, (path) =>
+          admin.read(path, { userId: user.id, key }),
+        )
   return {
     ...{ user, isNew, key, connections, failures },
     added: connections.filter(({ id }) => !before.has(id)),
-    accounts: await listAccounts(admin, user),
+    accounts,
+    firstRequest,
     notes: [
       ...collected.notes.flatMap(({ provider, text }) => (linked.has(provider) ? [] : [text])),
       ...(refused.length === 0 ? given.leftInFile : []).map(
@@ -128,12 +139,37 @@ function toUser(answer: unknown): User {
   return { id, email, timezone, plan }
 }
 
-/** Null when it is linked, else why it is not and what to do, as one line. */
+const maxAttempts = 3
+/** Errors that mean the key itself. */
+const keyErrors: ReadonlySet<unknown> = new Set(['upstream_bad_request', 'provider_refuses_us'])
+
+/** The keys with which it is linked, or why it is not and what to do, as one line. */
+async function linkOrAsk(
+  given: Arrangement,
+  user: User,
+  first: PersonalKeys,
+): Promise<PersonalKeys | string> {
+  let keys = first
+  for (let attempt = 1; ; attempt += 1) {
+    const refusal = await link(given, user, keys)
+    if (refusal === null) return keys
+    const isAsked = attempt < maxAttempts && keyErrors.has(refusal.envelope.error.code)
+    const next = isAsked ? await given.askAgain(keys, describeReason(refusal)) : null
+    if (next !== null) await given.admin.renew()
+    else {
+      const sources = [...keys.held.keys()].flatMap(given.nameSource)
+      return `${keys.name} is not linked: ${describeRefusal(refusal, sources)}`
+    }
+    keys = next
+  }
+}
+
+/** Null when it is linked. */
 async function link(
-  { admin, isRunning, nameSource }: Arrangement,
+  { admin, isRunning }: Arrangement,
   user: User,
   keys: PersonalKeys,
-): Promise<string | null> {
+): Promise<Refusal | null> {
   // A service that runs has read its variables before; without them the person's key goes with the link.
   const fields = { ...keys.tokens, ...(isRunning ? keys.own : {}) }
   const body = { provider: keys.provider, ...fields }
@@ -142,17 +178,21 @@ async function link(
     return null
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return `${keys.name} is not linked: ${describeRefusal(error, keys.variables.flatMap(nameSource))}`
+    return error
   }
 }
 
 /** @param sources where each key that was read from a file or the environment is to be replaced. */
-function describeRefusal({ envelope }: Refusal, sources: readonly string[]): string {
-  const { message, code, details = [] } = envelope.error
-  const reason = [message, ...details].map((text) => text.replace(/[.;]$/, '')).join('; ')
-  if (code === 'login_taken') return reason
+function describeRefusal(refusal: Refusal, sources: readonly string[]): string {
+  const reason = describeReason(refusal)
+  if (refusal.envelope.error.code === 'login_taken') return reason
   const place = sources.length === 0 ? '' : `; where a key is wrong, replace ${sources.join(', ')}`
   return `${reason}${place}; then run setup again`
+}
+
+function describeReason({ envelope }: Refusal): string {
+  const { message, details = [] } = envelope.error
+  return [message, ...details].map((text) => text.replace(/[.;]$/, '')).join('; ')
 }
 
 async function ensureKey(admin: SetupAdmin, user: User): Promise<string | null> {

@@ -3,15 +3,14 @@
  * were cut off, and every wrong input. The terminal is a stand-in; the store, the adapters and the files are real.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { isKeyShaped } from '#auth/keys.ts'
 import { systemClock } from '#kernel/time.ts'
 import { demoPersonalKey } from '#sandbox/snaptrade/people.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
-import { run } from '../run.ts'
+import { type Ended, makeSetupFolder } from '#tests/support/setup-folder.ts'
 
 const email = 'emma@b.example'
 const up = 'up:yeah:sandbox-healthy00000000000000000'
@@ -29,61 +28,7 @@ before(async () => {
 })
 after(() => sandbox.close())
 
-interface Answered {
-  readonly env?: Readonly<Record<string, string>>
-  /** What a pipe sends. */
-  readonly input?: string
-  /** What a person types on a terminal. */
-  readonly typed?: string
-  readonly untilStopped?: () => Promise<void>
-}
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-type SetUp = (args: readonly string[], how?: Answered) => Promise<Ended>
-
-async function* send(text: string) {
-  if (text !== '') yield text
-}
-
-function makeFolder(t: TestContext): { readonly folder: string; readonly setUp: SetUp } {
-  const folder = mkdtempSync(join(tmpdir(), 'tributary-setup-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  return { folder, setUp: makeSetUp(folder) }
-}
-
-function makeSetUp(folder: string): SetUp {
-  return async (args, { env = {}, input = '', typed, untilStopped } = {}) => {
-    const output = { out: '', err: '' }
-    const terminal = { isTTY: true, setRawMode: () => {} }
-    const code = await run(['setup', ...args], {
-      environment: {
-        // Nobody listens there: no service runs.
-        ...{ ADMIN_PORT: '1', DATA_DIR: join(folder, 'data') },
-        UP_BASE_URL: sandbox.access.up?.baseUrl,
-        AKAHU_BASE_URL: sandbox.access.akahu?.baseUrl,
-        SNAPTRADE_BASE_URL: sandbox.access.snaptrade?.baseUrl,
-        ...env,
-      },
-      workingDirectory: folder,
-      input: typed === undefined ? send(input) : Object.assign(send(typed), terminal),
-      isErrTerminal: typed !== undefined,
-      out: (text) => {
-        output.out += text
-      },
-      err: (text) => {
-        output.err += text
-      },
-      untilStopped: untilStopped ?? (() => new Promise(() => {})),
-      untilUnread: () => new Promise(() => {}),
-    })
-    return { code, ...output }
-  }
-}
+const makeFolder = (t: TestContext) => makeSetupFolder(t, sandbox)
 
 function readDocument({ code, out, err }: Ended, expected = 0) {
   assert.equal(code, expected, err)

@@ -6,7 +6,7 @@ import { findCommand } from '#app/command.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { isZone } from '#kernel/time.ts'
 import type { Config } from '#settings/config-types.ts'
-import { ConfigError, readConfig, readStartInfo } from '#src/config.ts'
+import { readStartInfo } from '#src/config.ts'
 import {
   type EnvironmentFile,
   EnvironmentFileError,
@@ -14,8 +14,15 @@ import {
 } from '#src/settings/environment-file.ts'
 import { type LineReader, makeLineReader, type SecretInput, tooMany } from '../read-secrets.ts'
 import { type Environment, Refusal } from '../server.ts'
+import { askAgain, type Place, stoppedHalfway } from './ask-again.ts'
+import {
+  listAnswers,
+  listReplacements,
+  readLiveConfig,
+  type SettingsSources,
+} from './live-config.ts'
 import { demandOwnFolder } from './own-folder.ts'
-import { type Collected, collectKeys } from './personal-keys.ts'
+import { type Collected, collectKeys, type PersonalKeys } from './personal-keys.ts'
 import { addToSettingsFile, type Written } from './settings-file.ts'
 import { findRunning, openInside } from './setup-admin.ts'
 import { type SetupStart, tokenFlags } from './setup-command.ts'
@@ -37,8 +44,7 @@ export interface SetupTerminal {
 /** @throws Refusal when something could not be done; what could be is done and shown then. */
 export async function setUp(start: SetupStart, terminal: SetupTerminal): Promise<0> {
   const stopped = terminal.untilStopped().then(() => {
-    const message = 'Stopped; run setup again, it completes what is missing'
-    throw new Refusal({ error: { message } })
+    throw new Refusal({ error: { message: stoppedHalfway } })
   })
   const outcome = await Promise.race([work(start, terminal), stopped])
   const { user, key, connections, failures } = outcome
@@ -63,6 +69,20 @@ interface Given {
 }
 
 async function work(start: SetupStart, terminal: SetupTerminal): Promise<Outcome> {
+  const reader = makeLineReader(terminal.input, terminal.err)
+  try {
+    return await workWith(reader, start, terminal)
+  } finally {
+    // Without `-` and without a terminal nothing is read: standard input may belong to another program.
+    if (reader.isTerminal || start.fromInput.length > 0) await reader.close()
+  }
+}
+
+async function workWith(
+  reader: LineReader,
+  start: SetupStart,
+  terminal: SetupTerminal,
+): Promise<Outcome> {
   const { environment: own, workingDirectory, err } = terminal
   demandOwnFolder(workingDirectory)
   const file = readFile(workingDirectory)
@@ -70,38 +90,57 @@ async function work(start: SetupStart, terminal: SetupTerminal): Promise<Outcome
   if (start.timezone !== null) demandZone(start.timezone)
   if (start.email !== null) demandEmail(start.email)
   const running = await findRunning(own, environment, workingDirectory)
+  const sources = { own, file, workingDirectory }
   // Mistakes in what is set are reported before anything is asked for.
-  if (running === null) readLiveConfig({ own, file, workingDirectory, additions: new Map() })
-  const given = await readGiven(start, terminal, environment)
-  const { collected } = given
-  const leftInFile = [...tokenFlags.values()].filter((name) => file?.variables[name])
-  const nameSource = (name: string) => {
-    if (start.fromInput.includes(name)) return []
-    if (own[name]?.trim()) return [`${name} in the environment`]
-    return file?.variables[name]?.trim() ? [`${name} in ${file.path}`] : []
+  if (running === null) readLiveConfig(sources, [])
+  const person = reader.isTerminal && terminal.isErrTerminal ? reader : null
+  const given = await readGiven(start, { reader, person, err }, environment)
+  reader.pause()
+  const findPlace = (name: string): Place => {
+    if (start.fromInput.includes(name)) return 'typed'
+    if (own[name]?.trim()) return 'environment'
+    return file?.variables[name]?.trim() ? 'file' : 'typed'
   }
-  const common = { ...given, leftInFile, nameSource }
+  // The present keys, by provider: those that were given anew take the place of those that were refused.
+  const present = new Map(given.collected.keys.map((keys) => [keys.provider, keys]))
+  const common = {
+    ...given,
+    leftInFile: [...tokenFlags.values()].filter((name) => file?.variables[name]),
+    nameSource: (name: string) => describePlace(name, findPlace(name), file),
+    async askAgain(keys: PersonalKeys, reason: string) {
+      if (person === null) return null
+      const next = await askAgain(keys, reason, { reader, say: err, findPlace })
+      if (next !== null) present.set(next.provider, next)
+      return next
+    },
+  }
   if (running !== null) {
     const rest = { admin: running, isRunning: true, fromEnvironment: [] }
-    return arrange({ ...common, ...rest, writeSettings: async () => null })
+    const write = (accepted: readonly PersonalKeys[]) => replaceSettings(sources, accepted)
+    return arrange({ ...common, ...rest, writeSettings: write })
   }
-  const additions = new Map([...collected.answers.values()].flatMap((answers) => [...answers]))
-  const config = readLiveConfig({ own, file, workingDirectory, additions })
-  const secrets = collected.keys.flatMap(({ tokens }) => Object.values(tokens))
-  const admin = await openInside(config, secrets, err)
+  const readConfig = () => readLiveConfig(sources, [...present.values()])
+  const listSecrets = () => [...present.values()].flatMap(({ held }) => [...held.values()])
+  const admin = await openInside({ readConfig, listSecrets, err })
   try {
-    const write = (answers: ReadonlyMap<string, string>) =>
-      writeSettings(workingDirectory, own, file, new Map([...answers, ['SANDBOX', 'false']]))
-    // A wrapper on the path sets what the service needs: a container, or the unit of this machine.
-    const isManaged = findCommand(readStartInfo()).knowsSettings
-    const fromEnvironment = isManaged
-      ? null
-      : config.given.flatMap(({ name }) => (own[name]?.trim() ? [name] : []))
+    const write = (accepted: readonly PersonalKeys[]) => writeSettings(sources, accepted)
+    const fromEnvironment = listFromEnvironment(own, readConfig())
     const rest = { admin, isRunning: false, writeSettings: write, fromEnvironment }
     return await arrange({ ...common, ...rest })
   } finally {
     await admin.close()
   }
+}
+
+function describePlace(name: string, place: Place, file: EnvironmentFile | null): string[] {
+  if (place === 'typed') return []
+  return [`${name} in ${place === 'file' ? file?.path : 'the environment'}`]
+}
+
+/** Null: a wrapper on the path sets what the service needs, for a container or the unit of this machine. */
+function listFromEnvironment(own: Environment, config: Config): readonly string[] | null {
+  if (findCommand(readStartInfo()).knowsSettings) return null
+  return config.given.flatMap(({ name }) => (own[name]?.trim() ? [name] : []))
 }
 
 function readFile(folder: string): EnvironmentFile | null {
@@ -115,27 +154,20 @@ function readFile(folder: string): EnvironmentFile | null {
 
 async function readGiven(
   start: SetupStart,
-  { input, isErrTerminal, err }: SetupTerminal,
+  {
+    reader,
+    person,
+    err,
+  }: { reader: LineReader; person: LineReader | null; err: SetupTerminal['err'] },
   environment: Environment,
 ): Promise<Given> {
-  const reader = makeLineReader(input, err)
-  const isAnswered = reader.isTerminal && isErrTerminal
-  // Without `-` and without a terminal nothing is read: standard input may belong to another program.
-  try {
-    const email = start.email ?? (await askEmail(isAnswered ? reader : null, err))
-    const flags: Record<string, string> = {}
-    for (const variable of start.fromInput) flags[variable] = await readToken(reader, variable)
-    if (start.fromInput.length > 0 && reader.hasMore())
-      throw tooMany(start.fromInput.map((variable) => `--${toFlag(variable)}`))
-    const collected = await collectKeys(
-      { ...environment, ...flags },
-      isAnswered ? reader : null,
-      err,
-    )
-    return { email: tidyEmail(email), timezone: start.timezone, collected }
-  } finally {
-    if (reader.isTerminal || start.fromInput.length > 0) await reader.close()
-  }
+  const email = start.email ?? (await askEmail(person, err))
+  const flags: Record<string, string> = {}
+  for (const variable of start.fromInput) flags[variable] = await readToken(reader, variable)
+  if (start.fromInput.length > 0 && reader.hasMore())
+    throw tooMany(start.fromInput.map((variable) => `--${toFlag(variable)}`))
+  const collected = await collectKeys({ ...environment, ...flags }, person, err)
+  return { email: tidyEmail(email), timezone: start.timezone, collected }
 }
 
 const maxAttempts = 3
@@ -172,48 +204,25 @@ function demandZone(text: string): void {
   throw new Refusal({ error: { message } })
 }
 
-interface LiveSources {
-  readonly own: Environment
-  readonly file: EnvironmentFile | null
-  readonly workingDirectory: string
-  readonly additions: ReadonlyMap<string, string>
-}
-
-/** The configuration that the service will have. @throws Refusal for one that cannot work, and for sandbox mode. */
-function readLiveConfig({ own, file, workingDirectory, additions }: LiveSources): Config {
-  const isSet = (name: string) => ((own[name] ?? file?.variables[name])?.trim() ?? '') !== ''
-  const more = [...additions, ['SANDBOX', 'false'] as const].filter(([name]) => !isSet(name))
-  try {
-    const config = readConfig({ ...own, ...Object.fromEntries(more) }, workingDirectory, file)
-    if (config.mode === 'live') return config
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    throw new Refusal({ error: describeProblems(error, file) }, { cause: error })
-  }
-  const place = own.SANDBOX === undefined ? (file?.path ?? '') : 'the environment'
-  const message = `SANDBOX is true in ${place}, which means made-up people: set SANDBOX=false there, then run setup again`
-  throw new Refusal({ error: { message } })
-}
-
-/** One problem is one line; several are one line each. */
-function describeProblems({ problems }: ConfigError, file: EnvironmentFile | null) {
-  const place = `the environment${file === null ? '' : ` or ${file.path}`}`
-  const [first = ''] = problems
-  if (problems.length === 1) {
-    return { message: `${first}; correct it in ${place}, then run setup again` }
-  }
-  const message = `${problems.length} settings cannot be used; correct them in ${place}, then run setup again`
-  return { message, details: problems }
-}
-
-/** Writes what neither the environment nor the file has. */
+/** Writes what neither the environment nor the file has, and what was given in place of what the file has. */
 async function writeSettings(
-  folder: string,
-  own: Environment,
-  file: EnvironmentFile | null,
-  additions: ReadonlyMap<string, string>,
+  { own, file, workingDirectory }: SettingsSources,
+  accepted: readonly PersonalKeys[],
 ): Promise<Written | null> {
+  const additions = new Map([...listAnswers(accepted), ['SANDBOX', 'false'] as const])
   const missing = [...additions].filter(([name]) => (own[name]?.trim() ?? '') === '')
-  if (missing.length === 0 && file?.isExposed !== true) return null
-  return addToSettingsFile(folder, new Map(missing))
+  const replacements = listReplacements(accepted)
+  const isNeeded = missing.length + replacements.size > 0 || file?.isExposed === true
+  return isNeeded ? addToSettingsFile(workingDirectory, new Map(missing), replacements) : null
+}
+
+/** A service that runs has its settings already: nothing is added to them. */
+async function replaceSettings(
+  { workingDirectory }: SettingsSources,
+  accepted: readonly PersonalKeys[],
+): Promise<Written | null> {
+  const replacements = listReplacements(accepted)
+  return replacements.size === 0
+    ? null
+    : addToSettingsFile(workingDirectory, new Map(), replacements)
 }

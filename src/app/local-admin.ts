@@ -1,11 +1,18 @@
 /**
- * The admin API without a listener, for a command that works while no service runs: the same door with the same actions
- * on the same store, which it holds until it is closed. No background work, and no port is bound.
+ * The admin API and the reads without a listener, for a command that works while no service runs: the same door with the
+ * same actions on the same store, which it holds until it is closed. No background work, and no port is bound.
  */
+import assert from 'node:assert/strict'
+import { type Caller, defaultTimezone } from '#auth/caller.ts'
+import { allScopes } from '#auth/scopes.ts'
+import { apiError } from '#contract/errors.ts'
+import { operations } from '#contract/operations.ts'
 import { toOrigins } from '#src/config.ts'
+import type { Store } from '#store/ports/store.ts'
 import { openLocalDoor } from './admin.ts'
 import { openFoundation } from './foundation.ts'
 import type { AppOptions } from './options.ts'
+import { makeReader } from './reader.ts'
 import { makeAppSyncs } from './syncs.ts'
 
 export interface LocalAdmin {
@@ -16,6 +23,12 @@ export interface LocalAdmin {
     readonly path: string
     readonly body: unknown
   }): Promise<{ readonly status: number; readonly text: string }>
+  /**
+   * What the REST API would answer to this user; it counts in no limit.
+   * @param path of an operation, with its query.
+   * @throws ApiError, or the reason of the signal.
+   */
+  read(path: string, userId: string, signal: AbortSignal): Promise<unknown>
   /** Releases the store. */
   close(): Promise<void>
 }
@@ -37,6 +50,7 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
   const syncs = makeAppSyncs({ ...options, ...foundation })
   const parts = { ...options, ...foundation, syncs, origins, settleUsage: null }
   const door = await openLocalDoor(parts)
+  const reader = makeReader(parts)
   const authorization = `Bearer ${options.secrets.adminToken.reveal()}`
   return {
     async ask({ method, path, body }) {
@@ -49,12 +63,34 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
       })
       return { status: answer.statusCode, text: answer.payload }
     },
+    async read(path, userId, signal) {
+      const caller = await toCaller(store, userId)
+      const { pathname, searchParams } = new URL(path, origins().base)
+      const operation = operations.find((one) => one.path === pathname)
+      assert(operation !== undefined, 'the path is of an operation')
+      return (await reader.read(operation.name, searchParams, { caller, signal })).body
+    },
     async close() {
+      await reader.close()
       await syncs.close(graceMs)
       await door.close()
       await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
       await kv.close()
       await store.close()
     },
+  }
+}
+
+/** The user, as a key of theirs would identify them. @throws ApiError `user_not_found` */
+async function toCaller(store: Store, userId: string): Promise<Caller> {
+  const user = await store.users.find(userId)
+  const access = user && (await store.users.findAccess(user.id))
+  if (access === null) throw apiError('user_not_found')
+  const { plan, status, legacyUntil, grandfathered, timezone, epoch } = access
+  const bucketId = `setup:${access.userId}`
+  return {
+    ...{ userId: access.userId, bucketId, epoch, scopes: allScopes },
+    timezone: timezone ?? defaultTimezone,
+    plan: { plan, status, legacyUntil, grandfathered },
   }
 }

@@ -3,8 +3,6 @@
  * closes it before the store.
  */
 import type { TokenReader } from '#auth/oauth/port.ts'
-import { makeConsentMonitor } from '#connections/consent-monitor.ts'
-import { bySystem } from '#contract/actor.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import { makeAdmission, makeGoodTokens } from '#gate/admit.ts'
 import { type GateLimits, makeGate } from '#gate/gate.ts'
@@ -13,17 +11,12 @@ import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import { makeUsageCounts } from '#gate/usage-counts.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
-import { openWindows } from '#paging/windows.ts'
-import { makeRead } from '#resources/read.ts'
 import type { Config, Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import type { Foundation } from './foundation.ts'
-import { makeAppGuard } from './guard.ts'
 import type { AppOptions } from './options.ts'
-
-/** The bound of provider pages in memory, in addition to the answer cache. */
-const maxPageBytes = 32 * 1024 * 1024
+import { makeReader } from './reader.ts'
 
 type ReadParts = AppOptions &
   Foundation & {
@@ -31,37 +24,6 @@ type ReadParts = AppOptions &
     /** Null: there is no authorization server, and agents use API keys only. */
     readonly tokens: TokenReader | null
   }
-
-/** From resource to provider: the part that every read uses, and that reports what reads find out about consents. */
-function makeReader(parts: ReadParts) {
-  const { store, kv, clock, reports } = parts
-  const shared = kv.snapshots === null ? null : { snapshots: kv.snapshots, bodies: kv.cache }
-  const windows = openWindows({ maxBytes: maxPageBytes, clock, shared })
-  const monitor = makeConsentMonitor({
-    store,
-    clock,
-    windows: kv.windows,
-    onFailure: (error) => reports.backgroundFailure('consent-news', error),
-  })
-  const read = makeRead({
-    store,
-    adapters: monitor.watch(parts.adapters),
-    guard: makeAppGuard(parts),
-    windows,
-    clock,
-    refreshAccounts: async (connectionId, { priority, signal }) => {
-      await parts.connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
-    },
-    onBalanceFailure: reports.balanceFailure,
-  })
-  return {
-    read,
-    async close() {
-      windows.close()
-      await monitor.close()
-    },
-  }
-}
 
 export function toGateLimits({ limits, requestTimeoutMs }: Config): GateLimits {
   const { cheap, mid, heavy, heavyInFlight: concurrency } = limits

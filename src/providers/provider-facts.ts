@@ -32,7 +32,7 @@ export interface BudgetLimits {
   readonly backgroundWaitMs?: number
 }
 
-/** A secret that one person gives to `tributary setup`, which seals it in the store and never writes it to a file. */
+/** A secret that one person gives to `tributary setup`, which seals it in the store and adds it to no file. */
 export interface PersonalToken {
   /** Read by setup alone: the service itself has no use for it. */
   readonly variable: string

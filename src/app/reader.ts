@@ -1,0 +1,44 @@
+/**
+ * Assembles a read from resource to provider: the part that every read uses, and that reports what reads find out about
+ * consents. The caller closes it before the store.
+ */
+import { makeConsentMonitor } from '#connections/consent-monitor.ts'
+import { bySystem } from '#contract/actor.ts'
+import { openWindows } from '#paging/windows.ts'
+import { makeRead } from '#resources/read.ts'
+import type { Foundation } from './foundation.ts'
+import { makeAppGuard } from './guard.ts'
+import type { AppOptions } from './options.ts'
+
+/** The bound of provider pages in memory, in addition to the answer cache. */
+const maxPageBytes = 32 * 1024 * 1024
+
+export function makeReader(parts: AppOptions & Foundation) {
+  const { store, kv, clock, reports } = parts
+  const shared = kv.snapshots === null ? null : { snapshots: kv.snapshots, bodies: kv.cache }
+  const windows = openWindows({ maxBytes: maxPageBytes, clock, shared })
+  const monitor = makeConsentMonitor({
+    store,
+    clock,
+    windows: kv.windows,
+    onFailure: (error) => reports.backgroundFailure('consent-news', error),
+  })
+  const read = makeRead({
+    store,
+    adapters: monitor.watch(parts.adapters),
+    guard: makeAppGuard(parts),
+    windows,
+    clock,
+    refreshAccounts: async (connectionId, { priority, signal }) => {
+      await parts.connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
+    },
+    onBalanceFailure: reports.balanceFailure,
+  })
+  return {
+    read,
+    async close() {
+      windows.close()
+      await monitor.close()
+    },
+  }
+}
