@@ -139,3 +139,22 @@ test('an address on the web names one host: nothing that a browser’s policy re
   ])
     assert.equal(findRedirectProblem(uri), null, uri)
 })
+
+test('an address of the web names its host behind two slashes, and no user', () => {
+  for (const rest of [
+    ':cb',
+    ':/x.test/cb',
+    ':///x.test/cb',
+    '://known.test@x.test/cb',
+    '://:@x.test/cb',
+  ])
+    for (const scheme of ['https', 'HTTPS', 'http'])
+      assert.equal(findRedirectProblem(scheme + rest), 'redirect_uris must name one host', rest)
+  for (const uri of [
+    'https://x.test',
+    'HTTPS://X.test?a=@b',
+    'https://x.test/@me',
+    'http://localhost:1',
+  ])
+    assert.equal(findRedirectProblem(uri), null, uri)
+})

@@ -17,8 +17,8 @@ const dayMs = 86_400_000
 const freeFailures = 10
 const failuresPerDay = 100
 const hourMs = 3_600_000
-/** Twice what one account may ask for of one kind (single-use.ts). */
-const mailsPerHour = 10
+/** Of one kind, as many as one account may ask for (single-use.ts). */
+const mailsPerHour = 5
 /** Addresses without an account share this many counters, so that made-up addresses cannot fill the memory. */
 const strangerSlots = 16_384
 
@@ -50,9 +50,10 @@ export interface Attempts {
   begin(subject: Subject): Promise<Attempt>
   /**
    * Counts a mail with a link to an address; false when there were too many in the last hour. The count outlives the account:
-   * whoever makes and deletes accounts with somebody's address cannot flood their mailbox.
+   * whoever makes and deletes accounts with somebody's address cannot flood their mailbox. Each kind has its own: whoever has made an
+   * account with somebody's address, and has its confirmation sent again and again, does not use up the links for a password.
    */
-  ofMail(email: string): Promise<boolean>
+  ofMail(kind: 'confirmation' | 'reset', email: string): Promise<boolean>
   /** Clears the failures that were counted for a subject. */
   forgive(subject: Subject): Promise<void>
 }
@@ -90,9 +91,9 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
       return state.allowed ? null : toSeconds(state.resetMs)
     },
 
-    async ofMail(email) {
+    async ofMail(kind, email) {
       // Keyed: shared memory holds no addresses.
-      const name = sign(`mail:${toKey(email)}`).toString('base64url')
+      const name = sign(`mail:${kind}:${toKey(email)}`).toString('base64url')
       return (await windows.take(`mail-to:${name}`, mailsPerHour, hourMs)).allowed
     },
 

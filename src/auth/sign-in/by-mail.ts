@@ -108,7 +108,7 @@ export function makeByMail(deps: ByMailDeps): ByMail {
     async sendConfirmation({ actor }) {
       const user = await deps.store.users.find(actor.userId)
       if (!isMailed || user === null || user.emailConfirmedAt !== null) return false
-      if (!(await deps.attempts.ofMail(user.email))) return false
+      if (!(await deps.attempts.ofMail('confirmation', user.email))) return false
       const about = { userId: user.id, email: user.email }
       const made = await deps.store.transact((tx) => makeUrl(deps, tx, 'confirmation', about))
       return made !== null
@@ -225,7 +225,7 @@ async function askForPassword(
 async function sendReset(deps: ByMailDeps, actor: Visitor, email: string): Promise<void> {
   const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
   const user = isAddress ? await deps.store.users.find(email) : null
-  if (user === null || !(await deps.attempts.ofMail(user.email))) return
+  if (user === null || !(await deps.attempts.ofMail('reset', user.email))) return
   const about = { userId: user.id, email: user.email }
   const made = await deps.store
     .transact(async (tx) => {

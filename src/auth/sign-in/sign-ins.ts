@@ -230,7 +230,7 @@ async function mayConfirm(parts: Parts, { email }: SignUpInput): Promise<boolean
   if (parts.beginConfirmation === undefined) return false
   // Only what is mailed counts: a sign-up with a known address must not use up its owner's mails.
   if ((await parts.store.users.find(email, { deleting: true })) !== null) return false
-  return parts.attempts.ofMail(email)
+  return parts.attempts.ofMail('confirmation', email)
 }
 
 /** Which counter a failure of this attempt belongs to, and what is stored of the account. */

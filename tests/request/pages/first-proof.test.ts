@@ -9,7 +9,7 @@ import type { UserRow } from '#store/ports/users.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { totpOf } from '#tests/support/totp.ts'
 import { type MailedWorld, startMailed } from './mailed.ts'
-import { connectAgent, password, signIn } from './world.ts'
+import { askForConsent, connectAgent, followOut, password, redeem, signIn } from './world.ts'
 
 let world: MailedWorld
 let people = 0
@@ -278,6 +278,39 @@ test('the sweep deletes the accounts of strangers, here and at the providers', a
   await connections.finishDeletions()
   for (const { id } of formers) assert.equal(await store.users.find(id, { deleting: true }), null)
   assert.deepEqual(await store.connections.listDeleting({ after: null, limit: 100 }), [])
+})
+
+test('a stranger who has the confirmation sent again and again does not keep the owner from choosing a password', async () => {
+  const stage = newStage()
+  await signUp(stage)
+  const { text } = await stage.stranger.get('/agents')
+  const [, token = ''] =
+    /action="\/confirm-address"><input type="hidden" name="token" value="([^"]+)"/.exec(text) ?? []
+  for (let count = 0; count < 15; count += 1)
+    assert.equal((await stage.stranger.post('/confirm-address', { token })).status, 303)
+  await ask(stage)
+  await choose(stage)
+  await assertShutOut(stage)
+  await assertEmpty(stage)
+})
+
+test('a code that a stranger was given before the first proof is worth nothing after it', async () => {
+  const stage = newStage()
+  await signUp(stage)
+  const asked = await askForConsent(world.service, stage.stranger)
+  const page = await stage.stranger.get(asked.path)
+  const form = { ...page.hidden, scope: ['mcp:read'], decision: 'allow' }
+  const { url } = await followOut(
+    world.service,
+    stage.stranger,
+    await stage.stranger.post(asked.path, form),
+  )
+  await ask(stage)
+  await choose(stage)
+  const code = url.searchParams.get('code') ?? ''
+  const answer = await redeem(world.service, asked, code)
+  assert.deepEqual(Object.keys(answer).sort(), ['error', 'error_description'])
+  await assertEmpty(stage)
 })
 
 test('who made the account and confirms the address in it keeps everything, also with a later password by mail', async () => {
