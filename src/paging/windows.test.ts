@@ -248,6 +248,14 @@ test('R17: pages up to the rows that were shown count towards no cap', async () 
   assert.deepEqual(await stage.ids(process, 40, 4), idsOf(40, 44))
 })
 
+test('R19: a window behind the last row is not cached, since a longer list may have rows there', async () => {
+  const { world } = makeWorld(6)
+  const stage = makeStage(world)
+  const process = stage.open()
+  assert.equal((await stage.window(process, 4, 4)).staleAt, stage.now + ttlMs)
+  assert.equal((await stage.window(process, 8, 4)).staleAt, 0)
+})
+
 test('a process that is never first to save fails after a bounded number of attempts', async () => {
   const { world } = makeWorld(12)
   const stage = makeStage(world)

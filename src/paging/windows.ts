@@ -269,7 +269,8 @@ async function answer<Page extends RowPage<unknown>>(
   )
   const hasMore = !snapshot.isComplete() || end < snapshot.count()
   if (rows.length > 0 && (hasMore || offset > 0)) await mark(parts, asked, held, [offset, end])
-  const isCurrent = facts.generationEpoch === query.epoch
+  // An empty window has no end that could be marked.
+  const isCurrent = facts.generationEpoch === query.epoch && (rows.length > 0 || offset === 0)
   return {
     rows,
     seen: snapshot.count(),
