@@ -159,7 +159,10 @@ function readValues(environment: Environment, problems: string[]): Values {
 
 /** User-info in a URL and long text may be a misplaced secret: they are not shown either. */
 function show(text: string, isSecret: boolean): string {
-  if (isSecret || mayHideSecret(text)) return 'a value that is not shown here'
+  const isQuoted = /^["'].*["']$/.test(text)
+  if (isSecret || mayHideSecret(text)) {
+    return isQuoted ? 'a value in quotes' : 'a value that is not shown here'
+  }
   return JSON.stringify(text)
 }
 

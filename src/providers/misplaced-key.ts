@@ -26,6 +26,9 @@ export function describeWrongKey(provider: Provider, field: string, text: string
   if (misplaced !== null) return misplaced
   const { name, linkFields } = factsOf(provider)
   const begins = linkFields[field]?.begins
+  const ofOther = listStarts(provider).find((start) => start !== begins && text.startsWith(start))
+  if (begins === undefined && ofOther !== undefined)
+    return `another key of ${name}, which begins with "${ofOther}"`
   if (begins === undefined || text.startsWith(begins)) return null
   return `a value that does not begin with "${begins}" as this key of ${name} does`
 }

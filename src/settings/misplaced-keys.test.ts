@@ -28,6 +28,10 @@ test('a key of another provider in a variable is refused by what it is, before a
       'AKAHU_APP_TOKEN: got a value that does not begin with "app_token_" as this key of Akahu does, should be that of Akahu, alone',
     ],
     [
+      { AKAHU_APP_TOKEN: 'app_token_1', AKAHU_APP_SECRET: 'user_token_sekrit' },
+      'AKAHU_APP_SECRET: got another key of Akahu, which begins with "user_token_", should be that of Akahu, alone',
+    ],
+    [
       { ...snaptrade, SNAPTRADE_CLIENT_ID: 'user_token_sekrit' },
       'SNAPTRADE_CLIENT_ID: got a key of Akahu, which begins with "user_token_", should be that of SnapTrade, alone',
     ],

@@ -41,7 +41,7 @@ test('an sslmode that is unknown, or could fall back to no TLS, is refused; so i
   for (const mode of ['bogus', 'prefer', 'allow', '', 'Require']) {
     assert.match(database(`?sslmode=${mode}`) ?? '', /an sslmode of disable, require, /)
   }
-  assert.match(database('?sslmode=bogus&sslmode=require') ?? '', /an sslmode of disable/)
+  assert.match(database('?sslmode=bogus&sslmode=require') ?? '', /each parameter of TLS once/)
   for (const mode of ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']) {
     assert.equal(database(`?sslmode=${mode}`), null)
   }
@@ -74,4 +74,42 @@ test('a URL of something else is refused with the beginnings that are meant', ()
     problemOf({ REDIS_URL: 'redis://cache.example/first' }) ?? '',
     /number of a database/,
   )
+})
+
+test('what the drivers would ignore or take otherwise is refused: TLS that is misspelt, twice, or of another driver', () => {
+  for (const name of [
+    'SSLMODE',
+    'sslMode',
+    'ssl_mode',
+    'tls',
+    'sslcrl',
+    'uselibpqcompat&ssl_mode',
+  ]) {
+    assert.match(database(`?${name}=require`) ?? '', /no other parameters of TLS than ssl, /, name)
+  }
+  assert.match(database('?sslmode=verify-full&sslmode=disable') ?? '', /TLS once/)
+  assert.equal(database('?sslmode=verify-full&sslrootcert=/ca.pem&application_name=t'), null)
+  const redis = (parameters: string) =>
+    problemOf({ REDIS_URL: `redis://cache.example/0${parameters}` })
+  assert.match(redis('?tls=true') ?? '', /no parameters but db and family; rediss:\/\/ is TLS/)
+  assert.equal(redis('?family=6'), null)
+})
+
+test('several servers in one URL, and a port that is none, are named as that', () => {
+  for (const servers of ['db.example:5432,db.example:5433', 'db.example:99999']) {
+    assert.match(
+      problemOf({ DATABASE_URL: `postgresql://u:sekrit@${servers}/x` }) ?? '',
+      /should be a URL of one server, with a number up to 65535 as its port/,
+    )
+  }
+})
+
+test('a URL or another secret in quotes is named as that, and not shown', () => {
+  for (const quote of ['"', "'"]) {
+    const url = `${quote}redis://:sekrit@cache.example${quote}`
+    assert.match(
+      problemOf({ REDIS_URL: url }) ?? '',
+      /^REDIS_URL: got a value in quotes, should be/,
+    )
+  }
 })

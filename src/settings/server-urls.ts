@@ -21,7 +21,8 @@ function serverUrl({ schemes, expects, findFault }: Rules, texts: Texts): UrlSet
     const url = parseServerUrl(text)?.url
     const isOurs = schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}://`))
     if (!isOurs) return expects
-    return findUnencoded(text) ?? (url === undefined ? expects : findFault(url))
+    const unread = 'a URL of one server, with a number up to 65535 as its port where it names one'
+    return findUnencoded(text) ?? (url === undefined ? unread : findFault(url))
   }
   return {
     ...texts,
@@ -32,6 +33,9 @@ function serverUrl({ schemes, expects, findFault }: Rules, texts: Texts): UrlSet
     parse: (given) => (explain(given) === null ? new Secret(given) : undefined),
   }
 }
+
+/** What the driver knows of TLS, spelt as it must be. Of any other name it takes no notice, and connects without TLS. */
+const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation']
 
 /** The modes that do what they say. What may fall back to no TLS gives no security, and the driver has no such fallback. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
@@ -45,6 +49,12 @@ export const databaseUrl = (texts: Texts): UrlSetting =>
         // With anything but a number the driver waits without an end.
         if (!/^\d{1,5}$/.test(searchParams.get('port') ?? '0'))
           return 'a URL with a number as its port'
+        const tlsNames = [...searchParams.keys()].filter((name) => /ssl|tls/i.test(name))
+        if (!tlsNames.every((name) => tlsParameters.includes(name))) {
+          return `a URL with no other parameters of TLS than ${tlsParameters.join(', ')}, in small letters`
+        }
+        // The driver takes the last one.
+        if (new Set(tlsNames).size < tlsNames.length) return 'a URL with each parameter of TLS once'
         if (!searchParams.getAll('sslmode').every((mode) => sslModes.includes(mode))) {
           return `a URL with an sslmode of ${sslModes.join(', ')} (prefer and allow would fall back to no TLS)`
         }
@@ -65,6 +75,10 @@ export const redisUrl = (texts: Texts): UrlSetting =>
       expects:
         'a URL that starts with redis:// or rediss://, without a path or with the number of a database as its path',
       findFault({ pathname, searchParams }) {
+        // The client takes any other parameter for an option of its own; "tls=true" would leave a wrong one.
+        if (![...searchParams.keys()].every((name) => ['db', 'family'].includes(name))) {
+          return 'a URL with no parameters but db and family; rediss:// is TLS'
+        }
         // The Redis client reads the number from the path or from `db`.
         const numbers = [pathname.replace(/^\//, ''), searchParams.get('db') ?? '']
         return numbers.every((text) => /^\d{0,9}$/.test(text))

@@ -18,7 +18,7 @@ const trustProxy: read.Setting<TrustedProxies> = {
   fallback: noProxies,
   defaultText: 'false',
   expects:
-    'false, or IP addresses and CIDRs such as 10.0.0.0/8, separated by commas (not everybody: at most a sixteenth of all addresses)',
+    'false, or IP addresses and CIDRs such as 10.0.0.0/8, separated by commas (not everybody: at most a sixteenth of all IPv4 addresses, and a /16 of the public IPv6 ones)',
   meaning: 'Proxies whose `X-Forwarded-For` counts.',
   isSecret: false,
   parse: parseTrustedProxies,
@@ -95,7 +95,7 @@ export const chapters = {
     DATA_DIR: read.directory('./data', 'Embedded database and generated secrets.'),
     DATABASE_URL: databaseUrl({
       meaning:
-        'PostgreSQL 15 or newer, user and password percent-encoded. `?host=/folder` names a socket. `sslmode`: `disable`, as without it; `require`, `verify-ca` and `verify-full` all verify the certificate and its name; `no-verify` verifies nothing; what may fall back to no TLS (`prefer`, `allow`) is refused.',
+        'PostgreSQL 15 or newer, user and password percent-encoded. `?host=/folder` names a socket. `sslmode`: `disable`, as without it; `require`, `verify-ca` and `verify-full` all verify the certificate and its name; `no-verify` verifies nothing; what may fall back to no TLS (`prefer`, `allow`) is refused, and so is a parameter of TLS that has no effect.',
       defaultText: 'none: the embedded database',
     }),
     REDIS_URL: redisUrl({

@@ -18,8 +18,13 @@ export const noProxies: TrustedProxies = Object.freeze({
 })
 
 const maxEntries = 256
-/** Whoever trusts more than this part of all addresses trusts everybody, in however many pieces it is given. */
-const maxShare = 1 / 16
+/**
+ * Whoever trusts more than one of these parts of all addresses trusts everybody, in however many pieces it is given. Public IPv6
+ * addresses (2000::/3) have a part of their own, since less than a hundredth of them is given out to anybody.
+ */
+const maxShare = { ofFamily: 1 / 16, publicIpv6: 2 ** -16 }
+const publicIpv6 = new BlockList()
+publicIpv6.addSubnet('2000::', 3, 'ipv6')
 
 /** Reads `false` or a comma-separated list of addresses and CIDRs; undefined when an entry is neither, or all are everybody. */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
@@ -27,16 +32,19 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   const list = text.split(',').map((entry) => entry.trim())
   if (list.length > maxEntries) return undefined
   const trusted = new BlockList()
-  const shares = { ipv4: 0, ipv6: 0 }
+  const shares = { ipv4: 0, ipv6: 0, publicIpv6: 0 }
   for (const entry of list) {
     const subnet = readSubnet(entry)
     if (subnet === null) return undefined
     const { address, bits, family } = subnet
     trusted.addSubnet(address, bits, family)
     shares[family] += 2 ** -bits
-    if (family === 'ipv6') shares.ipv4 += findMappedShare(subnet)
+    if (family === 'ipv4') continue
+    shares.ipv4 += findMappedShare(subnet)
+    if (bits < 3 || publicIpv6.check(address, 'ipv6')) shares.publicIpv6 += 2 ** -bits
   }
-  if (Math.max(shares.ipv4, shares.ipv6) > maxShare) return undefined
+  if (Math.max(shares.ipv4, shares.ipv6) > maxShare.ofFamily) return undefined
+  if (shares.publicIpv6 > maxShare.publicIpv6) return undefined
   return { list, includes: (address) => isListed(trusted, address) }
 }
 
