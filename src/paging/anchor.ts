@@ -55,10 +55,13 @@ export function addMark(
   // A generation that began later stays the one that others continue.
   const isLater = before !== null && before.generationAt > generationAt
   const isBroken = before?.generation === generation && before.isBroken
+  const earlier = [...(before?.marks ?? [])]
+  // Otherwise a late window would refuse the readers of that generation for as long as its mark lives.
+  const marks = new Map(isLater ? [...added, ...earlier] : [...earlier, ...added])
   const base = isLater ? before : { ...snapshot.facts, firsts, facts, isBroken }
   return {
     ...base,
-    marks: trim(new Map([...(before?.marks ?? []), ...added]), base.generation, now),
+    marks: trim(marks, base.generation, now),
     expiresAt,
   }
 }

@@ -163,6 +163,36 @@ test('R10: a change of the time zone or of the accounts ends a walk with a refus
   assert.deepEqual(await stage.ids(process, 5, 5), idsOf(5, 10))
 })
 
+test('R10, R18: of two windows that are read at once, in two epochs and from other rows, one is refused', async () => {
+  const { world, rows } = makeWorld(40)
+  const stage = makeStage(world)
+  const process = stage.open()
+  await stage.ids(process, 0, 10)
+  rows.splice(15, 1)
+  const early = stage.ids(process, 10, 10)
+  stage.epoch += 1
+  const late = stage.ids(process, 20, 10)
+  const [one, other] = await Promise.allSettled([early, late])
+  const refused = [one, other].filter(({ status }) => status === 'rejected')
+  assert.equal(refused.length, 1)
+  assert(refused.every((result) => 'reason' in result && isRefusal(result.reason)))
+})
+
+test('R10: a late window of an earlier generation does not refuse the readers of the present one', async () => {
+  const { world, rows } = makeWorld(40)
+  const stage = makeStage(world)
+  const process = stage.open()
+  await stage.ids(process, 0, 10)
+  rows.unshift({ id: 'new', time: 1, foreign: false })
+  stage.epoch += 1
+  stage.now += 1
+  for (const offset of [0, 10, 20]) await stage.ids(process, offset, 10)
+  stage.epoch -= 1
+  assert.equal((await stage.ids(process, 5, 15))[0], 'r 5')
+  stage.epoch += 1
+  assert.equal((await stage.ids(process, 20, 10))[0], 'r 19')
+})
+
 test('R18: two readers with other limits, on two processes, read each page once', async () => {
   for (const paging of ['after', 'number'] as const) {
     const { world } = makeWorld(60, paging)

@@ -224,9 +224,7 @@ async function answer<Page extends RowPage<unknown>>(
   const { offset, limit } = request
   const isFirst = offset === 0 && facts.firsts === null
   const anchor = isFirst ? null : await parts.anchors.load(query.name)
-  if (anchor?.isBroken === true && anchor.generation === facts.generation) {
-    throw new ListChanged(null)
-  }
+  refuseBroken(anchor, held)
   const opened = new Map<string, Page>()
   const read = new Set<string>()
   let bytes = 0
@@ -261,8 +259,7 @@ async function answer<Page extends RowPage<unknown>>(
   const isWhole = isOnePage && offset === 0 && snapshot.isComplete() && end === snapshot.count()
   if (isWhole) parts.holder.drop(key)
   else if (!(await save(parts, asked, held))) throw new SavedByOther()
-  const found = anchor === null ? 'same' : compare(anchor, snapshot, offset)
-  if (found !== 'same') throw new ListChanged(found === 'broken' ? facts.generation : null)
+  refuseOther(anchor, held, offset)
   const rows = await showRows(
     { source: query.source, held, opened, loadBody: makeLoadBody(parts, query.owner) },
     { offset, end },
@@ -278,6 +275,19 @@ async function answer<Page extends RowPage<unknown>>(
     // Windows of another epoch's generation are not cached: a walk that begins now counts other rows.
     staleAt: isCurrent ? facts.generationAt + query.ttlMs : 0,
   }
+}
+
+function refuseBroken(anchor: Anchor | null, { snapshot: { facts } }: HeldSnapshot): void {
+  if (anchor?.isBroken === true && anchor.generation === facts.generation) {
+    throw new ListChanged(null)
+  }
+}
+
+/** @throws ListChanged where the window would not continue what was shown. */
+function refuseOther(anchor: Anchor | null, { snapshot }: HeldSnapshot, offset: number): void {
+  const found = anchor === null ? 'same' : compare(anchor, snapshot, offset)
+  if (found === 'same') return
+  throw new ListChanged(found === 'broken' ? snapshot.facts.generation : null)
 }
 
 const makeLoadBody =
@@ -324,12 +334,18 @@ async function save<Page extends RowPage<unknown>>(
 async function mark<Page extends RowPage<unknown>>(
   { anchors, clock }: Parts,
   { query }: Asked<Page>,
-  { snapshot, expiresAt }: HeldSnapshot,
-  ends: readonly number[],
+  held: HeldSnapshot,
+  [offset, end]: readonly [number, number],
 ): Promise<void> {
   const { name, facts } = query
+  const { snapshot, expiresAt } = held
   const now = clock.now()
-  await anchors.update(name, (anchor) => addMark(anchor, { snapshot, facts, ends, now, expiresAt }))
+  await anchors.update(name, (anchor) => {
+    // A window in another epoch or process may have been shown from other rows meanwhile.
+    refuseBroken(anchor, held)
+    refuseOther(anchor, held, offset)
+    return addMark(anchor, { snapshot, facts, ends: [offset, end], now, expiresAt })
+  })
 }
 
 /** The errors that leave the room: an upstream failure, or the refusal of a window. */

@@ -44,21 +44,13 @@ test('a page that was asked for and the same page instead of a longer one do not
   }
 })
 
-test('a page with empty places that is too large is read again as far as it fits', () => {
+test('a page that is too large is read again as far as it fits', () => {
   const data = Array.from({ length: 9 }, () => ({ description: 'x'.repeat(400) }))
-  const page = (places: number, hasMore: boolean) => {
-    const total = hasMore ? 99 : places
-    const pagination = { total, limit: hasMore ? places : 50, offset: 0, hasMore }
-    return { ...hit(0), body: Buffer.from(JSON.stringify({ data, pagination })) }
-  }
-  for (const hasMore of [true, false]) {
-    const frames = makeFrames(4000)
-    assert.deepEqual(frames.answer(operation, page(10, hasMore), false), { limit: 3 })
-    const cut = parse(write(frames, page(9, hasMore))).result.structuredContent
-    assert.deepEqual([cut.data.length, cut.pagination.limit, cut.pagination.hasMore], [3, 3, true])
-    const whole = parse(write(makeFrames(0), page(10, hasMore))).result.structuredContent
-    assert.equal(whole.data.length, 9)
-  }
+  const pagination = { total: 9, limit: 50, offset: 0, hasMore: false }
+  const page = { ...hit(0), body: Buffer.from(JSON.stringify({ data, pagination })) }
+  assert.deepEqual(makeFrames(4000).answer(operation, page, false), { limit: 3 })
+  const whole = parse(write(makeFrames(0), page)).result.structuredContent
+  assert.equal(whole.data.length, 9)
 })
 
 test('short ASCII frames are text, all others bytes', () => {

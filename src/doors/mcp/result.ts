@@ -1,8 +1,7 @@
 /**
  * Formats answers as tool results: `structuredContent` is the REST body, the first text block the same JSON with every
  * invisible character escaped, the second one line about the page's position. A page that is too large for a model ends
- * earlier, after a whole row (docs/configuration.md, Events and agents); rows are never cut and the cached answer stays
- * complete.
+ * earlier, after a whole row (docs/configuration.md, Events and agents); rows are never cut.
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { ApiError } from '#contract/errors.ts'
@@ -27,8 +26,8 @@ export interface ResultTexts {
 }
 
 /**
- * A page that has to end earlier, and some of whose places are empty, since their rows were deleted at the provider: which of
- * them, the page does not say. Its first `limit` places have to be read for themselves.
+ * A page that has to end earlier. Its first `limit` rows are read for themselves, so that the end of the page is known where
+ * the next one is read (docs/snapshots.md, marks) and a list that is read in parts is held.
  */
 export interface ShorterPage {
   readonly limit: number
@@ -53,16 +52,9 @@ export function describeAnswer(
   const size = frameBytes + answer.body.length + literalBytes(text)
   const rows =
     maxBytes === 0 || size <= maxBytes ? whole.data.length : countFitting(whole, maxBytes)
-  const isCut = rows < whole.data.length
-  if (isCut && hasEmptyPlaces(whole)) return { limit: rows }
-  const page = isCut ? shorten(operation, whole, rows) : whole
-  const line = describe(operation, page, {
-    isCut: isCut || isShorter,
-    isTruncated: answer.truncated,
-  })
-  if (!isCut) return { json, text, line, isError: false }
-  const cut = JSON.stringify(page)
-  return { json: cut, text: visible(cut), line, isError: false }
+  if (rows < whole.data.length) return { limit: rows }
+  const line = describe(operation, whole, { isCut: isShorter, isTruncated: answer.truncated })
+  return { json, text, line, isError: false }
 }
 
 const utf8 = new TextDecoder()
@@ -115,24 +107,6 @@ function countFitting({ data, pagination }: Page, maxBytes: number): number {
     rows += 1
   }
   return rows
-}
-
-/** True where the page covers more places than it has rows (`pagination` of resources/read-rows.ts). */
-function hasEmptyPlaces({ data, pagination }: Page): boolean {
-  if (pagination === undefined) return false
-  const { total, limit, offset, hasMore } = pagination
-  return data.length < (hasMore || total === null ? limit : total - offset)
-}
-
-/** The first rows of a page without empty places. */
-function shorten(operation: ToolOperation, { data, pagination }: Page, rows: number): Page {
-  if (pagination === undefined) return { data }
-  // The total is null whenever there is more (contract, Holdings and trades).
-  const total = operation.name === 'list_trades' ? null : pagination.total
-  return {
-    data: data.slice(0, rows),
-    pagination: { ...pagination, total, limit: rows, hasMore: true },
-  }
 }
 
 /** Bytes of a text inside a JSON string, quotes included. */

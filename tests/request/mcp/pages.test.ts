@@ -106,6 +106,67 @@ test('accounts and trades are bounded alike', async () => {
   assert.equal(trades.result.structuredContent.pagination.hasMore, true)
 })
 
+const tradeNames = (rows: readonly unknown[]) =>
+  rows.map((row) => (row as { description: string }).description.replace(/ x+$/, ''))
+
+/** An agent, and a broker with one page of trades that does not fit into one answer. */
+async function plantTrades() {
+  const agent = await service.createUser()
+  const end = Date.parse('2026-11-10T15:30:00Z')
+  const broker = await linkBroker(service, agent, [
+    {
+      activities: Array.from({ length: 90 }, (_, index) =>
+        activity({
+          description: `trade ${index} `.padEnd(200, 'x'),
+          tradeDate: new Date(end - index * 60_000).toISOString(),
+        }),
+      ),
+    },
+  ])
+  const [account] = broker.upstream
+  assert(account !== undefined)
+  async function read(offset: number) {
+    const args = { connectionId: broker.connection.id, limit: 500, offset }
+    const { result, text } = await callTool(service, agent, 'list_trades', args)
+    assert.equal(result.isError, undefined, text)
+    const { data, pagination } = result.structuredContent
+    return { names: tradeNames(data), next: pagination.hasMore ? offset + data.length : null }
+  }
+  return { account, read }
+}
+
+test('R18: a row that is removed after a page that ends earlier hides no other, even of a list of one page', async () => {
+  const { account, read } = await plantTrades()
+  const seen: string[] = []
+  for (let offset: number | null = 0; offset !== null; ) {
+    const page = await read(offset)
+    seen.push(...page.names)
+    if (offset === 0) account.activities.splice(3, 1)
+    offset = page.next
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 90 }, (_, index) => `trade ${index}`),
+  )
+})
+
+test('R18: a list that has changed can be read again in pages that end earlier, at other rows than before', async () => {
+  const { account, read } = await plantTrades()
+  for (let offset: number | null = 0; offset !== null; ) offset = (await read(offset)).next
+  service.clock.advance(660_000)
+  account.activities.unshift(
+    activity({ description: 'y', tradeDate: '2026-11-10T15:31:00Z' }),
+    activity({ description: 'z', tradeDate: '2026-11-10T15:30:30Z' }),
+  )
+  const seen: string[] = []
+  for (let offset: number | null = 0; offset !== null; ) {
+    const page = await read(offset)
+    seen.push(...page.names)
+    offset = page.next
+  }
+  assert.deepEqual([seen.length, new Set(seen).size, seen.slice(0, 2)], [92, 92, ['y', 'z']])
+})
+
 test('at least one row is shown, however large it is', async () => {
   const other = await service.createUser()
   const broker = await linkBroker(service, other, [
