@@ -148,6 +148,8 @@ export function makePagedWorld(options: {
 export interface SharedMemory extends SharedPlace {
   /** Everything is lost. */
   clear(): void
+  /** One snapshot or body is lost, and no anchor. */
+  evict(pick: (below: number) => number): void
   /** While true nothing can be reached. */
   isDown: boolean
   saves(): number
@@ -164,6 +166,13 @@ export function makeSharedMemory(): SharedMemory {
     clear() {
       kept.clear()
       bodies.clear()
+    },
+    evict(pick) {
+      const snapshots = [...kept.keys()].filter((key) => !key.startsWith('anchor '))
+      const keys = [...snapshots, ...bodies.keys()]
+      const key = keys[pick(keys.length)] ?? ''
+      kept.delete(key)
+      bodies.delete(key)
     },
     snapshots: {
       async load(key, known) {

@@ -83,6 +83,8 @@ interface Game {
   readonly lives: Map<string, Life>
   now: number
   epoch: number
+  /** The time zone and the accounts. */
+  facts: string
   disturb(): void
 }
 
@@ -195,6 +197,14 @@ function makeGame(seed: number, trace: (line: string) => void): Game {
       game.answers.clear()
       excuseAll()
     },
+    function evictShared() {
+      for (let keys = 1 + random(4); keys > 0; keys -= 1) shared?.evict(random)
+    },
+    function changeFacts() {
+      if (random(3) > 0) return
+      game.facts = game.facts === '' ? 'other' : ''
+      game.epoch += 1
+    },
     function stopShared() {
       if (shared === null || (!shared.isDown && random(4) > 0)) return
       shared.isDown = !shared.isDown
@@ -213,6 +223,7 @@ function makeGame(seed: number, trace: (line: string) => void): Game {
     lives,
     now: 1_000_000_000,
     epoch: 1,
+    facts: '',
     disturb() {
       game.now += 1
       const disturbance = disturbances[random(disturbances.length)]
@@ -279,7 +290,7 @@ async function ask(game: Game, reader: Reader, tally: Tally): Promise<Window<Pag
         owner: 'u',
         name: 'q',
         epoch,
-        facts: '',
+        facts: game.facts,
         ttlMs,
         onListChanged: async () => {
           game.epoch += 1
