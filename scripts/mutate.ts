@@ -15,6 +15,7 @@ interface Subject {
   readonly tests: readonly string[]
   /** Percent of mutants that must be detected; the others have no observable effect (docs/testing.md). */
   readonly floor: number
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const snaptrade = 'src/providers/snaptrade'
@@ -47,6 +48,24 @@ const subjects: readonly Subject[] = [
     tests: [`${snaptrade}/map-trade*.test.ts`, `${snaptrade}/reader*.test.ts`],
     floor: 92,
   },
+  // Every module that decides which rows are shown, against fewer games than usual, always the same ones.
+  ...(
+    [
+      ['snapshot', 70],
+      ['take-page', 80],
+      ['read-on', 65],
+      ['anchor', 60],
+      ['anchors', 55],
+      ['show-rows', 54],
+      ['windows', 60],
+      ['share', 65],
+    ] as const
+  ).map(([name, floor]) => ({
+    module: `src/paging/${name}.ts`,
+    tests: ['src/paging/{anchor,windows}*.test.ts'],
+    floor,
+    env: { PAGING_GAMES: '150', PAGING_SEED: '1' },
+  })),
 ]
 const inParallel = 2
 /**
@@ -69,12 +88,14 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function isTestedWell({ module, tests, floor }: Subject): Promise<boolean> {
+async function isTestedWell({ module, tests, floor, env }: Subject): Promise<boolean> {
   const source = readFileSync(module, 'utf8')
   const files = globSync([...tests])
   const sound = { line: 0, change: '', source }
   const started = performance.now()
-  if ((await tryMutant({ module, files, limitMs: firstLimitMs }, sound, 'sound')) !== 'survives') {
+  if (
+    (await tryMutant({ module, files, env, limitMs: firstLimitMs }, sound, 'sound')) !== 'survives'
+  ) {
     console.log(`${module}: its tests fail before anything is changed`)
     return false
   }
@@ -84,7 +105,7 @@ async function isTestedWell({ module, tests, floor }: Subject): Promise<boolean>
   let next = 0
   async function work(worker: number): Promise<void> {
     for (let mutant = mutants[next++]; mutant !== undefined; mutant = mutants[next++]) {
-      const fate = await tryMutant({ module, files, limitMs }, mutant, String(worker))
+      const fate = await tryMutant({ module, files, env, limitMs }, mutant, String(worker))
       fates.push({ mutant, fate })
     }
   }
@@ -111,7 +132,10 @@ function print(
 
 /** The result of the tests when the mutant replaces the module. */
 function tryMutant(
-  trial: { readonly module: string; readonly files: readonly string[]; readonly limitMs: number },
+  trial: Pick<Subject, 'module' | 'env'> & {
+    readonly files: readonly string[]
+    readonly limitMs: number
+  },
   mutant: Mutant,
   name: string,
 ): Promise<Fate> {
@@ -133,6 +157,7 @@ function tryMutant(
       killSignal: 'SIGKILL',
       env: {
         ...process.env,
+        ...trial.env,
         MUTANT: JSON.stringify([pathToFileURL(trial.module).href, replacement]),
       },
     },

@@ -31,7 +31,7 @@ const maxMarks = 1024
 
 /**
  * The anchor after a window of the snapshot was shown. Both ends are marked: a cached answer of the window must not meet
- * others that count other rows. Null: nothing was shown that could go on.
+ * others that count other rows.
  */
 export function addMark(
   before: Anchor | null,
@@ -42,11 +42,9 @@ export function addMark(
     readonly now: number
     readonly expiresAt: number
   },
-): Anchor | null {
+): Anchor {
   const { snapshot, facts, ends, now } = shown
   const { generation, generationAt } = snapshot.facts
-  const firsts = listFirsts(snapshot)
-  if (firsts === null) return null
   const expiresAt = Math.max(shown.expiresAt + anchorLifeMs, before?.expiresAt ?? 0)
   const added = ends.map((end): [number, Mark] => [
     end,
@@ -58,7 +56,9 @@ export function addMark(
   const earlier = [...(before?.marks ?? [])]
   // Otherwise a late window would refuse the readers of that generation for as long as its mark lives.
   const marks = new Map(isLater ? [...added, ...earlier] : [...earlier, ...added])
-  const base = isLater ? before : { ...snapshot.facts, firsts, facts, isBroken }
+  const base = isLater
+    ? before
+    : { ...snapshot.facts, firsts: listFirsts(snapshot), facts, isBroken }
   return {
     ...base,
     marks: trim(marks, base.generation, now),

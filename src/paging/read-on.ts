@@ -172,7 +172,7 @@ function toGone(error: unknown): unknown {
   const { failure } = error
   const isRefused =
     failure.kind === 'rejected' || (failure.kind === 'unavailable' && failure.status !== null)
-  return isRefused ? new SnapshotGone({ isStaleCursor: true, cause: error }) : error
+  return isRefused ? new SnapshotGone('the next cursor is refused', { cause: error }) : error
 }
 
 /** Rows that moved across pages already read show in the first page or in the total. */

@@ -51,7 +51,7 @@ async function openPage<Page extends RowPage<unknown>>(
 ): Promise<Page> {
   const body = held.bodies.get(name) ?? (await loadBody(name))
   const query = source.queries[list]
-  if (body === null || query === undefined) throw new SnapshotGone({ isStaleCursor: false })
+  if (body === null || query === undefined) throw new SnapshotGone('a body is gone')
   held.bodies.set(name, body)
   const { window } = held.snapshot.facts
   const page = source.reader.open({ ...query, window }, cursor, await unpack(body))

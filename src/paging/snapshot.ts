@@ -4,7 +4,7 @@
  * as one, their order (reading R16). Nothing here reads or waits.
  */
 import type { PageCursor, TimeWindow } from '#providers/port.ts'
-import { isSamePrint, type Print, toNumber } from './fingerprint.ts'
+import { type Print, toNumber } from './fingerprint.ts'
 
 export type Cursor = PageCursor | null
 
@@ -132,7 +132,7 @@ export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
         }
         const { page, entry } = list.locate(row)
         const time = page.times[entry] ?? 0
-        if (newest !== -1 && time <= newestTime) continue
+        if (time <= newestTime) continue
         ;[newest, newestTime, newestPrint] = [index, time, printAt(page, entry)]
       }
       if (newest === -1) return
@@ -176,17 +176,10 @@ export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
   }
 }
 
-/** Where a later snapshot of the same generation begins; null: a list was not read up to its first row. */
-export function listFirsts({ facts, lists }: Snapshot): readonly First[] | null {
-  if (facts.firsts !== null) return facts.firsts
-  const firsts = lists.map((list): First | null => {
-    if (list.sums.count === 0) return isEnded(list) ? 'none' : null
+/** Where a later snapshot of the same generation begins. Once a row is shown, a list without rows has ended. */
+export const listFirsts = ({ lists }: Snapshot): readonly First[] =>
+  lists.map((list) => {
+    if (list.sums.count === 0) return 'none'
     const { page, entry } = list.locate(0)
     return printAt(page, entry)
   })
-  return firsts.every((first) => first !== null) ? firsts : null
-}
-
-/** True for the row that the list begins at. */
-export const isFirst = (first: First, print: Print): boolean =>
-  first !== 'none' && isSamePrint(first, print)

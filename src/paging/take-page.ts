@@ -7,7 +7,7 @@ import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
 import { type Fingerprint, isSamePrint, type Print, toNumber } from './fingerprint.ts'
-import { type Cursor, type First, isFirst, type List, type SnapshotPage } from './snapshot.ts'
+import type { Cursor, First, List, SnapshotPage } from './snapshot.ts'
 import { RowsMoved } from './trouble.ts'
 
 export interface RowSource<Page extends RowPage<unknown>> {
@@ -86,7 +86,7 @@ function listRows<Page extends RowPage<unknown>>(
     if ((from !== null && head.time < from) || (to !== null && head.time > to)) continue
     const print = digest(head.id)
     // Rows above the first one arrived after the generation began.
-    isBegun ||= first !== null && isFirst(first, print)
+    isBegun ||= first !== null && first !== 'none' && isSamePrint(first, print)
     const number = toNumber(print)
     if (!isBegun || here.has(number) || list.hasSeen(print)) continue
     here.add(number)

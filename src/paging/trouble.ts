@@ -3,11 +3,6 @@
 /** The snapshot cannot go on: a page's body is gone, or a cursor that was stored is not taken any more. */
 export class SnapshotGone extends Error {
   override readonly name = 'SnapshotGone'
-  readonly isStaleCursor: boolean
-  constructor(options: { readonly isStaleCursor: boolean; readonly cause?: unknown }) {
-    super('the snapshot is gone', { cause: options.cause })
-    this.isStaleCursor = options.isStaleCursor
-  }
 }
 
 /** Numbered pages disagree: rows moved while they were read. */

@@ -132,7 +132,7 @@ async function readWindow<Page extends RowPage<unknown>>(
   const { query, request } = asked
   let loaded = await load(parts, asked)
   let isFresh = false
-  let [again, contests, staleCursors] = [0, 0, 0]
+  let [again, contests] = [0, 0]
   for (;;) {
     try {
       return await answer(parts, asked, await begin(parts, asked, { ...loaded, isFresh }))
@@ -140,9 +140,8 @@ async function readWindow<Page extends RowPage<unknown>>(
       if (error instanceof SavedByOther && contests < maxContests) {
         contests += 1
         loaded = await load(parts, asked)
-      } else if (isGone(error) && again < maxAgain && !(isStale(error) && staleCursors > 0)) {
+      } else if (isGone(error) && again < maxAgain) {
         again += 1
-        if (isStale(error)) staleCursors += 1
         loaded = { held: null, version: loaded.version }
       } else if (error instanceof ListChanged && request.offset === 0 && !isFresh) {
         isFresh = true
@@ -155,7 +154,6 @@ async function readWindow<Page extends RowPage<unknown>>(
 }
 
 const isGone = (error: unknown) => error instanceof SnapshotGone || error instanceof RowsMoved
-const isStale = (error: unknown) => error instanceof SnapshotGone && error.isStaleCursor
 
 /** What this process or another one holds of the query, if it is alive. */
 async function load<Page extends RowPage<unknown>>(
@@ -188,22 +186,20 @@ async function begin<Page extends RowPage<unknown>>(
     return held
   const anchor = await anchors.load(query.name)
   const canContinue = anchor !== null && !anchor.isBroken && anchor.facts === query.facts
-  const isContinued =
-    !isFresh && canContinue && anchor !== null && (request.offset > 0 || isCurrent(anchor))
   if (anchor !== null && request.offset > 0 && !canContinue) throw new ListChanged(null)
+  const isContinued = !isFresh && canContinue && (request.offset > 0 || isCurrent(anchor))
   const { queries } = query.source
-  const facts: SnapshotFacts =
-    isContinued && anchor !== null
-      ? pickFacts(anchor)
-      : {
-          generation: randomUUID(),
-          generationEpoch: query.epoch,
-          generationAt: now,
-          // Marks of earlier generations stay comparable.
-          seed: anchor?.seed ?? makeSeed(),
-          window: queries[0]?.window ?? { from: null, to: null },
-          firsts: null,
-        }
+  const facts: SnapshotFacts = isContinued
+    ? pickFacts(anchor)
+    : {
+        generation: randomUUID(),
+        generationEpoch: query.epoch,
+        generationAt: now,
+        // Marks of earlier generations stay comparable.
+        seed: anchor?.seed ?? makeSeed(),
+        window: queries[0]?.window ?? { from: null, to: null },
+        firsts: null,
+      }
   const snapshot = makeSnapshot(facts, queries.length)
   return { snapshot, bodies: new Map(), expiresAt: now + query.ttlMs, version, saved: new Set() }
 }
@@ -243,8 +239,8 @@ async function answer<Page extends RowPage<unknown>>(
         if (bytes > maxReadBytes) throw tooLarge(query.source.provider)
         held.bodies.set(page.name, taken.body)
         const count = snapshot.lists[list]?.sums.count ?? 0
-        const isBefore = snapshot.lists.length === 1 && count <= offset
-        if (!isBefore && count - page.rows.length < offset + limit) opened.set(page.name, taken)
+        const isShown = count > offset && count - page.rows.length < offset + limit
+        if (isShown) opened.set(page.name, taken)
       },
     })
   } catch (error) {
@@ -325,7 +321,6 @@ async function save<Page extends RowPage<unknown>>(
   { key, query }: Asked<Page>,
   held: HeldSnapshot,
 ): Promise<boolean> {
-  if (held.snapshot.lists.every(({ pages }) => pages.length === 0)) return true
   if ((await sharing?.save(key, query.owner, held, clock.now())) === false) return false
   holder.keep(key, held)
   return true
@@ -350,14 +345,13 @@ async function mark<Page extends RowPage<unknown>>(
 
 /** The errors that leave the room: an upstream failure, or the refusal of a window. */
 async function toFailure<Page extends RowPage<unknown>>(
-  { anchors, holder }: Parts,
-  { query, request, key }: Asked<Page>,
+  { anchors }: Parts,
+  { query, request }: Asked<Page>,
   error: unknown,
 ): Promise<unknown> {
   if (error instanceof ListChanged) {
     const { broken } = error
     if (broken !== null) {
-      holder.drop(key)
       await anchors.update(query.name, (anchor) =>
         anchor?.generation === broken ? { ...anchor, isBroken: true } : null,
       )
@@ -369,7 +363,6 @@ async function toFailure<Page extends RowPage<unknown>>(
       cause: error,
     })
   }
-  if (error instanceof SnapshotGone && error.cause instanceof UpstreamError) return error.cause
   const { provider } = query.source
   if (error instanceof RowsMoved) {
     // Pages that stay inconsistent may come from a login that has ended (reading R20b).
