@@ -176,7 +176,7 @@ export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
   }
 }
 
-/** Where a later snapshot of the same generation begins. Once a row is shown, a list without rows has ended. */
+/** Where a later snapshot of the same generation begins. Once rows are counted, a list without any has ended. */
 export const listFirsts = ({ lists }: Snapshot): readonly First[] =>
   lists.map((list) => {
     if (list.sums.count === 0) return 'none'

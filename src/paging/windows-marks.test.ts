@@ -1,0 +1,140 @@
+/** Marks of the windows that were shown: what a walk that goes on is compared with. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makePagedWorld, type PagedRow } from '#tests/support/paged.ts'
+import { makeRows, makeStage } from '#tests/support/windows.ts'
+import { type Anchor, addMark, type Mark } from './anchor.ts'
+import { makeSnapshot } from './snapshot.ts'
+
+const idsOf = (from: number, to: number) =>
+  makeRows(to)
+    .slice(from)
+    .map(({ id }) => id)
+const isRefusal = (error: unknown) =>
+  error instanceof Error && /the list changed/.test(error.message)
+const arrival: PagedRow = { id: 'new', time: 1, foreign: false }
+
+function makeScene(count: number, pageCap?: number) {
+  const world = makePagedWorld({ streams: [makeRows(count)], paging: 'after', pageSize: 4 })
+  const rows = world.streams[0] ?? []
+  const stage = makeStage(world, pageCap === undefined ? {} : { pageCap })
+  return { world, rows, stage, process: stage.open() }
+}
+
+test('R18: a walk goes on behind its first row as behind any other', async () => {
+  const { rows, stage, process } = makeScene(20)
+  await stage.ids(process, 0, 1)
+  stage.epoch += 1
+  rows.unshift(arrival)
+  assert.deepEqual(await stage.ids(process, 1, 3), idsOf(1, 4))
+  stage.facts = 'other'
+  await assert.rejects(stage.ids(process, 1, 3), isRefusal)
+})
+
+test('R18: a walk of one row is refused where another one begins at a newer row', async () => {
+  const { rows, stage, process } = makeScene(20)
+  await stage.ids(process, 0, 1)
+  stage.epoch += 1
+  rows.unshift(arrival)
+  assert.deepEqual(await stage.ids(process, 0, 3), ['new', ...idsOf(0, 2)])
+  const { epoch } = stage
+  await assert.rejects(stage.ids(process, 1, 3), isRefusal)
+  assert.equal(stage.epoch, epoch, 'the newer walk has not changed')
+})
+
+test('R18: a walk is compared with the nearest window before, in whatever order its windows were shown', async () => {
+  const { rows, stage, process } = makeScene(30)
+  await stage.ids(process, 15, 5)
+  await stage.ids(process, 0, 5)
+  rows.splice(10, 1)
+  stage.epoch += 1
+  await stage.ids(process, 0, 3)
+  await assert.rejects(stage.ids(process, 20, 5), isRefusal)
+})
+
+test('R18: a row that vanished behind the nearest window before refuses nothing', async () => {
+  const { rows, stage, process } = makeScene(30)
+  await stage.ids(process, 0, 5)
+  await stage.ids(process, 5, 5)
+  await stage.ids(process, 15, 5)
+  rows.splice(12, 1)
+  stage.epoch += 1
+  await stage.ids(process, 0, 3)
+  assert.deepEqual(await stage.ids(process, 10, 2), idsOf(10, 12))
+})
+
+test('R10: a row that was shown and is gone raises the epoch, also behind the window that is asked', async () => {
+  for (const removed of [3, 19]) {
+    const { rows, stage, process } = makeScene(20)
+    for (const offset of [0, 5, 10, 15]) await stage.ids(process, offset, 5)
+    stage.epoch = 2
+    rows.splice(removed, 1)
+    await assert.rejects(stage.ids(process, 5, 5), isRefusal)
+    assert.equal(stage.epoch, 3)
+  }
+})
+
+test('R17: rows that were shown further on and are not read again yet refuse no window', async () => {
+  const { stage, process } = makeScene(60, 1)
+  for (let offset = 0; offset < 40; offset += 4) await stage.ids(process, offset, 4)
+  stage.epoch += 1
+  assert.deepEqual(await stage.ids(process, 4, 4), idsOf(4, 8))
+})
+
+test('R18: the last window counts when it is shown first, and so does a first one that may go on', async () => {
+  const { rows, stage, process } = makeScene(20)
+  await stage.ids(process, 15, 5)
+  stage.epoch += 1
+  rows.splice(3, 1)
+  await assert.rejects(stage.ids(process, 10, 5), isRefusal)
+  const capped = makeScene(20, 1)
+  await capped.stage.ids(capped.process, 0, 4)
+  capped.stage.epoch += 1
+  capped.rows.unshift(arrival)
+  assert.deepEqual(await capped.stage.ids(capped.process, 4, 4), idsOf(4, 8))
+})
+
+test('R17: a window behind the last row is empty and ends no walk', async () => {
+  const { stage, process } = makeScene(20)
+  await stage.ids(process, 0, 5)
+  assert.deepEqual(await stage.ids(process, 100, 5), [])
+  assert.deepEqual(await stage.ids(process, 5, 5), idsOf(5, 10))
+  stage.epoch += 1
+  assert.deepEqual(await stage.ids(process, 10, 5), idsOf(10, 15))
+})
+
+test('R18: the walk that began last goes on, whoever was shown a window since', async () => {
+  const { rows, stage, process } = makeScene(40)
+  await stage.ids(process, 0, 5)
+  stage.now += 1000
+  stage.epoch = 2
+  rows.unshift(arrival)
+  await stage.ids(process, 0, 3)
+  stage.epoch = 1
+  assert.deepEqual(await stage.ids(process, 5, 5), idsOf(5, 10))
+  stage.epoch = 3
+  assert.deepEqual(await stage.ids(process, 3, 3), idsOf(2, 5))
+})
+
+test('an anchor keeps 1,024 marks: beyond them every second one goes, and the last one of its walk stays', () => {
+  const facts = {
+    generation: 'g',
+    generationEpoch: 1,
+    generationAt: 0,
+    seed: { first: 1, second: 2 },
+    window: { from: null, to: null },
+    firsts: null,
+  }
+  const print = { first: 0, second: 0 }
+  const snapshot = makeSnapshot(facts, 1)
+  const markAll = (count: number) => {
+    const marks = new Map<number, Mark>()
+    for (let at = count; at > 0; at -= 1) marks.set(at, { print, generation: 'g', at: 0 })
+    const before: Anchor = { ...facts, firsts: [], facts: '', isBroken: false, marks, expiresAt: 1 }
+    const after = addMark(before, { snapshot, facts: '', ends: [], now: 0, expiresAt: 0 })
+    return [...after.marks.keys()]
+  }
+  assert.equal(markAll(1024).length, 1024)
+  const kept = markAll(1025)
+  assert.deepEqual([kept.length, kept[0], kept[1], kept.at(-1)], [513, 2, 4, 1025])
+})
