@@ -28,6 +28,12 @@ export interface Anchor extends Generation {
 /** How long an anchor outlives its snapshot (docs/snapshots.md). */
 export const anchorLifeMs = 30 * 60_000
 const maxMarks = 1024
+/** Clocks that differ by less, or are set back by less, change nothing. */
+const clockSlackMs = 60_000
+
+/** True for a generation that began later than now: the clock was set back. */
+export const isAhead = ({ generationAt }: Generation, now: number): boolean =>
+  generationAt > now + clockSlackMs
 
 /**
  * The anchor after a window of the snapshot was shown. Both ends are marked: a cached answer of the window must not meet

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#kernel/time.ts'
 import type { SharedSnapshots } from '#store/ports/kv.ts'
-import type { Anchor } from './anchor.ts'
+import { type Anchor, isAhead } from './anchor.ts'
 import { decode, encode } from './share.ts'
 
 const maxAnchors = 10_000
@@ -26,8 +26,12 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
     return { anchor: toAlive(stored === null ? own : join(stored, own)), version: found.version }
   }
 
-  const toAlive = (anchor: Anchor | null) =>
-    anchor !== null && anchor.expiresAt > clock.now() ? anchor : null
+  /** An anchor of a later time than now is from before the clock was set back. */
+  function toAlive(anchor: Anchor | null): Anchor | null {
+    const now = clock.now()
+    const isAlive = anchor !== null && anchor.expiresAt > now && !isAhead(anchor, now)
+    return isAlive ? anchor : null
+  }
 
   return {
     /** The anchor of a query, while it lives. */

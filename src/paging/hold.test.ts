@@ -1,7 +1,7 @@
 /** The bound of the pages in memory: compressed first, then let go as a whole, the least used first. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { type HeldSnapshot, openHolder, unpack } from './hold.ts'
 import { makeSnapshot } from './snapshot.ts'
 
@@ -56,6 +56,23 @@ test('what compression cannot make small enough is let go as a whole, the least 
   assert.equal(holder.get('b'), null)
   assert.notEqual(holder.get('c'), null)
   assert.notEqual(holder.get('a'), null)
+  holder.close()
+})
+
+test('a snapshot that is kept again while its bodies are compressed is not let go for its former size', async () => {
+  const holder = openHolder({ maxBytes: 60_000, clock: { now: () => 0 } })
+  const held = makeHeld(text(50_000))
+  for (let page = 0; page < 8; page += 1) held.bodies.set(`page ${page}`, text(50_000))
+  holder.keep('a', held)
+  for (let turn = 0; turn < 20; turn += 1) {
+    holder.keep('a', held)
+    await nextTurn()
+  }
+  await until('all are compressed', () =>
+    [...held.bodies.values()].every((body) => body.length < 5000),
+  )
+  await sleep(20)
+  assert.equal(holder.get('a'), held)
   holder.close()
 })
 

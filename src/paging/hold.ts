@@ -57,11 +57,16 @@ export function openHolder(options: { readonly maxBytes: number; readonly clock:
     entries.delete(key)
   }
 
+  /** A snapshot that is there already keeps its place in the order. */
+  function measure(key: string, held: HeldSnapshot): void {
+    const bytes = sizeOf(held)
+    total += bytes - (entries.get(key)?.bytes ?? 0)
+    entries.set(key, { held, bytes })
+  }
+
   function keep(key: string, held: HeldSnapshot): void {
     drop(key)
-    const bytes = sizeOf(held)
-    entries.set(key, { held, bytes })
-    total += bytes
+    measure(key, held)
     // Compression takes a while: memory is bounded meanwhile too.
     while (entries.size > 1 && (total > 2 * maxBytes || entries.size > maxSnapshots)) dropOldest()
     if (total > maxBytes && !isPacking) void makeRoom()
@@ -80,13 +85,10 @@ export function openHolder(options: { readonly maxBytes: number; readonly clock:
           dropOldest()
           continue
         }
-        const [key, entry] = unpacked
-        await packAll(entry.held)
-        if (entries.get(key) !== entry) continue
-        const bytes = sizeOf(entry.held)
-        // The place in the order stays.
-        entries.set(key, { held: entry.held, bytes })
-        total += bytes - entry.bytes
+        const [key, { held }] = unpacked
+        await packAll(held)
+        // The snapshot may have been kept again meanwhile, with another size, or dropped.
+        if (entries.get(key)?.held === held) measure(key, held)
       }
     } finally {
       isPacking = false

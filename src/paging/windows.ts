@@ -9,7 +9,7 @@ import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext, RowPage } from '#providers/port.ts'
-import { type Anchor, addMark, compare, countShown } from './anchor.ts'
+import { type Anchor, addMark, compare, countShown, isAhead } from './anchor.ts'
 import { type Anchors, makeAnchors } from './anchors.ts'
 import { makeSeed } from './fingerprint.ts'
 import { type HeldSnapshot, openHolder, type SnapshotHolder } from './hold.ts'
@@ -179,8 +179,10 @@ async function begin<Page extends RowPage<unknown>>(
   { held, version, isFresh }: Loaded & { readonly isFresh: boolean },
 ): Promise<HeldSnapshot> {
   const now = clock.now()
-  const isCurrent = ({ generationEpoch, generationAt }: SnapshotFacts | Anchor) =>
-    generationEpoch === query.epoch && generationAt <= now && now < generationAt + query.ttlMs
+  const isCurrent = (begun: SnapshotFacts | Anchor) =>
+    begun.generationEpoch === query.epoch &&
+    !isAhead(begun, now) &&
+    now < begun.generationAt + query.ttlMs
   // A walk that begins sees the rows that have arrived since.
   if (held !== null && !isFresh && (request.offset > 0 || isCurrent(held.snapshot.facts)))
     return held

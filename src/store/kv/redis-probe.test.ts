@@ -12,7 +12,7 @@ const sources = readdirSync(folder)
   .filter((name) => /^redis-(?!probe)[a-z-]+(?<!\.test)\.ts$/.test(name))
   .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }))
 
-const onCache = /^redis-(?:cache|walks|incarnation)\.ts$/
+const onCache = /^redis-(?:cache|snapshots|incarnation)\.ts$/
 
 for (const connection of ['limits', 'cache'] as const) {
   test(`the probe of ${connection} tries what is used there`, () => {
