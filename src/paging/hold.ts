@@ -72,8 +72,12 @@ export function openHolder(options: { readonly maxBytes: number; readonly clock:
     if (total > maxBytes && !isPacking) void makeRoom()
   }
 
-  function dropOldest(): void {
-    for (const oldest of [...entries.keys()].slice(0, 1)) drop(oldest)
+  const dropOldest = () => drop([...entries.keys()][0] ?? '')
+
+  async function packEntry(key: string, held: HeldSnapshot): Promise<void> {
+    await packAll(held)
+    // The snapshot may have been kept again meanwhile, with another size, or dropped.
+    if (entries.get(key)?.held === held) measure(key, held)
   }
 
   async function makeRoom(): Promise<void> {
@@ -81,14 +85,8 @@ export function openHolder(options: { readonly maxBytes: number; readonly clock:
     try {
       while (total > maxBytes) {
         const unpacked = [...entries].find(([, { held }]) => listUnpacked(held).length > 0)
-        if (unpacked === undefined) {
-          dropOldest()
-          continue
-        }
-        const [key, { held }] = unpacked
-        await packAll(held)
-        // The snapshot may have been kept again meanwhile, with another size, or dropped.
-        if (entries.get(key)?.held === held) measure(key, held)
+        if (unpacked === undefined) dropOldest()
+        else await packEntry(unpacked[0], unpacked[1].held)
       }
     } finally {
       isPacking = false

@@ -49,6 +49,7 @@ export async function pagesDoor(
       const isUncertain = problem === 'unavailable' && request.method === 'POST'
       return showFailure(context, reply.code(status), isUncertain ? 'uncertain' : problem)
     })
+    scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
       async (request: FastifyRequest) => new URLSearchParams(await readText(request.raw)),

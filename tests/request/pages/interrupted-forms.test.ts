@@ -38,7 +38,7 @@ const forms: Readonly<Record<string, Form>> = {
   '/welcome/made-up-data': { back: '/welcome' },
   '/consent/{id}': { fields: { decision: 'allow', scope: 'mcp:read' }, isSensitive: true },
   '/connections/new': { fields: { provider: 'up', upToken: 'up:yeah:unknown' } },
-  '/connections/waiting/{login}': { back: '/connections' },
+  '/connections/waiting/{link}': { back: '/connections' },
   '/connections/{id}/refresh': { back: '/connections' },
   '/connections/{id}/reconnect': { back: '/connections' },
   '/connections/{id}/remove': { fields: confirmed, back: '/connections' },
