@@ -58,8 +58,7 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
   }
 }
 
-/** Where Redis lost an anchor and another process wrote a new one, the readers of the lost one are still recognised. */
+/** Where Redis lost an anchor, or was away for a while, the marks that this process has shown still count. */
 function join(stored: Anchor, own: Anchor | null): Anchor {
-  if (own === null || own.generation === stored.generation) return stored
-  return { ...stored, marks: new Map([...own.marks, ...stored.marks]) }
+  return own === null ? stored : { ...stored, marks: new Map([...own.marks, ...stored.marks]) }
 }

@@ -3,6 +3,7 @@
  * ceiling is reached or the page cap fires (reading R17). Each page is appended as it comes, so that a failure leaves
  * what was read before it. Numbered pages are looked at again at the end, because rows may have moved meanwhile.
  */
+import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext, RowPage } from '#providers/port.ts'
@@ -48,6 +49,7 @@ export async function readOn<Page extends RowPage<unknown>>(reading: Reading<Pag
     if (waiting.length === 0) break
     const most = Math.min(pagesLeft, isFree ? pagesInFlight : capLeft)
     const read = await readSome(reading, waiting, { most, missing })
+    assert(read > 0, 'a list that waits is read on')
     pagesLeft -= read
     if (!isFree) capLeft -= read
   }
