@@ -136,8 +136,9 @@ function findIdleSettings(config: Draft, given: Given): string[] {
 function findPresetsAlone(name: Provider, given: Given): string[] {
   const { preset, required } = factsOf(name).settings
   const alone = Object.values(preset).filter((variable) => given(variable as SettingName))
-  const missing = Object.values(required).join(' and ')
-  return alone.map((one) => `${one} is set, but ${missing} are not: it has no effect.`)
+  const names = Object.values(required)
+  const missing = `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not`
+  return alone.map((one) => `${one} is set, but ${missing}: it has no effect.`)
 }
 
 const shortToken = 16

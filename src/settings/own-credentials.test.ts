@@ -57,4 +57,8 @@ test('SnapTrade: without a key people link their own, and a kind without a key h
     read({ ...live, SNAPTRADE_KEY: 'personal' }).warnings.join(),
     /SNAPTRADE_KEY is set, but SNAPTRADE_CLIENT_ID and SNAPTRADE_CONSUMER_KEY are not: it has no effect\./,
   )
+  assert.match(
+    read({ ...live, AKAHU_OAUTH_URL: 'https://oauth.example' }).warnings.join(),
+    /AKAHU_OAUTH_URL is set, but AKAHU_APP_TOKEN is not: it has no effect\./,
+  )
 })

@@ -39,6 +39,12 @@ test('a stored failure has its code and no text of a provider', () => {
   }
 })
 
+test('a stored failure speaks to the operator, who reads it in the doctor, and not of them', () => {
+  for (const [upstream] of failures) {
+    assert.doesNotMatch(toFailure(new UpstreamError('fiskil', upstream)).message, /operator/)
+  }
+})
+
 test('the wait that a provider asks for is kept', () => {
   const upstream = { kind: 'throttled', retryAfterSeconds: 7, detail: '' } as const
   assert.equal(toFailure(new UpstreamError('akahu', upstream)).retryAfterSeconds, 7)

@@ -113,7 +113,7 @@ function fromUpstream(failure: UpstreamFailure): SyncFailure {
     case 'malformed':
       return fail('unreadable', `The provider sent data that cannot be read: ${failure.detail}`)
     case 'misconfigured':
-      return fail('misconfigured', 'The provider refuses this installation; its operator is told')
+      return fail('misconfigured', 'The provider refuses the credentials of this installation')
     case 'preparing':
       return fail('preparing', 'The provider is still preparing the data')
     default:
