@@ -55,7 +55,10 @@ export function makeSharing({ snapshots, bodies }: SharedPlace) {
         fresh.map(async ({ name }) => {
           const body = held.bodies.get(name)
           if (body === undefined) return false
-          const answer = { body: await pack(body), truncated: false }
+          const packed = await pack(body)
+          // Packed once, also where it cannot be stored now.
+          held.bodies.set(name, packed)
+          const answer = { body: packed, truncated: false }
           return bodies.set(nameBody(owner, name), answer, ttlMs, owner)
         }),
       )

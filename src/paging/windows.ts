@@ -262,6 +262,8 @@ async function answer<Page extends RowPage<unknown>>(
     { source: query.source, held, opened, loadBody: makeLoadBody(parts, query.owner) },
     { offset, end },
   )
+  // Bodies that came from Redis count for the bound of memory.
+  if (!isWhole) parts.holder.keep(key, held)
   const hasMore = !snapshot.isComplete() || end < snapshot.count()
   if (rows.length > 0 && (hasMore || offset > 0)) await mark(parts, asked, held, [offset, end])
   // An empty window has no end that could be marked.
