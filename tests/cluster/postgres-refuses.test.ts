@@ -3,8 +3,8 @@
  * database, and the service continues without a restart when it is admitted again. A healthy install has no folder to examine.
  */
 import assert from 'node:assert/strict'
-import { existsSync, statSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -164,7 +164,7 @@ for (const { how, shut, open, words } of refusals) {
   })
 }
 
-test('sandbox mode on PostgreSQL starts without a folder, makes it for its owner alone, and names who is refused in one line', async () => {
+test('sandbox mode on PostgreSQL needs no folder, and names who is refused in one line', async () => {
   const env = {
     DATA_DIR: join(folder, 'sandbox-of-postgres'),
     SANDBOX: 'true',
@@ -176,12 +176,7 @@ test('sandbox mode on PostgreSQL starts without a folder, makes it for its owner
   await started.ready()
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
-  assert.equal(statSync(join(env.DATA_DIR, 'sandbox')).mode & 0o777, 0o700)
-  const blocked = join(folder, 'a-file')
-  await writeFile(blocked, '')
-  const unwritable = await startProcess({ ...env, DATA_DIR: blocked }).ended
-  assert.equal(unwritable.code, 1)
-  assert.match(unwritable.stderr, /^tributary: .*a-file.*; check that DATA_DIR is writable\n$/)
+  assert.equal(existsSync(join(env.DATA_DIR, 'sandbox')), false)
   const other = new URL(databaseUrl)
   other.username = 'nobody'
   other.password = 'hunter2'

@@ -174,7 +174,7 @@ test('this version runs on, and starts again, on a schema to which a newer one h
   }
   const contract = {
     [nameOf(known + 2, 'contract')]:
-      `-- A step that takes away.\n-- Needs: ${String(known + 1).padStart(4, '0')}\n\nalter table users drop column name;\n`,
+      `-- A step that takes away.\n-- Needs: ${String(known + 1).padStart(4, '0')}\n\nalter table connections drop column institution_logo;\n`,
   }
   const [newer, newest] = await Promise.all([
     makeNewer(expand),
