@@ -9,7 +9,7 @@ import { median } from './turns.ts'
 const batches = 10
 const mixed = 10_000
 const overMb = 150
-const stallMs = 8
+const stallMs = 12
 /** The heap growth allowed after ten thousand requests, about 200 bytes each. */
 const growthMb = 2
 

@@ -1,6 +1,7 @@
 /**
  * Anchor: fetch, decode and JSON.parse of the same pages, nothing else. A GET makes one round over the pages given as
- * JSON in the argument, with the same headers and the same client: one after another, or the first one and then all others at once.
+ * JSON in the argument, with the same headers and the same client: one after another, or the first
+ * one, then all others at once, then the first one again.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -33,8 +34,10 @@ async function read(path: string): Promise<void> {
 const server = createServer(async (_request, response) => {
   const [first = '', ...others] = paths
   await read(first)
-  if (isNumbered) await Promise.all(others.map(read))
-  else for (const path of others) await read(path)
+  if (isNumbered) {
+    await Promise.all(others.map(read))
+    await read(first)
+  } else for (const path of others) await read(path)
   const body = Buffer.from(String(rows))
   response.writeHead(200, { 'content-length': body.length })
   response.end(body)

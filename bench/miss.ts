@@ -13,14 +13,17 @@ const rounds = 21
 /** Of trades: each is a call of the provider's budget of a minute. */
 const tradeRounds = 9
 const perRound = 10
-const goal = 1.35
+/** Pages are parsed in one way, to the exact digit. */
+const goal = 1.6
 /** Rounds that are not counted: the goal is not about a service that has just started. */
 const warmUpRounds = 8
 const delayMs = 100
 /** As many as the provider's budget of a minute allows in addition to the measured rounds. */
-const warmUps = 20
+const warmUps = 16
 const pageCount = 5
-const overMs = 15
+/** A page repeats the last row of the page before it. */
+const stride = 999
+const overMs = 40
 
 type Anchor = Child<{ port: number }>
 
@@ -91,15 +94,16 @@ async function measurePages(service: MeasuredService, anchor: Anchor): Promise<F
     tradeRounds,
   )
   const served = await service.reset('trades', 0)
-  if (served.length !== 2 * pageCount * (tradeRounds + 1)) throw new Error('not the same pages')
+  if (served.length !== 2 * (pageCount + 1) * (tradeRounds + 1))
+    throw new Error('not the same pages')
   const wallMs = turns.median('trades', 'wallMs')
   const anchorMs = turns.median('anchor', 'wallMs')
   const over = wallMs - anchorMs
   return {
     bench: 'miss',
-    what: `wall time of ${pageCount} numbered pages at ${delayMs} ms each`,
+    what: `wall time of ${pageCount} numbered pages at ${delayMs} ms each, and the look again`,
     figure: `${wallMs.toFixed(0)} ms`,
-    anchor: `${anchorMs.toFixed(0)} ms, the same pages fetched and parsed, the first one and four in flight`,
+    anchor: `${anchorMs.toFixed(0)} ms, the same six calls, the first one, four in flight, the first one again`,
     ratio: `${over < 0 ? '-' : '+'}${Math.abs(over).toFixed(0)} ms`,
     goal: `≤ +${overMs} ms`,
     met: over <= overMs,
@@ -118,7 +122,7 @@ function listNumbered({ provider }: MeasuredService): AnchorPages {
   if (snaptrade === null) throw new Error('there is no SnapTrade')
   const paths = Array.from(
     { length: pageCount },
-    (_, page) => `/accounts/anchor/activities?offset=${page * 1000}&limit=1000`,
+    (_, page) => `/accounts/anchor/activities?offset=${page * stride}&limit=1000`,
   )
   return { origin: snaptrade.baseUrl, paths, headers: {}, list: 'data', isNumbered: true }
 }

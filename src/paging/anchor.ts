@@ -2,15 +2,22 @@
  * What outlives a snapshot: the first row of each list, and for the end of each window that was shown the fingerprint of
  * the rows before it. With it a later snapshot of the same query begins at the same row, and shows whether the rows
  * before a window still are those that were shown. It has no data and no order.
+ *
+ * Anchors are kept in this process and, where processes share state, there too, changed by compare-and-set. An anchor
+ * that Redis lost is still known to the process that wrote it.
  */
-import { isSamePrint, type Print } from './fingerprint.ts'
+import type { SharedSnapshots } from '#store/ports/kv.ts'
+import type { Clock } from '#kernel/time.ts'
+import { isSamePrint, makeSeed, type Print } from './fingerprint.ts'
+import { decode, encode } from './share.ts'
 import { type First, type Generation, listFirsts, type Snapshot } from './snapshot.ts'
+import { Trouble } from './trouble.ts'
 
 /** One end of a window that was shown. */
 export interface Mark {
   readonly print: Print
   readonly generation: string
-  /** When it was shown, in milliseconds since the epoch. */
+  /** When a reader last stood there, in milliseconds since the epoch. */
   readonly at: number
 }
 
@@ -72,6 +79,24 @@ export function addMark(
   }
 }
 
+/**
+ * The anchor after a window without rows, whose reading ended before the offset (reading R17): its reader still stands
+ * there, so the mark lives on. Null: there is none.
+ */
+export function keepMark(
+  anchor: Anchor | null,
+  offset: number,
+  { now, expiresAt }: { readonly now: number; readonly expiresAt: number },
+): Anchor | null {
+  const mark = anchor?.marks.get(offset)
+  if (anchor === null || mark === undefined) return null
+  return {
+    ...anchor,
+    marks: new Map([...anchor.marks, [offset, { ...mark, at: now }]]),
+    expiresAt: Math.max(anchor.expiresAt, expiresAt + anchorLifeMs),
+  }
+}
+
 /** Beyond the bound every second mark goes; the marks around a gap still tell whether the rows in it changed. */
 function trim(
   marks: ReadonlyMap<number, Mark>,
@@ -93,29 +118,109 @@ export function countShown({ generation, marks }: Anchor, offset: number): numbe
 }
 
 /**
- * Whether a window at `offset` continues what was shown. `changed`: it was shown from other rows; `broken`: the rows of
- * this generation themselves have changed.
+ * Refuses a window at `offset` that does not continue what was shown.
+ * @throws Trouble `changed`, with the generation where its own rows have changed.
  */
-export function compare(
-  { marks }: Anchor,
-  snapshot: Snapshot,
-  offset: number,
-): 'same' | 'changed' | 'broken' {
+export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset: number): void {
+  if (anchor === null) return
+  const { marks, isBroken } = anchor
   const { generation } = snapshot.facts
   const [counted, isComplete] = [snapshot.count(), snapshot.isComplete()]
-  const isSame = ([at, { print }]: readonly [number, Mark]) => {
+  const refuse = (broken: string | null) => {
+    throw new Trouble('changed', 'the rows before the window are others than before', broken)
+  }
+  if (isBroken && anchor.generation === generation) refuse(null)
+  // Of each generation the mark nearest to the window.
+  const nearest = new Map<string, readonly [number, boolean]>()
+  for (const [at, mark] of marks) {
     // Rows that were not read yet are compared when they are.
-    if (at > counted) return !isComplete
-    return isSamePrint(snapshot.printBefore(at), print)
-  }
-  const all = [...marks]
-  if (!all.every((mark) => mark[1].generation !== generation || isSame(mark))) return 'broken'
-  if (marks.get(offset)?.generation === generation) return 'same'
-  // A reader of an earlier generation goes on only where the rows before the window are those that it was shown.
-  const nearest = new Map<string, readonly [number, Mark]>()
-  for (const [at, mark] of all) {
+    const isSame = at > counted ? !isComplete : isSamePrint(snapshot.printBefore(at), mark.print)
+    if (!isSame && mark.generation === generation) refuse(generation)
     const [before = -1] = nearest.get(mark.generation) ?? []
-    if (at <= offset && at > before) nearest.set(mark.generation, [at, mark])
+    if (at <= offset && at > before) nearest.set(mark.generation, [at, isSame])
   }
-  return [...nearest.values()].every(isSame) ? 'same' : 'changed'
+  if (marks.get(offset)?.generation === generation) return
+  // A reader of an earlier generation goes on only where the rows before the window are those that it was shown.
+  if ([...nearest.values()].some(([, isSame]) => !isSame)) refuse(null)
+}
+
+/** Marks of all anchors in this process, of about 100 bytes each; an anchor without a window counts as one. */
+const maxLocalMarks = 200_000
+/** How often a change is tried again because another process changed the anchor first. */
+const maxContests = 8
+
+export type Anchors = ReturnType<typeof makeAnchors>
+
+export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
+  /** The one changed longest ago comes first. */
+  const local = new Map<string, Anchor>()
+  const toKey = (name: string) => `anchor ${name}`
+  let localMarks = 0
+
+  function forget(name: string): void {
+    const anchor = local.get(name)
+    if (anchor !== undefined) localMarks -= anchor.marks.size + 1
+    local.delete(name)
+  }
+
+  async function read(name: string): Promise<{ anchor: Anchor | null; version: string | null }> {
+    const own = local.get(name) ?? null
+    const found = (await shared?.load(toKey(name), null)) ?? { kind: 'none' }
+    if (found.kind !== 'found') return { anchor: toAlive(own), version: null }
+    const { version } = found
+    const stored = decode<Anchor>(found.bytes)
+    if (stored === null) return { anchor: makeUnreadable(), version }
+    return { anchor: toAlive(join(stored, own)), version }
+  }
+
+  /** An anchor of a later time than now is from before the clock was set back. */
+  function toAlive(anchor: Anchor | null): Anchor | null {
+    const now = clock.now()
+    const isAlive = anchor !== null && anchor.expiresAt > now && !isAhead(anchor, now)
+    return isAlive ? anchor : null
+  }
+
+  return {
+    /** The anchor of a query, while it lives. */
+    load: async (name: string) => (await read(name)).anchor,
+    /** Stores what `change` returns; null: nothing. */
+    async update(name: string, change: (anchor: Anchor | null) => Anchor | null): Promise<void> {
+      for (let contests = 0; contests < maxContests; contests += 1) {
+        const { anchor, version } = await read(name)
+        const changed = change(anchor)
+        if (changed === null) return
+        forget(name)
+        local.set(name, changed)
+        localMarks += changed.marks.size + 1
+        for (const oldest of local.keys()) {
+          if (localMarks <= maxLocalMarks || oldest === name) break
+          forget(oldest)
+        }
+        if (shared === null) return
+        const ttlMs = changed.expiresAt - clock.now()
+        const bytes = encode(changed)
+        const saved = await shared.save(toKey(name), { expected: version, bytes, ttlMs })
+        if (saved.kind !== 'conflict') return
+      }
+    },
+  }
+}
+
+/** Of another layout, by a process of another version: only a window at offset 0 begins anew. */
+const makeUnreadable = (): Anchor => ({
+  generation: '',
+  generationEpoch: 0,
+  generationAt: 0,
+  seed: makeSeed(),
+  window: { from: null, to: null },
+  firsts: [],
+  facts: '',
+  isBroken: true,
+  marks: new Map(),
+  expiresAt: 0,
+})
+
+/** Where Redis lost an anchor, or was away for a while, the marks that this process has shown still count. */
+function join(stored: Anchor, own: Anchor | null): Anchor {
+  return own === null ? stored : { ...stored, marks: new Map([...own.marks, ...stored.marks]) }
 }

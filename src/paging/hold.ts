@@ -1,26 +1,34 @@
 /**
- * The snapshots of this process, with the bodies of their pages, as long as they live. Beyond the bound the bodies of
- * the snapshots used least are compressed, and only then whole snapshots are let go. It knows no providers.
+ * The snapshots of this process, with the compressed bodies of their pages, as long as they live. Beyond the bound whole
+ * snapshots are let go, the least recently used first. It knows no providers.
  */
 import { promisify } from 'node:util'
-import { zstdCompress, zstdDecompress } from 'node:zlib'
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Clock } from '#kernel/time.ts'
 import type { Snapshot } from './snapshot.ts'
 
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
+/** A third of the default's CPU for the same size: repetitions are near in a page, and small tables stay in the cache. */
+const cheap = {
+  chunkSize: 32 * 1024,
+  params: {
+    [constants.ZSTD_c_compressionLevel]: 1,
+    [constants.ZSTD_c_windowLog]: 17,
+    [constants.ZSTD_c_hashLog]: 14,
+  },
+}
+
 /** How a compressed body begins (RFC 8878, 3.1.1). No page begins so: what is held was read as JSON. */
 const mark = [0x28, 0xb5, 0x2f, 0xfd]
-/** Smaller bodies are not worth compressing. */
-const leastBytes = 1024
-
 const isPacked = (body: Uint8Array): boolean => mark.every((byte, at) => body[at] === byte)
-const canPack = (body: Uint8Array): boolean => body.length >= leastBytes && !isPacked(body)
 
-/** The body of a page, compressed where that helps. The work is done outside the main thread. */
-export const pack = async (body: Uint8Array): Promise<Uint8Array> =>
-  canPack(body) ? compress(body) : body
+/** Compresses the bodies that are not, outside the main thread. */
+export async function packBodies({ bodies }: HeldSnapshot): Promise<void> {
+  const raw = [...bodies].filter(([, body]) => !isPacked(body))
+  await Promise.all(raw.map(async ([name, body]) => bodies.set(name, await compress(body, cheap))))
+}
 
 /** The body as it came. */
 export const unpack = async (body: Uint8Array): Promise<Uint8Array> =>
@@ -50,47 +58,10 @@ export function openHolder(options: { readonly maxBytes: number; readonly clock:
   /** The least recently used first. */
   const entries = new Map<string, { readonly held: HeldSnapshot; readonly bytes: number }>()
   let total = 0
-  let isPacking = false
 
   function drop(key: string): void {
     total -= entries.get(key)?.bytes ?? 0
     entries.delete(key)
-  }
-
-  /** A snapshot that is there already keeps its place in the order. */
-  function measure(key: string, held: HeldSnapshot): void {
-    const bytes = sizeOf(held)
-    total += bytes - (entries.get(key)?.bytes ?? 0)
-    entries.set(key, { held, bytes })
-  }
-
-  function keep(key: string, held: HeldSnapshot): void {
-    drop(key)
-    measure(key, held)
-    // Compression takes a while: memory is bounded meanwhile too.
-    while (entries.size > 1 && (total > 2 * maxBytes || entries.size > maxSnapshots)) dropOldest()
-    if (total > maxBytes && !isPacking) void makeRoom()
-  }
-
-  const dropOldest = () => drop([...entries.keys()][0] ?? '')
-
-  async function packEntry(key: string, held: HeldSnapshot): Promise<void> {
-    await packAll(held)
-    // The snapshot may have been kept again meanwhile, with another size, or dropped.
-    if (entries.get(key)?.held === held) measure(key, held)
-  }
-
-  async function makeRoom(): Promise<void> {
-    isPacking = true
-    try {
-      while (total > maxBytes) {
-        const unpacked = [...entries].find(([, { held }]) => listUnpacked(held).length > 0)
-        if (unpacked === undefined) dropOldest()
-        else await packEntry(unpacked[0], unpacked[1].held)
-      }
-    } finally {
-      isPacking = false
-    }
   }
 
   const sweeper = setInterval(() => {
@@ -105,8 +76,17 @@ export function openHolder(options: { readonly maxBytes: number; readonly clock:
       entries.set(key, entry)
       return entry.held
     },
-    /** Must be called after each use, because the snapshot may have grown. */
-    keep,
+    /** Must be called after each use, because the snapshot may have grown. The last one is kept whatever its size. */
+    keep(key: string, held: HeldSnapshot): void {
+      drop(key)
+      const bytes = sizeOf(held)
+      entries.set(key, { held, bytes })
+      total += bytes
+      for (const oldest of entries.keys()) {
+        if (oldest === key || (total <= maxBytes && entries.size <= maxSnapshots)) break
+        drop(oldest)
+      }
+    },
     drop,
     close() {
       clearInterval(sweeper)
@@ -115,12 +95,6 @@ export function openHolder(options: { readonly maxBytes: number; readonly clock:
     },
   }
 }
-
-async function packAll(held: HeldSnapshot): Promise<void> {
-  for (const [name, body] of listUnpacked(held)) held.bodies.set(name, await pack(body))
-}
-
-const listUnpacked = ({ bodies }: HeldSnapshot) => [...bodies].filter(([, body]) => canPack(body))
 
 function sizeOf({ bodies, snapshot }: HeldSnapshot): number {
   const rows = snapshot.lists.reduce((sum, list) => sum + list.sums.count, 0)

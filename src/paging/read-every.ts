@@ -2,13 +2,12 @@
  * Reads every row of a query once, for syncs: in the order of windows, but no page is shown later and nothing is shared.
  * The rows of numbered pages are given out when all were read and nothing in them moved.
  */
-import { UpstreamError } from '#providers/failure.ts'
-import type { CallContext, RowPage } from '#providers/port.ts'
+import type { CallContext } from '#providers/port.ts'
 import { makeSeed } from './fingerprint.ts'
-import { maxPages, readOn } from './read-on.ts'
+import { readOn } from './read-on.ts'
 import { makeSnapshot } from './snapshot.ts'
-import type { RowSource } from './take-page.ts'
-import { RowsMoved } from './trouble.ts'
+import type { AnyPage, RowSource } from './take-page.ts'
+import { kindOf, maxAgain, toMoved } from './trouble.ts'
 
 export interface PageRow<Page> {
   readonly page: Page
@@ -18,7 +17,7 @@ export interface PageRow<Page> {
   readonly copy: number
 }
 
-export interface EveryRow<Page extends RowPage<unknown>> {
+export interface EveryRow<Page extends AnyPage> {
   readonly source: RowSource<Page>
   readonly call: CallContext
   /** Resolves when a doubted end can be trusted (reading R20b). */
@@ -28,42 +27,27 @@ export interface EveryRow<Page extends RowPage<unknown>> {
   readonly take: (rows: readonly PageRow<Page>[]) => Promise<void>
 }
 
-/** How often numbered pages are read again because their rows moved. */
-const maxAgain = 3
 /** Numbered pages that wait until all were read: 64,000 trades of the look-back. */
 const maxHeldPages = 64
 
 /** @throws UpstreamError; whatever `take` throws. */
-export async function readEvery<Page extends RowPage<unknown>>(
-  every: EveryRow<Page>,
-): Promise<void> {
+export async function readEvery<Page extends AnyPage>(every: EveryRow<Page>): Promise<void> {
   for (let again = 0; ; again += 1) {
     try {
       return await readOnce(every)
     } catch (error) {
-      if (!(error instanceof RowsMoved)) throw error
-      if (again < maxAgain) continue
-      // Pages that stay inconsistent may come from a login that has ended (reading R20b).
-      await every.confirmEnd()
-      const detail = 'rows moved between the pages while they were read'
-      throw new UpstreamError(every.source.provider, { kind: 'malformed', detail }, error)
+      if (kindOf(error) !== 'moved') throw error
+      if (again === maxAgain) throw await toMoved(every.source.provider, every.confirmEnd, error)
     }
   }
 }
 
-async function readOnce<Page extends RowPage<unknown>>({
-  source,
-  call,
-  confirmEnd,
-  onEndless,
-  take,
-}: EveryRow<Page>): Promise<void> {
+async function readOnce<Page extends AnyPage>(every: EveryRow<Page>): Promise<void> {
+  const { source, call, confirmEnd, onEndless } = every
   const window = source.queries[0]?.window ?? { from: null, to: null }
   const begun = { generation: '', generationEpoch: 0, generationAt: 0, seed: makeSeed() }
   const snapshot = makeSnapshot({ ...begun, window, firsts: null }, source.queries.length)
-  const isNumbered = source.reader.overlap > 0
   const pages = new Map<string, Page>()
-  const read = new Set<string>()
   let given = 0
   async function give(): Promise<void> {
     const rows: PageRow<Page>[] = []
@@ -74,23 +58,24 @@ async function readOnce<Page extends RowPage<unknown>>({
       rows.push({ page: open, index: page.rows[entry] ?? 0, copy })
     }
     pages.clear()
-    await take(rows)
+    await every.take(rows)
   }
-  while (!snapshot.isComplete()) {
-    if (read.size >= maxPages || pages.size > maxHeldPages) throw onEndless()
-    await readOn({
-      source,
-      snapshot,
-      call,
-      offset: snapshot.count(),
-      shown: 0,
-      pageCap: isNumbered ? null : 1,
-      confirmEnd,
-      read,
-      take: (_list, page, opened) => pages.set(page.name, opened),
-    })
-    if (!isNumbered) await give()
-  }
+  await readOn({
+    source,
+    snapshot,
+    call,
+    offset: Number.POSITIVE_INFINITY,
+    mayExpire: false,
+    shown: 0,
+    pageCap: null,
+    confirmEnd,
+    async take(page, read) {
+      pages.set(page.name, read as Page)
+      if (source.reader.overlap === 0) await give()
+      else if (pages.size > maxHeldPages) throw onEndless()
+    },
+  })
+  if (!snapshot.isComplete()) throw onEndless()
   await give()
   if (snapshot.lists.every(({ sums }) => sums.ownRows === 0)) await confirmEnd()
 }

@@ -5,7 +5,7 @@
  */
 import { deserialize, serialize } from 'node:v8'
 import type { CacheStore, SharedSnapshots } from '#store/ports/kv.ts'
-import { type HeldSnapshot, pack } from './hold.ts'
+import type { HeldSnapshot } from './hold.ts'
 import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 
 export interface SharedPlace {
@@ -55,10 +55,7 @@ export function makeSharing({ snapshots, bodies }: SharedPlace) {
         fresh.map(async ({ name }) => {
           const body = held.bodies.get(name)
           if (body === undefined) return false
-          const packed = await pack(body)
-          // Packed once, also where it cannot be stored now.
-          held.bodies.set(name, packed)
-          const answer = { body: packed, truncated: false }
+          const answer = { body, truncated: false }
           return bodies.set(nameBody(owner, name), answer, ttlMs, owner)
         }),
       )

@@ -154,6 +154,11 @@ export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
   return {
     facts,
     lists: lists as readonly List[],
+    getList(index: number): List {
+      const list = lists[index]
+      if (list === undefined) throw new RangeError(`there is no list ${index}`)
+      return list
+    },
     /** Rows whose place in the order is certain. */
     count() {
       extend()

@@ -6,11 +6,19 @@ import { randomUUID } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
-import { type Fingerprint, isSamePrint, type Print, toNumber } from './fingerprint.ts'
-import type { Cursor, First, List, SnapshotPage } from './snapshot.ts'
-import { RowsMoved } from './trouble.ts'
+import {
+  type Fingerprint,
+  isSamePrint,
+  makeFingerprint,
+  type Print,
+  toNumber,
+} from './fingerprint.ts'
+import type { Cursor, List, Snapshot, SnapshotPage } from './snapshot.ts'
+import { Trouble } from './trouble.ts'
 
-export interface RowSource<Page extends RowPage<unknown>> {
+export type AnyPage = RowPage<unknown>
+
+export interface RowSource<Page extends AnyPage = AnyPage> {
   readonly provider: Provider
   readonly reader: RowReader<Page>
   /** One for each list. */
@@ -19,26 +27,33 @@ export interface RowSource<Page extends RowPage<unknown>> {
   keyOf?(page: Page, index: number): string
 }
 
-export interface PageContext<Page extends RowPage<unknown>> {
-  readonly source: RowSource<Page>
-  readonly list: List
-  readonly query: RowsQuery
-  readonly digest: Fingerprint
-  /** The row that the list begins at; null: the newest one. */
-  readonly first: First | null
+/** The query of one list. A bound that is "now" stays where it was when the generation began. */
+export function listQuery(
+  { queries }: Pick<RowSource, 'queries'>,
+  { facts }: Snapshot,
+  list: number,
+): RowsQuery {
+  const query = queries[list]
+  if (query === undefined) throw new RangeError(`list ${list} has no query`)
+  return { ...query, window: facts.window }
 }
 
 /**
  * The page as it is appended to the list.
- * @throws RowsMoved where a numbered page does not continue the page before it.
+ * @throws Trouble `moved` where a numbered page does not continue the page before it.
  * @throws UpstreamError `malformed` for a row without id or time, and for pages in a cycle.
  */
-export function takePage<Page extends RowPage<unknown>>(
-  context: PageContext<Page>,
-  cursor: Cursor,
-  page: Page,
+export function takePage(
+  source: RowSource,
+  snapshot: Snapshot,
+  {
+    index,
+    cursor,
+    page,
+  }: { readonly index: number; readonly cursor: Cursor; readonly page: AnyPage },
 ): SnapshotPage {
-  const { source, list, digest } = context
+  const list = snapshot.getList(index)
+  const digest = makeFingerprint(snapshot.facts.seed)
   const { overlap } = source.reader
   const { next, ahead, total, ownRows, length } = page
   if (next !== null && (next === cursor || list.hasCursor(next))) {
@@ -48,40 +63,47 @@ export function takePage<Page extends RowPage<unknown>>(
   const before = list.pages.at(-1)
   const repeated = before === undefined ? 0 : overlap
   const received = Math.max(0, length - repeated)
-  const [top, bottom] =
-    overlap === 0 ? [null, null] : [0, length - 1].map((at) => printOf(page, at, digest))
+  const [top, bottom] = [0, length - 1].map((at) =>
+    overlap > 0 ? printOf(page, at, digest) : null,
+  )
   if (repeated > 0 && (total !== before?.total || !isSamePrint(top ?? null, before.bottom))) {
-    throw new RowsMoved('a page does not begin with the last row of the page before it')
+    throw new Trouble('moved', 'a page does not begin with the last row of the page before it')
   }
   if (overlap > 0 && next === null && total !== null && list.sums.received + received < total) {
-    throw new RowsMoved('the pages have fewer rows than their total')
+    throw new Trouble('moved', 'the pages have fewer rows than their total')
   }
   const facts = { name: randomUUID(), cursor, next, ahead, total, received, ownRows }
-  return {
-    ...facts,
-    top: top ?? null,
-    bottom: bottom ?? null,
-    ...listRows(context, page, repeated),
-  }
+  const rows = listRows(source, snapshot, list, { index, page, repeated, digest })
+  return { ...facts, top: top ?? null, bottom: bottom ?? null, ...rows }
 }
 
-export function printOf(page: RowPage<unknown>, index: number, digest: Fingerprint): Print | null {
+export function printOf(page: AnyPage, index: number, digest: Fingerprint): Print | null {
   const head = index < 0 || index >= page.length ? null : page.head(index)
   return head === null ? null : digest(head.id)
 }
 
+interface PageToTake {
+  readonly index: number
+  readonly page: AnyPage
+  /** Rows that the page before has too. */
+  readonly repeated: number
+  readonly digest: Fingerprint
+}
+
 /** A row that the provider sends twice within one read counts once, where it comes first. */
-function listRows<Page extends RowPage<unknown>>(
-  { source: { keyOf }, list, query, digest, first }: PageContext<Page>,
-  page: Page,
-  repeated: number,
+function listRows(
+  { keyOf }: RowSource,
+  { facts }: Snapshot,
+  list: List,
+  { index, page, repeated, digest }: PageToTake,
 ): Pick<SnapshotPage, 'isBegun' | 'rows' | 'times' | 'prints' | 'fills'> {
-  const { from, to } = query.window
+  const { from, to } = facts.window
+  const first = facts.firsts?.[index] ?? null
   const [rows, times, prints, fills]: [number[], number[], number[], number[]] = [[], [], [], []]
   const here = new Set<number>()
   let isBegun = list.pages.at(-1)?.isBegun ?? first === null
-  for (let index = repeated; index < page.length; index += 1) {
-    const head = page.head(index)
+  for (let entry = repeated; entry < page.length; entry += 1) {
+    const head = page.head(entry)
     if (head === null) continue
     if ((from !== null && head.time < from) || (to !== null && head.time > to)) continue
     const print = digest(head.id)
@@ -90,10 +112,10 @@ function listRows<Page extends RowPage<unknown>>(
     const number = toNumber(print)
     if (!isBegun || here.has(number) || list.hasSeen(print)) continue
     here.add(number)
-    rows.push(index)
+    rows.push(entry)
     times.push(head.time)
     prints.push(print.first, print.second)
-    if (keyOf !== undefined) fills.push(toNumber(digest(`fill ${keyOf(page, index)}`)))
+    if (keyOf !== undefined) fills.push(toNumber(digest(`fill ${keyOf(page, entry)}`)))
   }
   return {
     isBegun,

@@ -1,26 +1,39 @@
-/** What ends the use of a snapshot. None of these is a failure of the provider by itself. */
+/** What ends the use of a snapshot. None of it is a failure of the provider by itself. */
+import type { Provider } from '#contract/resources.ts'
+import { UpstreamError } from '#providers/failure.ts'
 
-/** The snapshot cannot go on: a page's body is gone, or a cursor that was stored is not taken any more. */
-export class SnapshotGone extends Error {
-  override readonly name = 'SnapshotGone'
-}
+/**
+ * `gone`: the body of a page is gone, or a cursor that was stored is not taken any more. `moved`: numbered pages disagree,
+ * because rows moved while they were read. `changed`: the window would not continue what was shown before. `contested`:
+ * another process saved first.
+ */
+type TroubleKind = 'gone' | 'moved' | 'changed' | 'contested'
 
-/** Numbered pages disagree: rows moved while they were read. */
-export class RowsMoved extends Error {
-  override readonly name = 'RowsMoved'
-}
-
-/** A window would not continue what was shown before. `broken`: the generation of which no window can; null: none. */
-export class ListChanged extends Error {
-  override readonly name = 'ListChanged'
+export class Trouble extends Error {
+  override readonly name = 'Trouble'
+  readonly kind: TroubleKind
+  /** Of `changed`: the generation of which no window can be continued; null: not known to be one. */
   readonly broken: string | null
-  constructor(broken: string | null) {
-    super('the list changed')
+  constructor(kind: TroubleKind, message: string, broken: string | null = null) {
+    super(message)
+    this.kind = kind
     this.broken = broken
   }
 }
 
-/** Another process saved what it read first; this one goes on from there. */
-export class SavedByOther extends Error {
-  override readonly name = 'SavedByOther'
+export const kindOf = (error: unknown): TroubleKind | null =>
+  error instanceof Trouble ? error.kind : null
+
+/** How often numbered pages that disagree, and a snapshot that is gone, are read again. */
+export const maxAgain = 3
+
+/** The failure of numbered pages that stay inconsistent. They may come from a login that has ended (reading R20b). */
+export async function toMoved(
+  provider: Provider,
+  confirmEnd: () => Promise<void>,
+  cause: unknown,
+): Promise<UpstreamError> {
+  await confirmEnd()
+  const detail = 'rows moved between the pages while they were read'
+  return new UpstreamError(provider, { kind: 'malformed', detail }, cause)
 }

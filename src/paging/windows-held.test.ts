@@ -209,6 +209,7 @@ test('R19: what is held stays while later pages fail, also when the first ones a
     const failure = failures.shift()
     if (failure !== undefined && failure !== null) throw failure
   }
+  stage.now += 60_000
   await assert.rejects(stage.ids(process, 24, 4), UpstreamError)
   assert.equal(failures.length, 0)
   rows.splice(1, 1)
@@ -251,4 +252,43 @@ test('R19: an answer is as old as its generation, and is not kept when that is o
   assert.equal((await stage.window(process, 4, 4)).staleAt, now + ttlMs)
   stage.epoch += 1
   assert.equal((await stage.window(process, 4, 4)).staleAt, 0)
+})
+
+test('a walk is not answered from what a process read before the walk began, though the rows before the window are the same', async () => {
+  const { rows, stage } = makeScene(20)
+  const shared = makeSharedMemory()
+  const [one, two] = [stage.open({ shared }), stage.open({ shared })]
+  await stage.ids(one, 0, 4)
+  stage.epoch += 1
+  // The former walk goes on in the new epoch: this process now holds rows of the former generation.
+  assert.deepEqual(await stage.ids(one, 4, 4), idsOf(4, 8))
+  rows.splice(14, 0, { id: 'late', time: -13.5, foreign: false })
+  const walked = await stage.ids(two, 0, 4)
+  // Redis lets the second walk's pages go, and keeps its anchor.
+  while (shared.evict(() => 0));
+  for (const process of [one, one, two, one, two]) {
+    walked.push(...(await stage.ids(process, walked.length, 4)))
+  }
+  assert.deepEqual(
+    walked,
+    rows.map(({ id }) => id),
+  )
+})
+
+test('what a process read while Redis was away does not meet cached windows from before', async () => {
+  const { rows, stage } = makeScene(20)
+  const shared = makeSharedMemory()
+  const [one, two] = [stage.open({ shared }), stage.open({ shared })]
+  assert.deepEqual(await stage.ids(one, 0, 8), idsOf(0, 8))
+  assert.deepEqual(await stage.ids(one, 8, 12), idsOf(8, 20))
+  rows.unshift(arrival('first'))
+  rows.splice(5, 0, { id: 'late', time: -3.5, foreign: false })
+  shared.isDown = true
+  assert.deepEqual((await stage.ids(two, 0, 8)).slice(0, 2), ['first', 'r 0'])
+  shared.isDown = false
+  while (shared.evict(() => 0));
+  // Windows of the first generation may be cached: they end with the epoch.
+  const { epoch } = stage
+  assert.deepEqual((await stage.ids(two, 0, 8)).slice(0, 2), ['first', 'r 0'])
+  assert.equal(stage.epoch, epoch + 1)
 })

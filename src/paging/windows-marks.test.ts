@@ -1,9 +1,9 @@
 /** Marks of the windows that were shown: what a walk that goes on is compared with. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makePagedWorld, type PagedRow } from '#tests/support/paged.ts'
-import { makeRows, makeStage } from '#tests/support/windows.ts'
-import { type Anchor, addMark, type Mark } from './anchor.ts'
+import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
+import { makeRows, makeStage, ttlMs } from '#tests/support/windows.ts'
+import { type Anchor, addMark, type Mark, makeAnchors } from './anchor.ts'
 import { makeSnapshot } from './snapshot.ts'
 
 const idsOf = (from: number, to: number) =>
@@ -74,6 +74,25 @@ test('R10: a row that was shown and is gone raises the epoch, also behind the wi
   }
 })
 
+test('R18: a walk that only got windows without rows for an hour is still compared with what it was shown', async () => {
+  const { rows, stage, process } = makeScene(24, 2)
+  for (const offset of [0, 6, 12]) await stage.ids(process, offset, 6)
+  rows.unshift(arrival)
+  // The accounts changed: another generation begins, and reads two pages a request.
+  stage.facts = 'other'
+  stage.epoch += 1
+  for (let hour = 0; hour < 2; hour += 1) {
+    stage.now += ttlMs + 1000
+    await stage.ids(process, 0, 1)
+    assert.deepEqual(await stage.ids(process, 18, 6), [], 'the cap fired before the offset')
+  }
+  await assert.rejects(async () => {
+    for (let round = 0; round < 5; round += 1) {
+      if ((await stage.ids(process, 18, 6)).length > 0) return
+    }
+  }, isRefusal)
+})
+
 test('R17: rows that were shown further on and are not read again yet refuse no window', async () => {
   const { stage, process } = makeScene(60, 1)
   for (let offset = 0; offset < 40; offset += 4) await stage.ids(process, offset, 4)
@@ -137,4 +156,39 @@ test('an anchor keeps 1,024 marks: beyond them every second one goes, and the la
   assert.equal(markAll(1024).length, 1024)
   const kept = markAll(1025)
   assert.deepEqual([kept.length, kept[0], kept[1], kept.at(-1)], [513, 2, 4, 1025])
+})
+
+test('a process remembers anchors up to a bound of marks, the ones changed last', async () => {
+  const anchors = makeAnchors({ now: () => 0 }, null)
+  const mark: Mark = { print: { first: 1, second: 1 }, generation: 'g', at: 0 }
+  const marks = new Map(Array.from({ length: 1000 }, (_, at) => [at, mark] as const))
+  const anchor: Anchor = {
+    generation: 'g',
+    generationEpoch: 1,
+    generationAt: 0,
+    seed: { first: 1, second: 1 },
+    window: { from: null, to: null },
+    firsts: [],
+    facts: '',
+    isBroken: false,
+    marks,
+    expiresAt: 1,
+  }
+  for (let query = 0; query < 250; query += 1) await anchors.update(`${query}`, () => anchor)
+  assert.equal(await anchors.load('0'), null)
+  assert.notEqual(await anchors.load('249'), null)
+  assert.notEqual(await anchors.load('60'), null)
+})
+
+test('R18: an anchor that another version wrote refuses later windows, whatever this process remembers', async () => {
+  const shared = makeSharedMemory()
+  const stage = makeStage(makePagedWorld({ streams: [makeRows(8)], paging: 'after', pageSize: 4 }))
+  const process = stage.open({ shared })
+  await stage.ids(process, 0, 4)
+  const found = await shared.snapshots.load('anchor q', null)
+  const expected = found.kind === 'found' ? found.version : assert.fail()
+  await shared.snapshots.save('anchor q', { expected, bytes: new Uint8Array(8), ttlMs: 1 })
+  stage.epoch += 1
+  await assert.rejects(stage.ids(process, 4, 4), /the list changed/)
+  assert.equal((await stage.ids(process, 0, 4)).length, 4)
 })

@@ -7,7 +7,7 @@ import { makePagedWorld, type PagedRow } from '#tests/support/paged.ts'
 import { playGame, type Tally } from '#tests/support/paging-game.ts'
 import { makeRows, makeStage } from '#tests/support/windows.ts'
 
-const games = Number(process.env.PAGING_GAMES ?? 3000)
+const games = Number(process.env.PAGING_GAMES ?? 1000)
 const firstSeed = Number(process.env.PAGING_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 test('R17, R18: a walk that ends has every row that existed throughout, each once, or was refused', async (t) => {

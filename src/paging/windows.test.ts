@@ -234,6 +234,10 @@ test('R19: an expired cursor begins the walk anew once, and a provider that stay
     throw new UpstreamError('fiskil', outage)
   }
   await assert.rejects(stage.ids(process, 20, 4), UpstreamError)
+  assert.equal(world.reads.length, 1, 'the next page: its cursor was read just now')
+  stage.now += 60_000
+  world.reads.length = 0
+  await assert.rejects(stage.ids(process, 20, 4), UpstreamError)
   assert.equal(world.reads.length, 2, 'the next page, then the first one')
 })
 

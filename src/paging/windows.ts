@@ -5,27 +5,37 @@
  */
 import { randomUUID } from 'node:crypto'
 import { apiError } from '#contract/errors.ts'
-import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import type { CallContext, RowPage } from '#providers/port.ts'
-import { type Anchor, addMark, compare, countShown, isAhead } from './anchor.ts'
-import { type Anchors, makeAnchors } from './anchors.ts'
+import type { CallContext } from '#providers/port.ts'
+import { releaseBytes } from '#providers/release-bytes.ts'
+import {
+  type Anchor,
+  type Anchors,
+  addMark,
+  countShown,
+  isAhead,
+  keepMark,
+  makeAnchors,
+  refuseChanged,
+} from './anchor.ts'
 import { makeSeed } from './fingerprint.ts'
-import { type HeldSnapshot, openHolder, type SnapshotHolder } from './hold.ts'
+import { type HeldSnapshot, openHolder, packBodies, type SnapshotHolder } from './hold.ts'
 import { readOn } from './read-on.ts'
 import { type Loaded, makeSharing, type SharedPlace, type Sharing } from './share.ts'
 import { type RowOf, type ShownRow, showRows } from './show-rows.ts'
 import { makeSnapshot, type SnapshotFacts } from './snapshot.ts'
-import type { RowSource } from './take-page.ts'
-import { ListChanged, RowsMoved, SavedByOther, SnapshotGone } from './trouble.ts'
+import type { AnyPage, RowSource } from './take-page.ts'
+import { kindOf, maxAgain, Trouble, toMoved } from './trouble.ts'
 
-/** How often numbered pages that disagree are read again, and how often another process may save first. */
-const [maxAgain, maxContests] = [3, 8]
+/** How often another process may save first. */
+const maxContests = 8
+/** No provider's cursor expires sooner. */
+const cursorLifeMs = 60_000
 /** Bound of the pages that one request reads. */
 const maxReadBytes = 128 * 1024 * 1024
 
-export interface WindowQuery<Page extends RowPage<unknown>> {
+export interface WindowQuery<Page extends AnyPage = AnyPage> {
   readonly source: RowSource<Page>
   /** The user whose rows they are. */
   readonly owner: string
@@ -64,7 +74,7 @@ export interface Windows {
    * Windows of one query are answered one at a time.
    * @throws UpstreamError; ApiError where the window would not continue what was shown.
    */
-  read<Page extends RowPage<unknown>>(
+  read<Page extends AnyPage>(
     query: WindowQuery<Page>,
     request: WindowRequest,
     call: CallContext,
@@ -72,19 +82,22 @@ export interface Windows {
   close(): void
 }
 
-interface Parts {
+/** One request, and what answers it. */
+interface Ask {
   readonly clock: Clock
   readonly holder: SnapshotHolder
   readonly anchors: Anchors
   readonly sharing: Sharing | null
-}
-
-interface Asked<Page extends RowPage<unknown>> {
-  readonly query: WindowQuery<Page>
+  readonly query: WindowQuery
   readonly request: WindowRequest
   readonly call: CallContext
   /** Identifies the snapshot. */
   readonly key: string
+}
+
+interface Begun {
+  readonly held: HeldSnapshot
+  readonly anchor: Anchor | null
 }
 
 /** @param options `maxBytes` bounds the pages that are held; `shared` null: no other process shares them. */
@@ -94,101 +107,97 @@ export function openWindows(options: {
   readonly shared: SharedPlace | null
 }): Windows {
   const { clock, shared } = options
-  const parts: Parts = {
-    clock,
-    holder: openHolder(options),
-    anchors: makeAnchors(clock, shared?.snapshots ?? null),
-    sharing: shared === null ? null : makeSharing(shared),
-  }
+  const holder = openHolder(options)
+  const anchors = makeAnchors(clock, shared?.snapshots ?? null)
+  const sharing = shared === null ? null : makeSharing(shared)
   const turns = new Map<string, Promise<unknown>>()
-
-  function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const mine = (turns.get(key) ?? Promise.resolve()).then(work)
-    const done = mine
-      .catch(() => undefined)
-      .then(() => {
-        if (turns.get(key) === done) turns.delete(key)
-      })
-    turns.set(key, done)
-    return mine
-  }
-
   return {
-    read(query, request, call) {
+    read<Page extends AnyPage>(
+      query: WindowQuery<Page>,
+      request: WindowRequest,
+      call: CallContext,
+    ): Promise<Window<RowOf<Page>>> {
       const key = `snapshot ${query.name} ${query.epoch} ${query.facts}`
-      return inTurn(key, () => {
+      const mine = (turns.get(key) ?? Promise.resolve()).then(() => {
         call.signal.throwIfAborted()
-        return readWindow(parts, { query, request, call, key })
+        return readWindow({ clock, holder, anchors, sharing, query, request, call, key })
       })
+      const done = mine
+        .catch(() => undefined)
+        .then(() => {
+          if (turns.get(key) === done) turns.delete(key)
+        })
+      turns.set(key, done)
+      return mine as Promise<Window<RowOf<Page>>>
     },
-    close: () => parts.holder.close(),
+    close: () => holder.close(),
   }
 }
 
-async function readWindow<Page extends RowPage<unknown>>(
-  parts: Parts,
-  asked: Asked<Page>,
-): Promise<Window<RowOf<Page>>> {
-  const { query, request } = asked
-  let loaded = await load(parts, asked)
-  let isFresh = false
+async function readWindow(ask: Ask): Promise<Window<unknown>> {
+  let [isGone, isFresh] = [false, false]
   let [again, contests] = [0, 0]
   for (;;) {
     try {
-      return await answer(parts, asked, await begin(parts, asked, { ...loaded, isFresh }))
+      return await answer(ask, await begin(ask, { isGone, isFresh }))
     } catch (error) {
-      if (error instanceof SavedByOther && contests < maxContests) {
+      const kind = kindOf(error)
+      if (kind === 'contested' && contests < maxContests) {
         contests += 1
-        loaded = await load(parts, asked)
-      } else if (isGone(error) && again < maxAgain) {
+        isGone = false
+      } else if ((kind === 'gone' || kind === 'moved') && again < maxAgain) {
         again += 1
-        loaded = { held: null, version: loaded.version }
-      } else if (error instanceof ListChanged && request.offset === 0 && !isFresh) {
+        isGone = true
+      } else if (kind === 'changed' && ask.request.offset === 0 && !isFresh) {
         isFresh = true
-        await query.onListChanged()
+        await ask.query.onListChanged()
       } else {
-        throw await toFailure(parts, asked, error)
+        throw await toFailure(ask, error)
       }
     }
   }
 }
 
-const isGone = (error: unknown) => error instanceof SnapshotGone || error instanceof RowsMoved
-
 /** What this process or another one holds of the query, if it is alive. */
-async function load<Page extends RowPage<unknown>>(
-  { holder, sharing, clock }: Parts,
-  { key, query }: Asked<Page>,
-): Promise<Loaded> {
+async function load({ holder, sharing, clock, key, query }: Ask): Promise<Loaded> {
   const now = clock.now()
   const own = holder.get(key)
   // More time left than a whole life means that the clock was set back since it began.
   const isAlive = own !== null && own.expiresAt > now && own.expiresAt <= now + query.ttlMs
-  if (own !== null && !isAlive) holder.drop(key)
+  if (!isAlive) holder.drop(key)
   const held = isAlive ? own : null
   return sharing === null ? { held, version: null } : sharing.load(key, held, now)
 }
 
 /**
  * The snapshot that answers the request: the one that is held, a new one that continues what was shown, or a new one.
- * @throws ListChanged where nothing can continue what was shown.
+ * @param given `isGone`: what is held cannot be used; `isFresh`: nothing that was shown is continued.
+ * @throws Trouble `changed` where nothing can continue what was shown.
  */
-async function begin<Page extends RowPage<unknown>>(
-  { anchors, clock }: Parts,
-  { query, request }: Asked<Page>,
-  { held, version, isFresh }: Loaded & { readonly isFresh: boolean },
-): Promise<HeldSnapshot> {
+async function begin(
+  ask: Ask,
+  { isGone, isFresh }: { readonly isGone: boolean; readonly isFresh: boolean },
+): Promise<Begun> {
+  const { anchors, clock, query, request } = ask
+  const { held, version } = await load(ask)
+  const anchor = await anchors.load(query.name)
   const now = clock.now()
   const isCurrent = (begun: SnapshotFacts | Anchor) =>
     begun.generationEpoch === query.epoch &&
     !isAhead(begun, now) &&
     now < begun.generationAt + query.ttlMs
-  // A walk that begins sees the rows that have arrived since.
-  if (held !== null && !isFresh && (request.offset > 0 || isCurrent(held.snapshot.facts)))
-    return held
-  const anchor = await anchors.load(query.name)
+  // The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet others. A
+  // walk that begins sees the rows that have arrived since.
+  const canUse = (facts: SnapshotFacts) => {
+    const isOther = anchor !== null && anchor.generation !== facts.generation
+    if (request.offset === 0) return isCurrent(facts) && !(isOther && isCurrent(anchor))
+    return !(isOther && anchor.generation === anchor.marks.get(request.offset)?.generation)
+  }
+  if (held !== null && !isGone && !isFresh && canUse(held.snapshot.facts)) return { held, anchor }
   const canContinue = anchor !== null && !anchor.isBroken && anchor.facts === query.facts
-  if (anchor !== null && request.offset > 0 && !canContinue) throw new ListChanged(null)
+  if (anchor !== null && request.offset > 0 && !canContinue) {
+    throw new Trouble('changed', 'the snapshot is gone and cannot be continued')
+  }
   const isContinued = !isFresh && canContinue && (request.offset > 0 || isCurrent(anchor))
   const { queries } = query.source
   const facts: SnapshotFacts = isContinued
@@ -203,7 +212,8 @@ async function begin<Page extends RowPage<unknown>>(
         firsts: null,
       }
   const snapshot = makeSnapshot(facts, queries.length)
-  return { snapshot, bodies: new Map(), expiresAt: now + query.ttlMs, version, saved: new Set() }
+  const expiresAt = now + query.ttlMs
+  return { held: { snapshot, bodies: new Map(), expiresAt, version, saved: new Set() }, anchor }
 }
 
 const pickFacts = (anchor: Anchor): SnapshotFacts => {
@@ -211,172 +221,134 @@ const pickFacts = (anchor: Anchor): SnapshotFacts => {
   return { generation, generationEpoch, generationAt, seed, window, firsts }
 }
 
-async function answer<Page extends RowPage<unknown>>(
-  parts: Parts,
-  asked: Asked<Page>,
-  held: HeldSnapshot,
-): Promise<Window<RowOf<Page>>> {
-  const { query, request, call, key } = asked
+async function answer(ask: Ask, begun: Begun): Promise<Window<unknown>> {
+  const { holder, sharing, query, request, key } = ask
+  const { held } = begun
+  const { source, owner } = query
   const { snapshot } = held
-  const { facts } = snapshot
   const { offset, limit } = request
+  const { facts, lists } = snapshot
   const isFirst = offset === 0 && facts.firsts === null
-  const anchor = isFirst ? null : await parts.anchors.load(query.name)
-  refuseBroken(anchor, held)
-  const opened = new Map<string, Page>()
-  const read = new Set<string>()
-  let bytes = 0
-  try {
-    await readOn({
-      source: query.source,
-      snapshot,
-      call,
-      offset,
-      shown: anchor?.generation === facts.generation ? countShown(anchor, offset) : 0,
-      pageCap: request.pageCap,
-      confirmEnd: request.confirmEnd,
-      read,
-      take(list, page, taken) {
-        bytes += taken.body.byteLength
-        if (bytes > maxReadBytes) throw tooLarge(query.source.provider)
-        held.bodies.set(page.name, taken.body)
-        const count = snapshot.lists[list]?.sums.count ?? 0
-        const isShown = count > offset && count - page.rows.length < offset + limit
-        if (isShown) opened.set(page.name, taken)
-      },
-    })
-  } catch (error) {
-    await saveRest(parts, asked, held, { error, isNew: read.size > 0 })
-    throw error
-  }
-  if (snapshot.isComplete() && snapshot.lists.every(({ sums }) => sums.ownRows === 0)) {
-    await request.confirmEnd()
-  }
-  const end = Math.min(offset + limit, snapshot.count())
-  const isOnePage = snapshot.lists.every(({ pages }) => pages.length < 2)
-  const isWhole = isOnePage && offset === 0 && snapshot.isComplete() && end === snapshot.count()
-  if (isWhole) parts.holder.drop(key)
-  else if (!(await save(parts, asked, held))) throw new SavedByOther()
-  refuseOther(anchor, held, offset)
-  const rows = await showRows(
-    { source: query.source, held, opened, loadBody: makeLoadBody(parts, query.owner) },
-    { offset, end },
-  )
+  const anchor = isFirst ? null : begun.anchor
+  refuseChanged(anchor, snapshot, offset)
+  const shown = anchor?.generation === facts.generation ? countShown(anchor, offset) : 0
+  const { opened, raw } = await readMore(ask, held, shown)
+  const [count, isComplete] = [snapshot.count(), snapshot.isComplete()]
+  if (isComplete && lists.every(({ sums }) => sums.ownRows === 0)) await request.confirmEnd()
+  const end = Math.min(offset + limit, count)
+  const hasMore = !isComplete || end < count
+  const isWhole = offset === 0 && !hasMore && lists.every(({ pages }) => pages.length < 2)
+  if (isWhole) holder.drop(key)
+  else if (!(await save(ask, held))) throw new Trouble('contested', 'another process saved first')
+  refuseChanged(anchor, snapshot, offset)
+  const loadBody = async (name: string) => (await sharing?.loadBody(owner, name)) ?? null
+  const rows = await showRows(source, held, { opened, loadBody, offset, end })
+  // What is held is compressed, and the rows are mapped.
+  raw.forEach(releaseBytes)
   // Bodies that came from Redis count for the bound of memory.
-  if (!isWhole) parts.holder.keep(key, held)
-  const hasMore = !snapshot.isComplete() || end < snapshot.count()
-  if (rows.length > 0 && (hasMore || offset > 0)) await mark(parts, asked, held, [offset, end])
+  if (!isWhole) holder.keep(key, held)
+  if (hasMore || (rows.length > 0 && offset > 0)) await mark(ask, held, [offset, end])
   // An empty window has no end that could be marked.
   const isCurrent = facts.generationEpoch === query.epoch && (rows.length > 0 || offset === 0)
   return {
     rows,
-    seen: snapshot.count(),
-    complete: snapshot.isComplete(),
+    seen: count,
+    complete: isComplete,
     // Windows of another epoch's generation are not cached: a walk that begins now counts other rows.
     staleAt: isCurrent ? facts.generationAt + query.ttlMs : 0,
   }
 }
 
-function refuseBroken(anchor: Anchor | null, { snapshot: { facts } }: HeldSnapshot): void {
-  if (anchor?.isBroken === true && anchor.generation === facts.generation) {
-    throw new ListChanged(null)
-  }
-}
-
-/** @throws ListChanged where the window would not continue what was shown. */
-function refuseOther(anchor: Anchor | null, { snapshot }: HeldSnapshot, offset: number): void {
-  const found = anchor === null ? 'same' : compare(anchor, snapshot, offset)
-  if (found === 'same') return
-  throw new ListChanged(found === 'broken' ? snapshot.facts.generation : null)
-}
-
-const makeLoadBody =
-  ({ sharing }: Parts, owner: string) =>
-  async (name: string) =>
-    (await sharing?.loadBody(owner, name)) ?? null
-
 /**
- * What came before a failure stays, so that the next request goes on from there. Numbered pages stay only when they were
- * looked at again, and a snapshot that was begun again does not replace a longer one.
+ * Reads what the window needs, and returns the pages that it shows and the bodies as they came. What came before a failure stays, so that the next
+ * request goes on from there. Numbered pages stay only when they were looked at again, and a snapshot that was begun
+ * again does not replace a longer one.
  */
-async function saveRest<Page extends RowPage<unknown>>(
-  parts: Parts,
-  asked: Asked<Page>,
+async function readMore(
+  ask: Ask,
   held: HeldSnapshot,
-  { error, isNew }: { readonly error: unknown; readonly isNew: boolean },
-): Promise<void> {
-  const { key, query } = asked
-  if (error instanceof SnapshotGone || !isNew) return
-  if (query.source.reader.overlap > 0) {
-    if (parts.holder.get(key) === held) parts.holder.drop(key)
-    return
+  shown: number,
+): Promise<{ readonly opened: Map<string, AnyPage>; readonly raw: readonly Uint8Array[] }> {
+  const { holder, clock, query, request, call, key } = ask
+  const { source, ttlMs } = query
+  const { snapshot, bodies } = held
+  const { offset, limit } = request
+  const opened = new Map<string, AnyPage>()
+  const raw: Uint8Array[] = []
+  let bytes = 0
+  const take = (page: { name: string; rows: Uint32Array }, read: AnyPage, list: number) => {
+    bytes += read.body.byteLength
+    if (bytes > maxReadBytes) {
+      const detail = 'the pages are too large to be held'
+      throw new UpstreamError(source.provider, { kind: 'malformed', detail })
+    }
+    bodies.set(page.name, read.body)
+    raw.push(read.body)
+    const { count } = snapshot.getList(list).sums
+    if (count > offset && count - page.rows.length < offset + limit) opened.set(page.name, read)
   }
-  const other = parts.holder.get(key)
-  if (error instanceof ListChanged || (other?.snapshot.count() ?? 0) > held.snapshot.count()) return
-  await save(parts, asked, held)
+  try {
+    const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
+    await readOn({ ...request, source, snapshot, call, mayExpire, shown, take })
+    return { opened, raw }
+  } catch (error) {
+    const kind = kindOf(error)
+    if (bytes === 0 || kind === 'gone') throw error
+    const other = holder.get(key)
+    if (source.reader.overlap > 0) {
+      if (other === held) holder.drop(key)
+    } else if (kind !== 'changed' && (other?.snapshot.count() ?? 0) <= snapshot.count()) {
+      await save(ask, held)
+    }
+    throw error
+  }
 }
-
-const tooLarge = (provider: Provider) =>
-  new UpstreamError(provider, { kind: 'malformed', detail: 'the pages are too large to be held' })
 
 /** False: another process saved first. */
-async function save<Page extends RowPage<unknown>>(
-  { holder, sharing, clock }: Parts,
-  { key, query }: Asked<Page>,
+async function save(
+  { holder, sharing, clock, key, query }: Ask,
   held: HeldSnapshot,
 ): Promise<boolean> {
+  await packBodies(held)
   if ((await sharing?.save(key, query.owner, held, clock.now())) === false) return false
   holder.keep(key, held)
   return true
 }
 
-async function mark<Page extends RowPage<unknown>>(
-  { anchors, clock }: Parts,
-  { query }: Asked<Page>,
-  held: HeldSnapshot,
+async function mark(
+  { anchors, clock, query }: Ask,
+  { snapshot, expiresAt }: HeldSnapshot,
   [offset, end]: readonly [number, number],
 ): Promise<void> {
   const { name, facts } = query
-  const { snapshot, expiresAt } = held
   const now = clock.now()
   await anchors.update(name, (anchor) => {
     // A window in another epoch or process may have been shown from other rows meanwhile.
-    refuseBroken(anchor, held)
-    refuseOther(anchor, held, offset)
+    refuseChanged(anchor, snapshot, offset)
+    if (end <= offset) return keepMark(anchor, offset, { now, expiresAt })
     return addMark(anchor, { snapshot, facts, ends: [offset, end], now, expiresAt })
   })
 }
 
 /** The errors that leave the room: an upstream failure, or the refusal of a window. */
-async function toFailure<Page extends RowPage<unknown>>(
-  { anchors }: Parts,
-  { query, request }: Asked<Page>,
-  error: unknown,
-): Promise<unknown> {
-  if (error instanceof ListChanged) {
-    const { broken } = error
-    if (broken !== null) {
-      await anchors.update(query.name, (anchor) =>
-        anchor?.generation === broken ? { ...anchor, isBroken: true } : null,
-      )
-      await query.onListChanged()
-    }
-    return apiError('provider_unavailable', {
-      message: 'the list changed while it was read: start again at offset 0',
-      retryAfterSeconds: 1,
-      cause: error,
-    })
-  }
+async function toFailure({ anchors, query, request }: Ask, error: unknown): Promise<unknown> {
+  if (!(error instanceof Trouble)) return error
   const { provider } = query.source
-  if (error instanceof RowsMoved) {
-    // Pages that stay inconsistent may come from a login that has ended (reading R20b).
-    await request.confirmEnd()
-    const detail = 'rows moved between the pages while they were read'
-    return new UpstreamError(provider, { kind: 'malformed', detail }, error)
-  }
-  if (error instanceof SavedByOther || error instanceof SnapshotGone) {
+  if (error.kind === 'moved') return toMoved(provider, request.confirmEnd, error)
+  if (error.kind !== 'changed') {
     const detail = 'what was read is gone, or other processes were reading the same rows'
     return new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
   }
-  return error
+  const { broken } = error
+  if (broken !== null) {
+    await anchors.update(query.name, (anchor) =>
+      anchor?.generation === broken ? { ...anchor, isBroken: true } : null,
+    )
+    await query.onListChanged()
+  }
+  return apiError('provider_unavailable', {
+    message: 'the list changed while it was read: start again at offset 0',
+    retryAfterSeconds: 1,
+    cause: error,
+  })
 }

@@ -8,7 +8,7 @@ import { lazily } from '#kernel/lazily.ts'
 import { UpstreamError } from './failure.ts'
 import type { Pool } from './pool-library.ts'
 import type { CallContext, UpstreamReport } from './port.ts'
-import { releaseChunk } from './release-bytes.ts'
+import { releaseBytes } from './release-bytes.ts'
 
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -197,7 +197,7 @@ async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Pr
   }
   if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0]
   const body = Buffer.concat(chunks, size)
-  chunks.forEach(releaseChunk)
+  chunks.forEach(releaseBytes)
   return body
 }
 

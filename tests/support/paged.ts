@@ -3,11 +3,11 @@
  * (cursors) or at an offset, as those of the real ones do. It counts what is read.
  */
 import assert from 'node:assert/strict'
+import type { CachedAnswer } from '#store/ports/kv.ts'
 import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
 import { getZone } from '#kernel/time.ts'
 import type { SharedPlace } from '#paging/share.ts'
 import type { AccountRef, CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
-import type { CachedAnswer } from '#store/ports/kv.ts'
 
 export interface PagedRow {
   readonly id: string
@@ -149,7 +149,7 @@ export interface SharedMemory extends SharedPlace {
   /** Everything is lost. */
   clear(): void
   /** One snapshot or body is lost, and no anchor. */
-  evict(pick: (below: number) => number): void
+  evict(pick: (below: number) => number): boolean
   /** While true nothing can be reached. */
   isDown: boolean
   saves(): number
@@ -171,8 +171,7 @@ export function makeSharedMemory(): SharedMemory {
       const snapshots = [...kept.keys()].filter((key) => !key.startsWith('anchor '))
       const keys = [...snapshots, ...bodies.keys()]
       const key = keys[pick(keys.length)] ?? ''
-      kept.delete(key)
-      bodies.delete(key)
+      return kept.delete(key) || bodies.delete(key)
     },
     snapshots: {
       async load(key, known) {
