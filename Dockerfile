@@ -32,4 +32,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["/app/node_modules/.bin/node", "/app/scripts/ready.js", "--once"]
 # The flags of scripts/service-flags.json, after the one that the starter passes to every program.
-ENTRYPOINT ["/app/node_modules/.bin/node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=16", "--min-semi-space-size=16", "--no-allocation-site-pretenuring", "--expose-gc", "/app/src/main.ts"]
+ENTRYPOINT ["/app/node_modules/.bin/node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=16", "--min-semi-space-size=16", "--expose-gc", "/app/src/main.ts"]
