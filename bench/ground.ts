@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { Client } from 'pg'
+import type { Engine } from '#store/engine/engine.ts'
+import { openPostgres } from '#store/engine/postgres-engine.ts'
+import { openSqlite } from '#store/engine/sqlite-engine.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/ports/store.ts'
-import type { Engine } from '#store/sql/engine.ts'
-import { openPostgres } from '#store/sql/postgres-engine.ts'
-import { openSqlite } from '#store/sql/sqlite-engine.ts'
 
 export const storeKey = new Uint8Array(32).fill(0x5e)
 

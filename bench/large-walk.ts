@@ -4,7 +4,7 @@
  * generated pages; the result does not depend on the machine.
  */
 import { randomBytes } from 'node:crypto'
-import type { CachedAnswer } from '#store/ports/kv.ts'
+import type { CachedAnswer } from '#fast/port.ts'
 import { getZone } from '#kernel/time.ts'
 import type { SharedPlace } from '#paging/share.ts'
 import { openWindows, type Windows } from '#paging/windows.ts'

@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { type EventId, newId } from '#kernel/ids.ts'
+import type { Engine } from '#store/engine/engine.ts'
+import { makeEventKey, wrapKey } from '#store/events/event-seal.ts'
 import { makeSealer } from '#store/seal.ts'
-import type { Engine } from '#store/sql/engine.ts'
-import { makeEventKey, wrapKey } from '#store/sql/event-seal.ts'
 import { fillDeliveries, fillFleet } from './fleet/fill.ts'
 import { insertRows, storeKey, toHex, toTime } from './ground.ts'
 

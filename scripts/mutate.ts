@@ -29,17 +29,17 @@ const subjects: readonly Subject[] = [
   },
   { module: 'src/gate/url-key.ts', tests: ['src/gate/url-key*.test.ts'], floor: 60 },
   {
-    module: 'src/store/kv/memory-windows.ts',
+    module: 'src/fast/memory-windows.ts',
     tests: ['tests/contract/kv/memory*.test.ts'],
     floor: 97,
   },
   {
-    module: 'src/store/kv/memory-breakers.ts',
+    module: 'src/fast/memory-breakers.ts',
     tests: ['tests/contract/kv/memory*.test.ts'],
     floor: 90,
   },
   {
-    module: 'src/store/kv/breaker-rule.ts',
+    module: 'src/fast/breaker-rule.ts',
     tests: ['tests/contract/kv/memory*.test.ts'],
     floor: 100,
   },

@@ -37,19 +37,3 @@ export function resolveDirectly(specifier: string, parent: string | undefined): 
 function toOurs(url: string): Resolution | null {
   return url.endsWith('.ts') ? { url, format: 'module-typescript', shortCircuit: true } : null
 }
-
-/**
- * For the two modules of oidc-provider that import a table of `node:http`: the table alone, without the namespace that such
- * an import makes (`src/kernel/node-http.ts` says what it costs). Null: it is none of them.
- */
-export function resolveStatusCodes(
-  specifier: string,
-  parent: string | undefined,
-): Resolution | null {
-  if (specifier !== 'node:http' || parent?.startsWith(`${packages}oidc-provider/`) !== true) {
-    return null
-  }
-  const url =
-    "data:text/javascript,export const { STATUS_CODES } = process.getBuiltinModule('node:http')"
-  return { url, format: 'module', shortCircuit: true }
-}

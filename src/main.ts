@@ -3,16 +3,11 @@
  * so the shorter way to resolve is in place before anything else is loaded.
  */
 import { registerHooks } from 'node:module'
-import { resolveDirectly, resolveStatusCodes } from '#src/direct-resolution.ts'
+import { resolveDirectly } from '#src/direct-resolution.ts'
 
 registerHooks({
   resolve(specifier, context, next) {
-    const { parentURL } = context
-    return (
-      resolveDirectly(specifier, parentURL) ??
-      resolveStatusCodes(specifier, parentURL) ??
-      next(specifier, context)
-    )
+    return resolveDirectly(specifier, context.parentURL) ?? next(specifier, context)
   },
 })
 await import('./service.ts')

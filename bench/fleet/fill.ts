@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { Provider } from '#contract/resources.ts'
 import { type ConnectionId, type EndpointId, newId, type UserId } from '#kernel/ids.ts'
+import type { Engine } from '#store/engine/engine.ts'
+import { sealSecrets, sealUrl } from '#store/events/endpoint-rows.ts'
 import { makeSealer } from '#store/seal.ts'
-import { sealSecrets, sealUrl } from '#store/sql/endpoint-rows.ts'
-import type { Engine } from '#store/sql/engine.ts'
 import { mintSecret } from '#webhooks/sign.ts'
 import { insertRows, type PlainRow, storeKey, toHex, toTime } from '../ground.ts'
 

@@ -4,14 +4,14 @@
  */
 import { CompiledQuery, type KyselyPlugin, type QueryId, type RootOperationNode, sql } from 'kysely'
 import type { EndpointId, SyncRunId } from '#kernel/ids.ts'
+import { makeFeed } from '#store/engine/change-feed.ts'
+import { type Engine, makeWrite } from '#store/engine/engine.ts'
+import type { Db } from '#store/engine/tables.ts'
+import { makeDeliveryStore } from '#store/events/deliveries.ts'
+import { makeEventStore } from '#store/events/events.ts'
+import { makeOpenedEndpoints } from '#store/events/opened-endpoints.ts'
 import { makeSealer } from '#store/seal.ts'
-import { makeFeed } from '#store/sql/change-feed.ts'
-import { makeDeliveryStore } from '#store/sql/deliveries.ts'
-import { type Engine, makeWrite } from '#store/sql/engine.ts'
-import { makeEventStore } from '#store/sql/events.ts'
-import { makeOpenedEndpoints } from '#store/sql/opened-endpoints.ts'
-import { makeSyncStore } from '#store/sql/syncs.ts'
-import type { Db } from '#store/sql/tables.ts'
+import { makeSyncStore } from '#store/syncs/syncs.ts'
 import { type Place, storeKey, withEngine } from '../ground.ts'
 
 export interface PlanReport {

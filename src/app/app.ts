@@ -7,11 +7,10 @@ import type { UserActions } from '#auth/actions.ts'
 import type { Connections } from '#connections/connections.ts'
 import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
 import { listenerTimes, makeListener } from '#doors/listener.ts'
-import { makeTurnClock } from '#kernel/turn-clock.ts'
+import type { Kv } from '#fast/port.ts'
 import type { Origins } from '#settings/config-types.ts'
 import { toLocalUrl } from '#settings/listener.ts'
 import { toOrigins } from '#src/config.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Syncs } from '#syncs/syncs.ts'
 import { assembleAdmin } from './admin.ts'
@@ -45,8 +44,7 @@ export interface App {
   close(): Promise<void>
 }
 
-export async function openApp(given: AppOptions): Promise<App> {
-  const options = { ...given, clock: makeTurnClock(given.clock) }
+export async function openApp(options: AppOptions): Promise<App> {
   const { config } = options
   // With port 0 the origins are known once the listener is bound, so they are read for each answer (reading R2).
   let origins = toOrigins(config)

@@ -9,13 +9,13 @@ import {
   makeDoctor,
   realMachine,
 } from '#doctor/doctor.ts'
+import type { Kv } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Mailer } from '#mail/mailer.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { Config, Origins } from '#settings/config-types.ts'
 import type { Secrets } from '#settings/secrets.ts'
 import { version } from '#src/version.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 
 export interface ExaminationParts {

@@ -18,7 +18,7 @@ export interface Caller {
   /** Part of every cache key. Incrementing it invalidates the cached replies of this user (reading R10). */
   readonly epoch: number
   /**
-   * What fast state said of the user's rows before plan, zone and epoch were read (`ports/kv.ts`); empty: nothing. Absent: they
+   * What fast state said of the user's rows before plan, zone and epoch were read (`src/fast/port.ts`); empty: nothing. Absent: they
    * were read for this request alone.
    */
   readonly edition?: string

@@ -152,7 +152,7 @@ async function renew(
   { login, rows, notice }: Concern,
   work: (tx: StoreRows) => Promise<void>,
 ): Promise<void> {
-  const key = `webhook:outdate:${login.id}`
+  const key = `webhook:outdate:${login.id}` as const
   const { allowed } = await windows.take(key, outdates.most, outdates.withinMs)
   return store.transact(async (tx) => {
     if (allowed) await tx.users.outdate(login.userId)

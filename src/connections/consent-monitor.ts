@@ -6,6 +6,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { ConnectionStatus } from '#contract/resources.ts'
+import type { WindowStore } from '#fast/port.ts'
 import type { ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -22,7 +23,6 @@ import type {
   RowPage,
   RowReader,
 } from '#providers/port.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import { markLost } from './mark-lost.ts'
 import { toMillis } from './refreshed-at.ts'

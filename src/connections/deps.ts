@@ -3,10 +3,10 @@
  * data.
  */
 import type { Provider } from '#contract/resources.ts'
+import type { WindowStore } from '#fast/port.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import type { LateReport, LateWork } from './late-work.ts'
 import type { LinkingOutcome } from './linking-attempt.ts'

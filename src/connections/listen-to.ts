@@ -12,7 +12,7 @@ const everyMs = 3_600_000
 /** A caller may be waiting for the link or the refresh. */
 const maxWaitMs = 10_000
 
-const windowOf = (id: LoginId) => `listen:${id}`
+const windowOf = (id: LoginId) => `listen:${id}` as const
 
 export async function listenTo(
   deps: ActionDeps,

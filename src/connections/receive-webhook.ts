@@ -45,7 +45,7 @@ export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
     if (verdict.kind === 'refused') return verdict.reason
     const { notices, keyLifeMs } = verdict
     if (notices.length === 0) return 'ignored'
-    const key = `webhook:${provider}:${verdict.key}`
+    const key = `webhook:${provider}:${verdict.key}` as const
     const { allowed } = await deps.windows.take(key, 1, keyLifeMs)
     if (!allowed) return 'repeated'
     try {

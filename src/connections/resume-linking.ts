@@ -56,7 +56,7 @@ function lookAgain(deps: ActionDeps, by: By<Person>, { row, stop }: Look): Promi
       const failure = { reason: 'unavailable', code: 'interrupted' } as const
       return failLinking(deps, by, { attempt: row, ...failure })
     }
-    const key = `linking-look:${open.login.id}`
+    const key = `linking-look:${open.login.id}` as const
     const { allowed } = await deps.windows.take(key, looks.most, looks.withinMs)
     if (allowed) await readConsents(deps, by, open, limitTime(deps, { priority: 'user', stop }))
   })

@@ -196,7 +196,7 @@ async function registerAlone<Page>(
   { start: { provider }, user }: Beginning,
   open: () => Promise<Page>,
 ): Promise<Page> {
-  const key = `link-register:${provider}:${user.id}`
+  const key = `link-register:${provider}:${user.id}` as const
   // Longer than the requests to the provider take together.
   const { allowed } = await deps.windows.take(key, 1, 2 * deps.timeoutMs)
   if (!allowed) {

@@ -2,10 +2,11 @@
  * The doctor: checks everything that this process depends on, in parallel and within ten seconds, and reports what is
  * wrong and what to do. It changes nothing and stores nothing; concurrent requests share one examination.
  */
+
+import type { Kv } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import { checkConfiguration, type Installation } from './configuration.ts'
 import { checkConnections } from './connections.ts'

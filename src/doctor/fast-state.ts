@@ -1,5 +1,5 @@
 /** Whether limits, breakers and the cache are shared between processes, or each process has its own. */
-import type { Kv, KvConnection } from '#store/ports/kv.ts'
+import type { Kv, KvConnection } from '#fast/port.ts'
 import type { Installation } from './configuration.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 

@@ -3,8 +3,8 @@
  * gate and the rooms behind it decide what is refused.
  */
 import { ApiError, apiError } from '#contract/errors.ts'
+import type { WindowState } from '#fast/port.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { WindowState } from '#store/ports/kv.ts'
 
 /** The public error for anything thrown; an internal error reveals no details. */
 export function toApiError(thrown: unknown): ApiError {
@@ -37,17 +37,5 @@ export function toRateTexts(window: WindowState, now: number): RateTexts {
   const { limit, remaining, resetMs } = window
   const reset = `${Math.ceil((now + resetMs) / 1000)}`
   if (limit === 0) return { limit: unlimited, remaining: unlimited, reset }
-  return { limit: `${limit}`, remaining: toChangingText(remaining), reset }
-}
-
-/** The last two digits of a count. */
-const lastDigits = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
-
-/**
- * The text of a count that is another one at each request. The engine remembers the texts of numbers; each of these would
- * outlive its request there, and be copied by the garbage collector.
- */
-function toChangingText(count: number): string {
-  if (count < 100) return `${count}`
-  return `${Math.floor(count / 100)}${lastDigits[count % 100]}`
+  return { limit: `${limit}`, remaining: `${remaining}`, reset }
 }

@@ -7,7 +7,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
-import type { Maybe, WindowState } from '#store/ports/kv.ts'
+import type { Maybe, WindowState } from '#fast/port.ts'
 import type { Credential } from './credential.ts'
 import { isRefusal, settleUnidentified, type Throttle, type Visitor } from './throttle.ts'
 

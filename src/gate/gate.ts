@@ -7,10 +7,10 @@ import { hasApiAccess, hasBrokerageAccess, type PlanSettings } from '#auth/plans
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
 import type { Bucket, Operation } from '#contract/operations.ts'
+import type { Admission, Admitted, Kv, Maybe, Unsure, WindowKey, WindowState } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
-import type { Admission, Admitted, Kv, Maybe, Unsure, WindowState } from '#store/ports/kv.ts'
 import { type Flights, makeFlights } from './flight.ts'
 import { windowMs } from './throttle.ts'
 import { makeUrlKey } from './url-key.ts'
@@ -280,7 +280,7 @@ async function compute(
 }
 
 /** The window of a user's key or agent for one bucket. */
-export function nameWindow(userId: string, bucketId: string, bucket: Bucket): string {
+export function nameWindow(userId: string, bucketId: string, bucket: Bucket): WindowKey {
   return `key:{${userId}}:${bucketId}:${bucket}`
 }
 

@@ -8,11 +8,11 @@ import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { hasKeyExpired, isKeyShaped } from '#auth/keys.ts'
 import { allScopes } from '#auth/scopes.ts'
 import { apiError } from '#contract/errors.ts'
+import type { Maybe } from '#fast/port.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { rowTrustMs } from '#store/ports/changes.ts'
 import type { CallerRow, KeyStore } from '#store/ports/keys.ts'
-import type { Maybe } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Credential } from './credential.ts'
 
@@ -40,7 +40,7 @@ export interface Identify {
    */
   find(credential: Credential): Maybe<Caller>
   /**
-   * A caller that `find` or `recall` returned, by rows that are read after this edition was seen (`ports/kv.ts`); null: after
+   * A caller that `find` or `recall` returned, by rows that are read after this edition was seen (`src/fast/port.ts`); null: after
    * this call, for its request alone. Throws `invalid_token` when the key is no longer good.
    */
   renew(caller: Caller, edition: string | null): Promise<Caller>

@@ -1,11 +1,11 @@
 /** What is left of limits: it follows the requests, counts nothing itself, and is not known while the counting server is away. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openMemoryKv } from '#fast/memory.ts'
+import type { KvConnection } from '#fast/port.ts'
 import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
 import { makeBudget } from '#providers/budget.ts'
 import type { Adapters } from '#providers/port.ts'
-import { openMemoryKv } from '#store/kv/memory.ts'
-import type { KvConnection } from '#store/ports/kv.ts'
 import { nameWindow } from './gate.ts'
 import { type LimitsLeftDeps, makeReadLimits } from './limits-left.ts'
 import { windowMs } from './throttle.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiError } from '#contract/errors.ts'
+import { openMemoryKv } from '#fast/memory.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import { openMemoryKv } from '#store/kv/memory.ts'
 import { makeThrottle, settleUnidentified, toVisitor } from './throttle.ts'
 
 /** Points left of ten after one request that ended with `thrown` instead of a caller. */

@@ -5,8 +5,8 @@
  * request that this refuses.
  */
 import { ApiError } from '#contract/errors.ts'
+import type { Maybe, WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
-import type { Maybe, WindowState, WindowStore } from '#store/ports/kv.ts'
 
 export const windowMs = 60_000
 /** An IPv6 customer's network (/56) holds 256 of the networks that count as one address. */
@@ -22,10 +22,10 @@ export interface ThrottleLimits {
 /** A client before it is identified, as the names of its windows; made once per connection. */
 export interface Visitor {
   /** Address and token prefix. */
-  readonly own: string
-  readonly address: string
+  readonly own: WindowKey
+  readonly address: WindowKey
   /** The /56 around an IPv6 address; null for IPv4. */
-  readonly network: string | null
+  readonly network: WindowKey | null
 }
 
 /** The visitor at this address with these first characters of a token. */
@@ -85,13 +85,13 @@ export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Thro
   /** Points reserved by this process and neither kept nor returned yet, by the name of their window. */
   const reserved = new Map<string, number>()
 
-  function count(name: string, by: 1 | -1): void {
+  function count(name: WindowKey, by: 1 | -1): void {
     const points = (reserved.get(name) ?? 0) + by
     if (points > 0) reserved.set(name, points)
     else reserved.delete(name)
   }
 
-  /** The windows of a visitor, the widest first. */
+  /** Windows to check, widest first. */
   function ladderOf(visitor: Visitor): readonly Step[] {
     const { own, address, network } = visitor
     const steps = [
@@ -139,6 +139,6 @@ export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Thro
 }
 
 interface Step {
-  readonly name: string
+  readonly name: WindowKey
   readonly limit: number
 }

@@ -39,7 +39,7 @@ export function makeUrlKey(): UrlKey {
 
 /**
  * Lengths come before texts, so that two different sets of parts never give the same text, whatever characters they contain.
- * The user is in braces, so that a shared store keeps the user's windows and answers together (`ports/kv.ts`).
+ * The user is in braces, so that a shared store keeps the user's windows and answers together (`src/fast/port.ts`).
  */
 function toKey(userId: string, epoch: number, path: string, rawQuery: string): string {
   const owner = `${userId.length}:{${userId}}`

@@ -6,7 +6,7 @@
  * Anchors are kept in this process and, where processes share state, there too, changed by compare-and-set. An anchor
  * that Redis lost is still known to the process that wrote it.
  */
-import type { SharedSnapshots } from '#store/ports/kv.ts'
+import type { SharedSnapshots } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import { isSamePrint, makeSeed, type Print } from './fingerprint.ts'
 import { decode, encode } from './share.ts'

@@ -4,7 +4,7 @@
  * unavailable a snapshot stays in its process. What is shared is sealed where it rests.
  */
 import { deserialize, serialize } from 'node:v8'
-import type { CacheStore, SharedSnapshots } from '#store/ports/kv.ts'
+import type { CacheStore, SharedSnapshots } from '#fast/port.ts'
 import type { HeldSnapshot } from './hold.ts'
 import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 

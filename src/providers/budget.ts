@@ -5,8 +5,8 @@
  * these are unavailable, each process has a share. Users' requests have priority.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { WindowState, WindowStore } from '#store/ports/kv.ts'
 import type { CallContext, CallsLeft } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
 
@@ -35,8 +35,11 @@ export function makeBudget(options: BudgetOptions): Budget {
   const { windows, clock, calls, windowMs, reserve, isByClock = false } = options
 
   /** Where windows go by the clock, each has a key of its own and ends with the clock's. */
-  function toKey(of: string | undefined, now: number): string {
-    const key = of === undefined ? `budget:${options.name}` : `budget:${options.name}:${of}`
+  function toKey(of: string | undefined, now: number): WindowKey {
+    const key =
+      of === undefined
+        ? (`budget:${options.name}` as const)
+        : (`budget:${options.name}:${of}` as const)
     return isByClock ? `${key}:${Math.floor(now / windowMs)}` : key
   }
   const resetMs = (state: WindowState, now: number) =>

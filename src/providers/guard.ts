@@ -5,9 +5,9 @@
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
 import type { Provider } from '#contract/resources.ts'
+import type { BreakerState, BreakerStore } from '#fast/port.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
-import type { BreakerState, BreakerStore } from '#store/ports/kv.ts'
 import { UpstreamError, type UpstreamFailure } from './failure.ts'
 import type { CallContext } from './port.ts'
 

@@ -3,10 +3,10 @@
  * transaction makes the tables, fills and verifies them, and removes the mark. Whatever ends the copy before leaves the
  * mark alone there, and the next copy begins anew.
  */
-import { StoreCopyError } from './failure.ts'
-import { makeSealer } from './seal.ts'
-import { openSource, type SourceTable } from './sql/copy/copy-source.ts'
-import { type CopiedTable, copyTable } from './sql/copy/copy-table.ts'
+
+import { checkIdentity, type Keys, type StoreMode } from './care/identity.ts'
+import { openSource, type SourceTable } from './copy/copy-source.ts'
+import { type CopiedTable, copyTable } from './copy/copy-table.ts'
 import {
   type CopyTarget,
   claimTarget,
@@ -17,9 +17,10 @@ import {
   recordCopy,
   type TargetColumn,
   toCopyFailure,
-} from './sql/copy/copy-target.ts'
-import { setAside } from './sql/copy/set-aside.ts'
-import { checkIdentity, type Keys, type StoreMode } from './sql/identity.ts'
+} from './copy/copy-target.ts'
+import { setAside } from './copy/set-aside.ts'
+import { StoreCopyError } from './failure.ts'
+import { makeSealer } from './seal.ts'
 
 export type { CopiedTable }
 

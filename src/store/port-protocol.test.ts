@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
+import { openKv } from '#fast/open.ts'
 import { makeCertificate } from '#tests/support/certificate.ts'
+import { openPostgres } from './engine/postgres-engine.ts'
 import { StoreOpenError } from './failure.ts'
-import { openKv } from './kv/open.ts'
-import { openPostgres } from './sql/postgres-engine.ts'
 
 async function listen(t: TestContext, server: Server): Promise<string> {
   const sockets = new Set<Socket>()

@@ -58,11 +58,6 @@ export class SyncError extends Error {
   }
 }
 
-/** Another process has leased the connection meanwhile, or the connection was removed: nothing may be written. */
-export class LeaseLostError extends Error {
-  override readonly name = 'LeaseLostError'
-}
-
 const interrupted = 'The sync was interrupted and runs again'
 /** The owner cannot correct it, and the operator's message names variables. */
 export const notConfigured = 'The provider is not configured on this server'

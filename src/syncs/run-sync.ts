@@ -2,15 +2,17 @@
  * One run of a claimed sync, from its lease to its end. One transaction stores everything that it found with its events,
  * or nothing; a run that lost its lease writes nothing (ARCHITECTURE.md, The event river).
  */
+
 import { timingSafeEqual } from 'node:crypto'
+import { LeaseLostError } from '#jobs/lease.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { SealedEvent } from '#store/ports/events.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncOutcome } from '#store/ports/syncs.ts'
 import type { SyncCounts, SyncDeps } from './deps.ts'
-import { interruption, LeaseLostError, SyncError, type SyncFailure, toFailure } from './failure.ts'
+import { interruption, SyncError, type SyncFailure, toFailure } from './failure.ts'
 import { type Finding, findNews, type RowsFinding } from './find-news.ts'
-import { holdLease } from './lease.ts'
+import { holdRun } from './lease.ts'
 import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
 
 export type SyncEnd =
@@ -65,18 +67,18 @@ export function makeRunSync(deps: SyncDeps, maxRunMs = defaultMaxRunMs): RunSync
 type Limited = RunOptions & { readonly maxRunMs: number }
 
 async function run(deps: SyncDeps, sync: ClaimedSync, options: Limited): Promise<SyncEnd> {
-  const lease = holdLease({ syncs: deps.store.syncs, clock: deps.clock, jobs: deps.jobs }, sync)
+  const lease = holdRun({ syncs: deps.store.syncs, clock: deps.clock, jobs: deps.jobs }, sync)
   const tooLong = new AbortController()
   const limit = setTimeout(
     () => tooLong.abort(new SyncError('too_long', 'The sync took longer than it may')),
     options.maxRunMs,
   )
-  const signal = AbortSignal.any([options.stop, lease.signal, tooLong.signal])
+  const signal = AbortSignal.any([options.stop, lease.lost, tooLong.signal])
   try {
     const finding = await findNews(deps, sync, signal)
     return { kind: 'succeeded', counts: await keep(deps, { sync, finding, options }, signal) }
   } catch (error) {
-    if (error instanceof LeaseLostError || lease.signal.aborted) return { kind: 'lost' }
+    if (error instanceof LeaseLostError || lease.lost.aborted) return { kind: 'lost' }
     return await giveUp(deps, sync, options, tooLong.signal.aborted ? tooLong.signal.reason : error)
   } finally {
     clearTimeout(limit)

@@ -1,10 +1,11 @@
 /** What a run is about, as the store has it: the connection, its login, its accounts, the user's zone. */
+import { LeaseLostError } from '#jobs/lease.ts'
 import { getZone, type Zone } from '#kernel/time.ts'
 import { consentGone } from '#providers/failure.ts'
 import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
 import type { SyncDeps } from './deps.ts'
-import { LeaseLostError, SyncError } from './failure.ts'
+import { SyncError } from './failure.ts'
 
 export interface SyncTarget {
   readonly connection: ConnectionRef

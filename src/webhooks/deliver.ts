@@ -3,11 +3,12 @@
  * bounded number of deliveries the endpoint is released, so that others are served. For a paused endpoint only test events and
  * the oldest delivery are attempted, when they are due; the others wait and use up no attempts.
  */
+import { holdLease } from '#jobs/lease.ts'
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { DeliverDeps } from './deps.ts'
 import { makeKeepAttempt, makeRelease } from './keep-attempt.ts'
-import { holdLease } from './lease.ts'
+import { leaseMs, renewEveryMs } from './lease.ts'
 import { postTimeoutMs } from './post.ts'
 import { makeReadBody } from './read-body.ts'
 import type { Claim, SendDeps } from './send-delivery.ts'
@@ -41,10 +42,15 @@ export function makeDeliver(given: DeliverDeps) {
   }
   const release = makeRelease(given)
   return async (claimed: ClaimedEndpoint, claimedAt: number, stop: AbortSignal): Promise<void> => {
-    const held = holdLease(claimed, {
-      deliveries: deps.store.deliveries,
+    const held = holdLease({
       clock: deps.clock,
+      leaseMs,
+      everyMs: renewEveryMs,
+      leaseUntil: claimed.leaseUntil,
       claimedAt,
+      // Nothing begins that may outlive it; what was sent is stored only by its holder.
+      isLostAtEnd: false,
+      renew: (until) => deps.store.deliveries.renew(claimed.lease, until),
       onFailure: (error) => deps.report.failed('webhook-lease', error),
     })
     // Of a user who is being deleted nothing is sent that is not on its way yet.
@@ -62,7 +68,7 @@ export function makeDeliver(given: DeliverDeps) {
       deps.report.failed('webhook-delivery', error)
     } finally {
       unsubscribe()
-      held.drop()
+      await held.release()
     }
     if (held.lost.aborted) return
     await release({ endpointId: claimed.endpoint.id, lease: claimed.lease, ...wait }).catch(

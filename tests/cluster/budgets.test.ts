@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { openKv } from '#fast/open.ts'
 import { systemClock } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
 import { snaptradeFacts } from '#providers/snaptrade/facts.ts'
-import { openKv } from '#store/kv/open.ts'
 import { until } from './kv-stage.ts'
 import { makeRedisServer } from './redis-server.ts'
 

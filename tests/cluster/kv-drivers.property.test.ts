@@ -8,11 +8,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
+import { openMemoryKv } from '#fast/memory.ts'
+import type { Admission, Kv, Lease } from '#fast/port.ts'
+import { openRedisKv } from '#fast/redis.ts'
+import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
-import { openMemoryKv } from '#store/kv/memory.ts'
-import { openRedisKv } from '#store/kv/redis.ts'
-import { silentJobs, silentLog, silentMetrics } from '#store/kv/report.ts'
-import type { Admission, Kv, Lease } from '#store/ports/kv.ts'
 import { makeRedisServer, type RedisServer } from './redis-server.ts'
 
 /** Every length of time is a multiple of it, so that the time that a run takes itself moves nothing across a border. */
@@ -160,7 +160,7 @@ interface Side {
 /** Does one step on one side; returns what it answered, times in ticks. */
 async function act(kv: Kv, { owner, leases }: Side, one: Step, count: number): Promise<unknown> {
   const windowOf = (index: number) => ({
-    key: `key:{${owner}}:${index}`,
+    key: `key:{${owner}}:${index}` as const,
     limit: limits[index] ?? 0,
     windowMs,
   })

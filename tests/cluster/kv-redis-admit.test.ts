@@ -8,8 +8,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openKv } from '#fast/open.ts'
 import { systemClock } from '#kernel/time.ts'
-import { openKv } from '#store/kv/open.ts'
 import { leaseOf, newAdmission, store, textOf } from '../contract/kv/admit-contract.ts'
 import { minute, openBeside, setStage, timed, until } from './kv-stage.ts'
 
@@ -81,7 +81,7 @@ test('after a pause of Redis with misses in flight every place is free at once, 
   const { server, kv } = await setStage(t)
   const owners = Array.from({ length: 24 }, () => {
     const one = newAdmission()
-    const key = `key:{${one.owner}}:mid`
+    const key = `key:{${one.owner}}:mid` as const
     return { ...one, window: { key, limit: 100, windowMs: minute } }
   })
   // Some places are taken before the pause and given back in it.

@@ -101,7 +101,7 @@ test('a used-up window that ends later than its length allows counts as ended', 
         : null
     },
     async take() {
-      const { allowed, resetMs } = await stage.kv.windows.take(one.window?.key ?? '', 3, minute)
+      const { allowed, resetMs } = await stage.kv.windows.take(one.window?.key ?? 'key:', 3, minute)
       return allowed ? resetMs : null
     },
   }
@@ -111,7 +111,7 @@ test('a used-up window that ends later than its length allows counts as ended', 
     assert.equal(await take(), null)
     const [name = ''] = await client.keys('tributary:window:*')
     await client.pexpire(name, later)
-    const peeked = await stage.kv.windows.peek(one.window?.key ?? '', 3, minute)
+    const peeked = await stage.kv.windows.peek(one.window?.key ?? 'key:', 3, minute)
     assert.deepEqual([peeked.allowed, peeked.resetMs], [true, minute])
     const resetMs = await take()
     assert(resetMs !== null && resetMs <= minute, `${resetMs}`)

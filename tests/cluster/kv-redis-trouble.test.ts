@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { openKv } from '#fast/open.ts'
+import type { Kv } from '#fast/port.ts'
 import { systemClock } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
-import { openKv } from '#store/kv/open.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import { makeCutLine } from './cut-line.ts'
 import { minute, setStage, timed, until } from './kv-stage.ts'
 import { makeRedisServer } from './redis-server.ts'
@@ -122,14 +122,14 @@ test('of a share of the budget background work leaves as large a share to users'
 
 test('a Redis that is late once under load stays in use, with the same windows and leases', async (t) => {
   const { server, kv, lines } = await setStage(t)
-  for (let count = 0; count < 5; count += 1) await kv.windows.take('k', 100, minute)
+  for (let count = 0; count < 5; count += 1) await kv.windows.take('key:k', 100, minute)
   server.hang()
-  const flood = Array.from({ length: 500 }, () => kv.windows.take('flood', 10_000, minute))
+  const flood = Array.from({ length: 500 }, () => kv.windows.take('key:flood', 10_000, minute))
   await sleep(400)
   server.wake()
   await Promise.all(flood)
   assert.equal(kv.isShared(), true)
-  assert.equal((await kv.windows.take('k', 100, minute)).remaining, 94)
+  assert.equal((await kv.windows.take('key:k', 100, minute)).remaining, 94)
   assert.deepEqual(lines, ['info'])
 })
 
@@ -149,7 +149,7 @@ test('a Redis whose every answer is late counts as unavailable, and is used agai
   })
   assert.equal(late.isShared(), true)
   slow.delay(600)
-  const { ms } = await timed(() => late.windows.take('k', 5, minute))
+  const { ms } = await timed(() => late.windows.take('key:k', 5, minute))
   assert.ok(ms < 1000, `${ms} ms`)
   await until(() => !late.isShared())
   assert.match(late.connections()[0]?.trouble ?? '', /timed out/)
@@ -186,7 +186,7 @@ test('a Redis whose user may not run a needed command is unavailable, logged onc
     for (let round = 0; round < 4; round += 1) {
       await kv.ping()
       assert.equal(kv.isShared(), false, denied)
-      await kv.windows.take('k', 5, minute)
+      await kv.windows.take('key:k', 5, minute)
     }
     assert.deepEqual(lines, [`warn ${text}`])
     assert.equal(kv.connections()[0]?.trouble, text)

@@ -6,22 +6,22 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openKv } from '#fast/open.ts'
+import type { Kv, WindowKey } from '#fast/port.ts'
+import { openRedisKv } from '#fast/redis.ts'
+import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
-import { openKv } from '#store/kv/open.ts'
-import { openRedisKv } from '#store/kv/redis.ts'
-import { silentJobs, silentLog, silentMetrics } from '#store/kv/report.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import { answer, minute, setStage, timed, until } from './kv-stage.ts'
 import { makeRedisServer } from './redis-server.ts'
 
 test('R6: limits, leases and breakers are enforced while Redis is unavailable, and it is used again afterwards', async (t) => {
   const { server, kv, lines, fellBack } = await setStage(t)
-  await kv.windows.take('k', 2, minute)
+  await kv.windows.take('key:k', 2, minute)
   const shared = await kv.leases.acquire('k', 1)
   await server.kill()
   await until(() => !kv.isShared())
 
-  await assertEnforced(kv, 'new')
+  await assertEnforced(kv, 'key:new')
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
   assert.equal(await kv.cache.set('k', answer, minute), false)
   await kv.ping()
@@ -32,18 +32,18 @@ test('R6: limits, leases and breakers are enforced while Redis is unavailable, a
   await until(() => kv.isShared())
   await until(() => kv.cache.set('k', answer, minute))
   await until(async () => (await kv.cache.get('k')).kind === 'hit')
-  assert.equal((await kv.windows.take('k', 3, minute)).remaining, 1, 'the one before counts on')
+  assert.equal((await kv.windows.take('key:k', 3, minute)).remaining, 1, 'the one before counts on')
   assert.deepEqual(lines, ['info', 'warn', 'info'])
 })
 
 test('a Redis that hangs delays requests briefly for a second, and then not at all', async (t) => {
   const { server, kv } = await setStage(t)
   server.hang()
-  const first = await timed(() => kv.windows.take('k', 5, minute))
+  const first = await timed(() => kv.windows.take('key:k', 5, minute))
   assert.ok(first.ms < 1000, `${first.ms} ms`)
   assert.equal(first.value.remaining, 4)
   await until(() => !kv.isShared())
-  const later = await timed(() => kv.windows.take('k', 5, minute))
+  const later = await timed(() => kv.windows.take('key:k', 5, minute))
   assert.ok(later.ms < 50, `${later.ms} ms`)
   assert.equal(later.value.remaining, 3)
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
@@ -100,7 +100,7 @@ test('a full Redis counts as unavailable, although it answers pings', async (t) 
   await server.call('CONFIG', 'SET', 'maxmemory', '1')
   await kv.ping()
   assert.equal(kv.isShared(), false)
-  await assertEnforced(kv, 'k')
+  await assertEnforced(kv, 'key:k')
   await server.call('CONFIG', 'SET', 'maxmemory', '0')
   await until(() => kv.isShared())
 })
@@ -121,7 +121,7 @@ test('limits and cached answers on two servers are lost and found apart', async 
     await Promise.all([limits.close(), answers.close()])
   })
   const up = () => kv.connections().map(({ name, isUp }) => `${name} ${isUp}`)
-  await kv.windows.take('k', 2, minute)
+  await kv.windows.take('key:k', 2, minute)
   await kv.cache.set('k', answer, minute)
   assert.match(String(await limits.call('KEYS', '*')), /window/)
   assert.doesNotMatch(String(await limits.call('KEYS', '*')), /cache/)
@@ -132,21 +132,21 @@ test('limits and cached answers on two servers are lost and found apart', async 
   await until(() => up().includes('cache false'))
   assert.deepEqual(up(), ['limits true', 'cache false'])
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
-  assert.equal((await kv.windows.take('k', 2, minute)).remaining, 0)
+  assert.equal((await kv.windows.take('key:k', 2, minute)).remaining, 0)
   await answers.start()
   await until(() => up().includes('cache true'))
   await until(() => kv.cache.set('k', answer, minute))
   await limits.kill()
   await until(() => up().includes('limits false'))
   await until(async () => (await kv.cache.get('k')).kind === 'hit')
-  await assertEnforced(kv, 'unavailable')
+  await assertEnforced(kv, 'key:unavailable')
 })
 
 test('it opens without a reachable Redis, and uses it once it is available', async (t) => {
   const { server, kv, lines } = await setStage(t, false)
   assert.equal(kv.isShared(), false)
   assert.deepEqual(lines, ['warn'])
-  await assertEnforced(kv, 'k')
+  await assertEnforced(kv, 'key:k')
   await server.start()
   await until(() => kv.isShared())
   assert.deepEqual(lines, ['warn', 'info'])
@@ -179,7 +179,7 @@ test('closed fast state answers from memory and throws nothing', async (t) => {
   const { kv } = await setStage(t)
   await kv.close()
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
-  assert.equal((await kv.windows.take('k', 1, minute)).allowed, true)
+  assert.equal((await kv.windows.take('key:k', 1, minute)).allowed, true)
   await kv.close()
 })
 
@@ -196,7 +196,7 @@ async function freeAgain(kv: Kv, key: string, limit: number): Promise<boolean> {
 }
 
 /** Memory must hold the limits by itself, from a count of nothing. */
-async function assertEnforced(kv: Kv, key: string): Promise<void> {
+async function assertEnforced(kv: Kv, key: WindowKey): Promise<void> {
   const taken = [1, 2, 3].map(() => kv.windows.take(key, 2, minute))
   const allowed = (await Promise.all(taken)).map((state) => state.allowed)
   assert.deepEqual(allowed, [true, true, false])

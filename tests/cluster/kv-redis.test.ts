@@ -7,11 +7,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { breakerRule } from '#fast/breaker-rule.ts'
+import type { Kv } from '#fast/port.ts'
+import { openRedisKv, type RedisKvOptions } from '#fast/redis.ts'
+import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
-import { breakerRule } from '#store/kv/breaker-rule.ts'
-import { openRedisKv, type RedisKvOptions } from '#store/kv/redis.ts'
-import { silentJobs, silentLog, silentMetrics } from '#store/kv/report.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import { testKv } from '../contract/kv/kv-contract.ts'
 
 const url = readTestUrl()
@@ -74,7 +74,7 @@ testKv('fast state in Redis', async () => {
 describe('two processes on one Redis', () => {
   test('share the count of a window', async () => {
     await withTwo(async (one, two) => {
-      const key = randomUUID()
+      const key = `key:${randomUUID()}` as const
       await one.windows.take(key, 3, minute)
       await two.windows.take(key, 3, minute)
       assert.equal((await one.windows.take(key, 3, minute)).remaining, 0)
@@ -201,7 +201,7 @@ describe('the content of Redis', () => {
     const kv = await openShared()
     const canary = `canary-${randomUUID()}`
     await kv.cache.set(canary, { body: Buffer.from(canary.repeat(50)), truncated: false }, minute)
-    await kv.windows.take(canary, 5, minute)
+    await kv.windows.take(`key:${canary}`, 5, minute)
     await kv.leases.acquire(canary, 5)
     await kv.breakers.fail(canary, false)
     const seen = await dumpAll()
@@ -253,7 +253,7 @@ describe('the content of Redis', () => {
 
 test('everything left in Redis expires by itself', async () => {
   const kv = await openShared()
-  const key = randomUUID()
+  const key = `key:${randomUUID()}` as const
   await kv.cache.set(key, { body: Buffer.from('x'), truncated: false }, minute)
   await kv.windows.take(key, 5, minute)
   await kv.leases.acquire(key, 5)

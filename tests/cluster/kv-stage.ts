@@ -4,9 +4,9 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openKv } from '#fast/open.ts'
+import type { Kv } from '#fast/port.ts'
 import { systemClock } from '#kernel/time.ts'
-import { openKv } from '#store/kv/open.ts'
-import type { Kv } from '#store/ports/kv.ts'
 import { makeRedisServer, type RedisServer } from './redis-server.ts'
 
 export const minute = 60_000

@@ -59,7 +59,7 @@ export async function makeNewer(
     await cp(join(root, part), join(folder, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   for (const [name, text] of Object.entries(migrations))
-    await writeFile(join(folder, 'src/store/sql/migrations', name), text)
+    await writeFile(join(folder, 'src/store/migrations', name), text)
   const remove = () => rm(folder, { recursive: true, force: true })
   return { main: join(folder, 'src', 'main.ts'), folder, remove }
 }

@@ -2,9 +2,10 @@
  * A process that takes concurrency leases on the Redis of its first argument and holds them until it is killed. The
  * second argument is the lifetime of a lease in milliseconds, shorter than the product's, so that tests need not wait.
  */
+
+import { openRedisKv } from '#fast/redis.ts'
+import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
-import { openRedisKv } from '#store/kv/redis.ts'
-import { silentJobs, silentLog, silentMetrics } from '#store/kv/report.ts'
 
 const [url = '', leaseMs = '', secret = '', key = '', places = ''] = process.argv.slice(2)
 const kv = await openRedisKv({

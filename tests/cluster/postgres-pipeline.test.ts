@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type RawBuilder, sql } from 'kysely'
+import type { Engine, Expectation } from '#store/engine/engine.ts'
+import { openPostgres } from '#store/engine/postgres-engine.ts'
+import type { Db } from '#store/engine/tables.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { Engine, Expectation } from '#store/sql/engine.ts'
-import { openPostgres } from '#store/sql/postgres-engine.ts'
-import type { Db } from '#store/sql/tables.ts'
 import { makePostgresGround, type PostgresPlace } from './postgres-place.ts'
 
 const ground = await makePostgresGround()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import { LinkedRedis } from '#store/kv/redis-client.ts'
+import { LinkedRedis } from '#fast/redis-client.ts'
 import { makeRedisServer } from './redis-server.ts'
 
 /** A client that is ready, and the kinds of what it writes to its socket from now on. */

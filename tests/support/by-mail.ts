@@ -3,7 +3,7 @@ import { makeAttempts } from '#auth/sign-in/attempts.ts'
 import { makeBrowsers } from '#auth/sign-in/browsers.ts'
 import { type ByMail, type ByMailDeps, makeByMail } from '#auth/sign-in/by-mail.ts'
 import { makePasswords } from '#auth/sign-in/password.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
+import type { WindowStore } from '#fast/port.ts'
 
 type Given = Pick<ByMailDeps, 'store' | 'clock' | 'signUp'> &
   Partial<ByMailDeps> & { readonly windows: WindowStore }

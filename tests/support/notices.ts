@@ -5,9 +5,9 @@
 import type { TestContext } from 'node:test'
 import { type Connections, makeConnections } from '#connections/connections.ts'
 import type { Provider } from '#contract/resources.ts'
+import { makeMemoryWindows } from '#fast/memory-windows.ts'
 import { type ConnectionId, upstreamId } from '#kernel/ids.ts'
 import type { Adapter, Adapters, WebhookNotice, WebhookVerdict } from '#providers/port.ts'
-import { makeMemoryWindows } from '#store/kv/memory-windows.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import {

@@ -3,7 +3,7 @@
  * (cursors) or at an offset, as those of the real ones do. It counts what is read.
  */
 import assert from 'node:assert/strict'
-import type { CachedAnswer } from '#store/ports/kv.ts'
+import type { CachedAnswer } from '#fast/port.ts'
 import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
 import { getZone } from '#kernel/time.ts'
 import type { SharedPlace } from '#paging/share.ts'

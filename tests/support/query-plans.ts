@@ -1,11 +1,11 @@
 /** SQLite's plans for the queries of the store's repositories: an engine that records what runs on it. */
 import assert from 'node:assert/strict'
 import { CompiledQuery, type KyselyPlugin, type QueryId, type RootOperationNode } from 'kysely'
-import { makeFeed } from '#store/sql/change-feed.ts'
-import { type Engine, makeWrite, type Write } from '#store/sql/engine.ts'
-import type { KeptQueries } from '#store/sql/kept-queries.ts'
-import { openSqlite } from '#store/sql/sqlite-engine.ts'
-import type { Db } from '#store/sql/tables.ts'
+import { makeFeed } from '#store/engine/change-feed.ts'
+import { type Engine, makeWrite, type Write } from '#store/engine/engine.ts'
+import type { KeptQueries } from '#store/engine/kept-queries.ts'
+import { openSqlite } from '#store/engine/sqlite-engine.ts'
+import type { Db } from '#store/engine/tables.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 
 export interface PlanStage {

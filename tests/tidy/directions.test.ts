@@ -1,5 +1,5 @@
 /**
- * The direction of the rooms: kernel ← contract, jobs ← store, providers ← paging ← auth, connections, resources, syncs,
+ * The direction of the rooms: kernel ← contract, jobs ← store, providers ← fast, paging ← auth, connections, resources, syncs,
  * webhooks ← gate ← telemetry ← doors ← app. Whoever imports against it, or from a sibling, has put a rule into the
  * wrong room.
  */
@@ -15,6 +15,7 @@ const ranks: Readonly<Record<string, number>> = {
   store: 2,
   providers: 2,
   outbound: 2,
+  fast: 3,
   paging: 3,
   auth: 4,
   connections: 4,
@@ -36,7 +37,7 @@ const ranks: Readonly<Record<string, number>> = {
 const topRank = 11
 /** What rooms may know of each other beside the direction: types alone, of the ports, the caller and the request record. */
 const sharedTypes =
-  /^#(?:store\/ports\/[\w-]+|providers\/port|auth\/caller|telemetry\/request-record)\.ts$/
+  /^#(?:store\/ports\/[\w-]+|fast\/port|providers\/port|auth\/caller|telemetry\/request-record)\.ts$/
 
 interface Import {
   readonly from: string
@@ -73,7 +74,7 @@ function resolveTarget({ from, target }: Import): string {
 const show = (bad: readonly Import[]) =>
   bad.map(({ from, target, typeOnly }) => `${from} → ${typeOnly ? 'type ' : ''}${target}`)
 
-/** The floor below a room: providers/akahu, doors/rest, store/sql; none for files at the room's root. */
+/** The floor below a room: providers/akahu, doors/rest, store/syncs; none for files at the room's root. */
 function floorOf(path: string): string {
   const parts = path.split('/')
   return parts.length > 3 ? (parts[2] ?? '') : ''
@@ -115,14 +116,19 @@ test('no room imports from a sibling or from a room that stands on it', () => {
   assert.deepEqual(show(bad), [])
 })
 
-test('inside a room, siblings of one floor (providers, doors, drivers) import the ports alone, never each other', () => {
+/** The floors of the store, from the engines up. A floor may import those before it. */
+const storeFloors = 'engine people mails syncs connections events care copy'.split(' ')
+
+test('inside a room, siblings of one floor (providers, doors) import the ports alone; floors of the store import downwards', () => {
   const bad = imports.filter((one) => {
     const path = resolveTarget(one)
     if (!one.from.startsWith('src/') || isTest(one.from) || roomOf(one.from) !== roomOf(path)) {
       return false
     }
     const [here, there] = [floorOf(one.from), floorOf(path)]
-    return here !== '' && there !== '' && there !== 'ports' && here !== there
+    if (here === '' || there === '' || there === 'ports' || here === there) return false
+    const [from, to] = [storeFloors.indexOf(here), storeFloors.indexOf(there)]
+    return roomOf(path) !== 'store' || from === -1 || to === -1 || to > from
   })
   assert.deepEqual(show(bad), [])
 })
@@ -227,11 +233,11 @@ test('the kernel does no input and no output', () => {
 const homes: Readonly<Record<string, RegExp>> = {
   undici: /^src\/(?:providers|outbound|webhooks)\//,
   'oidc-provider': /^src\/auth\/oauth\/engine\.ts$/,
-  pg: /^src\/store\/sql\//,
-  kysely: /^src\/store\/sql\//,
-  'node:sqlite': /^src\/store\/sql\//,
-  ioredis: /^src\/store\/kv\//,
-  'lru-cache': /^src\/(?:store\/kv|gate|paging|connections|doors\/(?:rest|mcp))\//,
+  pg: /^src\/store\/(?:engine|copy)\//,
+  kysely: /^src\/store\/(?!ports\/)/,
+  'node:sqlite': /^src\/store\/(?:engine|copy)\//,
+  ioredis: /^src\/fast\//,
+  'lru-cache': /^src\/(?:fast|gate|paging|connections|doors\/(?:rest|mcp))\//,
   'prom-client': /^src\/telemetry\/(?:[a-z]+-)?metrics\.ts$/,
   nodemailer: /^src\/mail\/smtp\.ts$/,
   pino: /^src\/telemetry\/log\.ts$/,

@@ -93,9 +93,9 @@ test('a variable is called without effect exactly when nothing beside the config
   assert.deepEqual(read, [])
 })
 
-test('docs/storage.md names the keys of Valkey/Redis that src/store/kv writes, and no other', () => {
+test('docs/storage.md names the keys of Valkey/Redis that src/fast writes, and no other', () => {
   const drivers = codeFiles.filter(
-    (path) => /^src\/store\/kv\/redis[\w-]*\.ts$/.test(path) && !isTest(path),
+    (path) => /^src\/fast\/redis[\w-]*\.ts$/.test(path) && !isTest(path),
   )
   const source = drivers.map(readText).join('\n')
   const written = [...source.matchAll(/seal\.name\('(\w+)'|probeKey: `\$\{prefix\}(\w+)`/g)]
@@ -115,7 +115,7 @@ test('decision records are numbered without gaps or duplicates', () => {
 
 test('migrations are numbered without gaps or duplicates', () => {
   const numbers = files
-    .filter((path) => path.startsWith('src/store/sql/migrations/'))
+    .filter((path) => path.startsWith('src/store/migrations/'))
     .map((path) => /\/(\d{4})_[a-z0-9_]+\.sql$/.exec(path)?.[1] ?? path)
   const wanted = numbers.map((_, index) => String(index + 1).padStart(4, '0'))
   assert.deepEqual(numbers.sort(), wanted)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { judgeMigration, listContracting } from '#tests/support/migration-rule.ts'
 import { codeFiles, files, findLines, isTest, readText } from './tree.ts'
 
-const folders = ['src/store/sql/migrations/', 'src/store/sql/key-migrations/']
+const folders = ['src/store/migrations/', 'src/store/key-migrations/']
 
 /** Of each folder the migrations from before the rule, which never change. */
 const before = [16, 1]
@@ -47,7 +47,7 @@ test('no migration makes a sequence or a computed column: a copy of the store ca
 
 test('only migrations change the schema: no code beside the known places alters or drops anything', () => {
   // The second part of migration 0013, and the copy, which makes again what it takes away.
-  const places = ['src/store/sql/seal-urls.ts', 'src/store/sql/copy/set-aside.ts']
+  const places = ['src/store/events/seal-urls.ts', 'src/store/copy/set-aside.ts']
   const product = codeFiles.filter((path) => path.startsWith('src/') && !isTest(path))
   const changing = /\b(?:alter table|drop (?:table|index|column|schema)|truncate table)\b/
   const found = findLines(

@@ -18,7 +18,7 @@ const registries: Readonly<Record<string, string>> = {
   'sandbox/emulators.ts': 'one entry each',
   'src/settings/settings.ts': 'the variables of operators, in the order of the documentation',
   'src/telemetry/redact.ts': 'a header that must never be printed, wherever it comes from',
-  'src/store/kv/link-state.ts': 'not a provider: a link that is up',
+  'src/fast/link-state.ts': 'not a provider: a link that is up',
   'sandbox/demo.ts': 'the account that the first page of the demo shows',
 }
 

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '#contract/errors.ts'
 import { maxBodyBytes } from '#contract/limits.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
+import type { WindowStore } from '#fast/port.ts'
 import { guardHeaders, type Refusal, type RenderRefusal, refuse, refuseOnPage } from './answers.ts'
 import { findMetadataProblem, pickMetadata } from './client-metadata.ts'
 import { makeDiscovery, type OAuthOrigins, paths, toResource } from './discovery.ts'

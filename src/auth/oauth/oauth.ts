@@ -6,11 +6,11 @@
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { apiError } from '#contract/errors.ts'
+import type { WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import { lazily } from '#kernel/lazily.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { PlanSettings } from '../plans.ts'
 import { makeAdapterFactory } from './adapter.ts'
@@ -141,7 +141,7 @@ function buildEngine(module: EngineModule, options: OAuthOptions) {
     },
     fetch: makeDocumentFetch(options.fetchDocument),
     mayFetch: async () => {
-      const key = `oauth:fetch:${requesterAddress() ?? 'page'}`
+      const key = `oauth:fetch:${requesterAddress() ?? 'page'}` as const
       return (await windows.take(key, fetchesPerMinute, 60_000)).allowed
     },
     consentPath: options.consentPath,

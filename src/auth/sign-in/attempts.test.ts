@@ -1,8 +1,9 @@
 /** How often a password may be guessed, per address, per account and per browser. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { openMemoryKv } from '#fast/memory.ts'
+import type { WindowKey } from '#fast/port.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
-import { openMemoryKv } from '#store/kv/memory.ts'
 import { makeAttempts, type Subject } from './attempts.ts'
 
 const second = 1000
@@ -17,7 +18,7 @@ function open(t: TestContext, perAddress = 30) {
   const taken = new Set<string>()
   const windows = {
     ...kv.windows,
-    take(key: string, limit: number, windowMs: number) {
+    take(key: WindowKey, limit: number, windowMs: number) {
       taken.add(key)
       return kv.windows.take(key, limit, windowMs)
     },

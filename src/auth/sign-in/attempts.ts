@@ -8,9 +8,9 @@
 
 import { createHmac } from 'node:crypto'
 import { comparableEmails, maxEmailLength } from '#contract/email.ts'
+import type { WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000

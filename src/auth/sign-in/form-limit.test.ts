@@ -1,8 +1,8 @@
 /** How many forms one person may send. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openMemoryKv } from '#fast/memory.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
-import { openMemoryKv } from '#store/kv/memory.ts'
 import { formLimits, makeCountForm } from './form-limit.ts'
 
 test('a person may send so many forms in a minute and in a day, whatever others send', async (t) => {

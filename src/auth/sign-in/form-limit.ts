@@ -2,8 +2,9 @@
  * How many forms one person may send. Every change leaves a row in the audit, which is kept: without a limit one person could
  * fill the disk in a day.
  */
+
+import type { WindowStore } from '#fast/port.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000

@@ -3,8 +3,8 @@
  * with the same fields, it is carried out once.
  */
 import { hash, randomUUID } from 'node:crypto'
+import type { WindowStore } from '#fast/port.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
 
 const keptMs = 10 * 60_000
 

@@ -22,7 +22,7 @@ export function makeTokenCheck(
     const token = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
     // The right token is always accepted: guesses from the same address must not lock the operator out.
     if (timingSafeEqual(hash('sha256', token, 'buffer'), wanted)) return
-    const bucket = `admin-token:${toAddressGroup(request.ip)}`
+    const bucket = `admin-token:${toAddressGroup(request.ip)}` as const
     const state = await deps.windows.take(bucket, failuresPerMinute, windowMs)
     if (!state.allowed) {
       throw apiError('rate_limited', {

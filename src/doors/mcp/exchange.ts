@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'
 import type { ApiError } from '#contract/errors.ts'
-import type { WindowState } from '#store/ports/kv.ts'
+import type { WindowState } from '#fast/port.ts'
 import { disconnectSignal, requestIdOf } from '../client.ts'
 
 export interface Exchange {

@@ -8,11 +8,11 @@ import { performance } from 'node:perf_hooks'
 import type { Caller } from '#auth/caller.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
+import type { WindowState } from '#fast/port.ts'
 import type { Admit } from '#gate/admit.ts'
 import { type CacheResult, type Gate, GateError } from '#gate/gate.ts'
 import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { WindowState } from '#store/ports/kv.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import {
   ClientDisconnected,

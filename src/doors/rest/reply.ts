@@ -6,9 +6,9 @@ import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import type { ApiError } from '#contract/errors.ts'
 import { toEnvelope } from '#contract/errors.ts'
+import type { WindowState } from '#fast/port.ts'
 import type { CacheResult } from '#gate/gate.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { WindowState } from '#store/ports/kv.ts'
 import { toRateTexts } from '../refusal.ts'
 
 export interface ReplyFacts {

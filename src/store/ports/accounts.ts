@@ -5,12 +5,8 @@
 import type { AccountType, Provider } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'
 
-export interface AccountRow {
-  readonly id: AccountId
-  readonly connectionId: ConnectionId
-  readonly userId: UserId
-  readonly provider: Provider
-  readonly institutionName: string
+/** The fields of an account that its provider lists. A new one is declared here, and written in `toColumns`. */
+export interface ListedAccount {
   readonly upstreamId: UpstreamId
   readonly name: string
   readonly type: AccountType
@@ -19,17 +15,20 @@ export interface AccountRow {
   readonly currency: string
 }
 
-/** The fields that a provider may temporarily omit. */
-export type AssumedField = 'name' | 'type' | 'accountNumber' | 'currency'
+export interface AccountRow extends ListedAccount {
+  readonly id: AccountId
+  readonly connectionId: ConnectionId
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly institutionName: string
+}
 
-export interface NewAccount {
-  readonly upstreamId: UpstreamId
+/** The fields that a provider may temporarily omit. */
+export type AssumedField = Exclude<keyof ListedAccount, 'upstreamId'>
+
+export interface NewAccount extends ListedAccount {
   /** The former id, when the provider gave the account a new one; our id stays. */
   readonly previousUpstreamId: UpstreamId | null
-  readonly name: string
-  readonly type: AccountType
-  readonly accountNumber: string | null
-  readonly currency: string
   /**
    * Fields that the provider omitted this time: a known account keeps its stored values, a new one uses the values
    * here.

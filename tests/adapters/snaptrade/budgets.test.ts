@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { openMemoryKv } from '#fast/memory.ts'
+import type { WindowStore } from '#fast/port.ts'
 import { type Budget, makeBudget } from '#providers/budget.ts'
 import { snaptradeFacts } from '#providers/snaptrade/facts.ts'
 import { makeSnapTrade } from '#providers/snaptrade/index.ts'
 import { demoCredentials } from '#sandbox/snaptrade/index.ts'
-import { openMemoryKv } from '#store/kv/memory.ts'
-import type { WindowStore } from '#store/ports/kv.ts'
 import {
   aim,
   call,

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Transaction } from '#contract/resources.ts'
+import { openMemoryKv } from '#fast/memory.ts'
 import { type AccountId, type ConnectionId, type LoginId, newId, upstreamId } from '#kernel/ids.ts'
 import { getZone, type Micros, parseInstant } from '#kernel/time.ts'
 import { type Budget, makeBudget } from '#providers/budget.ts'
@@ -25,7 +26,6 @@ import type { MagicName } from '#sandbox/magic-users.ts'
 import { startUpEmulator, toToken, type UpEmulator } from '#sandbox/up/index.ts'
 import type { UpAccount, UpPerson, UpRow } from '#sandbox/up/people.ts'
 import { makeRow } from '#sandbox/up/rows.ts'
-import { openMemoryKv } from '#store/kv/memory.ts'
 
 export const startOfTests = Date.parse('2026-11-20T21:15:00.000Z')
 export const melbourne = getZone('Australia/Melbourne')

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import type { Admission, Admitted, Kv, Lease } from '#store/ports/kv.ts'
+import type { Admission, Admitted, Kv, Lease } from '#fast/port.ts'
 import { assertNear, type KvHarness, minute } from './harness.ts'
 
 /** A request of a new user, with three requests a minute and one place. */
@@ -93,7 +93,7 @@ export function admitTests(harness: () => KvHarness): void {
       assert.deepEqual(missed, { kind: 'miss', window: null, lease: null })
     }
     assert.equal((await peek(kv, one)).remaining, 3)
-    const free = { key: `key:{${one.owner}}:free`, limit: 0, windowMs: minute }
+    const free = { key: `key:{${one.owner}}:free` as const, limit: 0, windowMs: minute }
     const missed = await kv.admit({ ...one, window: free, places: null })
     assert.deepEqual(missed, { kind: 'miss', window: windowOf(true, 0, 0), lease: null })
     const nothing = await kv.admit({ ...one, window: null, places: null, answer: null })
@@ -120,7 +120,10 @@ export function admitTests(harness: () => KvHarness): void {
   test('of many at once exactly as many are admitted as there are requests and places', async () => {
     const { kv } = harness()
     const one = newAdmission()
-    const many = { ...one, window: { key: `key:{${one.owner}}:mid`, limit: 10, windowMs: minute } }
+    const many = {
+      ...one,
+      window: { key: `key:{${one.owner}}:mid` as const, limit: 10, windowMs: minute },
+    }
     const places = { key: `key:{${one.owner}}`, limit: 4 }
     const all = await Promise.all(Array.from({ length: 16 }, () => kv.admit({ ...many, places })))
     const kinds = (kind: string) => all.filter((admitted) => admitted.kind === kind).length

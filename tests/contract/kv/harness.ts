@@ -3,7 +3,7 @@
  * which moves a still clock or really waits, on a shorter scale.
  */
 import assert from 'node:assert/strict'
-import type { Kv } from '#store/ports/kv.ts'
+import type { Kv } from '#fast/port.ts'
 
 export interface KvHarness {
   readonly kv: Kv

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import type { Lease } from '#store/ports/kv.ts'
+import type { Lease } from '#fast/port.ts'
 import { type KvHarness, minute } from './harness.ts'
 
 export function leaseTests(harness: () => KvHarness): void {

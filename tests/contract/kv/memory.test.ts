@@ -4,11 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { breakerRule } from '#store/kv/breaker-rule.ts'
-import { makeMemoryBreakers } from '#store/kv/memory-breakers.ts'
-import { makeMemoryCache } from '#store/kv/memory-cache.ts'
-import { makeMemoryWindows, windowBounds } from '#store/kv/memory-windows.ts'
-import { openKv } from '#store/kv/open.ts'
+import { breakerRule } from '#fast/breaker-rule.ts'
+import { makeMemoryBreakers } from '#fast/memory-breakers.ts'
+import { makeMemoryCache } from '#fast/memory-cache.ts'
+import { makeMemoryWindows } from '#fast/memory-windows.ts'
+import { openKv } from '#fast/open.ts'
+import { type WindowPurpose, windowBounds } from '#fast/port.ts'
 import { newAdmission } from './admit-contract.ts'
 import { testKv } from './kv-contract.ts'
 
@@ -159,13 +160,19 @@ test('a window whose points were all given back leaves nothing behind', () => {
 test('filling the windows of one purpose evicts none of another', () => {
   const { clock } = stillClock()
   const windows = makeMemoryWindows(clock)
-  const purposes = Object.keys(windowBounds)
+  const purposes = Object.keys(windowBounds) as readonly WindowPurpose[]
   for (const purpose of purposes) windows.take(`${purpose}:counted`, 5, minute)
   for (let i = 0; i < 150_000; i += 1) windows.take(`pre:${i}`, 5, minute)
-  for (let i = 0; i < 10_000; i += 1) windows.take(`no purpose of ours ${i}`, 5, minute)
   for (const purpose of purposes.filter((name) => name !== 'pre')) {
     assert.equal(windows.peek(`${purpose}:counted`, 5, minute).remaining, 4, purpose)
   }
+})
+
+test('a login of fifteen hundred is asked no sooner again than one of two', () => {
+  const { clock } = stillClock()
+  const windows = makeMemoryWindows(clock)
+  for (let i = 0; i < 1500; i += 1) windows.take(`alive:${i}`, 1, minute)
+  assert.equal(windows.take('alive:0', 1, minute).allowed, false)
 })
 
 test('unauthenticated keys cannot grow the breakers', () => {
@@ -219,8 +226,8 @@ test('memory answers at once, without a turn of the event loop, and is not share
   const answers = [
     kv.cache.get('k'),
     kv.cache.set('k', answerOf(1), minute),
-    kv.windows.take('k', 1, minute),
-    kv.windows.peek('k', 1, minute),
+    kv.windows.take('key:k', 1, minute),
+    kv.windows.peek('key:k', 1, minute),
     kv.leases.acquire('k', 1),
     kv.breakers.check('k'),
     kv.admit(newAdmission()),

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import type { SharedSnapshots } from '#store/ports/kv.ts'
+import type { SharedSnapshots } from '#fast/port.ts'
 import { type KvHarness, minute } from './harness.ts'
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))

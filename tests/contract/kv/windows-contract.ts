@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { WindowState } from '#store/ports/kv.ts'
+import type { WindowState } from '#fast/port.ts'
 import { assertNear, type KvHarness, minute } from './harness.ts'
 
 export function windowTests(harness: () => KvHarness): void {
@@ -18,7 +18,7 @@ export function windowTests(harness: () => KvHarness): void {
   test('R7: remaining and reset are exact from the first request to the refusal', async () => {
     const h = harness()
     const { windows } = h.kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     const full = h.scale(minute)
     const half = full - h.scale(minute / 2)
     near(await windows.take(key, 3, full), state(true, 3, 2, full))
@@ -32,7 +32,7 @@ export function windowTests(harness: () => KvHarness): void {
   test('R7: the window starts with the first request and a new one starts after it', async () => {
     const h = harness()
     const { windows } = h.kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     const full = h.scale(minute)
     for (let i = 0; i < 3; i += 1) await windows.take(key, 1, full)
     await h.pass(minute)
@@ -43,7 +43,7 @@ export function windowTests(harness: () => KvHarness): void {
 
   test('a refused request is not counted: one given back makes room for one', async () => {
     const { windows } = harness().kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     for (let i = 0; i < 5; i += 1) await windows.take(key, 2, minute)
     await windows.giveBack(key, 2, minute)
     assert.equal((await windows.take(key, 2, minute)).allowed, true)
@@ -52,7 +52,7 @@ export function windowTests(harness: () => KvHarness): void {
 
   test('R6: parallel guesses cannot exceed the limit by reservations', async () => {
     const { windows } = harness().kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     const states = await Promise.all(Array.from({ length: 20 }, () => windows.take(key, 5, minute)))
     assert.equal(states.filter((one) => one.allowed).length, 5)
   })
@@ -60,7 +60,7 @@ export function windowTests(harness: () => KvHarness): void {
   test('R7: a window whose requests were all given back starts anew with the next one', async () => {
     const h = harness()
     const { windows } = h.kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     const full = h.scale(minute)
     await windows.take(key, 2, full)
     await windows.giveBack(key, 2, full)
@@ -71,7 +71,7 @@ export function windowTests(harness: () => KvHarness): void {
 
   test('giving back more than was taken creates no room', async () => {
     const { windows } = harness().kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     await windows.giveBack(key, 1, minute)
     await windows.take(key, 1, minute)
     for (let i = 0; i < 3; i += 1) await windows.giveBack(key, 1, minute)
@@ -81,14 +81,14 @@ export function windowTests(harness: () => KvHarness): void {
 
   test('looking counts nothing', async () => {
     const { windows } = harness().kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     for (let i = 0; i < 5; i += 1) await windows.peek(key, 1, minute)
     assert.equal((await windows.take(key, 1, minute)).allowed, true)
   })
 
   test('a limit of 0 is no limit', async () => {
     const { windows } = harness().kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     for (let i = 0; i < 5; i += 1) {
       assert.deepEqual(await windows.take(key, 0, minute), state(true, 0, 0, 0))
     }
@@ -98,7 +98,7 @@ export function windowTests(harness: () => KvHarness): void {
 
   test('a forgotten window counts from zero again', async () => {
     const { windows } = harness().kv
-    const key = randomUUID()
+    const key = `key:${randomUUID()}` as const
     await windows.forget(key)
     for (let i = 0; i < 3; i += 1) await windows.take(key, 2, minute)
     await windows.forget(key)
@@ -108,9 +108,9 @@ export function windowTests(harness: () => KvHarness): void {
 
   test('windows of different keys are independent', async () => {
     const { windows } = harness().kv
-    const key = randomUUID()
-    await windows.take(`${key}a`, 1, minute)
-    assert.equal((await windows.take(`${key}b`, 1, minute)).allowed, true)
+    const key = `key:${randomUUID()}` as const
+    await windows.take(`key:${key}a`, 1, minute)
+    assert.equal((await windows.take(`key:${key}b`, 1, minute)).allowed, true)
   })
 }
 
@@ -157,7 +157,7 @@ export function windowProperties(harness: () => KvHarness): void {
 }
 
 async function follow(h: KvHarness, run: readonly Step[], limit: number): Promise<void> {
-  const key = randomUUID()
+  const key = `key:${randomUUID()}` as const
   const model = modelWindow(limit, minute)
   let now = 0
   for (const step of run) {

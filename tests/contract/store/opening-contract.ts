@@ -1,10 +1,10 @@
 /** Opening: migrations, modes, keys and their rotation, and what lies at rest. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countMigrations } from '#store/engine/migrate.ts'
 import type { OpenFailure } from '#store/failure.ts'
 import { StoreOpenError } from '#store/failure.ts'
 import { SealError } from '#store/seal.ts'
-import { countMigrations } from '#store/sql/migrate.ts'
 import { keyA, keyB, type OpenAs, type Place } from './place.ts'
 import { addGrant, addKey, addLink, addLogin, addOAuthRow, addUser } from './rows.ts'
 

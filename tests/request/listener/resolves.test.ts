@@ -1,10 +1,8 @@
 /** The shorter way to resolve modules (`src/direct-resolution.ts`) gives the answers of the runtime. */
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { STATUS_CODES } from 'node:http'
 import { registerHooks } from 'node:module'
 import { test } from 'node:test'
-import { resolveDirectly, resolveStatusCodes } from '#src/direct-resolution.ts'
+import { resolveDirectly } from '#src/direct-resolution.ts'
 
 interface Resolved {
   readonly specifier: string
@@ -52,21 +50,6 @@ test('every module of the service is the one that the runtime finds, in the same
       `${one.specifier} in ${one.parent}`,
     )
   }
-})
-
-test('what oidc-provider imports of node:http is the table that it is given instead', async () => {
-  const replaced = resolved.flatMap(({ specifier, parent }) => {
-    const answer = resolveStatusCodes(specifier, parent)
-    return answer === null ? [] : [{ parent: parent ?? '', url: answer.url }]
-  })
-  assert.equal(replaced.length, 2)
-  for (const { parent, url } of replaced) {
-    const source = await readFile(new URL(parent), 'utf8')
-    const named = [...source.matchAll(/import (.*) from 'node:http'/g)].map(([, names]) => names)
-    assert.deepEqual(named, ['{ STATUS_CODES }'])
-    assert.deepEqual({ ...(await import(url)) }, { STATUS_CODES })
-  }
-  assert.equal(resolveStatusCodes('node:http', import.meta.url), null)
 })
 
 test('what is not a module of ours, or has no ending, is left to the runtime', () => {

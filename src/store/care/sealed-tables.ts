@@ -1,0 +1,244 @@
+/**
+ * Every table with a sealed column, for key rotation and for the check of keys in use when the store is opened. The
+ * repository of each table defines how its column is sealed.
+ */
+import { sql } from 'kysely'
+import type { EndpointId, EventId, LoginId, UserId } from '#kernel/ids.ts'
+import { type LoginName, openSecret, sealedColumns } from '../connections/logins.ts'
+import type { Engine } from '../engine/engine.ts'
+import {
+  openSecrets,
+  openUrl,
+  type SealedSecrets,
+  sealSecrets,
+  sealUrl,
+} from '../events/endpoint-rows.ts'
+import { unwrapKey, wrapKey } from '../events/event-seal.ts'
+import { openMatter, sealMatter } from '../mails/mail-queue.ts'
+import { type OAuthTable, openPayload, sealPayload } from '../people/oauth-payload.ts'
+import { openFactor, sealFactor } from '../people/second-factors.ts'
+import type { Sealer } from '../seal.ts'
+import { openLedgerKey, sealLedgerKey } from '../syncs/ledgers.ts'
+
+/** A row sealed under an older key. */
+export interface AgedRow {
+  /** Orders the rows; its type is that of the table's primary key. */
+  readonly id: unknown
+  /** The row's name for the log. */
+  readonly name: string
+  /** Seals it again, unless it changed meanwhile. @throws SealError when it does not open. */
+  reseal(): Promise<void>
+}
+
+/** The store, or one transaction of it, and the separate place of the event keys. */
+export type Places = Pick<Engine, 'db' | 'keysOf'>
+
+/** A table with a sealed column. */
+export interface SealedTable {
+  readonly name: string
+  /** The log message for a row that does not open. */
+  readonly damage: string
+  /** Rows under one key, by id: a range of the index on (key, id). */
+  list(places: Places, sealer: Sealer, range: SealedRange): Promise<readonly AgedRow[]>
+  /** The next key fingerprint in use after `after`; undefined when there is none. */
+  nextKey(places: Places, after: string): Promise<string | undefined>
+}
+
+export interface SealedRange {
+  /** Fingerprint of the key that the rows are sealed under. */
+  readonly key: string
+  /** Only rows after this id; null: from the first. */
+  readonly after: unknown
+  readonly limit: number
+}
+
+type SealedName =
+  | OAuthTable
+  | 'logins'
+  | 'ledger_keys'
+  | 'second_factors'
+  | 'webhook_endpoints'
+  | 'event_keys'
+  | 'mails'
+
+interface Definition<Row> {
+  readonly name: SealedName
+  readonly damage: string
+  /** The columns that are read, by the names in a row. The identity is first. */
+  readonly columns: Readonly<Record<keyof Row & string, string>>
+  /** The column that changes with every change of what is sealed; that of its key has the same name with `_key`. */
+  readonly sealed?: 'secret' | 'payload'
+  /** True: in the separate place of the event keys. */
+  readonly isSeparate?: boolean
+  readonly nameRow?: (row: Row) => string
+  /** The columns sealed again. @throws SealError when they do not open. */
+  reseal(sealer: Sealer, row: Row): Readonly<Record<string, unknown>>
+}
+
+function sealedTable<Row>(definition: Definition<Row>): SealedTable {
+  const { name, damage, columns, isSeparate = false, nameRow, reseal } = definition
+  const sealed = definition.sealed ?? 'secret'
+  const names = Object.entries<string>(columns)
+  const idName = names[0]?.[1] ?? 'id'
+  const [id, keyOf] = [sql.ref(idName), sql.ref(`${sealed}_key`)]
+  const selected = names.map(([as, column]) => sql`${sql.ref(column)}`.as(as))
+  // What was saved meanwhile is newer, and stays.
+  const own = [id.as('rowId'), sql.ref<unknown>(sealed).as('rowSealed')]
+  const placeOf = ({ db, keysOf }: Places) => (isSeparate ? keysOf(db) : db)
+  return {
+    name,
+    damage,
+    async list(places, sealer, { key, after, limit }) {
+      const place = placeOf(places)
+      const query = place
+        .selectFrom(name)
+        .select([...own, ...selected])
+        .where(sql<boolean>`${keyOf} = ${key}`)
+        .orderBy(id)
+        .limit(limit)
+      const behind = query.where(sql<boolean>`${id} > ${after}`)
+      const rows = await (after === null ? query : behind).execute()
+      return rows.map((found) => {
+        // `columns` names every field of a row.
+        const row = found as Row & typeof found
+        return {
+          id: row.rowId,
+          name: nameRow?.(row) ?? String(row.rowId),
+          async reseal() {
+            await place
+              .updateTable(name)
+              .set(reseal(sealer, row))
+              .where(sql<boolean>`${id} = ${row.rowId}`)
+              .where(sql<boolean>`${sql.ref(sealed)} = ${row.rowSealed}`)
+              .execute()
+          },
+        }
+      })
+    },
+    async nextKey(places, after) {
+      const row = await placeOf(places)
+        .selectFrom(name)
+        .select(sql<string>`${keyOf}`.as('fingerprint'))
+        .where(sql<boolean>`${keyOf} > ${after}`)
+        .orderBy(keyOf)
+        .limit(1)
+        .executeTakeFirst()
+      return row?.fingerprint
+    },
+  }
+}
+
+interface LoginSecret extends LoginName {
+  readonly id: LoginId
+  readonly secret: Uint8Array
+}
+
+const logins = sealedTable<LoginSecret>({
+  name: 'logins',
+  damage: 'the secret of a login does not open',
+  columns: {
+    id: 'id',
+    userId: 'user_id',
+    provider: 'provider',
+    upstreamUserId: 'upstream_user_id',
+    secret: 'secret',
+  },
+  reseal: (sealer, row) => sealedColumns(sealer, row, openSecret(sealer, row, row.secret)),
+})
+
+const oauthTable = (name: OAuthTable) =>
+  sealedTable<{ readonly id: Uint8Array; readonly payload: Uint8Array }>({
+    name,
+    damage: 'the payload of an OAuth row does not open',
+    columns: { id: 'id', payload: 'payload' },
+    sealed: 'payload',
+    nameRow: ({ id }) => Buffer.from(id).toString('hex'),
+    reseal: (sealer, { id, payload }) =>
+      sealPayload(sealer, name, id, openPayload(sealer, name, id, payload)),
+  })
+
+interface Secret<Id> {
+  readonly id: Id
+  readonly secret: Uint8Array
+}
+
+const ledgerKeys = sealedTable<Secret<UserId>>({
+  name: 'ledger_keys',
+  damage: 'the key of a ledger does not open',
+  columns: { id: 'user_id', secret: 'secret' },
+  reseal: (sealer, { id, secret }) => sealLedgerKey(sealer, id, openLedgerKey(sealer, id, secret)),
+})
+
+const secondFactors = sealedTable<Secret<UserId>>({
+  name: 'second_factors',
+  damage: 'the secret of a second factor does not open',
+  columns: { id: 'user_id', secret: 'secret' },
+  reseal: (sealer, { id, secret }) => sealFactor(sealer, id, openFactor(sealer, id, secret)),
+})
+
+const endpoints = sealedTable<
+  SealedSecrets & { readonly id: EndpointId; readonly sealedUrl: Uint8Array }
+>({
+  name: 'webhook_endpoints',
+  damage: 'the secrets of a webhook endpoint do not open',
+  columns: {
+    id: 'id',
+    sealedUrl: 'sealed_url',
+    secret: 'secret',
+    previousSecret: 'previous_secret',
+    previousUntil: 'previous_until',
+  },
+  reseal: (sealer, { id, sealedUrl, ...secrets }) => ({
+    ...sealSecrets(sealer, id, openSecrets(sealer, id, secrets)),
+    ...sealUrl(sealer, id, openUrl(sealer, id, sealedUrl)),
+  }),
+})
+
+const eventKeys = sealedTable<Secret<EventId>>({
+  name: 'event_keys',
+  damage: 'the key of an event does not open',
+  columns: { id: 'event_id', secret: 'secret' },
+  isSeparate: true,
+  reseal: (sealer, { id, secret }) => wrapKey(sealer, id, unwrapKey(sealer, id, secret)),
+})
+
+const mails = sealedTable<{ readonly id: string; readonly payload: Uint8Array }>({
+  name: 'mails',
+  damage: 'the payload of a mail does not open',
+  columns: { id: 'id', payload: 'payload' },
+  sealed: 'payload',
+  reseal: (sealer, { id, payload }) => sealMatter(sealer, id, openMatter(sealer, id, payload)),
+})
+
+/** In the order in which rotation handles them. */
+export const sealedTables: readonly SealedTable[] = [
+  logins,
+  oauthTable('oauth_grants'),
+  oauthTable('oauth_rows'),
+  ledgerKeys,
+  secondFactors,
+  endpoints,
+  eventKeys,
+  mails,
+]
+
+/** Fingerprints of all keys in use. One index step per key, so that a large table costs no more. */
+export async function listKeys(places: Places, table: SealedTable): Promise<readonly string[]> {
+  const keys: string[] = []
+  // No fingerprint is empty, and each step returns a greater one.
+  let key = await table.nextKey(places, '')
+  while (key !== undefined) {
+    keys.push(key)
+    key = await table.nextKey(places, key)
+  }
+  return keys
+}
+
+/** As `listKeys`, without the current key. */
+export async function listAgedKeys(
+  places: Places,
+  table: SealedTable,
+  sealer: Sealer,
+): Promise<readonly string[]> {
+  return (await listKeys(places, table)).filter((key) => key !== sealer.current)
+}

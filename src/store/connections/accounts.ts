@@ -1,0 +1,185 @@
+/**
+ * Accounts of connections. An account keeps its id when the provider renames it and while it is missing: a missing
+ * account is hidden, not deleted, so that it has the same id when it returns.
+ */
+import { hideNumberShapes } from '#kernel/account-numbers.ts'
+import { type AccountId, type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
+import type { Engine, Write } from '../engine/engine.ts'
+import type { Db } from '../engine/tables.ts'
+import { bumpEpoch, lockUser } from '../people/users.ts'
+import type { AccountStore, NewAccount } from '../ports/accounts.ts'
+import type { KnownAccount } from './match-accounts.ts'
+import { planAccounts, toColumns } from './plan-accounts.ts'
+
+/** The account repository of `engine`. */
+export function makeAccountStore({
+  engine,
+  write,
+}: {
+  engine: Engine
+  write: Write
+}): AccountStore {
+  const { db } = engine
+  return {
+    async list(userId) {
+      const rows = await selectVisible(db).where('accounts.user_id', '=', userId).execute()
+      return rows.map(hideNumbers)
+    },
+    listByConnection: (userId, connectionId) => listOf(db, userId, connectionId),
+    replace: (connectionId, accounts, options) =>
+      write(async (tx, touched) => {
+        const living = tx
+          .selectFrom('connections')
+          .select([
+            'id',
+            'user_id as userId',
+            'is_renewed as isRenewed',
+            'renewed_until as renewedUntil',
+          ])
+          .where('id', '=', connectionId)
+          .where('status', '<>', 'deleting')
+        const owner = await living.executeTakeFirst()
+        // The user's row is locked, so that two concurrent refreshes do not both insert the same account.
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living')
+          return []
+        const connection = await living.executeTakeFirst()
+        if (connection === undefined) return []
+        const { isRenewed, renewedUntil } = connection
+        const isLate = options !== undefined && renewedUntil !== null && options.at < renewedUntil
+        const changed = await apply(tx, { ...connection, isRenewed, isLate }, accounts)
+        if (isRenewed) await endRenewal(tx, connectionId)
+        if (changed) {
+          await bumpEpoch(tx, connection.userId)
+          touched(connection.userId)
+        }
+        return listOf(tx, connection.userId, connectionId)
+      }),
+    repoint: (connectionId, ids) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('connections')
+          .select('user_id as userId')
+          .where('id', '=', connectionId)
+          .executeTakeFirst()
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
+        if (!(await repoint(tx, connectionId, ids))) return
+        await bumpEpoch(tx, owner.userId)
+        touched(owner.userId)
+      }),
+  }
+}
+
+/** True when an account changed. The caller has locked the user's row, which every writer of accounts locks. */
+async function repoint(
+  tx: Db,
+  connectionId: ConnectionId,
+  { from, to }: Parameters<AccountStore['repoint']>[1],
+): Promise<boolean> {
+  const known = await tx
+    .selectFrom('accounts')
+    .select('id')
+    .where('connection_id', '=', connectionId)
+    .where('upstream_id', '=', to)
+    .executeTakeFirst()
+  if (known !== undefined) return false
+  const { numUpdatedRows } = await tx
+    .updateTable('accounts')
+    .set({ upstream_id: to })
+    .where('connection_id', '=', connectionId)
+    .where('upstream_id', '=', from)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+interface Owner {
+  readonly id: ConnectionId
+  readonly userId: UserId
+  /** Its consent was renewed, and these are the first accounts since. */
+  readonly isRenewed: boolean
+  /** It was renewed a short time ago: these accounts may be some that were missing in the first list. */
+  readonly isLate: boolean
+}
+
+/** From now on a new id is a new account. */
+async function endRenewal(tx: Db, id: ConnectionId): Promise<void> {
+  await tx.updateTable('connections').set({ is_renewed: false }).where('id', '=', id).execute()
+}
+
+/** Writes the differences; true when there were any. */
+async function apply(
+  tx: Db,
+  { id: connectionId, userId, isRenewed, isLate }: Owner,
+  accounts: readonly NewAccount[],
+): Promise<boolean> {
+  const known: readonly KnownAccount[] = await tx
+    .selectFrom('accounts')
+    .select([
+      'id',
+      'upstream_id as upstreamId',
+      'name',
+      'type',
+      'account_number as accountNumber',
+      'currency',
+      'hidden',
+    ])
+    .where('connection_id', '=', connectionId)
+    .execute()
+  const plan = planAccounts(known, accounts, { isRenewed, isLate })
+  for (const id of plan.hidden)
+    await tx.updateTable('accounts').set({ hidden: true }).where('id', '=', id).execute()
+  for (const { id, account } of plan.changed)
+    await tx.updateTable('accounts').set(toColumns(account)).where('id', '=', id).execute()
+  for (const account of plan.added)
+    await tx
+      .insertInto('accounts')
+      .values({
+        id: newId<AccountId>(),
+        connection_id: connectionId,
+        user_id: userId,
+        ...toColumns(account),
+      })
+      .execute()
+  return plan.hidden.length + plan.changed.length + plan.added.length > 0
+}
+
+async function listOf(db: Db, userId: UserId, connectionId: ConnectionId) {
+  const rows = await selectVisible(db)
+    .where('accounts.user_id', '=', userId)
+    .where('accounts.connection_id', '=', connectionId)
+    .execute()
+  return rows.map(hideNumbers)
+}
+
+/**
+ * Names stored before number masking by shape existed are masked when they are read; the connection's next refresh
+ * stores them masked.
+ */
+function hideNumbers<Row extends { readonly name: string; readonly institutionName: string }>(
+  row: Row,
+): Row {
+  return {
+    ...row,
+    name: hideNumberShapes(row.name),
+    institutionName: hideNumberShapes(row.institutionName),
+  }
+}
+
+function selectVisible(db: Db) {
+  return db
+    .selectFrom('accounts')
+    .innerJoin('connections', 'connections.id', 'accounts.connection_id')
+    .select([
+      'accounts.id',
+      'accounts.connection_id as connectionId',
+      'accounts.user_id as userId',
+      'connections.provider',
+      'connections.institution_name as institutionName',
+      'accounts.upstream_id as upstreamId',
+      'accounts.name',
+      'accounts.type',
+      'accounts.account_number as accountNumber',
+      'accounts.currency',
+    ])
+    .where('accounts.hidden', '=', false)
+    .where('connections.status', '<>', 'deleting')
+}

@@ -1,0 +1,338 @@
+/**
+ * Connections to institutions. `deleting` is final: such a row is never shown to its user, never becomes active
+ * again, and does not block a new connection to the same institution. Every change of a connection raises the user's
+ * epoch (R10).
+ */
+import { sql } from 'kysely'
+import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
+import { isBrokenReference } from '../engine/broken-reference.ts'
+import type { Engine, Write } from '../engine/engine.ts'
+import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
+import { OwnerGoneError } from '../failure.ts'
+import type { MailQueue } from '../mails/mail-queue.ts'
+import { mailStatus } from '../mails/status-mails.ts'
+import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
+import type { ConnectionStore, NewConnection, Renewal, StoredStatus } from '../ports/connections.ts'
+import { requestSync } from '../syncs/syncs.ts'
+import { setLearntStatus, setReportedStatus } from './connection-status.ts'
+import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
+
+const columns = [
+  'id',
+  'user_id as userId',
+  'login_id as loginId',
+  'provider',
+  'upstream_id as upstreamId',
+  'institution_id as institutionId',
+  'institution_name as institutionName',
+  'institution_logo as institutionLogo',
+  'status',
+  'last_refreshed_at as lastRefreshedAt',
+  'created_at as createdAt',
+  'ends_at_provider as endsAtProvider',
+  'consent_expires_at as consentExpiresAt',
+] as const
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  /** Owners are told of connections that have to be reconnected. */
+  readonly mails: MailQueue
+}
+
+/** The connection repository of `engine`. */
+export function makeConnectionStore({ engine, write, mails }: Parts): ConnectionStore {
+  return {
+    ...makeReads(engine),
+    save: (connection) =>
+      write(async (tx, touched, woke) => {
+        await demandUser(engine, tx, connection.userId)
+        const row = await orGone(upsert(tx, connection))
+        await requestSync(tx, row.id, { at: connection.createdAt, reason: 'linked' })
+        woke('sync')
+        await bumpEpoch(tx, row.userId)
+        await mailStatus(mails, tx, [row])
+        touched(row.userId)
+        return row
+      }),
+    saveLearntStatus: (learnt) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('logins')
+          .select('user_id as userId')
+          .where('id', '=', learnt.login.id)
+          .executeTakeFirst()
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
+        const changed = await setLearntStatus(tx, learnt)
+        if (changed.length === 0) return
+        await bumpEpoch(tx, owner.userId)
+        const { userId } = owner
+        await mailStatus(
+          mails,
+          tx,
+          changed.map((id) => ({ id, userId, status: learnt.to })),
+        )
+        touched(owner.userId)
+      }),
+    ...makeChanges({ engine, write, mails }),
+  }
+}
+
+type Reads = Pick<
+  ConnectionStore,
+  'list' | 'get' | 'find' | 'listByLogin' | 'listDeleting' | 'listExpiring'
+>
+
+function makeReads({ db }: Engine): Reads {
+  const select = () => db.selectFrom('connections').select(columns)
+  return {
+    list: (userId) =>
+      select()
+        .where('user_id', '=', userId)
+        .where('status', '<>', 'deleting')
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .execute(),
+    async get(userId, id) {
+      const row = await select()
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .where('status', '<>', 'deleting')
+        .executeTakeFirst()
+      return row ?? null
+    },
+    async find(id) {
+      return (await select().where('id', '=', id).executeTakeFirst()) ?? null
+    },
+    listByLogin: (loginId) =>
+      select()
+        .where('login_id', '=', loginId)
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .execute(),
+    listDeleting({ after, limit }) {
+      const waiting = select()
+        // A literal, not a parameter, so that both engines use the partial index.
+        .where(sql<boolean>`status = 'deleting'`)
+        .orderBy('id')
+        .limit(limit)
+      return (after === null ? waiting : waiting.where('id', '>', after)).execute()
+    },
+    async listExpiring({ before, after, limit }) {
+      const rows = await select()
+        .where(whereExpiring({ before, after }))
+        .orderBy('consent_expires_at')
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return toExpiring(rows)
+    },
+  }
+}
+
+type Institution = Parameters<ConnectionStore['setInstitution']>[1]
+type Changes = Pick<
+  ConnectionStore,
+  | 'repoint'
+  | 'noteRenewal'
+  | 'setConsentExpiry'
+  | 'setInstitution'
+  | 'setStatus'
+  | 'startDeletion'
+  | 'saveReportedStatus'
+  | 'setRefreshed'
+  | 'delete'
+>
+
+/**
+ * Runs `work`, which changes a connection's row and returns it when it did; the user's row is locked before the
+ * connection's row. True when something changed.
+ */
+function makeChange(engine: Engine, write: Write) {
+  return (
+    id: ConnectionId,
+    work: (tx: Db) => Promise<{ readonly userId: UserId } | undefined>,
+  ): Promise<boolean> =>
+    write(async (tx, touched) => {
+      if ((await lockOwner(engine, tx, id)) === null) return false
+      const row = await work(tx)
+      if (row === undefined) return false
+      await bumpEpoch(tx, row.userId)
+      touched(row.userId)
+      return true
+    })
+}
+
+/** Changes of one existing row. Each does nothing when there is nothing to change. */
+function makeChanges({ engine, write, mails }: Parts): Changes {
+  const change = makeChange(engine, write)
+  return {
+    repoint: async (id, upstreamId, renewal) => {
+      await change(id, (tx) =>
+        living(tx, id)
+          .set({ upstream_id: upstreamId, ...toRenewed(renewal) })
+          .where('upstream_id', '<>', upstreamId)
+          .returning('user_id as userId')
+          .executeTakeFirst(),
+      )
+    },
+    // Neither of the two is part of an answer, so the epoch stays.
+    noteRenewal: async (id, renewal) => {
+      await write((tx) => living(tx, id).set(toRenewed(renewal)).execute())
+    },
+    setConsentExpiry: (id, at) => write((tx) => setConsentExpiry(tx, id, at)),
+    setInstitution: async (id, institution) => {
+      await change(id, (tx) =>
+        setInstitution(tx, id, institution).returning('user_id as userId').executeTakeFirst(),
+      )
+    },
+    setStatus: (id, status) =>
+      change(id, async (tx) => {
+        const row = await setStatus(tx, id, status)
+        if (row !== undefined) await mailStatus(mails, tx, [{ id, ...row, status }])
+        return row
+      }),
+    startDeletion: (id, { endsAtProvider }) =>
+      change(id, (tx) =>
+        startDeletion(tx, id, endsAtProvider).returning('user_id as userId').executeTakeFirst(),
+      ),
+    saveReportedStatus: (reported) =>
+      write(async (tx, touched) => {
+        const owner = await lockOwner(engine, tx, reported.connectionId)
+        if (owner === null) return false
+        const { isNew, hasChanged } = await setReportedStatus(tx, reported)
+        if (hasChanged) {
+          await bumpEpoch(tx, owner)
+          const { connectionId: id, to: status } = reported
+          await mailStatus(mails, tx, [{ id, userId: owner, status }])
+          touched(owner)
+        }
+        return isNew
+      }),
+    // Only the list of connections shows this, and it is cached for a minute at most, so the epoch stays.
+    setRefreshed: (id, at, { isReported }) =>
+      write(async (tx, touched) => {
+        const row = await tx
+          .updateTable('connections')
+          .set({ last_refreshed_at: moment(at) })
+          .where('id', '=', id)
+          .where(
+            isReported ? isNot('last_refreshed_at', at) : isUnsetOrBefore('last_refreshed_at', at),
+          )
+          .returning('user_id as userId')
+          .executeTakeFirst()
+        if (row !== undefined) touched(row.userId)
+      }),
+    delete: async (id) => {
+      await change(id, (tx) =>
+        tx
+          .deleteFrom('connections')
+          .where('id', '=', id)
+          .returning('user_id as userId')
+          .executeTakeFirst(),
+      )
+    },
+  }
+}
+
+const toRenewed = (renewal: Renewal | undefined) =>
+  ({ is_renewed: true, renewed_until: momentOrNull(renewal?.until ?? null) }) as const
+
+const living = (tx: Db, id: ConnectionId) =>
+  tx.updateTable('connections').where('id', '=', id).where('status', '<>', 'deleting')
+
+function setStatus(tx: Db, id: ConnectionId, status: StoredStatus) {
+  return living(tx, id)
+    .set({ status })
+    .where('status', '<>', status)
+    .returning('user_id as userId')
+    .executeTakeFirst()
+}
+
+/** What was asked for before stays. */
+function startDeletion(tx: Db, id: ConnectionId, endsAtProvider: boolean) {
+  const row = tx.updateTable('connections').set({ status: 'deleting' }).where('id', '=', id)
+  if (!endsAtProvider) return row.where('status', '<>', 'deleting')
+  return row
+    .set({ ends_at_provider: true })
+    .where((is) => is.or([is('status', '<>', 'deleting'), is('ends_at_provider', '=', false)]))
+}
+
+function setInstitution(
+  tx: Db,
+  id: ConnectionId,
+  { institutionId, institutionName, institutionLogo }: Institution,
+) {
+  return living(tx, id)
+    .set({
+      institution_id: institutionId,
+      institution_name: institutionName,
+      institution_logo: institutionLogo,
+    })
+    .where((row) =>
+      row.or([
+        row('institution_id', '<>', institutionId),
+        row('institution_name', '<>', institutionName),
+        row('institution_logo', 'is distinct from', institutionLogo),
+      ]),
+    )
+}
+
+/** Locks the row of the connection's user, and returns the user; null when there is no such connection. */
+async function lockOwner(engine: Engine, tx: Db, id: ConnectionId): Promise<UserId | null> {
+  const row = await tx
+    .selectFrom('connections')
+    .select('user_id as userId')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined || (await lockUser(engine, tx, row.userId)) === null) return null
+  return row.userId
+}
+
+/** The login may have been deleted just now, with its last connection. */
+async function orGone<Row>(work: Promise<Row>): Promise<Row> {
+  try {
+    return await work
+  } catch (cause) {
+    if (!isBrokenReference(cause)) throw cause
+    throw new OwnerGoneError('the login of the connection is gone', { cause })
+  }
+}
+
+/** One statement, so that linking the same institution twice concurrently makes one connection. */
+function upsert(tx: Db, connection: NewConnection) {
+  return tx
+    .insertInto('connections')
+    .values({
+      id: newId<ConnectionId>(),
+      user_id: connection.userId,
+      login_id: connection.loginId,
+      provider: connection.provider,
+      upstream_id: connection.upstreamId,
+      institution_id: connection.institutionId,
+      institution_name: connection.institutionName,
+      institution_logo: connection.institutionLogo,
+      status: connection.status,
+      last_refreshed_at: momentOrNull(connection.lastRefreshedAt),
+      created_at: moment(connection.createdAt),
+      status_at: moment(connection.createdAt),
+      consent_expires_at: momentOrNull(connection.consentExpiresAt),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['user_id', 'provider', 'upstream_id'])
+        // A literal, not a parameter, so that PostgreSQL matches the partial index.
+        .where(sql<boolean>`status <> 'deleting'`)
+        .doUpdateSet((set) => ({
+          login_id: set.ref('excluded.login_id'),
+          institution_id: set.ref('excluded.institution_id'),
+          institution_name: set.ref('excluded.institution_name'),
+          institution_logo: set.ref('excluded.institution_logo'),
+          status: set.ref('excluded.status'),
+          status_at: set.ref('excluded.status_at'),
+          consent_expires_at: set.ref('excluded.consent_expires_at'),
+        })),
+    )
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,163 @@
+/** Links that people began in a browser, by the SHA-256 of their state. */
+
+import type { Engine, Write } from '../engine/engine.ts'
+import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
+import { demandUser } from '../people/users.ts'
+import type { LinkingStore, NewLinking } from '../ports/linkings.ts'
+import { maxLinkings } from '../ports/linkings.ts'
+
+const columns = [
+  'id',
+  'user_id as userId',
+  'session_id as sessionId',
+  'provider',
+  'login_id as loginId',
+  'institution_id as institutionId',
+  'connection_id as connectionId',
+  'created_at as createdAt',
+  'expires_at as expiresAt',
+  'used_at as usedAt',
+  'ended_at as endedAt',
+  'outcome',
+] as const
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+}
+
+/** Rows per sweep statement, so that a sweep locks the store only briefly. */
+const sweepBatch = 500
+
+/** The repository of begun links over `engine`. */
+export function makeLinkingStore({ engine, write }: Parts): LinkingStore {
+  const { db } = engine
+  return {
+    create: (linking) =>
+      write(async (tx) => {
+        await demandUser(engine, tx, linking.userId)
+        const row = await tx
+          .insertInto('link_attempts')
+          .values(toValues(linking))
+          .returning(columns)
+          .executeTakeFirstOrThrow()
+        await deleteSurplus(tx, linking)
+        return row
+      }),
+    async find(id) {
+      const row = await db
+        .selectFrom('link_attempts')
+        .select(columns)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row ?? null
+    },
+    async claim(id, { sessionId, at }) {
+      const { numUpdatedRows } = await db
+        .updateTable('link_attempts')
+        .set({ used_at: moment(at) })
+        .where('id', '=', id)
+        .where('session_id', '=', sessionId)
+        .where('used_at', 'is', null)
+        .where(isAfter('expires_at', at))
+        .executeTakeFirstOrThrow()
+      return numUpdatedRows > 0n
+    },
+    async setLogin(id, loginId) {
+      await db
+        .updateTable('link_attempts')
+        .set({ login_id: loginId })
+        .where('id', '=', id)
+        .execute()
+    },
+    async findOpen(loginId, at) {
+      const row = await db
+        .selectFrom('link_attempts')
+        .select(columns)
+        .where('login_id', '=', loginId)
+        .where('ended_at', 'is', null)
+        .where(isAfter('expires_at', at))
+        .orderBy('expires_at', 'desc')
+        .limit(1)
+        .executeTakeFirst()
+      return row ?? null
+    },
+    ...makeEnds(db),
+  }
+}
+
+function makeEnds(db: Db): Pick<LinkingStore, 'note' | 'end' | 'moveSession' | 'sweep'> {
+  return {
+    async note(id, outcome) {
+      await db
+        .updateTable('link_attempts')
+        .set({ outcome })
+        .where('id', '=', id)
+        .where('ended_at', 'is', null)
+        .execute()
+    },
+    async end(id, { at, outcome }) {
+      await db
+        .updateTable('link_attempts')
+        .set({ ended_at: moment(at), outcome })
+        .where('id', '=', id)
+        .where('ended_at', 'is', null)
+        .execute()
+    },
+    async moveSession(userId, from, to) {
+      await db
+        .updateTable('link_attempts')
+        .set({ session_id: to })
+        .where('user_id', '=', userId)
+        .where('session_id', '=', from)
+        .execute()
+    },
+    async sweep(at) {
+      const old = db
+        .selectFrom('link_attempts')
+        .select('id')
+        .where(isBefore('expires_at', at))
+        .limit(sweepBatch)
+      const { numDeletedRows } = await db
+        .deleteFrom('link_attempts')
+        .where('id', 'in', old)
+        .executeTakeFirstOrThrow()
+      return Number(numDeletedRows)
+    },
+  }
+}
+
+function toValues(linking: NewLinking) {
+  return {
+    id: linking.id,
+    user_id: linking.userId,
+    session_id: linking.sessionId,
+    provider: linking.provider,
+    login_id: linking.loginId,
+    institution_id: linking.institutionId,
+    connection_id: linking.connectionId,
+    created_at: moment(linking.createdAt),
+    expires_at: moment(linking.expiresAt),
+    used_at: null,
+    ended_at: null,
+    outcome: null,
+  }
+}
+
+/** Bounds the rows per user: the oldest are deleted, the new one never is. */
+async function deleteSurplus(tx: Db, { id, userId }: NewLinking): Promise<void> {
+  const kept = tx
+    .selectFrom('link_attempts')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('id', '<>', id)
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(maxLinkings - 1)
+  await tx
+    .deleteFrom('link_attempts')
+    .where('user_id', '=', userId)
+    .where('id', '<>', id)
+    .where('id', 'not in', kept)
+    .execute()
+}

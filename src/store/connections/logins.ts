@@ -1,0 +1,268 @@
+/**
+ * Logins at the providers and their secrets. Secrets are stored encrypted and returned decrypted. The ciphertext is
+ * bound to its row, so that a copy in another user's row does not open.
+ */
+import type { Provider } from '#contract/resources.ts'
+import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
+import type { Engine, Write } from '../engine/engine.ts'
+import { type Db, isAfter } from '../engine/tables.ts'
+import { LoginTakenError } from '../failure.ts'
+import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
+import type { LoginRow, LoginStore } from '../ports/logins.ts'
+import type { Sealer } from '../seal.ts'
+
+const columns = [
+  'id',
+  'user_id as userId',
+  'provider',
+  'upstream_user_id as upstreamUserId',
+  'secret',
+  'version',
+  'is_ours as isOurs',
+] as const
+
+const bareColumns = columns.filter((column) => column !== 'secret')
+
+const purpose = 'login-secret'
+
+/** What identifies a login; it never changes, so it can bind the ciphertext before the row exists. */
+export interface LoginName {
+  readonly userId: UserId
+  readonly provider: Provider
+  readonly upstreamUserId: string
+}
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  readonly sealer: Sealer
+}
+
+/** The login repository of `engine`. */
+export function makeLoginStore(parts: Parts): LoginStore {
+  return { save: makeSave(parts), ...makeReads(parts), ...makeHolds(parts), ...makeEnds(parts) }
+}
+
+function makeSave({ engine, write, sealer }: Parts): LoginStore['save'] {
+  return (login) =>
+    write(async (tx, touched) => {
+      await demandUser(engine, tx, login.userId)
+      if (login.isExclusive === true) await refuseTaken(engine, tx, login)
+      await bumpEpoch(tx, login.userId)
+      touched(login.userId)
+      const row = await tx
+        .insertInto('logins')
+        .values({
+          id: newId<LoginId>(),
+          user_id: login.userId,
+          provider: login.provider,
+          upstream_user_id: login.upstreamUserId,
+          is_ours: login.isOurs ?? false,
+          ...sealedColumns(sealer, login, login.secret),
+        })
+        .onConflict((conflict) =>
+          conflict.columns(['user_id', 'provider', 'upstream_user_id']).doUpdateSet((set) => ({
+            secret: set.ref('excluded.secret'),
+            secret_key: set.ref('excluded.secret_key'),
+            version: set('logins.version', '+', 1),
+          })),
+        )
+        .returning(columns)
+        .executeTakeFirstOrThrow()
+      return opened(sealer, row)
+    })
+}
+
+/** The lock makes two users who link the same login at the same time take turns. @throws LoginTakenError */
+async function refuseTaken(engine: Engine, tx: Db, login: LoginName): Promise<void> {
+  const { userId, provider, upstreamUserId } = login
+  await engine.lock(tx, `login ${provider} ${upstreamUserId}`)
+  const other = await tx
+    .selectFrom('logins')
+    .select('id')
+    .where('provider', '=', provider)
+    .where('upstream_user_id', '=', upstreamUserId)
+    .where('user_id', '!=', userId)
+    .limit(1)
+    .executeTakeFirst()
+  if (other !== undefined) throw new LoginTakenError('another user has this login')
+}
+
+type Reads = 'get' | 'list' | 'listIds' | 'find' | 'listByUpstream' | 'listAbandoned'
+
+function makeReads({ engine, sealer }: Parts): Pick<LoginStore, Reads> {
+  const { db } = engine
+  return {
+    async get(id) {
+      const row = await db
+        .selectFrom('logins')
+        .select(columns)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row === undefined ? null : opened(sealer, row)
+    },
+    async list(userId) {
+      const rows = await db
+        .selectFrom('logins')
+        .select(columns)
+        .where('user_id', '=', userId)
+        .orderBy('id')
+        .execute()
+      return rows.map((row) => opened(sealer, row))
+    },
+    async listIds(userId) {
+      const rows = await db
+        .selectFrom('logins')
+        .select('id')
+        .where('user_id', '=', userId)
+        .orderBy('id')
+        .execute()
+      return rows.map((row) => row.id)
+    },
+    async find(id) {
+      const row = await db
+        .selectFrom('logins')
+        .select(bareColumns)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row ?? null
+    },
+    listByUpstream: ({ provider, upstreamUserId, limit }) =>
+      db
+        .selectFrom('logins')
+        .select(bareColumns)
+        .where('provider', '=', provider)
+        .where('upstream_user_id', '=', upstreamUserId)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+    listAbandoned: (page) => selectAbandoned(db, page).execute(),
+  }
+}
+
+function selectAbandoned(
+  db: Db,
+  { now, after, limit }: Parameters<LoginStore['listAbandoned']>[0],
+) {
+  const abandoned = db
+    .selectFrom('logins')
+    .select(bareColumns)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('connections')
+            .select('connections.id')
+            .whereRef('connections.login_id', '=', 'logins.id'),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('link_attempts')
+            .select('link_attempts.id')
+            .whereRef('link_attempts.login_id', '=', 'logins.id')
+            .where(isAfter('link_attempts.expires_at', now)),
+        ),
+      ),
+    )
+    .orderBy('id')
+    .limit(limit)
+  return after === null ? abandoned : abandoned.where('id', '>', after)
+}
+
+/** What guards against lists of consents that are out of date; the user's row is locked first. */
+function makeHolds({ engine, write }: Parts): Pick<LoginStore, 'hold' | 'noteConsents'> {
+  const hold = async (tx: Db, id: LoginId) => {
+    const select = () => tx.selectFrom('logins').select(bareColumns).where('id', '=', id)
+    const row = await select().executeTakeFirst()
+    if (row === undefined || (await lockUser(engine, tx, row.userId)) !== 'living') return null
+    // As it is now that nobody else can change it.
+    return (await select().executeTakeFirst()) ?? null
+  }
+  return {
+    hold: (id) => write((tx) => hold(tx, id)),
+    noteConsents: (id) =>
+      write(async (tx) => {
+        if ((await hold(tx, id)) === null) return
+        await tx
+          .updateTable('logins')
+          .set((set) => ({ version: set('version', '+', 1) }))
+          .where('id', '=', id)
+          .execute()
+      }),
+  }
+}
+
+/** What ends a secret or a login; the user's row is locked first. */
+function makeEnds({ engine, write }: Parts): Pick<LoginStore, 'forgetSecret' | 'deleteUnused'> {
+  return {
+    forgetSecret: ({ id, version }) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('logins')
+          .select('user_id as userId')
+          .where('id', '=', id)
+          .executeTakeFirst()
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) === null) return false
+        const { numUpdatedRows } = await tx
+          .updateTable('logins')
+          .set((set) => ({ secret: null, secret_key: null, version: set('version', '+', 1) }))
+          .where('id', '=', id)
+          .where('version', '=', version)
+          .executeTakeFirstOrThrow()
+        if (numUpdatedRows === 0n) return false
+        await bumpEpoch(tx, owner.userId)
+        touched(owner.userId)
+        return true
+      }),
+    deleteUnused: (id) =>
+      write(async (tx, touched) => {
+        const owner = await tx
+          .selectFrom('logins')
+          .select('user_id as userId')
+          .where('id', '=', id)
+          .executeTakeFirst()
+        // Saving the same login locks the user's row too, so the two cannot overlap.
+        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) === null) return
+        const { numDeletedRows } = await tx
+          .deleteFrom('logins')
+          .where('id', '=', id)
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(selectFrom('connections').select('connections.id').where('login_id', '=', id)),
+            ),
+          )
+          .executeTakeFirstOrThrow()
+        if (numDeletedRows > 0n) touched(owner.userId)
+      }),
+  }
+}
+
+/** The columns of a secret sealed under the current key. */
+export function sealedColumns(sealer: Sealer, name: LoginName, secret: string | null) {
+  if (secret === null) return { secret: null, secret_key: null }
+  return {
+    secret: sealer.seal(purpose, identity(name), Buffer.from(secret, 'utf8')),
+    secret_key: sealer.current,
+  }
+}
+
+/** The decrypted secret. @throws SealError when it does not open. */
+export function openSecret(sealer: Sealer, name: LoginName, sealed: Uint8Array): string {
+  return Buffer.from(sealer.open(purpose, identity(name), sealed)).toString('utf8')
+}
+
+function identity({ userId, provider, upstreamUserId }: LoginName): string {
+  return JSON.stringify(['logins', userId, provider, upstreamUserId])
+}
+
+function opened(
+  sealer: Sealer,
+  row: LoginName &
+    Pick<LoginRow, 'id' | 'version' | 'isOurs'> & { readonly secret: Uint8Array | null },
+): LoginRow {
+  const { id, userId, provider, upstreamUserId, version, isOurs } = row
+  const secret = row.secret === null ? null : openSecret(sealer, row, row.secret)
+  return { id, userId, provider, upstreamUserId, secret, version, isOurs }
+}

@@ -1,0 +1,158 @@
+/** Lists of deliveries with their attempts, and the backlog. Leases are in `claims.ts`, replays in `replay.ts`. */
+import { sql } from 'kysely'
+import type { DeliveryId, EventId } from '#kernel/ids.ts'
+import { inBatches } from '../engine/batches.ts'
+import type { Engine, Write } from '../engine/engine.ts'
+import { type Db, isDue } from '../engine/tables.ts'
+import type { AttemptRow, DeliveryRow, DeliveryStore } from '../ports/deliveries.ts'
+import type { Sealer } from '../seal.ts'
+import { healths, makeClaims } from './claims.ts'
+import { deleteEnded } from './ended.ts'
+import { isPending } from './endpoint-rows.ts'
+import { readKeys } from './event-keys.ts'
+import { type EventKey, openResponse } from './event-seal.ts'
+import { missLeft, statusOf } from './missed.ts'
+import type { OpenedEndpoints } from './opened-endpoints.ts'
+import { makeReplays } from './replay.ts'
+import { shortenDeliveryWaits } from './set-back.ts'
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  readonly sealer: Sealer
+  readonly opened: OpenedEndpoints
+}
+
+/** The largest that the column holds. */
+const maxPosition = 2 ** 31 - 1
+
+const columns = [
+  'id',
+  'event_id as eventId',
+  'endpoint_id as endpointId',
+  'user_id as userId',
+  'position',
+  'status',
+  'is_replay as isReplay',
+  'created_at as createdAt',
+  'due_at as dueAt',
+  sql<number | null>`(
+    select missed_to from webhook_endpoints where webhook_endpoints.id = deliveries.endpoint_id
+  )`.as('missedTo'),
+] as const
+
+/** The delivery repository of `engine`. */
+export function makeDeliveryStore(parts: Parts): DeliveryStore {
+  const { db } = parts.engine
+  return {
+    ...makeClaims(parts),
+    ...makeReplays(parts),
+    async list(endpointId, { after, limit }) {
+      const page = db
+        .selectFrom('deliveries')
+        .select(columns)
+        .where('endpoint_id', '=', endpointId)
+        .orderBy('position', 'desc')
+        .limit(limit)
+      const rows = await (after === null
+        ? page
+        : page.where('position', '<', Math.min(after, maxPosition))
+      ).execute()
+      return withAttempts(parts, rows)
+    },
+    async find(id) {
+      const rows = await db.selectFrom('deliveries').select(columns).where('id', '=', id).execute()
+      return (await withAttempts(parts, rows))[0] ?? null
+    },
+    shortenWaits: (limits) => shortenDeliveryWaits(parts, limits),
+    missLeft: ({ limit }) => parts.write((tx) => missLeft(parts.engine, tx, limit)),
+    deleteEnded: (endpointId, keep) => deleteEnded(db, endpointId, keep),
+    async readBacklog(now) {
+      const counted = await db
+        .selectFrom('deliveries')
+        .select(({ fn }) => fn.countAll().as('count'))
+        .where(isPending)
+        .executeTakeFirstOrThrow()
+      const due: (number | null)[] = []
+      for (const health of ['healthy', 'ailing'] as const)
+        for (const served of [false, true]) due.push(await oldestDue(db, { health, served }, now))
+      const times = due.filter((time) => time !== null)
+      return {
+        pending: Number(counted.count),
+        oldestDueAt: times.length === 0 ? null : Math.min(...times),
+      }
+    },
+  }
+}
+
+interface Found extends Omit<DeliveryRow, 'attempts'> {
+  readonly missedTo: number | null
+}
+
+async function withAttempts(
+  { engine, sealer }: Pick<Parts, 'engine' | 'sealer'>,
+  deliveries: readonly Found[],
+): Promise<readonly DeliveryRow[]> {
+  const ids = deliveries.map(({ id }) => id)
+  const rows = await inBatches(ids, (batch) => listAttempts(engine.db, batch))
+  const answered = new Set(rows.flatMap(({ id, response }) => (response === null ? [] : [id])))
+  const events: readonly EventId[] = [
+    ...new Set(deliveries.filter(({ id }) => answered.has(id)).map(({ eventId }) => eventId)),
+  ]
+  const keys = await readKeys({ engine, sealer }, events)
+  const byDelivery = Map.groupBy(rows, ({ id }) => id)
+  return deliveries.map(({ missedTo, ...delivery }) => ({
+    ...delivery,
+    status: statusOf(delivery, missedTo),
+    dueAt: statusOf(delivery, missedTo) === 'pending' ? delivery.dueAt : null,
+    attempts: (byDelivery.get(delivery.id) ?? []).map((row) =>
+      toAttempt(row, keys.get(delivery.eventId)),
+    ),
+  }))
+}
+
+function listAttempts(db: Db, ids: readonly DeliveryId[]) {
+  return db
+    .selectFrom('attempts')
+    .select([
+      'delivery_id as id',
+      'number',
+      'at',
+      'status',
+      'failure',
+      'duration_ms as durationMs',
+      'response',
+    ])
+    .where('delivery_id', 'in', ids)
+    .orderBy('delivery_id')
+    .orderBy('number')
+    .execute()
+}
+
+type AttemptFound = Awaited<ReturnType<typeof listAttempts>>[number]
+
+function toAttempt({ id, number, response, ...row }: AttemptFound, key?: EventKey): AttemptRow {
+  const isLost = response === null || key === undefined
+  return {
+    ...row,
+    response: isLost ? null : openResponse(key, { deliveryId: id, number }, response),
+  }
+}
+
+/** Of endpoints without a lease: the due time of a leased one is the end of its lease, which is in the future. */
+async function oldestDue(
+  db: Db,
+  { health, served }: { readonly health: keyof typeof healths; readonly served: boolean },
+  now: number,
+): Promise<number | null> {
+  const row = await db
+    .selectFrom('webhook_endpoints')
+    .select('next_due_at as dueAt')
+    .where(healths[health])
+    .where('served_at', served ? 'is not' : 'is', null)
+    .where(isDue('next_due_at', now))
+    .orderBy('next_due_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.dueAt ?? null
+}

@@ -1,0 +1,132 @@
+/**
+ * Sends accepted events again, each in a lane of its own. A replay locks the endpoint's row, then the events' rows: an event
+ * that is being shredded is either seen as shredded, or kept by its new pending delivery.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { EndpointId, EventId } from '#kernel/ids.ts'
+import type { Engine, Write } from '../engine/engine.ts'
+import { type Db, isBefore, moment } from '../engine/tables.ts'
+import type { DeliveryStore } from '../ports/deliveries.ts'
+import {
+  type HeldEndpoint,
+  holdEndpoints,
+  isBeyondMissed,
+  isFirst,
+  toEvents,
+} from './endpoint-rows.ts'
+import { insertDeliveries } from './lanes.ts'
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+}
+
+export function makeReplays({
+  engine,
+  write,
+}: Parts): Pick<DeliveryStore, 'replay' | 'replayRange'> {
+  return {
+    replay: (id, at) =>
+      write(async (tx, _touched, woke) => {
+        const former = await tx
+          .selectFrom('deliveries')
+          .select(['event_id as eventId', 'endpoint_id as endpointId', 'is_test as isTest'])
+          .where('id', '=', id)
+          .executeTakeFirst()
+        if (former === undefined) return null
+        const endpoint = await hold(engine, tx, former.endpointId)
+        const [event] = await holdEvents(engine, tx).where('id', '=', former.eventId).execute()
+        if (endpoint === undefined || event === undefined || event.shredding) return null
+        const [made] = await sendAgain(engine, tx, endpoint, {
+          events: [{ eventId: event.id, isTest: former.isTest }],
+          at: at,
+        })
+        woke('delivery')
+        return made ?? null
+      }),
+    replayRange: (endpointId, range) =>
+      write(async (tx, _touched, woke) => {
+        const endpoint = await hold(engine, tx, endpointId)
+        const nothing = { replayed: 0, shredded: 0, isTooMany: false }
+        if (endpoint === undefined) return nothing
+        const events = await listTaken(engine, tx, endpoint, range)
+        const shredded = events.filter((event) => event.shredding).length
+        if (shredded > 0 || events.length === 0) return { ...nothing, shredded }
+        const pending = await countPendingReplays(tx, endpointId, range.limit)
+        if (pending + events.length > range.limit) return { ...nothing, isTooMany: true }
+        const again = events.map(({ id }) => ({ eventId: id, isTest: false }))
+        await sendAgain(engine, tx, endpoint, { events: again, at: range.at })
+        woke('delivery')
+        return { ...nothing, replayed: again.length }
+      }),
+  }
+}
+
+/** Counts no further than to `limit`. */
+async function countPendingReplays(tx: Db, id: EndpointId, limit: number): Promise<number> {
+  const rows = await tx
+    .selectFrom('deliveries')
+    .select('id')
+    .where('endpoint_id', '=', id)
+    .where(isFirst)
+    .where(isBeyondMissed(id))
+    .where('is_replay', '=', true)
+    .limit(limit)
+    .execute()
+  return rows.length
+}
+
+function hold(engine: Engine, tx: Db, id: HeldEndpoint['id']) {
+  return holdEndpoints(engine, tx).where('id', '=', id).executeTakeFirst()
+}
+
+/** Locked until the transaction ends. */
+function holdEvents({ kind }: Engine, tx: Db) {
+  const query = tx.selectFrom('events').select(['id', 'shredding'])
+  return kind === 'postgres' ? query.forShare() : query
+}
+
+/** Every event of a connection that the endpoint takes, in the order in which they were accepted. */
+function listTaken(
+  engine: Engine,
+  tx: Db,
+  endpoint: HeldEndpoint,
+  { from, to, limit }: Parameters<DeliveryStore['replayRange']>[1],
+) {
+  const { userId, skipEmpty } = endpoint
+  const query = holdEvents(engine, tx)
+    .where('user_id', '=', userId)
+    .where(isFrom('created_at', from))
+    .where(isBefore('created_at', to))
+    .where('connection_id', 'is not', null)
+    .where('type', 'in', toEvents(endpoint.events))
+    .orderBy('created_at')
+    .orderBy('chunk')
+    .orderBy('id')
+    .limit(limit + 1)
+  return (skipEmpty ? query.where('is_empty', '=', false) : query).execute()
+}
+
+function isFrom(column: string, ms: number): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(column)} >= ${moment(ms)})`
+}
+
+async function sendAgain(
+  engine: Engine,
+  tx: Db,
+  endpoint: HeldEndpoint,
+  {
+    events,
+    at,
+  }: {
+    readonly events: readonly { readonly eventId: EventId; readonly isTest: boolean }[]
+    readonly at: number
+  },
+) {
+  return insertDeliveries(
+    engine,
+    tx,
+    endpoint,
+    events.map((event) => ({ ...event, lane: null, isReplay: true, at })),
+  )
+}

@@ -1,0 +1,131 @@
+/**
+ * Mails that wait. `due_at` is when a mail is to be sent or, while a process sends it, when that one counts as gone; null
+ * when it is done. A claim is one statement; on PostgreSQL it leaves out what another process is taking.
+ */
+import { sql } from 'kysely'
+import type { Engine, Write } from '../engine/engine.ts'
+import { type Db, isAfter, isBefore, isDue, moment } from '../engine/tables.ts'
+import { MailMatter } from '../mail-matter.ts'
+import type { ClaimedMail, MailBacklog, MailStore } from '../ports/mails.ts'
+import { SealError, type Sealer } from '../seal.ts'
+import { type MailQueue, openMatter, queueMail } from './mail-queue.ts'
+
+interface Parts {
+  readonly engine: Engine
+  readonly write: Write
+  readonly mails: MailQueue
+}
+
+/** The condition of the partial index, in its words: both engines must recognise it. */
+const waits = sql<boolean>`due_at is not null`
+
+/** The mail repository of `engine`. */
+export function makeMailStore({ engine, write, mails }: Parts): MailStore {
+  const { db } = engine
+  const { sealer } = mails
+  return {
+    queue: (mail) =>
+      write(async (tx, _touched, woke) => {
+        const isQueued = await queueMail(mails, tx, mail)
+        if (isQueued) woke('mail')
+        return isQueued
+      }),
+    claim: async (options) =>
+      (await write((tx) => takeDue(engine, tx, options))).map((row) => toClaimed(sealer, row)),
+    async end({ id, attempts }) {
+      await db
+        .updateTable('mails')
+        .set({ due_at: null, payload: null, payload_key: null })
+        .where('id', '=', id)
+        .where('attempts', '=', attempts)
+        .execute()
+    },
+    async postpone({ id, attempts }, dueAt) {
+      await db
+        .updateTable('mails')
+        .set({ due_at: moment(dueAt) })
+        .where('id', '=', id)
+        .where('attempts', '=', attempts)
+        .where(waits)
+        .execute()
+    },
+    readBacklog: () => readBacklog(db),
+    async sweep({ before, now, latestDue, limit }) {
+      await db
+        .updateTable('mails')
+        .set({ due_at: moment(now) })
+        .where(waits)
+        .where(isAfter('due_at', latestDue))
+        .execute()
+      const old = db
+        .selectFrom('mails')
+        .select('id')
+        .where('due_at', 'is', null)
+        .where(isBefore('created_at', before))
+        .limit(limit)
+      const { numDeletedRows } = await db
+        .deleteFrom('mails')
+        .where('id', 'in', old)
+        .executeTakeFirstOrThrow()
+      return Number(numDeletedRows)
+    },
+  }
+}
+
+function takeDue(
+  { kind }: Engine,
+  tx: Db,
+  { now, leaseMs, limit }: Parameters<MailStore['claim']>[0],
+) {
+  return tx
+    .with('due', (query) => {
+      const rows = query
+        .selectFrom('mails')
+        .select('id')
+        .where(waits)
+        .where(isDue('due_at', now))
+        .orderBy('due_at')
+        .orderBy('id')
+        .limit(limit)
+      return kind === 'postgres' ? rows.forUpdate().skipLocked() : rows
+    })
+    .updateTable('mails')
+    .set((row) => ({ due_at: moment(now + leaseMs), attempts: row('attempts', '+', 1) }))
+    .where('id', 'in', (query) => query.selectFrom('due').select('due.id'))
+    .returning(['id', 'user_id as userId', 'kind', 'payload', 'attempts'])
+    .returning('created_at as createdAt')
+    .execute()
+}
+
+type Taken = Awaited<ReturnType<typeof takeDue>>[number]
+
+function toClaimed(sealer: Sealer, { payload, kind, ...row }: Taken): ClaimedMail {
+  return { ...row, kind: kind as ClaimedMail['kind'], matter: readMatter(sealer, row.id, payload) }
+}
+
+/** A row that cannot be read must not keep the others waiting. */
+function readMatter(sealer: Sealer, id: string, payload: Uint8Array | null): MailMatter | null {
+  if (payload === null) return null
+  try {
+    return MailMatter.safeParse(JSON.parse(openMatter(sealer, id, payload))).data ?? null
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
+}
+
+async function readBacklog(db: Db): Promise<MailBacklog> {
+  const { waiting } = await db
+    .selectFrom('mails')
+    .select(({ fn }) => fn.countAll().as('waiting'))
+    .where(waits)
+    .executeTakeFirstOrThrow()
+  const oldest = await db
+    .selectFrom('mails')
+    .select('created_at as createdAt')
+    .where(waits)
+    .orderBy('created_at')
+    .limit(1)
+    .executeTakeFirst()
+  return { waiting: Number(waiting), oldestCreatedAt: oldest?.createdAt ?? null }
+}
