@@ -23,7 +23,7 @@ const text = (length: number) => new Uint8Array(Buffer.alloc(length, 'a page of 
 const clock = { now: () => 0 }
 
 test('a compressed body is smaller and comes back as it was, an empty one too', async () => {
-  for (const length of [0, 2, 30_000, 3_000_000]) {
+  for (const length of [0, 2, 511, 512, 30_000, 3_000_000]) {
     const held = makeHeld(text(length))
     await packBodies(held)
     const once = held.bodies.get('page') ?? assert.fail()
