@@ -243,6 +243,8 @@ test('R19: a cursor that the bank takes no longer is no failure: the walk goes o
   service.clock.advance(7_200_000)
   plantFiskil(service, 'Bonus Saver', rows(7500, fiskilRow))
   await bank.ask('&limit=500')
+  // Just after it was read a 5xx is an outage.
+  service.clock.advance(61_000)
   let refused = 0
   service.sandbox.fiskil.addFault({
     times: 1,
