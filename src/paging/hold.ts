@@ -22,14 +22,15 @@ const cheap = {
 
 /** How a compressed body begins (RFC 8878, 3.1.1). No page begins so: what is held was read as JSON. */
 const mark = [0x28, 0xb5, 0x2f, 0xfd]
-/** A shorter body is copied behind one byte, because a compressor's memory costs more than it saves. */
-const [leastBytes, plain] = [512, 0]
+/** A shorter body is copied behind a byte that no text has: a compressor's memory costs more than it saves. */
+const [leastBytes, plain] = [512, 0xff]
 const isPacked = (body: Uint8Array): boolean =>
   body[0] === plain || mark.every((byte, at) => body[at] === byte)
 
 async function pack(body: Uint8Array): Promise<Uint8Array> {
   if (body.length >= leastBytes) return compress(body, cheap)
-  const copy = new Uint8Array(body.length + 1).fill(plain, 0, 1)
+  const copy = new Uint8Array(body.length + 1)
+  copy[0] = plain
   copy.set(body, 1)
   return copy
 }
