@@ -71,7 +71,7 @@ const rules = `## Rules for several variables
   \`SANDBOX\`, so an installation with people's own credentials alone says \`SANDBOX=false\`.
 - With \`DATABASE_URL\`, \`ENCRYPTION_KEY\` must be set, the same on every process. Store it apart from backups of the database:
   together they reveal your users' credentials.
-- To change the key, follow [the encryption key](operations.md#the-encryption-key): its steps make sure that every process can
+- To change the key, follow [the encryption key](operations/install.md#the-encryption-key): its steps make sure that every process can
   decrypt what another one encrypts.
 - The admin listener cannot share a port with the public one.
 - \`MCP_URL\` and \`AUTH_URL\` are \`BASE_URL\` unless they are set, and \`BASE_URL\` is the public listener's own origin.

@@ -20,7 +20,7 @@ import type { AppOptions } from './options.ts'
 import { openServing } from './serving.ts'
 import { makeAppSyncs } from './syncs.ts'
 
-/** After this long, requests in flight are aborted (docs/operations.md, On many machines). */
+/** After this long, requests in flight are aborted (docs/operations/scale.md, Stopping). */
 const drainMs = 25_000
 /** Syncs in progress have this long to end; then they are aborted, and are due again at once. */
 const syncGraceMs = 15_000

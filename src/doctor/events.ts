@@ -94,7 +94,7 @@ export function checkEventKeys({ inspector }: Parts): Check {
         fault(
           'event-keys',
           `${place} is not private: ${exposure}`,
-          'Take the right away from all others (docs/operations.md, Event keys and backups)',
+          'Take the right away from all others (docs/operations/install.md, Event keys and backups)',
         ),
       ]
     } catch (error) {

@@ -57,7 +57,7 @@ function describe(
   )
 }
 
-/** As syncs name it (docs/operations.md, Syncs). */
+/** As syncs name it (docs/operations/incidents.md, Failed syncs). */
 function toCode(note: RecentFailure | null): string {
   return note?.kind === 'malformed' ? 'unreadable' : (note?.kind ?? 'unknown')
 }
@@ -87,8 +87,8 @@ function adviseOn(
     case 'store_unavailable':
       return `Nothing at first: it is tried again by itself; ${again}`
     case 'unreadable':
-      return 'Report it with this message, which holds no data (docs/operations.md, Syncs)'
+      return 'Report it with this message, which holds no data (docs/operations/incidents.md, Failed syncs)'
     default:
-      return 'Look up the code in docs/operations.md, Syncs; the log line `sync run` of this connection says more'
+      return 'Look up the code in docs/operations/incidents.md, Failed syncs; the log line `sync run` of this connection says more'
   }
 }

@@ -56,7 +56,7 @@ const noticeableMs = 200
 
 /** The advice when the event loop is delayed. */
 export const eventLoopRemedy =
-  'The process or its machine is overloaded: give it a CPU core of its own, or add processes (docs/operations.md)'
+  'The process or its machine is overloaded: give it a CPU core of its own, or add processes (docs/operations/scale.md)'
 
 export function checkEventLoop(machine: Machine): Check {
   return async (signal) => {

@@ -21,7 +21,7 @@ interface Parts {
 }
 
 export const mailRemedy =
-  'See that the server of SMTP_URL is reachable from here and answers (docs/operations.md, Mail)'
+  'See that the server of SMTP_URL is reachable from here and answers (docs/operations/incidents.md, Mail is not sent)'
 
 const minuteMs = 60_000
 /** A mail whose first attempts failed for a passing reason has been sent by then. */
@@ -61,10 +61,10 @@ export function adviceOn({ code, status }: MailFault): string {
     return 'Correct user and password in SMTP_URL; both are percent-encoded'
   }
   if (code === 'ETLS') {
-    return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used, or a relay with tls=never in SMTP_URL (docs/operations.md, Mail)'
+    return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used, or a relay with tls=never in SMTP_URL (docs/operations/install.md, Mail)'
   }
   if (code === 'EENVELOPE') {
-    return 'Set the sender, from= in SMTP_URL, to an address that the user may send from; a refused receiver passes or is given up (docs/operations.md, Mail)'
+    return 'Set the sender, from= in SMTP_URL, to an address that the user may send from; a refused receiver passes or is given up (docs/operations/install.md, Mail)'
   }
   if (status !== null) return 'Look for the reason in the log of the mail server'
   return mailRemedy

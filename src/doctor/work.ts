@@ -53,7 +53,7 @@ function judgeAge({ name, counts, oldestDueAt, now, isIdle, installation }: Aged
   const age = oldestDueAt === null ? 0 : Math.max(0, now - oldestDueAt)
   if (age < lateMs) return ok(name, counts)
   const message = `${counts}; the oldest has been due for ${toWords(age)}`
-  const action = `${adviseOn(isIdle, installation)} (docs/operations.md, Overdue work)`
+  const action = `${adviseOn(isIdle, installation)} (docs/operations/incidents.md, Overdue work)`
   return age < hourMs ? warning(name, message, action) : fault(name, message, action)
 }
 
@@ -64,7 +64,7 @@ function adviseOn(isIdle: boolean, { role }: Installation): string {
   return `The processes that take it are busy or fail: look for "background work failed" in the log, or add ${aWorker}`
 }
 
-/** Twice what a sync may take (docs/operations.md, Syncs). */
+/** Twice what a sync may take (docs/operations/incidents.md, Failed syncs). */
 const longestRunMs = 30 * minuteMs
 /** Leases last two minutes at most, and are renewed. */
 const longestLeaseMs = 10 * minuteMs
@@ -93,7 +93,7 @@ function describe(lease: StuckLease, now: number): Finding {
     return warning(
       name,
       `${whose} is held for another ${toWords(remainder)}: the clock of a process was ahead`,
-      'Correct that clock; docs/operations.md, Stuck leases, says how to end the lease',
+      'Correct that clock; docs/operations/incidents.md, Stuck leases, says how to end the lease',
     )
   }
   const since = lease.kind === 'sync' ? ` for ${toWords(now - lease.startedAt)}` : ''

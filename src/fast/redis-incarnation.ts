@@ -41,7 +41,7 @@ export interface Incarnation {
 }
 
 // Two waits of the loop take nine to ten seconds, so a process that is alone advances the mark at every second look: a
-// restored backup that is older than ten seconds is detected (docs/operations.md).
+// restored backup that is older than ten seconds is detected (docs/operations/install.md).
 const defaultTiming: IncarnationTiming = { lookEveryMs: 5000, advanceEveryMs: 8500 }
 /** Longer than any cached answer lives, so that no answer outlives the record of its incarnation. */
 const lifeMs = 7_200_000

@@ -43,7 +43,7 @@ const smtpUrl: read.Setting<Secret<string> | null> = {
   expects:
     'smtp://USER:PASSWORD@HOST:PORT or smtps://…, user and password percent-encoded and both or neither, then at most ?from=ADDRESS or ?from=NAME<ADDRESS>, and ?tls=never (smtp:// without a user)',
   meaning:
-    'Mail server for invitations, confirmations, new passwords and notices ([mail](operations.md#mail)): `smtps://` with TLS from the start (port 465), `smtp://` with STARTTLS (port 587), which only a server on this machine may lack; `?tls=never` sends to another one without TLS, readable by everybody on the way. `?from=` is the sender; `Tributary <no-reply@…>` at the host of `BASE_URL` when absent.',
+    'Mail server for invitations, confirmations, new passwords and notices ([mail](operations/install.md#mail)): `smtps://` with TLS from the start (port 465), `smtp://` with STARTTLS (port 587), which only a server on this machine may lack; `?tls=never` sends to another one without TLS, readable by everybody on the way. `?from=` is the sender; `Tributary <no-reply@…>` at the host of `BASE_URL` when absent.',
   isSecret: true,
   parse: (text) => (parseSmtpUrl(text) === undefined ? undefined : new Secret(text)),
 }

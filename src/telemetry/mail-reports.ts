@@ -41,7 +41,7 @@ const names = {
   reset: 'new password',
 } as const
 
-/** The one line that gives access: without a mail server the operator hands the link on (docs/operations.md, Mail). */
+/** Logs the link itself: without a mail server the operator passes it on (docs/operations/install.md, Mail). */
 export function printUrl(log: Log, { kind, email, url }: Parameters<PrintUrl>[0]): void {
   log.warn(`${names[kind]} for ${email}, valid once: ${url}`)
 }

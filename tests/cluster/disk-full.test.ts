@@ -65,7 +65,7 @@ test('on a full disk writes are 503 and logged, reads continue, and no change is
     assert.equal(answer.status, 200, answer.text)
   }
   assert.equal((await server.get('/v1/accounts', key)).status, 200)
-  // Reading is what a balancer sends people here for (docs/operations.md, Incidents).
+  // Reading is what a balancer sends people here for (docs/operations/incidents.md, Symptoms).
   assert.equal(await server.isReady(), true)
   assert.equal((await server.get('/v1/accounts', 'trib_live_nobody')).status, 401)
   assert.equal((await listEmails()).includes(emailOf('refused')), false)

@@ -1,5 +1,5 @@
 /**
- * How a process ends (docs/operations.md, On many machines): after SIGTERM it drains, after SIGKILL it leaves nothing behind
+ * How a process ends (docs/operations/scale.md, Stopping): after SIGTERM it drains, after SIGKILL it leaves nothing behind
  * for long.
  */
 import assert from 'node:assert/strict'

@@ -131,11 +131,11 @@ test('the trusted proxies are those of the proxy’s own network', () => {
   for (const [, { environment }] of ours) assert.equal(environment.TRUST_PROXY, subnet)
 })
 
-test('every value that it asks of .env is demanded, and explained in docs/operations.md', () => {
+test('every value that it asks of .env is demanded, and explained in docs/operations/scale.md', () => {
   const text = readText('compose.yaml')
   const names = variablesIn(text)
   assert.ok(names.length > 0)
-  const guide = readText('docs/operations.md')
+  const guide = readText('docs/operations/scale.md')
   for (const name of names) {
     assert.ok(!text.includes(`\${${name}}`), `${name} is demanded`)
     assert.match(guide, new RegExp(`\\b${name}=`), `${name} is explained`)

@@ -1,11 +1,17 @@
 /** The files that put Tributary on machines, read as the tools that use them would read them. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
 export const root = join(import.meta.dirname, '..', '..')
 export const readText = (path: string): string => readFileSync(join(root, path), 'utf8')
 export const exists = (path: string): boolean => existsSync(join(root, path))
+
+/** The operators' guide: every page of it, as one text. */
+export const readGuide = (): string =>
+  readdirSync(join(root, 'docs/operations'))
+    .map((page) => readText(`docs/operations/${page}`))
+    .join('\n')
 
 /** The flags that the starter gives to the runtime of the service; every other way to start it gives the same. */
 export const serviceFlags: readonly string[] = JSON.parse(readText('scripts/service-flags.json'))

@@ -7,7 +7,7 @@ import { settings } from '#src/settings/settings.ts'
 import { makeBacklog } from '#src/telemetry/backlog-metrics.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
-import { readText, serviceEnvironment, serviceFlags } from './files.ts'
+import { readGuide, readText, serviceEnvironment, serviceFlags } from './files.ts'
 
 /** Every series that a process which has met everything would show. */
 async function listSeries(): Promise<Set<string>> {
@@ -35,10 +35,13 @@ async function listSeries(): Promise<Set<string>> {
 const named = (text: string) =>
   [...text.matchAll(/\b(?:tributary|nodejs|process)_[a-z0-9_]+\b/g)].map(([name]) => name)
 
-for (const path of ['deploy/alerts.yaml', 'docs/operations.md']) {
-  test(`every metric that ${path} names is one of ours`, async () => {
+for (const [name, text] of [
+  ['deploy/alerts.yaml', readText('deploy/alerts.yaml')],
+  ['the guide', readGuide()],
+] as const) {
+  test(`every metric that ${name} names is one of ours`, async () => {
     const series = await listSeries()
-    const names = named(readText(path)).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))
+    const names = named(text).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))
     assert.ok(names.length >= 8, 'it names metrics')
     assert.deepEqual(
       names.filter((name) => !series.has(name)),
@@ -61,7 +64,7 @@ interface Rules {
 test('every alert has a description, and the guide says what to do about it', () => {
   const { groups } = parse(readText('deploy/alerts.yaml')) as Rules
   const rules = groups.flatMap((group) => group.rules)
-  const guide = readText('docs/operations.md')
+  const guide = readGuide()
   for (const { alert, expr, labels, annotations } of rules) {
     assert.ok(expr.length > 0 && annotations.summary.length > 0, alert)
     assert.ok(['page', 'ticket'].includes(labels.severity), alert)
@@ -77,11 +80,11 @@ test('the variables that the service unit and the guide set are settings', () =>
     ...['POSTGRES_PASSWORD', 'VALKEY_PASSWORD', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'],
     ...serviceEnvironment.map((pair) => pair.split('=')[0] ?? ''),
   ])
-  for (const path of ['deploy/tributary.service', 'docs/operations.md']) {
-    const set = [...readText(path).matchAll(/(?<![\w$.])([A-Z][A-Z_]{3,})=/g)]
-    assert.ok(set.length > 0, path)
+  for (const text of [readText('deploy/tributary.service'), readGuide()]) {
+    const set = [...text.matchAll(/(?<![\w$.])([A-Z][A-Z_]{3,})=/g)]
+    assert.ok(set.length > 0)
     const strange = set.map(([, name = '']) => name).filter((name) => !known.has(name))
-    assert.deepEqual(strange, [], path)
+    assert.deepEqual(strange, [])
   }
 })
 
@@ -105,7 +108,7 @@ test('the proxy of one machine replaces a client’s own X-Forwarded-For and clo
 
 test('the copies of data that the guides make in the clone are not for git', () => {
   const ignored = new Set(readText('.gitignore').split('\n'))
-  const guides = ['docs/self-hosting.md', 'docs/operations.md'].map(readText).join('\n')
+  const guides = `${readText('docs/self-hosting.md')}\n${readGuide()}`
   const copies = guides.matchAll(/(?:vacuum into '|docker cp \S+ |\.backup )([\w.-]+\.db)\b/g)
   const names = new Set([...copies].map(([, name = '']) => name))
   assert.ok(names.has('tributary-backup.db'))

@@ -20,10 +20,10 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseEnv } from 'node:util'
 import { readConfig } from '#src/config.ts'
-import { exists, readText, root, serviceEnvironment, serviceFlags } from './files.ts'
+import { exists, readGuide, readText, root, serviceEnvironment, serviceFlags } from './files.ts'
 
 const unit = readText('deploy/tributary.service')
-const guide = readText('docs/operations.md')
+const guide = readGuide()
 const valuesOf = (name: string) =>
   [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
 
@@ -65,7 +65,7 @@ test('the unit runs the pinned runtime with the flags and the environment of npm
   ])
   assert.deepEqual(valuesOf('Environment')[1], serviceEnvironment.join(' '))
   assert.ok(exists('scripts/ready.js'))
-  assert.match(readText('docs/operations.md'), /deploy\/tributary\.sh \/usr\/local\/bin\/tributary/)
+  assert.match(guide, /deploy\/tributary\.sh \/usr\/local\/bin\/tributary/)
 })
 
 test('the worker’s unit keeps its own directory, and its settings come after the shared ones', () => {

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { codeFiles, isTest, readText } from './tree.ts'
+import { codeFiles, files, isTest, readText } from './tree.ts'
 
-const page = 'docs/operations.md'
+const pages = files.filter((path) => path.startsWith('docs/operations/'))
 
 /** Two words or more, without the characters of paths, variables, headers and queries. */
 const sentence = /^[A-Za-z…][A-Za-z\d’'…,:;.()-]*(?: [A-Za-z\d’'…,:;.()-]+)+$/
@@ -37,7 +37,7 @@ function isWritten(message: string): boolean {
 }
 
 test('every message that the operations guide quotes occurs in the source', () => {
-  const messages = quotedIn(readText(page))
+  const messages = pages.flatMap((page) => quotedIn(readText(page)))
   assert.ok(messages.length >= 20, `${messages.length} messages`)
   assert.deepEqual(
     messages.filter((message) => !isWritten(message)),

@@ -151,7 +151,7 @@ function explain(error: Error, { role, database, host }: PostgresTarget): Explai
       return {
         sentence: `PostgreSQL has no such database (${where})`,
         remedy:
-          'Set DATABASE_URL to the right one, create it (`createdb --encoding=UTF8`), or restore it (docs/operations.md, Backup and restore)',
+          'Set DATABASE_URL to the right one, create it (`createdb --encoding=UTF8`), or restore it (docs/operations/install.md, Backup and restore)',
       }
     case '55000':
       return {
