@@ -62,15 +62,7 @@ test('the variables that the facts name are those that there are for the provide
 })
 
 test('every adapter has the same files, and further ones say of what they are', () => {
-  const core = [
-    'client.ts',
-    'consent.ts',
-    'facts.ts',
-    'failures.ts',
-    'index.ts',
-    'quirks.md',
-    'reader.ts',
-  ]
+  const core = ['client.ts', 'consent.ts', 'facts.ts', 'failures.ts', 'index.ts', 'reader.ts']
   for (const provider of providerNames) {
     const own = files.filter((path) => path.startsWith(`src/providers/${provider}/`))
     const names = own.map((path) => path.split('/').at(-1) ?? '')

@@ -1,6 +1,6 @@
 /**
- * Converts Akahu's answers other than 2xx to upstream failures (table of errors in `quirks.md`; readings R20, R20a).
- * Pure. It lets no secret through: details are the provider's own message, cleaned and truncated.
+ * Converts Akahu's answers other than 2xx to upstream failures (docs/providers/akahu.md, Errors and limits;
+ * readings R20, R20a). Pure. It lets no secret through: details are the provider's own message, cleaned and truncated.
  */
 import { retryLaterSeconds } from '#contract/limits.ts'
 import { readRetryAfter } from '#kernel/retry-after.ts'

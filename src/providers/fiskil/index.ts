@@ -1,6 +1,6 @@
 /**
  * The Fiskil adapter (Australia, Consumer Data Right): the banking port over Fiskil's Data API. A login is an end
- * user, a connection one of its consents. Ending a consent is its only write; quirks.md lists the provider's quirks.
+ * user, a connection one of its consents. Ending a consent is its only write (docs/providers/fiskil.md, Consent).
  */
 import type { Balance } from '#contract/resources.ts'
 import { microsPerMs, toIso } from '#kernel/time.ts'

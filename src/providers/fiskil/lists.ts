@@ -48,7 +48,7 @@ export function readListPage(value: unknown, key: string, base: URL): ListPage {
   if (!isRecord(value)) throw malformed(`the answer is not a list of ${key}`)
   const rows = value[key]
   if (!Array.isArray(rows)) throw malformed(`the answer has no list "${key}"`)
-  // An empty page is the end, whatever its link says (quirks.md).
+  // An empty page is the end, whatever its link says (docs/providers/fiskil.md, Reading).
   return { rows, next: rows.length === 0 ? null : readCursor(value.links, base) }
 }
 

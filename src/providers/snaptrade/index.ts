@@ -1,6 +1,6 @@
 /**
  * The SnapTrade adapter: brokerage connections, holdings and trades. It owns the order of calls and the checks after
- * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, quirks of the provider in `quirks.md`.
+ * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, the provider's behaviour on docs/providers/snaptrade.md.
  */
 
 import type { Access } from '../credentials.ts'

@@ -1,6 +1,6 @@
 /**
- * Converts Up's answers other than 2xx to upstream failures (table of errors in `quirks.md`; reading R20). Pure. It
- * lets no secret through: details are Up's own message, cleaned and truncated, or our words where Up has none.
+ * Converts Up's answers other than 2xx to upstream failures (docs/providers/up.md, Errors and limits; reading R20). Pure.
+ * It lets no secret through: details are Up's own message, cleaned and truncated, or our words where Up has none.
  */
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
