@@ -138,8 +138,8 @@ interface Settling {
 }
 
 /**
- * Whether the audit gets an entry: a page that waits looks many times. A connection is noted when it is made, and one that was
- * known when its consent has arrived.
+ * Whether the audit gets an entry, since a waiting page polls. A new connection gets one when it is made, a known one
+ * when its consent has arrived.
  */
 async function isNews(
   tx: StoreRows,

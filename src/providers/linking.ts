@@ -51,7 +51,7 @@ export const linkingFailures = [
   'different_account',
   /** The institution or the provider failed; it may work later. */
   'unavailable',
-  /** The provider refuses our application; only the operator can mend it. */
+  /** The provider refuses our application; only the operator can fix it. */
   'misconfigured',
 ] as const
 export type LinkingFailure = (typeof linkingFailures)[number]

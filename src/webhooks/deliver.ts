@@ -14,7 +14,7 @@ import { makeReadBody } from './read-body.ts'
 import type { Claim, SendDeps } from './send-delivery.ts'
 import { isAiling, maxInFlight, sendRound } from './send-round.ts'
 
-/** Of a healthy endpoint that are looked for at once; what becomes due behind them follows. */
+/** Deliveries fetched per round of a healthy endpoint; later ones follow in the next round. */
 const maxInRound = 16
 /** Deliveries of one claim. */
 const maxInClaim = 160

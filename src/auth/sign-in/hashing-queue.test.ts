@@ -74,7 +74,7 @@ test('known browsers, however many keep signing in, leave every fourth turn to t
 })
 
 test('the queue is bounded in addresses, and in the further sign-ins of all addresses together', async () => {
-  const { ask, finishAll } = open({ maxAddresses: 3, maxBehind: 2 })
+  const { ask, finishAll } = open({ maxAddresses: 3, maxOverflow: 2 })
   void ask('running')
   const answers = ['a', 'a', 'b', 'a', 'a', 'b', 'c', 'd', 'e'].map((from) => ask(from))
   const known = ask('e', true)

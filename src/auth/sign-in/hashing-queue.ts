@@ -28,7 +28,7 @@ export interface HashingQueueOptions {
   /** How many addresses may wait. */
   readonly maxAddresses: number
   /** Over all addresses, how many sign-ins may wait in addition to the first one of each address. */
-  readonly maxBehind: number
+  readonly maxOverflow: number
   readonly maxWaitMs: number
 }
 
@@ -36,7 +36,7 @@ export interface HashingQueueOptions {
 const defaults: HashingQueueOptions = {
   maxAtOnce: 4,
   maxAddresses: 1000,
-  maxBehind: 63,
+  maxOverflow: 63,
   maxWaitMs: 10_000,
 }
 
@@ -45,22 +45,22 @@ const knownInARow = 3
 
 export function makeHashingQueue(given: Partial<HashingQueueOptions> = {}): HashingQueue {
   const options = { ...defaults, ...given }
-  const lines = [makeLine(options), makeLine(options)] as const
+  const queues = [makeQueue(options), makeQueue(options)] as const
   let running = 0
   /** Consecutive turns of known browsers. */
   let known = 0
 
   function next(): Waiting | null {
-    for (const line of known < knownInARow ? ([0, 1] as const) : ([1, 0] as const)) {
-      const waiting = lines[line].next()
+    for (const queue of known < knownInARow ? ([0, 1] as const) : ([1, 0] as const)) {
+      const waiting = queues[queue].next()
       if (waiting === null) continue
-      known = line === 0 ? known + 1 : 0
+      known = queue === 0 ? known + 1 : 0
       return waiting
     }
     return null
   }
 
-  /** The waiting one inherits the place directly, so that a sign-in that arrives meanwhile cannot overtake it. */
+  /** The waiting one inherits the turn directly, so that a sign-in that arrives meanwhile cannot overtake it. */
   function handOver(): void {
     const waiting = next()
     if (waiting === null) running -= 1
@@ -70,7 +70,7 @@ export function makeHashingQueue(given: Partial<HashingQueueOptions> = {}): Hash
   return {
     async run(turn, work) {
       if (running < options.maxAtOnce) running += 1
-      else await lines[turn.isKnown ? 0 : 1].wait(turn.from)
+      else await queues[turn.isKnown ? 0 : 1].wait(turn.from)
       try {
         return await work()
       } finally {
@@ -85,23 +85,23 @@ interface Waiting {
 }
 
 /** A queue by address: each address's first waiting sign-in in turn. */
-function makeLine({ maxAddresses, maxBehind, maxWaitMs }: HashingQueueOptions) {
-  const places = new Map<string, Waiting[]>()
-  let behind = 0
+function makeQueue({ maxAddresses, maxOverflow, maxWaitMs }: HashingQueueOptions) {
+  const slots = new Map<string, Waiting[]>()
+  let overflow = 0
 
   function leave(from: string, waiting: Waiting): void {
-    const place = places.get(from) ?? []
-    const at = place.indexOf(waiting)
+    const slot = slots.get(from) ?? []
+    const at = slot.indexOf(waiting)
     if (at === -1) return
-    place.splice(at, 1)
-    if (place.length === 0) places.delete(from)
-    else behind -= 1
+    slot.splice(at, 1)
+    if (slot.length === 0) slots.delete(from)
+    else overflow -= 1
   }
 
   return {
     wait(from: string): Promise<void> {
-      const place = places.get(from)
-      const isFull = place === undefined ? places.size >= maxAddresses : behind >= maxBehind
+      const slot = slots.get(from)
+      const isFull = slot === undefined ? slots.size >= maxAddresses : overflow >= maxOverflow
       if (isFull) return Promise.reject(new PasswordsBusyError('too many sign-ins at once'))
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
@@ -114,24 +114,24 @@ function makeLine({ maxAddresses, maxBehind, maxWaitMs }: HashingQueueOptions) {
             resolve()
           },
         }
-        if (place === undefined) places.set(from, [waiting])
+        if (slot === undefined) slots.set(from, [waiting])
         else {
-          place.push(waiting)
-          behind += 1
+          slot.push(waiting)
+          overflow += 1
         }
       })
     },
 
     /** Removes the next one; its address moves to the end of the queue. */
     next(): Waiting | null {
-      for (const [from, place] of places) {
-        const [first] = place
+      for (const [from, slot] of slots) {
+        const [first] = slot
         if (first === undefined) continue
         leave(from, first)
-        const rest = places.get(from)
+        const rest = slots.get(from)
         if (rest !== undefined) {
-          places.delete(from)
-          places.set(from, rest)
+          slots.delete(from)
+          slots.set(from, rest)
         }
         return first
       }

@@ -28,7 +28,7 @@ const ourPrefix = 'tributary-'
 
 interface Tell {
   readonly onOddity: (what: string) => void
-  /** Told of what only the operator can mend. */
+  /** Reports what only the operator can fix. */
   readonly onAlert: (detail: string) => void
 }
 

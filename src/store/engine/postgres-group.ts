@@ -20,9 +20,9 @@ interface Part extends Submittable {
 }
 
 export interface GroupEnd {
-  /** Of the statements before the first one that failed; of all when none failed. */
+  /** The results of the statements before the first error, or of all statements. */
   readonly results: readonly QueryResult[]
-  /** Of the first one that failed. */
+  /** The first statement's error. */
   readonly error: Error | null
 }
 

@@ -69,11 +69,11 @@ function toSentence(code: SyncFailureCode, provider: string): string {
     case 'unreadable':
       return `${provider} sent data that could not be read. It is tried again by itself; if it goes on, tell the operator of this server.`
     case 'misconfigured':
-      return `${provider} refuses this server. Only its operator can mend that, and was told.`
+      return `${provider} refuses this server. Only the operator can fix this; they have been notified.`
     case 'preparing':
       return `${provider} is still collecting the data. It is tried again by itself.`
     case 'not_configured':
-      return `${provider} is not set up on this server. Only its operator can mend that.`
+      return `${provider} is not set up on this server. Only the operator can fix this.`
     case 'too_large':
       return 'There were more new rows than one sync reports. Tell the operator of this server.'
     case 'too_long':

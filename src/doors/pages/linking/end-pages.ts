@@ -68,7 +68,7 @@ function toWords(reason: LinkingFailure, name: string): Words {
     case 'misconfigured':
       return {
         heading: `${name} refuses this server`,
-        text: `${name} does not accept the access of this installation. Only its operator can mend that: tell them that ${name} refuses it.`,
+        text: `${name} does not accept the access of this installation. Only the operator can fix this: tell them that ${name} refuses it.`,
         button: 'Back to your connections',
       }
   }

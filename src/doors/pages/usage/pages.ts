@@ -38,13 +38,7 @@ ${renderOperations(report)}
 ${renderResults(report)}`
 }
 
-const columns = [
-  'Operation',
-  'Asked by',
-  'Requests',
-  'From the cache',
-  'Refused, failed or cut off',
-]
+const columns = ['Operation', 'Client', 'Requests', 'From the cache', 'Refused, failed or cut off']
 
 function renderOperations(report: UsageReport): Html {
   return html`<table role="table" aria-label="Requests by operation" class="numbers">
@@ -52,7 +46,7 @@ function renderOperations(report: UsageReport): Html {
 <tbody role="rowgroup">${report.operations.map(
     ({ door, operation, requests, results }) => html`<tr role="row">
 <th role="rowheader" scope="row">${nameOperation(operation)}</th>
-<td role="cell" data-label="Asked by">${door === 'rest' ? 'programs' : 'agents'}</td>
+<td role="cell" data-label="Client">${door === 'rest' ? 'programs' : 'agents'}</td>
 <td role="cell" data-label="Requests">${toText(requests)}</td>
 <td role="cell" data-label="From the cache">${toText(results.HIT)}</td>
 <td role="cell" data-label="Refused, failed or cut off">${toText(countUnanswered(results))}</td>
