@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
 import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
 import { startWorker, until } from '#tests/request/webhooks/stage.ts'
+import { compileCache } from '#tests/support/process.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
@@ -31,7 +32,13 @@ async function start(t: TestContext, { allowPrivate }: WorldOf = { allowPrivate:
       process.execPath,
       [main, 'webhooks', 'listen', '--user', 'emma@b.example', ...args],
       {
-        env: { PATH: process.env.PATH, NODE_ENV: 'test', ADMIN_URL: url, ADMIN_TOKEN: adminToken },
+        env: {
+          PATH: process.env.PATH,
+          NODE_ENV: 'test',
+          ...compileCache,
+          ADMIN_URL: url,
+          ADMIN_TOKEN: adminToken,
+        },
         cwd: tmpdir(),
         timeout: 120_000,
       },

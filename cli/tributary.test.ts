@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { isKeyShaped } from '#auth/keys.ts'
 import { akahu, fiskil, snaptrade, up } from '#tests/request/admin/credentials.ts'
 import { adminToken, makeWorld, type WorldOptions } from '#tests/request/admin/world.ts'
+import { compileCache } from '#tests/support/process.ts'
 import { startService } from '#tests/support/service.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -32,7 +33,7 @@ interface RunOptions {
 function runCommand(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const { environment = {}, input = '', script = main } = options
   const child = spawn(process.execPath, [script, ...args], {
-    env: { PATH: process.env.PATH, NODE_ENV: 'test', ...environment },
+    env: { PATH: process.env.PATH, NODE_ENV: 'test', ...compileCache, ...environment },
     cwd: options.workingDirectory ?? tmpdir(),
   })
   const output = { out: '', err: '' }

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#kernel/time.ts'
 import { demoPersonalKey } from '#sandbox/snaptrade/people.ts'
 import { startSandbox } from '#sandbox/start.ts'
+import { compileCache } from '#tests/support/process.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -33,6 +34,7 @@ async function makePlace(t: TestContext) {
   })
   const environment = {
     PATH: process.env.PATH,
+    ...compileCache,
     PORT: await findPort(),
     ADMIN_PORT: await findPort(),
     AKAHU_BASE_URL: sandbox.access.akahu?.baseUrl,

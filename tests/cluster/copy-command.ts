@@ -1,6 +1,7 @@
 /** The command `tributary store copy` as a process of its own, as an operator starts it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '#tests/support/process.ts'
 
 const command = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 
@@ -23,7 +24,7 @@ export function startCopy(
 ): CopyProcess {
   const args = ['--disable-warning=ExperimentalWarning', command, 'store', 'copy', '--to', '-']
   const child = spawn(process.execPath, [...args, ...flags], {
-    env: { PATH: process.env.PATH ?? '', NODE_ENV: 'test', ...environment },
+    env: { PATH: process.env.PATH ?? '', NODE_ENV: 'test', ...compileCache, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const output = { out: '', err: '' }

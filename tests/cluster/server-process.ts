@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
+import { compileCache } from '#tests/support/process.ts'
 
 export interface Answer {
   readonly status: number
@@ -42,7 +43,7 @@ const answerDeadlineMs = 40_000
 const adminToken = 'trib_admin_token_of_the_cluster_tests'
 
 /** Background syncs would ask the emulators in between: a test of background work says `ROLE: 'all'`. */
-const defaults = { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0', ROLE: 'api' }
+const defaults = { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0', ROLE: 'api', ...compileCache }
 
 /** None outlives the test that failed to end it. */
 const living = new Set<ChildProcess>()

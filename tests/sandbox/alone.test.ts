@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '#tests/support/process.ts'
 import { runCommand, startCommand } from './command.ts'
 
 const anyPorts = ['fiskil', 'akahu', 'snaptrade', 'up'].flatMap((name) => [`--${name}-port`, '0'])
@@ -43,7 +44,7 @@ async function startLive(t: TestContext, environment: Readonly<Record<string, st
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { ...environment, PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder }
   const live = spawn(process.execPath, [server], {
-    env: { NODE_ENV: 'test', PATH: process.env.PATH, ...settings },
+    env: { NODE_ENV: 'test', PATH: process.env.PATH, ...compileCache, ...settings },
   })
   const ended = endOf(live)
   t.after(async () => {

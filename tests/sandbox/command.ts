@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '#tests/support/process.ts'
 import type { Service } from '#tests/support/service.ts'
 
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
@@ -17,7 +18,7 @@ export function startCommand(
   environment: Readonly<Record<string, string>> = {},
 ): ChildProcess {
   return spawn(process.execPath, [main, ...args], {
-    env: { NODE_ENV: 'test', PATH: process.env.PATH, ...environment },
+    env: { NODE_ENV: 'test', PATH: process.env.PATH, ...compileCache, ...environment },
   })
 }
 

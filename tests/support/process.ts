@@ -22,6 +22,11 @@ export interface Ending {
   readonly stderr: string
 }
 
+/** Compiled code is cached between starts, which halves the time of a start; the starter of the tests names the folder. */
+const { NODE_COMPILE_CACHE } = process.env
+export const compileCache: Readonly<Record<string, string>> =
+  NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const deadlineMs = 60_000
 
@@ -47,6 +52,7 @@ export function startProcess(
     env: {
       ...(folder === undefined ? { NODE_ENV: 'test', PORT: '0', ADMIN_PORT: '0' } : {}),
       PATH: process.env.PATH ?? '',
+      ...compileCache,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
