@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { groupFiles } from './test-groups.ts'
 
 const suites: Record<string, string[]> = {
   all: [
@@ -20,10 +21,10 @@ const suites: Record<string, string[]> = {
   release: ['tests/release/**/*.test.ts'],
   conformance: ['tests/conformance/**/*.test.ts'],
 }
-const given = process.argv.slice(2)
+const [first, ...others] = process.argv.slice(2)
 // What begins with a dash is for node:test, whichever suite runs.
-const name = given[0]?.startsWith('-') === false ? given[0] : 'all'
-const rest = name === given[0] ? given.slice(1) : given
+const name = first === undefined || first.startsWith('-') ? 'all' : first
+const rest = name === first ? others : process.argv.slice(2)
 const patterns = suites[name]
 if (patterns === undefined) {
   console.error(`unknown suite ${name}; one of ${Object.keys(suites).join(', ')}`)
@@ -34,12 +35,18 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// As many files at once as there are cores; by default it is one less. Suites on shared servers keep the default.
+// As many processes at once as there are cores; by default it is one less. Suites on shared servers keep the default.
 const atOnce = ['cluster', 'browser'].includes(name)
   ? []
   : [`--test-concurrency=${availableParallelism()}`]
+const isGiven = (flag: RegExp) => rest.some((argument) => flag.test(argument))
+const reporters = isGiven(/^--test-reporter=/)
+  ? []
+  : ['--test-reporter=./scripts/report-tests.ts', '--test-reporter-destination=stdout']
+// Tests are picked by their names before a group has loaded them.
+const entries = isGiven(/^--test-(name-pattern|skip-pattern|only)/) ? files : groupFiles(files)
 const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-timeout=120000']
-const child = spawn(process.execPath, [...flags, ...atOnce, ...rest, ...files], {
+const child = spawn(process.execPath, [...flags, ...atOnce, ...reporters, ...rest, ...entries], {
   stdio: 'inherit',
   env: { ...process.env, NODE_ENV: 'test' },
 })
