@@ -67,25 +67,31 @@ export async function measureLargeWalk(): Promise<Figure[]> {
 const open = (shared: SharedPlace | null): Windows =>
   openWindows({ maxBytes: 32 * 1024 * 1024, clock: { now: () => 0 }, shared })
 
+/** Values that are changed by compare-and-set. */
+function makeValues(): SharedPlace['snapshots'] {
+  const values = new Map<string, { readonly version: string; readonly bytes: Uint8Array }>()
+  return {
+    load(key, known) {
+      const found = values.get(key)
+      if (found === undefined) return { kind: 'none' }
+      return found.version === known ? { kind: 'same' } : { kind: 'found', ...found }
+    },
+    save(key, { expected, bytes }) {
+      const { version = null } = values.get(key) ?? {}
+      if (version !== expected) return { kind: 'conflict' }
+      const saved = String(Number(version) + 1)
+      values.set(key, { version: saved, bytes })
+      return { kind: 'saved', version: saved }
+    },
+  }
+}
+
 /** What processes share, in this one's memory; counts the bytes of pages. */
 function makeSharedPlace() {
-  const snapshots = new Map<string, { readonly version: string; readonly bytes: Uint8Array }>()
   const bodies = new Map<string, CachedAnswer>()
   const place: SharedPlace = {
-    snapshots: {
-      load(key, known) {
-        const found = snapshots.get(key)
-        if (found === undefined) return { kind: 'none' }
-        return found.version === known ? { kind: 'same' } : { kind: 'found', ...found }
-      },
-      save(key, { expected, bytes }) {
-        const { version = null } = snapshots.get(key) ?? {}
-        if (version !== expected) return { kind: 'conflict' }
-        const saved = String(Number(version) + 1)
-        snapshots.set(key, { version: saved, bytes })
-        return { kind: 'saved', version: saved }
-      },
-    },
+    snapshots: makeValues(),
+    anchors: makeValues(),
     bodies: {
       get(key) {
         const answer = bodies.get(key)

@@ -6,7 +6,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import { playGame, type Tally } from './support/paging-game.ts'
+import { makeTally } from './support/paging-board.ts'
+import { playGame } from './support/paging-game.ts'
 
 const { values } = parseArgs({
   options: {
@@ -28,7 +29,7 @@ const helper =
     : fork(import.meta.filename, ['--games', `${others}`, '--seed', `${firstSeed + own}`])
 const helperEnds = helper === null ? null : once(helper, 'exit')
 const started = performance.now()
-const tally: Tally = { walks: 0, refused: 0, excused: 0, overtaken: 0, rows: 0 }
+const tally = makeTally()
 for (let seed = firstSeed; seed < firstSeed + own; seed += 1) {
   try {
     await playGame(seed, tally)

@@ -15,7 +15,8 @@ const maxPageBytes = 32 * 1024 * 1024
 
 export function makeReader(parts: AppOptions & Foundation) {
   const { store, kv, clock, reports } = parts
-  const shared = kv.snapshots === null ? null : { snapshots: kv.snapshots, bodies: kv.cache }
+  const { snapshots, anchors, cache: bodies } = kv
+  const shared = snapshots === null || anchors === null ? null : { snapshots, anchors, bodies }
   const windows = openWindows({ maxBytes: maxPageBytes, clock, shared })
   const monitor = makeConsentMonitor({
     store,

@@ -53,6 +53,7 @@ export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
     beginChange: null,
     // Walks stay in the process; nothing is shared.
     snapshots: null,
+    anchors: null,
     windows,
     // A single process may use the whole budget.
     budgets: windows,

@@ -248,8 +248,9 @@ export interface Kv {
   readonly cache: CacheStore
   /** Makes earlier editions invalid; null: there are none. */
   readonly beginChange: BeginChange | null
-  /** Null: snapshots stay in this process. */
+  /** Null: snapshots and anchors stay in this process. */
   readonly snapshots: SharedSnapshots | null
+  readonly anchors: SharedSnapshots | null
   readonly windows: WindowStore
   /**
    * Windows of a provider's limit for all processes together. While Redis is unavailable each process has a share of

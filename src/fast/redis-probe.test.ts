@@ -13,11 +13,13 @@ const sources = readdirSync(folder)
   .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }))
 
 const onCache = /^redis-(?:cache|snapshots|incarnation)\.ts$/
+/** Snapshots are on one, anchors on the other. */
+const onBoth = /^redis-snapshots\.ts$/
 
 for (const connection of ['limits', 'cache'] as const) {
   test(`the probe of ${connection} tries what is used there`, () => {
     const texts = sources
-      .filter(({ name }) => onCache.test(name) === (connection === 'cache'))
+      .filter(({ name }) => onBoth.test(name) || onCache.test(name) === (connection === 'cache'))
       .map(({ text }) => text)
     const inScripts = texts.flatMap((text) => [...text.matchAll(/redis\.call\('(\w+)'/g)])
     const direct = texts.flatMap((text) => [...text.matchAll(/link\.client\.(\w+?)(?:Buffer)?\(/g)])

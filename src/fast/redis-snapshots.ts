@@ -1,5 +1,5 @@
 /**
- * Snapshots without bodies, and anchors, in Redis: sealed like cached answers, with their life as the expiry of the
+ * Snapshots without bodies, or anchors, in Redis: sealed like cached answers, with their life as the expiry of the
  * key. Saving is a compare-and-set, so that a later writer does not overwrite an earlier one. A value's version is the
  * text at its start with the salt that it was sealed with, so that checking for a new version costs a few bytes.
  */
@@ -9,6 +9,8 @@ import { type Seal, versionLength } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
 export interface RedisSnapshotsOptions {
+  /** Which of the two are stored: they have names of their own. */
+  readonly concern: 'snapshot' | 'anchor'
   readonly link: RedisLink
   readonly seal: Seal
   readonly metrics: KvMetrics
@@ -29,11 +31,12 @@ return 1
 const none = Buffer.alloc(0)
 
 export function makeRedisSnapshots(options: RedisSnapshotsOptions): SharedSnapshots {
-  const { link, seal, metrics, maxBytes = defaultMaxBytes } = options
+  const { concern, link, seal, metrics, maxBytes = defaultMaxBytes } = options
   const replace = link.script(saveLua)
-  const nameOf = (key: string) => seal.name('snapshot', key)
-  /** A prefix, so that a snapshot and a cached answer of the same name never open as each other. */
-  const boundTo = (key: string) => `snapshot\0${key}`
+  const nameOf = (key: string) =>
+    concern === 'anchor' ? seal.name('anchor', key) : seal.name('snapshot', key)
+  /** A prefix, so that a snapshot, an anchor and a cached answer of one name never open as each other. */
+  const boundTo = (key: string) => `${concern}\0${key}`
 
   async function isKnown(name: string, known: string): Promise<boolean> {
     return toText(await link.client.getrangeBuffer(name, 0, versionEnd)) === known

@@ -24,7 +24,7 @@ import { makeRedisWindows } from './redis-windows.ts'
 import type { KvReport } from './report.ts'
 
 export interface RedisKvOptions {
-  /** The server of limits, leases and breakers. */
+  /** The server of limits, leases, breakers and anchors. */
   readonly url: string
   /** The server of cached answers and snapshots; absent or equal to `url`: one connection serves both. */
   readonly cacheUrl?: string
@@ -105,11 +105,9 @@ export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
     }),
     cache,
     beginChange: editions.beginChange,
-    snapshots: makeRedisSnapshots({
-      link: incarnation.link,
-      seal: incarnation.seal,
-      metrics: report.metrics,
-    }),
+    snapshots: makeRedisSnapshots({ ...incarnation, concern: 'snapshot', metrics: report.metrics }),
+    // Where nothing is evicted. Not in an incarnation: an anchor proves itself by the rows.
+    anchors: makeRedisSnapshots({ concern: 'anchor', link, seal, metrics: report.metrics }),
     windows,
     budgets: makeRedisWindows({ ...counted, shareOut: processes.count }),
     leases,

@@ -32,7 +32,7 @@ export interface Anchor extends Generation {
   readonly expiresAt: number
 }
 
-/** How long an anchor outlives its snapshot (docs/snapshots.md). */
+/** How long an anchor outlives a snapshot that begins when a window is shown (docs/snapshots.md). */
 export const anchorLifeMs = 30 * 60_000
 const maxMarks = 1024
 /** Clocks that differ by less, or are set back by less, change nothing. */
@@ -53,12 +53,12 @@ export function addMark(
     readonly facts: string
     readonly ends: readonly number[]
     readonly now: number
-    readonly expiresAt: number
+    readonly ttlMs: number
   },
 ): Anchor {
-  const { snapshot, facts, ends, now } = shown
+  const { snapshot, facts, ends, now, ttlMs } = shown
   const { generation, generationAt } = snapshot.facts
-  const expiresAt = Math.max(shown.expiresAt + anchorLifeMs, before?.expiresAt ?? 0)
+  const expiresAt = Math.max(now + ttlMs + anchorLifeMs, before?.expiresAt ?? 0)
   const added = ends.map((end): [number, Mark] => [
     end,
     { print: snapshot.printBefore(end), generation, at: now },
@@ -86,14 +86,14 @@ export function addMark(
 export function keepMark(
   anchor: Anchor | null,
   offset: number,
-  { now, expiresAt }: { readonly now: number; readonly expiresAt: number },
+  { now, ttlMs }: { readonly now: number; readonly ttlMs: number },
 ): Anchor | null {
   const mark = anchor?.marks.get(offset)
   if (anchor === null || mark === undefined) return null
   return {
     ...anchor,
     marks: new Map([...anchor.marks, [offset, { ...mark, at: now }]]),
-    expiresAt: Math.max(anchor.expiresAt, expiresAt + anchorLifeMs),
+    expiresAt: Math.max(anchor.expiresAt, now + ttlMs + anchorLifeMs),
   }
 }
 
@@ -154,7 +154,6 @@ export type Anchors = ReturnType<typeof makeAnchors>
 export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
   /** The one changed longest ago comes first. */
   const local = new Map<string, Anchor>()
-  const toKey = (name: string) => `anchor ${name}`
   let localMarks = 0
 
   function forget(name: string): void {
@@ -165,7 +164,7 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
 
   async function read(name: string): Promise<{ anchor: Anchor | null; version: string | null }> {
     const own = local.get(name) ?? null
-    const found = (await shared?.load(toKey(name), null)) ?? { kind: 'none' }
+    const found = (await shared?.load(name, null)) ?? { kind: 'none' }
     if (found.kind !== 'found') return { anchor: toAlive(own), version: null }
     const { version } = found
     const stored = decode<Anchor>(found.bytes)
@@ -183,12 +182,15 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
   return {
     /** The anchor of a query, while it lives. */
     load: async (name: string) => (await read(name)).anchor,
-    /** Stores what `change` returns; null: nothing. */
-    async update(name: string, change: (anchor: Anchor | null) => Anchor | null): Promise<void> {
+    /**
+     * Stores what `change` returns; null: nothing. False: other processes do not know it.
+     * @throws Trouble `contested`
+     */
+    async update(name: string, change: (anchor: Anchor | null) => Anchor | null): Promise<boolean> {
       for (let contests = 0; contests < maxContests; contests += 1) {
         const { anchor, version } = await read(name)
         const changed = change(anchor)
-        if (changed === null) return
+        if (changed === null) return true
         forget(name)
         local.set(name, changed)
         localMarks += changed.marks.size + 1
@@ -196,12 +198,13 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
           if (localMarks <= maxLocalMarks || oldest === name) break
           forget(oldest)
         }
-        if (shared === null) return
+        if (shared === null) return true
         const ttlMs = changed.expiresAt - clock.now()
         const bytes = encode(changed)
-        const saved = await shared.save(toKey(name), { expected: version, bytes, ttlMs })
-        if (saved.kind !== 'conflict') return
+        const saved = await shared.save(name, { expected: version, bytes, ttlMs })
+        if (saved.kind !== 'conflict') return saved.kind === 'saved'
       }
+      throw new Trouble('contested', 'other processes changed the anchor')
     },
   }
 }

@@ -22,30 +22,20 @@ const cheap = {
 
 /** How a compressed body begins (RFC 8878, 3.1.1). No page begins so: what is held was read as JSON. */
 const mark = [0x28, 0xb5, 0x2f, 0xfd]
-/** A shorter body is copied behind a byte that no text has: a compressor's memory costs more than it saves. */
-const [leastBytes, plain] = [512, 0xff]
-const isPacked = (body: Uint8Array): boolean =>
-  body[0] === plain || mark.every((byte, at) => body[at] === byte)
+const isPacked = (body: Uint8Array): boolean => mark.every((byte, at) => body[at] === byte)
+/** A shorter body stays as it came: a compressor's memory costs more than it saves. */
+const leastBytes = 512
 
-async function pack(body: Uint8Array): Promise<Uint8Array> {
-  if (body.length >= leastBytes) return compress(body, cheap)
-  const copy = new Uint8Array(body.length + 1)
-  copy[0] = plain
-  copy.set(body, 1)
-  return copy
-}
-
-/** Compresses the bodies that are not, outside the main thread. */
-export async function packBodies({ bodies }: HeldSnapshot): Promise<void> {
-  const raw = [...bodies].filter(([, body]) => !isPacked(body))
-  await Promise.all(raw.map(async ([name, body]) => bodies.set(name, await pack(body))))
+/** Compresses the bodies that are not, outside the main thread. Returns those as they came. */
+export async function packBodies({ bodies }: HeldSnapshot): Promise<readonly Uint8Array[]> {
+  const raw = [...bodies].filter(([, body]) => body.length >= leastBytes && !isPacked(body))
+  await Promise.all(raw.map(async ([name, body]) => bodies.set(name, await compress(body, cheap))))
+  return raw.map(([, body]) => body)
 }
 
 /** The body as it came. */
-export async function unpack(body: Uint8Array): Promise<Uint8Array> {
-  if (body[0] === plain) return body.subarray(1)
-  return isPacked(body) ? decompress(body) : body
-}
+export const unpack = async (body: Uint8Array): Promise<Uint8Array> =>
+  isPacked(body) ? decompress(body) : body
 
 export interface HeldSnapshot {
   readonly snapshot: Snapshot

@@ -10,6 +10,8 @@ import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.
 
 export interface SharedPlace {
   readonly snapshots: SharedSnapshots
+  /** On a server that evicts nothing. */
+  readonly anchors: SharedSnapshots
   /** The bodies of pages. */
   readonly bodies: Pick<CacheStore, 'get' | 'set'>
 }
@@ -97,7 +99,7 @@ function toHeld(
 }
 
 /** Changes with every change of a stored shape: bytes of another layout are ignored. */
-const layout = 1
+const layout = 2
 
 export const encode = (value: object): Uint8Array => serialize({ layout, value })
 

@@ -34,8 +34,8 @@ export interface SnapshotPage {
   readonly fills: Float64Array
 }
 
-/** The first row that a list begins at. `none`: the list had no row. */
-export type First = Print | 'none'
+/** The first row that a list begins at; one of another time has moved behind others. `none`: the list had no row. */
+export type First = (Print & { readonly time: number }) | 'none'
 
 /** Snapshots of one generation count the same rows: each offset means the same row in all of them. */
 export interface Generation {
@@ -186,5 +186,5 @@ export const listFirsts = ({ lists }: Snapshot): readonly First[] =>
   lists.map((list) => {
     if (list.sums.count === 0) return 'none'
     const { page, entry } = list.locate(0)
-    return printAt(page, entry)
+    return { ...printAt(page, entry), time: page.times[entry] ?? 0 }
   })

@@ -108,7 +108,8 @@ function listRows(
     if ((from !== null && head.time < from) || (to !== null && head.time > to)) continue
     const print = digest(head.id)
     // Rows above the first one arrived after the generation began.
-    isBegun ||= first !== null && first !== 'none' && isSamePrint(first, print)
+    isBegun ||=
+      first !== null && first !== 'none' && first.time === head.time && isSamePrint(first, print)
     const number = toNumber(print)
     if (!isBegun || here.has(number) || list.hasSeen(print)) continue
     here.add(number)

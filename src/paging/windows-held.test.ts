@@ -283,9 +283,9 @@ test('what a process read while Redis was away does not meet cached windows from
   assert.deepEqual(await stage.ids(one, 8, 12), idsOf(8, 20))
   rows.unshift(arrival('first'))
   rows.splice(5, 0, { id: 'late', time: -3.5, foreign: false })
-  shared.isDown = true
+  Object.assign(shared, { isDown: true, isAnchorDown: true })
   assert.deepEqual((await stage.ids(two, 0, 8)).slice(0, 2), ['first', 'r 0'])
-  shared.isDown = false
+  Object.assign(shared, { isDown: false, isAnchorDown: false })
   while (shared.evict(() => 0));
   // Windows of the first generation may be cached: they end with the epoch.
   const { epoch } = stage

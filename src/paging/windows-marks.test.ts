@@ -150,7 +150,7 @@ test('an anchor keeps 1,024 marks: beyond them every second one goes, and the la
     const marks = new Map<number, Mark>()
     for (let at = count; at > 0; at -= 1) marks.set(at, { print, generation: 'g', at: 0 })
     const before: Anchor = { ...facts, firsts: [], facts: '', isBroken: false, marks, expiresAt: 1 }
-    const after = addMark(before, { snapshot, facts: '', ends: [], now: 0, expiresAt: 0 })
+    const after = addMark(before, { snapshot, facts: '', ends: [], now: 0, ttlMs: 0 })
     return [...after.marks.keys()]
   }
   assert.equal(markAll(1024).length, 1024)
@@ -185,9 +185,9 @@ test('R18: an anchor that another version wrote refuses later windows, whatever 
   const stage = makeStage(makePagedWorld({ streams: [makeRows(8)], paging: 'after', pageSize: 4 }))
   const process = stage.open({ shared })
   await stage.ids(process, 0, 4)
-  const found = await shared.snapshots.load('anchor q', null)
+  const found = await shared.anchors.load('q', null)
   const expected = found.kind === 'found' ? found.version : assert.fail()
-  await shared.snapshots.save('anchor q', { expected, bytes: new Uint8Array(8), ttlMs: 1 })
+  await shared.anchors.save('q', { expected, bytes: new Uint8Array(8), ttlMs: 1 })
   stage.epoch += 1
   await assert.rejects(stage.ids(process, 4, 4), /the list changed/)
   assert.equal((await stage.ids(process, 0, 4)).length, 4)

@@ -4,14 +4,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { RowPage } from '#providers/port.ts'
 import { makePagedWorld, type PagedRow } from '#tests/support/paged.ts'
-import { playGame, type Tally } from '#tests/support/paging-game.ts'
+import { makeTally } from '#tests/support/paging-board.ts'
+import { playGame } from '#tests/support/paging-game.ts'
 import { makeRows, makeStage } from '#tests/support/windows.ts'
 
 const games = Number(process.env.PAGING_GAMES ?? 1000)
 const firstSeed = Number(process.env.PAGING_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 test('R17, R18: a walk that ends has every row that existed throughout, each once, or was refused', async (t) => {
-  const tally: Tally = { walks: 0, refused: 0, excused: 0, overtaken: 0, rows: 0 }
+  const tally = makeTally()
   for (let seed = firstSeed; seed < firstSeed + games; seed += 1) {
     await playGame(seed, tally).catch((error) => {
       throw new Error(`the game of seed ${seed}: ${error.message}`, { cause: error })

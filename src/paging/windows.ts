@@ -108,7 +108,7 @@ export function openWindows(options: {
 }): Windows {
   const { clock, shared } = options
   const holder = openHolder(options)
-  const anchors = makeAnchors(clock, shared?.snapshots ?? null)
+  const anchors = makeAnchors(clock, shared?.anchors ?? null)
   const sharing = shared === null ? null : makeSharing(shared)
   const turns = new Map<string, Promise<unknown>>()
   return {
@@ -232,12 +232,13 @@ async function answer(ask: Ask, begun: Begun): Promise<Window<unknown>> {
   const anchor = isFirst ? null : begun.anchor
   refuseChanged(anchor, snapshot, offset)
   const shown = anchor?.generation === facts.generation ? countShown(anchor, offset) : 0
-  const { opened, raw } = await readMore(ask, held, shown)
+  const opened = await readMore(ask, held, shown)
   const [count, isComplete] = [snapshot.count(), snapshot.isComplete()]
   if (isComplete && lists.every(({ sums }) => sums.ownRows === 0)) await request.confirmEnd()
   const end = Math.min(offset + limit, count)
   const hasMore = !isComplete || end < count
   const isWhole = offset === 0 && !hasMore && lists.every(({ pages }) => pages.length < 2)
+  const raw = isWhole ? [...opened.values()].map(({ body }) => body) : await packBodies(held)
   if (isWhole) holder.drop(key)
   else if (!(await save(ask, held))) throw new Trouble('contested', 'another process saved first')
   refuseChanged(anchor, snapshot, offset)
@@ -247,9 +248,11 @@ async function answer(ask: Ask, begun: Begun): Promise<Window<unknown>> {
   raw.forEach(releaseBytes)
   // Bodies that came from Redis count for the bound of memory.
   if (!isWhole) holder.keep(key, held)
-  if (hasMore || (rows.length > 0 && offset > 0)) await mark(ask, held, [offset, end])
+  const isMarked =
+    !(hasMore || (rows.length > 0 && offset > 0)) || (await mark(ask, held, [offset, end]))
   // An empty window has no end that could be marked.
-  const isCurrent = facts.generationEpoch === query.epoch && (rows.length > 0 || offset === 0)
+  const isCurrent =
+    isMarked && facts.generationEpoch === query.epoch && (rows.length > 0 || offset === 0)
   return {
     rows,
     seen: count,
@@ -260,7 +263,7 @@ async function answer(ask: Ask, begun: Begun): Promise<Window<unknown>> {
 }
 
 /**
- * Reads what the window needs, and returns the pages that it shows and the bodies as they came. What came before a failure stays, so that the next
+ * Reads what the window needs, and returns the pages that it shows. What came before a failure stays, so that the next
  * request goes on from there. Numbered pages stay only when they were looked at again, and a snapshot that was begun
  * again does not replace a longer one.
  */
@@ -268,13 +271,12 @@ async function readMore(
   ask: Ask,
   held: HeldSnapshot,
   shown: number,
-): Promise<{ readonly opened: Map<string, AnyPage>; readonly raw: readonly Uint8Array[] }> {
+): Promise<Map<string, AnyPage>> {
   const { holder, clock, query, request, call, key } = ask
   const { source, ttlMs } = query
   const { snapshot, bodies } = held
   const { offset, limit } = request
   const opened = new Map<string, AnyPage>()
-  const raw: Uint8Array[] = []
   let bytes = 0
   const take = (page: { name: string; rows: Uint32Array }, read: AnyPage, list: number) => {
     bytes += read.body.byteLength
@@ -283,14 +285,13 @@ async function readMore(
       throw new UpstreamError(source.provider, { kind: 'malformed', detail })
     }
     bodies.set(page.name, read.body)
-    raw.push(read.body)
     const { count } = snapshot.getList(list).sums
     if (count > offset && count - page.rows.length < offset + limit) opened.set(page.name, read)
   }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
     await readOn({ ...request, source, snapshot, call, mayExpire, shown, take })
-    return { opened, raw }
+    return opened
   } catch (error) {
     const kind = kindOf(error)
     if (bytes === 0 || kind === 'gone') throw error
@@ -298,6 +299,7 @@ async function readMore(
     if (source.reader.overlap > 0) {
       if (other === held) holder.drop(key)
     } else if (kind !== 'changed' && (other?.snapshot.count() ?? 0) <= snapshot.count()) {
+      await packBodies(held)
       await save(ask, held)
     }
     throw error
@@ -309,7 +311,6 @@ async function save(
   { holder, sharing, clock, key, query }: Ask,
   held: HeldSnapshot,
 ): Promise<boolean> {
-  await packBodies(held)
   if ((await sharing?.save(key, query.owner, held, clock.now())) === false) return false
   holder.keep(key, held)
   return true
@@ -317,16 +318,16 @@ async function save(
 
 async function mark(
   { anchors, clock, query }: Ask,
-  { snapshot, expiresAt }: HeldSnapshot,
+  { snapshot }: HeldSnapshot,
   [offset, end]: readonly [number, number],
-): Promise<void> {
-  const { name, facts } = query
+): Promise<boolean> {
+  const { name, facts, ttlMs } = query
   const now = clock.now()
-  await anchors.update(name, (anchor) => {
+  return anchors.update(name, (anchor) => {
     // A window in another epoch or process may have been shown from other rows meanwhile.
     refuseChanged(anchor, snapshot, offset)
-    if (end <= offset) return keepMark(anchor, offset, { now, expiresAt })
-    return addMark(anchor, { snapshot, facts, ends: [offset, end], now, expiresAt })
+    if (end <= offset) return keepMark(anchor, offset, { now, ttlMs })
+    return addMark(anchor, { snapshot, facts, ends: [offset, end], now, ttlMs })
   })
 }
 

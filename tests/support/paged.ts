@@ -28,6 +28,12 @@ export interface PagedWorld {
   readonly reads: string[]
   /** Called before each page is answered; what it throws is the answer. */
   onRead: (cursor: string | null) => void
+  /** Awaited before each page is answered. */
+  wait: (call: CallContext) => Promise<void>
+  /** The provider lists nothing, and says so with 200. */
+  isBlank: boolean
+  /** What `map` throws of a row; null: it can be read. */
+  toFlaw: (row: PagedRow) => Error | null
 }
 
 export const aCall = (): CallContext => ({
@@ -63,28 +69,34 @@ export function makePagedWorld(options: {
   readonly paging: Paging
   readonly pageSize: number
   readonly bodyBytes?: number
+  /** A full page announces another one, which may be empty. */
+  readonly announces?: boolean
 }): PagedWorld {
-  const { streams, paging, pageSize, bodyBytes = 0 } = options
+  const { streams, paging, pageSize, bodyBytes = 0, announces = false } = options
   const queries = streams.map((_rows, index) => makePagedQuery(index))
   const world: PagedWorld = {
     streams,
     queries,
     reads: [],
     onRead: () => undefined,
+    wait: async () => undefined,
+    isBlank: false,
+    toFlaw: () => null,
     reader: null as never,
   }
 
   const overlap = paging === 'number' ? 1 : 0
 
   function encode(number: number, cursor: string | null): Uint8Array {
-    const rows = streams[number] ?? []
+    const rows = world.isBlank ? [] : (streams[number] ?? [])
     const start = toStart(rows, cursor)
     const shown = rows.slice(start, start + pageSize)
     const end = start + shown.length
     const last = shown.at(-1)
     const hasNew = shown.length > (cursor === null ? 0 : overlap)
     const after = paging === 'after' ? `a${last?.time} ${last?.id}` : `n${end - overlap}`
-    const next = end < rows.length && hasNew ? after : null
+    const isMore = end < rows.length || (announces && shown.length === pageSize)
+    const next = isMore && hasNew ? after : null
     const text = JSON.stringify({ rows: shown, next, end, total: rows.length })
     return new Uint8Array(Buffer.from(text.padEnd(bodyBytes)))
   }
@@ -95,7 +107,7 @@ export function makePagedWorld(options: {
     if (cursor.startsWith('n')) return Number(cursor.slice(1))
     const space = cursor.indexOf(' ')
     const [time, id] = [cursor.slice(1, space), cursor.slice(space + 1)]
-    const found = rows.findIndex((row) => row.id === id)
+    const found = rows.findIndex((row) => row.id === id && row.time === Number(time))
     if (found >= 0) return found + 1
     const below = rows.findIndex((row) => row.time <= Number(time))
     return below < 0 ? rows.length : below
@@ -125,16 +137,21 @@ export function makePagedWorld(options: {
       body,
       head: (index) =>
         at(index).foreign ? null : { id: at(index).id, account, time: at(index).time },
-      map: at,
+      map(index) {
+        const flaw = world.toFlaw(at(index))
+        if (flaw !== null) throw flaw
+        return at(index)
+      },
     }
   }
 
   const reader: RowReader<RowPage<PagedRow>> = {
     pageSize,
     overlap,
-    async read(query, cursor) {
+    async read(query, cursor, call) {
       const number = query.accounts[0]?.id.split('-')[1] ?? ''
       world.reads.push(`${number}:${cursor ?? ''}`)
+      await world.wait(call)
       world.onRead(cursor)
       const body = encode(Number(number), cursor)
       await Promise.resolve()
@@ -146,61 +163,87 @@ export function makePagedWorld(options: {
 }
 
 export interface SharedMemory extends SharedPlace {
-  /** Everything is lost. */
+  /** The server of snapshots and bodies loses everything. */
   clear(): void
-  /** One snapshot or body is lost, and no anchor. */
+  /** The server of anchors loses everything. */
+  clearAnchors(): void
+  /** One snapshot or body is lost. */
   evict(pick: (below: number) => number): boolean
-  /** While true nothing can be reached. */
+  /** While true the server of snapshots and bodies, or that of anchors, cannot be reached. */
   isDown: boolean
+  isAnchorDown: boolean
+  /** Awaited in each call. */
+  wait: (what: 'load' | 'save') => Promise<void>
   saves(): number
 }
 
 /** What processes share, in memory: the contract of the shared store without expiry. */
 export function makeSharedMemory(): SharedMemory {
-  const kept = new Map<string, { version: string; bytes: Uint8Array }>()
   const bodies = new Map<string, CachedAnswer>()
-  let [saves, versions] = [0, 0]
+  const wait = (what: 'load' | 'save') => shared.wait(what)
+  const snapshots = makeValues({ isDown: () => shared.isDown, wait })
+  const anchors = makeValues({ isDown: () => shared.isAnchorDown, wait })
   const shared: SharedMemory = {
     isDown: false,
-    saves: () => saves,
+    isAnchorDown: false,
+    wait: async () => undefined,
+    saves: () => snapshots.saves() + anchors.saves(),
     clear() {
-      kept.clear()
+      snapshots.kept.clear()
       bodies.clear()
     },
+    clearAnchors: () => anchors.kept.clear(),
     evict(pick) {
-      const snapshots = [...kept.keys()].filter((key) => !key.startsWith('anchor '))
-      const keys = [...snapshots, ...bodies.keys()]
+      const keys = [...snapshots.kept.keys(), ...bodies.keys()]
       const key = keys[pick(keys.length)] ?? ''
-      return kept.delete(key) || bodies.delete(key)
+      return snapshots.kept.delete(key) || bodies.delete(key)
     },
-    snapshots: {
-      async load(key, known) {
-        if (shared.isDown) return { kind: 'unavailable' }
-        const found = kept.get(key)
-        if (found === undefined) return { kind: 'none' }
-        return found.version === known ? { kind: 'same' } : { kind: 'found', ...found }
-      },
-      async save(key, { expected, bytes }) {
-        if (shared.isDown) return { kind: 'unavailable' }
-        if ((kept.get(key)?.version ?? null) !== expected) return { kind: 'conflict' }
-        versions += 1
-        const version = `${versions}`
-        kept.set(key, { version, bytes: new Uint8Array(bytes) })
-        saves += 1
-        return { kind: 'saved', version }
-      },
-    },
+    snapshots: snapshots.values,
+    anchors: anchors.values,
     bodies: {
       async get(key) {
+        await wait('load')
         if (shared.isDown) return { kind: 'unavailable' }
         const answer = bodies.get(key)
         return answer === undefined ? { kind: 'miss' } : { kind: 'hit', answer }
       },
       async set(key, answer) {
+        await wait('save')
         if (!shared.isDown) bodies.set(key, answer)
         return !shared.isDown
       },
     },
   }
   return shared
+}
+
+/** Values that are changed by compare-and-set. */
+function makeValues({
+  isDown,
+  wait,
+}: {
+  readonly isDown: () => boolean
+  readonly wait: SharedMemory['wait']
+}) {
+  const kept = new Map<string, { version: string; bytes: Uint8Array }>()
+  let saves = 0
+  const values: SharedPlace['snapshots'] = {
+    async load(key, known) {
+      await wait('load')
+      if (isDown()) return { kind: 'unavailable' }
+      const found = kept.get(key)
+      if (found === undefined) return { kind: 'none' }
+      return found.version === known ? { kind: 'same' } : { kind: 'found', ...found }
+    },
+    async save(key, { expected, bytes }) {
+      await wait('save')
+      if (isDown()) return { kind: 'unavailable' }
+      if ((kept.get(key)?.version ?? null) !== expected) return { kind: 'conflict' }
+      saves += 1
+      const version = `${saves}`
+      kept.set(key, { version, bytes: new Uint8Array(bytes) })
+      return { kind: 'saved', version }
+    },
+  }
+  return { kept, values, saves: () => saves }
 }

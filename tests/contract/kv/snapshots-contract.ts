@@ -26,6 +26,19 @@ async function load(snapshots: SharedSnapshots, key: string, known: string | nul
 }
 
 export function snapshotTests(harness: () => KvHarness): void {
+  test('R18: anchors are shared where snapshots are, and neither is found under the name of the other', async () => {
+    const { snapshots, anchors } = harness().kv
+    const key = randomUUID()
+    assert.equal(anchors === null, snapshots === null)
+    if (snapshots === null || anchors === null) return
+    const first = await save(anchors, key, 'an anchor', null)
+    assert.equal(await load(snapshots, key), 'none')
+    await save(snapshots, key, 'a snapshot', null)
+    assert.equal(await load(anchors, key), 'an anchor')
+    assert.equal(await save(anchors, key, 'rival', null), 'conflict')
+    assert.equal(await load(anchors, key, first), 'same')
+  })
+
   test('R18: a saved snapshot is continued by another process, and an older version overwrites nothing', async () => {
     const { snapshots, isShared } = harness().kv
     const key = randomUUID()
