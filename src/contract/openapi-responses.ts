@@ -75,8 +75,7 @@ function* responsesOf(operation: Operation): Generator<[number, JsonObject]> {
 }
 
 function okResponse(operation: Operation): JsonObject {
-  const truncates = operation.name === 'list_transactions' || operation.name === 'list_trades'
-  const truncation: readonly HeaderName[] = truncates ? ['X-Service-Truncated'] : []
+  const truncation: readonly HeaderName[] = operation.mayTruncate ? ['X-Service-Truncated'] : []
   return {
     description: operation.description,
     headers: headerReferences([...everywhere, ...truncation, ...deprecationOf(operation)]),
@@ -127,7 +126,7 @@ function ownHeaders(status: number): JsonObject {
 
 /** Reading R9: errors carry them too. */
 function deprecationOf(operation: Operation | null): readonly HeaderName[] {
-  return operation?.name === 'list_transactions' ? deprecation : []
+  return operation?.deprecatedWithout === undefined ? [] : deprecation
 }
 
 function groupByStatus(names: readonly ErrorName[]): Map<number, ErrorName[]> {

@@ -28,7 +28,7 @@ export function makeOpenApi(options: OpenApiOptions): JsonObject {
         operationId: operationId(operation.name),
         summary: operation.title,
         description: describe(operation),
-        tags: [tagOf[operation.name]],
+        tags: [operation.tag],
         parameters: parameters.byOperation.get(operation.name) ?? [],
         responses: responses.byOperation.get(operation.name) ?? {},
       },
@@ -70,16 +70,6 @@ const tags = [
   { name: 'Reference', description: 'Fixed lists.' },
   { name: 'Events', description: 'Signed requests to the endpoints of a user, after every sync.' },
 ]
-
-const tagOf: Readonly<Record<OperationName, string>> = {
-  list_connections: 'Connections',
-  list_accounts: 'Connections',
-  list_balances: 'Banking',
-  list_transactions: 'Banking',
-  list_holdings: 'Brokerage',
-  list_trades: 'Brokerage',
-  list_categories: 'Reference',
-}
 
 const introduction = `A read-only window on one person's banks and brokers. Every amount is fetched live from the
 provider; none of it is stored.

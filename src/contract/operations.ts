@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
-import { dateText, idList, idText, pageLimit, pageOffset, uuidList } from './query.ts'
+import { accountPages, dateText, idList, idText, rowPages, uuidList } from './query.ts'
 import {
   Account,
   Balance,
@@ -18,37 +18,38 @@ import {
 import * as tools from './tools.ts'
 
 export type Bucket = 'cheap' | 'mid' | 'heavy'
+/** `brokerage` needs the Professional plan in addition to API access. */
+export type Access = 'api' | 'brokerage'
 
 export interface Operation<
   Query extends z.ZodObject = z.ZodObject,
   Reply extends z.ZodType = z.ZodType,
+  Name extends string = OperationName,
 > {
-  readonly name: OperationName
+  readonly name: Name
   readonly path: string
+  /** Its group in the OpenAPI document. */
+  readonly tag: 'Connections' | 'Banking' | 'Brokerage' | 'Reference'
   readonly title: string
   readonly description: string
   readonly query: Query
+  /** A call without this parameter is deprecated (reading R9). */
+  readonly deprecatedWithout?: string
   readonly reply: Reply
+  /** A cap may end a page early, which `X-Service-Truncated` says. */
+  readonly mayTruncate?: true
+  /** `total` is a number on every page; otherwise it is null while there are more rows (reading R18). */
+  readonly totalWhileMore?: true
   /** The rate bucket; `heavy` also limits the requests in flight. */
   readonly bucket: Bucket
   readonly cacheSeconds: number
-  /** `brokerage` needs the Professional plan in addition to API access. */
-  readonly access: 'api' | 'brokerage'
+  readonly access: Access
   readonly scope: 'mcp:read' | 'brokerage:read'
   /** In addition to `commonErrors`. */
   readonly errors: readonly ErrorName[]
   /** Null: available through REST only. */
   readonly tool: tools.ToolFacts | null
 }
-
-export type OperationName =
-  | 'list_connections'
-  | 'list_accounts'
-  | 'list_balances'
-  | 'list_transactions'
-  | 'list_holdings'
-  | 'list_trades'
-  | 'list_categories'
 
 /** Errors that any operation may return before its own rules are checked. */
 export const commonErrors: readonly ErrorName[] = [
@@ -64,9 +65,9 @@ const page = <Row extends z.ZodType>(row: Row) =>
   z.object({ data: z.array(row), pagination: Pagination })
 const list = <Row extends z.ZodType>(row: Row) => z.object({ data: z.array(row) })
 
-const define = <Query extends z.ZodObject, Reply extends z.ZodType>(
-  operation: Operation<Query, Reply>,
-): Operation<Query, Reply> => operation
+const define = <Query extends z.ZodObject, Reply extends z.ZodType, const Name extends string>(
+  operation: Operation<Query, Reply, Name>,
+): Operation<Query, Reply, Name> => operation
 
 const fromRule =
   'YYYY-MM-DD (that day in the account time zone, inclusive) or RFC 3339 with Z or an offset.'
@@ -74,6 +75,7 @@ const fromRule =
 export const listConnections = define({
   name: 'list_connections',
   path: '/v1/connections',
+  tag: 'Connections',
   title: 'List connections',
   description: 'Every linked institution, newest first, with the state of its consent.',
   query: z.object({}),
@@ -89,10 +91,12 @@ export const listConnections = define({
 export const listAccounts = define({
   name: 'list_accounts',
   path: '/v1/accounts',
+  tag: 'Connections',
   title: 'List accounts',
   description: 'Every bank and brokerage account, ordered by name.',
-  query: z.object({ limit: pageLimit(50, 200), offset: pageOffset }),
+  query: z.object(accountPages.query),
   reply: page(Account).meta({ id: 'AccountPage' }),
+  totalWhileMore: true,
   bucket: 'cheap',
   cacheSeconds: 60,
   access: 'api',
@@ -104,6 +108,7 @@ export const listAccounts = define({
 export const listBalances = define({
   name: 'list_balances',
   path: '/v1/balances',
+  tag: 'Banking',
   title: 'List balances',
   description:
     'Live balances of banking accounts. An account whose balance the provider does not return has nulls; it is never left out.',
@@ -137,6 +142,7 @@ const upstreamErrors: readonly ErrorName[] = [
 export const listTransactions = define({
   name: 'list_transactions',
   path: '/v1/transactions',
+  tag: 'Banking',
   title: 'List transactions',
   description:
     'Posted bank transactions, fetched live. Name an accountId: calls without one are deprecated and read fewer pages.',
@@ -151,10 +157,12 @@ export const listTransactions = define({
       `${fromRule} Default: now; a row that tells only its day then counts once that day has begun where it was written.`,
       '2026-10-31',
     ).optional(),
-    limit: pageLimit(200, 500),
-    offset: pageOffset,
+    ...rowPages.query,
   }),
+  deprecatedWithout: 'accountId',
   reply: page(Transaction).meta({ id: 'TransactionPage' }),
+  mayTruncate: true,
+  totalWhileMore: true,
   bucket: 'heavy',
   cacheSeconds: 1800,
   access: 'api',
@@ -176,6 +184,7 @@ const accountIdsRule =
 export const listHoldings = define({
   name: 'list_holdings',
   path: '/v1/holdings',
+  tag: 'Brokerage',
   title: 'List holdings',
   description:
     'Positions of brokerage accounts, fetched live. An account without any adds nothing; asked for alone, one that cannot share them is 400 and one in its first sync is 503, each named in the message.',
@@ -196,6 +205,7 @@ export const listHoldings = define({
 export const listTrades = define({
   name: 'list_trades',
   path: '/v1/trades',
+  tag: 'Brokerage',
   title: 'List trades',
   description: 'Trades and other movements of brokerage accounts, newest first, fetched live.',
   query: z.object({
@@ -207,10 +217,10 @@ export const listTrades = define({
       '2026-01-01',
     ).optional(),
     to: dateText(`${fromRule} Default: the newest.`, '2026-10-31').optional(),
-    limit: pageLimit(200, 500),
-    offset: pageOffset,
+    ...rowPages.query,
   }),
   reply: page(Trade).meta({ id: 'TradePage' }),
+  mayTruncate: true,
   bucket: 'heavy',
   cacheSeconds: 600,
   access: 'brokerage',
@@ -228,6 +238,7 @@ export const listTrades = define({
 export const listCategories = define({
   name: 'list_categories',
   path: '/v1/categories',
+  tag: 'Reference',
   title: 'List categories',
   description: 'The sixteen fixed transaction categories.',
   query: z.object({}),
@@ -240,8 +251,7 @@ export const listCategories = define({
   tool: null,
 })
 
-/** Every operation, in the order of the documentation. */
-export const operations: readonly Operation[] = [
+const table = [
   listConnections,
   listAccounts,
   listBalances,
@@ -249,4 +259,9 @@ export const operations: readonly Operation[] = [
   listHoldings,
   listTrades,
   listCategories,
-]
+] as const
+
+export type OperationName = (typeof table)[number]['name']
+
+/** Every operation, in the order of the documentation. */
+export const operations: readonly Operation[] = table

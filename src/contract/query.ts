@@ -5,38 +5,59 @@
 import { z } from 'zod'
 import { parseUuid } from '#kernel/ids.ts'
 
-const maxOffset = 2 ** 31 - 1
-const wholeNumber = (message: string) =>
-  z
-    .string()
-    .regex(/^\d{1,10}$/, message)
-    .transform(Number)
-
-/** Page size: a larger value is clamped (reading R11), and `pagination.limit` reports the clamped value. */
-export function pageLimit(fallback: number, max: number) {
-  const message = `must be a whole number from 1 to ${max}`
-  return z
-    .string()
-    .regex(/^\d{1,100}$/, message)
-    .transform((text) => Math.min(Number(text), max))
-    .pipe(z.int(message).min(1, message))
-    .default(fallback)
-    .meta({
-      description: `Page size, 1 to ${max}; larger values are clamped to ${max}.`,
-      schema: { type: 'integer', minimum: 1, default: fallback },
-      example: fallback,
-    })
+function wholeNumber(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`
+  return { message, schema: z.int(message).min(min, message).max(max, message) }
 }
 
-/** Rows to skip. */
-export const pageOffset = wholeNumber('must be a whole number from 0 to 2147483647')
-  .pipe(z.int().max(maxOffset, 'must be a whole number from 0 to 2147483647'))
+const maxOffset = 2 ** 31 - 1
+const offset = wholeNumber(0, maxOffset)
+
+const queryOffset = z
+  .string()
+  .regex(/^\d{1,10}$/, offset.message)
+  .transform(Number)
+  .pipe(offset.schema)
   .default(0)
   .meta({
     description: 'Rows to skip; continue with the next offset + limit while hasMore is true.',
     schema: { type: 'integer', minimum: 0, maximum: maxOffset, default: 0 },
     example: 0,
   })
+
+const toolOffset = offset.schema
+  .optional()
+  .meta({ description: 'Rows to skip; for the next page see above.', default: 0 })
+
+/**
+ * The fields `limit` and `offset` of a list. In a query a larger page size is clamped (reading R11), and `pagination.limit`
+ * reports the clamped value; an agent's arguments are numbers, and nothing is clamped (reading R29).
+ */
+function pagesOf(fallback: number, max: number) {
+  const limit = wholeNumber(1, max)
+  const queryLimit = z
+    .string()
+    .regex(/^\d{1,100}$/, limit.message)
+    .transform((text) => Math.min(Number(text), max))
+    .pipe(limit.schema)
+    .default(fallback)
+    .meta({
+      description: `Page size, 1 to ${max}; larger values are clamped to ${max}.`,
+      schema: { type: 'integer', minimum: 1, default: fallback },
+      example: fallback,
+    })
+  const toolLimit = limit.schema
+    .optional()
+    .meta({ description: `Rows per page, 1 to ${max}.`, default: fallback })
+  return {
+    query: { limit: queryLimit, offset: queryOffset },
+    tool: { limit: toolLimit, offset: toolOffset },
+  }
+}
+
+export const accountPages = pagesOf(50, 200)
+/** Of transactions and trades. */
+export const rowPages = pagesOf(200, 500)
 
 /** An id that is looked up as given: text that is not a UUID is not found (reading R12). */
 export const idText = (description: string) =>

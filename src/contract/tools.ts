@@ -4,13 +4,15 @@
  * operation.
  */
 import { z } from 'zod'
-import { type QueryReading, readFields, uuidItem } from './query.ts'
+import { accountPages, type QueryReading, readFields, rowPages, uuidItem } from './query.ts'
 
 export interface ToolFacts {
   /** For the model: purpose, where the ids come from, units and signs, paging, requirements. */
   readonly description: string
   /** Only listed arguments are read; unknown ones are ignored, as REST ignores unknown parameters (reading R11). */
   readonly input: z.ZodObject
+  /** How many days `from` and `to` may be apart; a bound that is left out is filled in (reading R30). */
+  readonly maxDays?: number
   /** The singular and the plural of a row, for sentences. */
   readonly row: readonly [string, string]
 }
@@ -32,25 +34,6 @@ const anyPlan = 'Needs a plan with API access and the scope mcp:read.'
 const brokerage = 'Needs the Professional plan and the scope brokerage:read.'
 const paging =
   'While pagination.hasMore is true there are more rows: call again with the same arguments and offset = pagination.offset + pagination.limit. A page may hold fewer rows than asked for.'
-
-const pageSize = (fallback: number, max: number) => {
-  const message = `must be a whole number from 1 to ${max}`
-  return z
-    .int(message)
-    .min(1, message)
-    .max(max, message)
-    .optional()
-    .meta({ description: `Rows per page, 1 to ${max}.`, default: fallback })
-}
-
-const maxOffset = 2 ** 31 - 1
-const offsetMessage = `must be a whole number from 0 to ${maxOffset}`
-const offset = z
-  .int(offsetMessage)
-  .min(0, offsetMessage)
-  .max(maxOffset, offsetMessage)
-  .optional()
-  .meta({ description: 'Rows to skip; for the next page see above.', default: 0 })
 
 const id = (description: string) => z.string().min(1, 'must not be empty').meta({ description })
 const bankingConnection = id(
@@ -79,7 +62,7 @@ export const accountsTool: ToolFacts = {
     'Use the ids for list_balances (accountIds), and id with connectionId for list_transactions, list_holdings and list_trades.',
     `type "investment" is mostly a brokerage account; provider "snaptrade" always is. ${paging} ${anyPlan} ${others}`,
   ].join(' '),
-  input: z.object({ limit: pageSize(50, 200), offset }),
+  input: z.object(accountPages.tool),
   row: ['account', 'accounts'],
 }
 
@@ -113,8 +96,7 @@ export const transactionsTool: ToolFacts = {
       `First moment: ${dateForms} Default: the whole day 30 days before today, or before the day of an earlier to.`,
     ).optional(),
     to: id(`Last moment: ${dateForms} Default: now.`).optional(),
-    limit: pageSize(200, 500),
-    offset,
+    ...rowPages.tool,
   }),
   row: ['transaction', 'transactions'],
 }
@@ -132,11 +114,14 @@ export const holdingsTool: ToolFacts = {
   row: ['holding', 'holdings'],
 }
 
+/** Contract, Limits. */
+const tradesDays = 366
+
 export const tradesTool: ToolFacts = {
   description: [
     'Lists trades and other movements (dividends, fees, transfers, splits, interest) of a brokerage connection, newest first, fetched live.',
     'quantity, price, totalAmount and fees are exact decimal strings in currency, with the broker’s own signs: a purchase usually has a negative totalAmount.',
-    'from and to may lie at most 366 days apart; with only one of them the other is 366 days away, or now; with neither, the last 366 days are read. For more, ask year by year.',
+    `from and to may lie at most ${tradesDays} days apart; with only one of them the other is ${tradesDays} days away, or now; with neither, the last ${tradesDays} days are read. For more, ask year by year.`,
     `${paging} total is null while there is more. ${brokerage} ${others}`,
   ].join(' '),
   input: z.object({
@@ -144,9 +129,9 @@ export const tradesTool: ToolFacts = {
     accountId: id('id of one account of that connection. Default: all of them.').optional(),
     from: id(`First moment: ${dateForms}`).optional(),
     to: id(`Last moment: ${dateForms}`).optional(),
-    limit: pageSize(200, 500),
-    offset,
+    ...rowPages.tool,
   }),
+  maxDays: tradesDays,
   row: ['trade', 'trades'],
 }
 

@@ -6,7 +6,7 @@ import type { Caller } from '#auth/caller.ts'
 import { hasApiAccess, hasBrokerageAccess, type PlanSettings } from '#auth/plans.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
-import type { Bucket, Operation } from '#contract/operations.ts'
+import type { Access, Bucket, Operation } from '#contract/operations.ts'
 import type { Admission, Admitted, Kv, Maybe, Unsure, WindowKey, WindowState } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
@@ -76,7 +76,7 @@ export interface Gate {
   /** Reads the window without counting. */
   peek(caller: Caller, bucket: Bucket): Maybe<WindowState>
   /** Throws `plan_required` or `professional_required`. */
-  entitle(caller: Caller, operation: Operation): void
+  entitle(caller: Caller, access: Access): void
   /**
    * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, what the door refuses, a place among the requests in
    * flight, the cache. `finish` must follow. A hit in the in-process cache is returned synchronously, without a promise.
@@ -113,8 +113,8 @@ export function makeGate(options: GateOptions): Gate {
       const { key, limit } = parts.names(caller)[bucket]
       return kv.windows.peek(key, limit, windowMs)
     },
-    entitle(caller, operation) {
-      const refusal = judgePlan(parts, caller, operation)
+    entitle(caller, access) {
+      const refusal = judgePlan(parts, caller, access)
       if (refusal !== null) throw refusal
     },
     pass(asked) {
@@ -130,11 +130,7 @@ export function makeGate(options: GateOptions): Gate {
   }
 }
 
-function judgePlan(
-  { plans, clock }: Parts,
-  { plan }: Caller,
-  { access }: Operation,
-): ApiError | null {
+function judgePlan({ plans, clock }: Parts, { plan }: Caller, access: Access): ApiError | null {
   if (!hasApiAccess(plan, plans, clock.now())) return apiError('plan_required')
   const isAllowed = access !== 'brokerage' || hasBrokerageAccess(plan, plans)
   return isAllowed ? null : apiError('professional_required')
@@ -152,7 +148,7 @@ function pass(
 ): Maybe<Passage> {
   const { caller, operation, rawQuery } = asked
   const { userId, epoch, edition } = caller
-  const refusal = judgePlan(parts, caller, operation) ?? asked.refusal
+  const refusal = judgePlan(parts, caller, operation.access) ?? asked.refusal
   const admitting = parts.kv.admit({
     window,
     places: operation.bucket === 'heavy' ? parts.names(caller).places : null,
@@ -230,7 +226,7 @@ async function fetchHolding(
 async function renewUndoubted(parts: Parts, { caller, operation }: Asked): Promise<Caller> {
   if (caller.edition === undefined) return caller
   const renewed = await parts.renew(caller, null)
-  const refusal = judgePlan(parts, renewed, operation)
+  const refusal = judgePlan(parts, renewed, operation.access)
   if (refusal !== null) throw refusal
   return renewed
 }

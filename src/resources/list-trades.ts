@@ -25,14 +25,12 @@ export function makeListTrades(deps: ReadDeps) {
     return readRows<TradePage>(
       { deps, context },
       {
-        operation: 'list_trades',
-        cacheSeconds: listTrades.cacheSeconds,
+        operation: listTrades,
         identity: [toNames(accountIds ?? accountId), from, to],
         offset,
         limit,
         pageCap: () => null,
         breaker: false,
-        totalWhileMore: false,
         find: () =>
           findTarget(
             deps.store,

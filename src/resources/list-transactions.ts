@@ -29,8 +29,7 @@ export function makeListTransactions(deps: ReadDeps) {
     return readRows<TransactionPage>(
       { deps, context },
       {
-        operation: 'list_transactions',
-        cacheSeconds: listTransactions.cacheSeconds,
+        operation: listTransactions,
         identity: [accountId, from, to],
         offset,
         limit,
@@ -40,7 +39,6 @@ export function makeListTransactions(deps: ReadDeps) {
             ? Math.ceil((offset + limit) / bankOf(deps, target).transactions.pageSize) + 1
             : unscopedPageCap,
         breaker: true,
-        totalWhileMore: true,
         find: () => findTarget(deps.store, context.caller, { connectionId, accountId }, 'banking'),
         toSource: (target) => ({
           provider: target.provider,

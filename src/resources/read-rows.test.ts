@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'
+import { listTransactions } from '#contract/operations.ts'
 import { getZone } from '#kernel/time.ts'
 import { openWindows } from '#paging/windows.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
@@ -61,14 +62,12 @@ function makeWorld(pageCount: number, rowsPerPage: number) {
   const query = { window: { from: null, to: null }, zone: getZone('UTC') } as unknown as RowsQuery
   const window = async (offset: number, limit: number) => {
     const request: RowsRequest<RowPage<string>> = {
-      operation: 'list_transactions',
-      cacheSeconds: 1800,
+      operation: listTransactions,
       identity: [],
       offset,
       limit,
       pageCap: () => pageCap,
       breaker: false,
-      totalWhileMore: true,
       find: async () => target,
       toSource: () => ({ provider: 'fiskil', reader, queries: [query] }),
       confirmEmpty: async () => undefined,

@@ -4,6 +4,7 @@
  * passed in as plain values.
  */
 import { createHash } from 'node:crypto'
+import type { Operation } from '#contract/operations.ts'
 import type { Pagination } from '#contract/resources.ts'
 import type { RowOf } from '#paging/show-rows.ts'
 import type { RowSource } from '#paging/take-page.ts'
@@ -14,8 +15,7 @@ import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
 import { refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
 export interface RowsRequest<Page extends RowPage<unknown>> {
-  readonly operation: 'list_transactions' | 'list_trades'
-  readonly cacheSeconds: number
+  readonly operation: Pick<Operation, 'name' | 'cacheSeconds' | 'totalWhileMore'>
   /** The query as the caller wrote it, without limit and offset: windows of equal text share their pages. */
   readonly identity: readonly (string | undefined)[]
   readonly offset: number
@@ -23,8 +23,6 @@ export interface RowsRequest<Page extends RowPage<unknown>> {
   readonly pageCap: (target: Target) => number | null
   /** The breaker applies to transactions only (reading R21). */
   readonly breaker: boolean
-  /** Whether `total` may be shown when there are more rows. */
-  readonly totalWhileMore: boolean
   readonly find: () => Promise<Target>
   readonly toSource: (target: Target) => RowSource<Page>
   readonly confirmEmpty: (target: Target, call: CallContext) => Promise<void>
@@ -73,7 +71,7 @@ function readWindow<Page extends RowPage<unknown>>({
 }: WindowQuestion<Page>): Promise<Window<RowOf<Page>>> {
   const { offset, limit, operation, identity } = request
   const { userId, epoch, timezone } = context.caller
-  const parts = [operation, userId, target.connection.id, identity.map((part) => part ?? null)]
+  const parts = [operation.name, userId, target.connection.id, identity.map((part) => part ?? null)]
   return deps.windows.read(
     {
       source: request.toSource(target),
@@ -81,7 +79,7 @@ function readWindow<Page extends RowPage<unknown>>({
       name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
       epoch,
       facts: JSON.stringify([timezone, target.accounts.map((account) => account.upstreamId)]),
-      ttlMs: request.cacheSeconds * 1000,
+      ttlMs: operation.cacheSeconds * 1000,
       onListChanged: () => deps.store.users.outdate(userId),
     },
     {
@@ -111,7 +109,7 @@ function toReading<Page extends RowPage<unknown>>(
     body: {
       data,
       pagination: {
-        total: hasMore && !request.totalWhileMore ? null : window.seen,
+        total: hasMore && !request.operation.totalWhileMore ? null : window.seen,
         limit: cutShort ? data.length : request.limit,
         offset: request.offset,
         hasMore,

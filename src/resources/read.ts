@@ -1,11 +1,18 @@
-/** Maps an operation's name to its resource: the only switch between the doors and the reads. */
+/** Maps an operation's name to its resource: the only place where the doors meet the reads. */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
-import type { OperationName } from '#contract/operations.ts'
-import * as operations from '#contract/operations.ts'
+import {
+  listAccounts,
+  listBalances,
+  listCategories,
+  listConnections,
+  listHoldings,
+  listTrades,
+  listTransactions,
+  type OperationName,
+} from '#contract/operations.ts'
 import { readQuery } from '#contract/query.ts'
-import { unreachable } from '#kernel/unreachable.ts'
 import { makeListAccounts } from './list-accounts.ts'
 import { makeListBalances } from './list-balances.ts'
 import { makeListCategories } from './list-categories.ts'
@@ -23,40 +30,28 @@ export type Read = (
 ) => Promise<Reading<unknown>>
 
 export function makeRead(deps: ReadDeps): Read {
-  const connections = makeListConnections(deps)
-  const accounts = makeListAccounts(deps)
-  const balances = makeListBalances(deps)
-  const transactions = makeListTransactions(deps)
-  const holdings = makeListHoldings(deps)
-  const trades = makeListTrades(deps)
-  const categories = makeListCategories()
-  return async (name, query, context) => {
-    switch (name) {
-      case 'list_connections':
-        return connections(null, context)
-      case 'list_accounts':
-        return accounts(parse(operations.listAccounts.query, query), context)
-      case 'list_balances':
-        return balances(parse(operations.listBalances.query, query), context)
-      case 'list_transactions':
-        return transactions(parse(operations.listTransactions.query, query), context)
-      case 'list_holdings':
-        return holdings(parse(operations.listHoldings.query, query), context)
-      case 'list_trades':
-        return trades(parse(operations.listTrades.query, query), context)
-      case 'list_categories':
-        return categories()
-      default:
-        return unreachable(name)
-    }
+  const reads: Readonly<Record<OperationName, ReadOne>> = {
+    list_connections: reading(listConnections, makeListConnections(deps)),
+    list_accounts: reading(listAccounts, makeListAccounts(deps)),
+    list_balances: reading(listBalances, makeListBalances(deps)),
+    list_transactions: reading(listTransactions, makeListTransactions(deps)),
+    list_holdings: reading(listHoldings, makeListHoldings(deps)),
+    list_trades: reading(listTrades, makeListTrades(deps)),
+    list_categories: reading(listCategories, makeListCategories()),
   }
+  return (name, query, context) => reads[name](query, context)
 }
 
-function parse<Schema extends z.ZodObject>(
-  schema: Schema,
-  query: URLSearchParams,
-): z.output<Schema> {
-  const reading = readQuery(schema, query)
-  if (!reading.ok) throw apiError('invalid_params', { details: reading.details })
-  return reading.value
+type ReadOne = (query: URLSearchParams, context: ReadContext) => Promise<Reading<unknown>>
+
+/** A resource behind its operation's query. */
+function reading<Query extends z.ZodObject>(
+  operation: { readonly query: Query },
+  resource: (query: z.output<Query>, context: ReadContext) => Promise<Reading<unknown>>,
+): ReadOne {
+  return async (query, context) => {
+    const parsed = readQuery(operation.query, query)
+    if (!parsed.ok) throw apiError('invalid_params', { details: parsed.details })
+    return resource(parsed.value, context)
+  }
 }

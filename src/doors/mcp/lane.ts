@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server'
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
-import { type Bucket, listConnections, type OperationName } from '#contract/operations.ts'
+import type { Bucket, OperationName } from '#contract/operations.ts'
 import { toolOperations } from '#contract/tool-descriptions.ts'
 import type { Admit } from '#gate/admit.ts'
 import type { Gate } from '#gate/gate.ts'
@@ -182,7 +182,7 @@ async function answerPlainCall(
   const { gate, call, frames, writer } = lane
   // 6 The plan, for every message (reading R28).
   try {
-    gate.entitle(caller, listConnections)
+    gate.entitle(caller, 'api')
   } catch (refusal) {
     exchange.window = await gate.peek(caller, plain.operation.bucket)
     throw refusal
@@ -210,8 +210,8 @@ async function askLibrary(
   if (messages instanceof Error) throw messages
   exchange.isBatch = messages.isBatch
 
-  // 6 The plan, for every message (reading R28): the requirement of the least demanding tool.
-  gate.entitle(caller, listConnections)
+  // 6 The plan, for every message (reading R28): any plan with API access, as no tool needs less.
+  gate.entitle(caller, 'api')
 
   // 7 The protocol. Cancellations are dropped: no earlier request can still run, and a call cancelled within its own
   // batch would never be answered.

@@ -7,7 +7,7 @@ import { apiError } from '#contract/errors.ts'
 import type { ToolOperation } from '#contract/tool-descriptions.ts'
 import { readToolArguments, type ToolArguments } from '#contract/tools.ts'
 import { getZone } from '#kernel/time.ts'
-import { readTradesRange } from '#resources/trades-range.ts'
+import { type RangeRules, readToolRange } from '#resources/tool-range.ts'
 
 /** The query without "?"; throws `invalid_params` with every problem (reading R29). `now` in milliseconds. */
 export function toRawQuery(
@@ -18,21 +18,24 @@ export function toRawQuery(
 ): string {
   const reading = readToolArguments(operation.tool, given)
   if (!reading.ok) throw apiError('invalid_params', { details: reading.details })
+  const { maxDays } = operation.tool
   const values =
-    operation.name === 'list_trades' ? withRange(reading.value, caller, now) : reading.value
+    maxDays === undefined
+      ? reading.value
+      : withRange(reading.value, { maxDays, zone: getZone(caller.timezone), now })
   return Object.entries(values)
     .map(([name, value]) => `${name}=${encode(value)}`)
     .join('&')
 }
 
 /** Adds the range of reading R30. */
-function withRange(values: ToolArguments, caller: Caller, now: number): ToolArguments {
+function withRange(values: ToolArguments, rules: RangeRules): ToolArguments {
   const { from, to, ...others } = values
   const given = {
     from: typeof from === 'string' ? from : undefined,
     to: typeof to === 'string' ? to : undefined,
   }
-  return { ...others, ...readTradesRange(given, getZone(caller.timezone), now) }
+  return { ...others, ...readToolRange(given, rules) }
 }
 
 /** Ids, numbers and days are written as they are. */

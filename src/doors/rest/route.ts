@@ -10,7 +10,7 @@ export interface Route {
   readonly operation: Operation | null
   /** The text after "?" as received. */
   readonly rawQuery: string
-  /** Reading R9: a call of transactions that names no account. */
+  /** The call leaves out the parameter without which it is deprecated (reading R9). */
   readonly deprecated: boolean
 }
 
@@ -30,7 +30,8 @@ export function makeRoutes(): (method: string | undefined, target: string) => Ro
     const rawQuery = cut === -1 ? '' : target.slice(cut + 1)
     const operation = paths.get(path)
     if (operation === undefined) return nowhere
-    const deprecated = operation.name === 'list_transactions' && !namesAccount(rawQuery)
+    const advised = operation.deprecatedWithout
+    const deprecated = advised !== undefined && !new URLSearchParams(`?${rawQuery}`).has(advised)
     return { operation, rawQuery, deprecated }
   }
 
@@ -42,11 +43,4 @@ export function makeRoutes(): (method: string | undefined, target: string) => Ro
     if (route !== nowhere && target.length <= maxRememberedLength) remembered.set(target, route)
     return route
   }
-}
-
-/** Reading R9: whether the request has an `accountId`, however the parameter's name is encoded. */
-function namesAccount(rawQuery: string): boolean {
-  if (/(?:^|&)accountId=/.test(rawQuery)) return true
-  if (!rawQuery.includes('%') && !rawQuery.includes('accountId')) return false
-  return new URLSearchParams(`?${rawQuery}`).has('accountId')
 }

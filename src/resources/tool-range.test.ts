@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '#contract/errors.ts'
 import { getZone } from '#kernel/time.ts'
-import { readDateWindow } from './date-window.ts'
-import { readTradesRange } from './trades-range.ts'
+import { type DateParameters, readDateWindow } from './date-window.ts'
+import { readToolRange } from './tool-range.ts'
 
 const sydney = getZone('Australia/Sydney')
 /** 13:00 of 2026-11-21 in Sydney. */
 const now = Date.parse('2026-11-21T02:00:00Z')
-const range = (from?: string, to?: string) => readTradesRange({ from, to }, sydney, now)
+const read = (given: DateParameters, zone = sydney, at = now) =>
+  readToolRange(given, { maxDays: 366, zone, now: at })
+const range = (from?: string, to?: string) => read({ from, to })
 
 function refusal(from: string, to: string): readonly string[] | null {
   try {
@@ -24,13 +26,13 @@ function refusal(from: string, to: string): readonly string[] | null {
 test('R30: with neither bound the last 366 days are asked for, as a day, so that the question stays the same', () => {
   assert.deepEqual(range(), { from: '2025-11-20' })
   const tonight = now + 10 * 3_600_000
-  assert.deepEqual(readTradesRange({}, sydney, tonight), { from: '2025-11-20' })
+  assert.deepEqual(read({}, sydney, tonight), { from: '2025-11-20' })
 })
 
 test('R30: the day is that of the user’s zone', () => {
   const late = Date.parse('2026-11-20T14:00:00Z')
-  assert.deepEqual(readTradesRange({}, sydney, late), { from: '2025-11-20' })
-  assert.deepEqual(readTradesRange({}, getZone('America/New_York'), late), { from: '2025-11-19' })
+  assert.deepEqual(read({}, sydney, late), { from: '2025-11-20' })
+  assert.deepEqual(read({}, getZone('America/New_York'), late), { from: '2025-11-19' })
 })
 
 test('R30: from alone reaches 366 days, or until now when that is nearer', () => {

@@ -1,26 +1,23 @@
 /**
- * The range of trades that an agent may request (contract, Limits; reading R30). REST
- * has no such bound; the result is REST's own `from` and `to`. The resource checks formats and order.
+ * The range that an agent may request with a tool that has `maxDays` (contract, Limits; reading R30). REST has no such
+ * bound; the result is REST's own `from` and `to`. The resource checks formats and order.
  */
 import { apiError } from '#contract/errors.ts'
 import { addDays, type Micros, microsPerMs, toIso, type Zone } from '#kernel/time.ts'
 import { type DateParameters, type Moment, readMoment } from './date-window.ts'
 
-/** Contract, Limits. */
-const maxDays = 366
 /** The earliest bounds that can be written (RFC 3339 §5.6: years have four digits, offsets end at 23:59). */
 const earliest = { day: '0000-01-01', instant: '0000-01-01T00:00:00+23:59' } as const
 
 /**
  * Fills in missing bounds, as plain days where possible, so that the same question uses the same cache entry all day.
- * Neither: from 366 days ago. `from` alone: up to 366 days later, or now when that is nearer (then `to` is omitted,
- * so that rows of today are never hidden: reading R16a). `to` alone: from 366 days before it, or from the first
+ * Neither: from `maxDays` ago. `from` alone: that many days later, or now when that is nearer (then `to` is omitted,
+ * so that rows of today are never hidden: reading R16a). `to` alone: from that many days before it, or from the first
  * possible day. Throws `invalid_params` when both are further apart. Invalid dates are left to the resource.
  */
-export function readTradesRange(
+export function readToolRange(
   given: DateParameters,
-  zone: Zone,
-  nowMs: number,
+  { maxDays, zone, now: nowMs }: RangeRules,
 ): { readonly from?: string; readonly to?: string } {
   const from = given.from === undefined ? null : readMoment(given.from)
   const to = given.to === undefined ? null : readMoment(given.to)
@@ -41,6 +38,13 @@ export function readTradesRange(
     })
   }
   return toTexts(given.from, given.to)
+}
+
+export interface RangeRules {
+  readonly maxDays: number
+  readonly zone: Zone
+  /** In milliseconds. */
+  readonly now: number
 }
 
 interface Shifted {
