@@ -1,5 +1,5 @@
 /** The commands that show what a person sees on their pages: accounts, agents, signed-in browsers, requests and limits. */
-import type { UsageResults } from '#gate/usage-report.ts'
+import type { UsageResults } from '#usage/report.ts'
 import type { Command } from './command.ts'
 
 /** The counts of one day, as the admin API answers them. */

@@ -5,7 +5,6 @@
 
 import { type App, openApp } from '#app/app.ts'
 import { findCommand } from '#app/command.ts'
-import { endWithParent } from '#app/end-with-parent.ts'
 import { makeCodeCheck } from '#app/own-code.ts'
 import { findCollect, settleMemoryLater } from '#app/settle-memory.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
@@ -129,6 +128,22 @@ function stopOnSignal(running: Running): void {
   process.on('SIGINT', onSignal)
   // The terminal was closed.
   process.on('SIGHUP', onSignal)
+}
+
+const parentCheckMs = 250
+
+/**
+ * Calls `end` once the parent is gone. npm runs the service through a shell: a signal to npm ends the shell, which forwards
+ * nothing. The same goes for the starter where it stays as the parent (below Node 22.15). Without both, a service that is
+ * started by hand in the background outlives its shell.
+ */
+function endWithParent(end: () => void, parent: number): void {
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    end()
+  }, parentCheckMs)
+  watch.unref()
 }
 
 function stopOnFailure(running: Running): void {

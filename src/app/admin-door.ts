@@ -6,21 +6,17 @@ import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import type { HealthLaneDeps } from '#doors/admin/health.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import type { Syncs } from '#syncs/syncs.ts'
 import { makeExamination } from './doctor.ts'
-import type { Foundation } from './foundation.ts'
-import type { AppOptions } from './options.ts'
+import type { AppParts } from './foundation.ts'
 import { makeAppLimits, makeAppUsage } from './usage.ts'
 
-export type AdminDoorParts = AppOptions &
-  Foundation & {
-    readonly syncs: Pick<Syncs, 'runSync'>
-    readonly origins: () => Origins
-    /** Null: this process serves no requests. */
-    readonly settleUsage: ((userId: UserId) => Promise<void>) | null
-  }
+export interface AdminDoorParts extends AppParts {
+  readonly syncs: Pick<Syncs, 'runSync'>
+  /** Null: this process serves no requests. */
+  readonly settleUsage: ((userId: UserId) => Promise<void>) | null
+}
 
 /** The caller closes it. */
 export function assembleAdminDoor(
@@ -49,10 +45,7 @@ export function assembleAdminDoor(
       const { base: baseUrl, mcp: mcpUrl } = parts.origins()
       return { version, mode: config.mode, baseUrl, mcpUrl }
     },
-    examine: makeExamination({
-      ...parts,
-      onFailure: (error) => parts.reports.backgroundFailure('doctor', error),
-    }),
+    examine: makeExamination(parts),
     ...(parts.adminExtension === undefined
       ? {}
       : { extension: parts.adminExtension({ store, connections, clock }) }),

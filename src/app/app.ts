@@ -50,8 +50,8 @@ export async function openApp(options: AppOptions): Promise<App> {
   let origins = toOrigins(config)
   const foundation = await openFoundation(options, () => origins)
   const { store, kv, adapters, actions, connections } = foundation
-  const syncs = makeAppSyncs({ ...options, ...foundation })
-  const parts = { ...options, ...foundation, syncs, origins: () => origins }
+  const syncs = makeAppSyncs(foundation)
+  const parts = { ...foundation, syncs }
   const serving = config.role === 'worker' ? null : await openServing(parts)
   let draining = false
   const adminListener = makeListener(listenerTimes, toConnectionLimits(readOpenFiles()).admin)

@@ -3,29 +3,13 @@
  * client for clients' documents, reports for operators. It contains no rule of its own.
  */
 import { maxDocumentBytes } from '#auth/oauth/engine.ts'
-import { makeOAuth, type OAuth, type OAuthReport } from '#auth/oauth/oauth.ts'
+import { makeOAuth, type OAuth } from '#auth/oauth/oauth.ts'
 import { clientAddress } from '#doors/client.ts'
 import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
 import { readBody } from '#doors/request-body.ts'
-import type { Kv } from '#fast/port.ts'
-import type { Clock } from '#kernel/time.ts'
 import { fetchDocument } from '#outbound/fetch-document.ts'
 import { makeLateAgent } from '#outbound/late-agent.ts'
-import type { Config, Origins } from '#settings/config-types.ts'
-import type { Store } from '#store/ports/store.ts'
-import { makeSealer } from '#store/seal.ts'
-
-export interface AuthorizationParts {
-  readonly config: Config
-  readonly store: Store
-  readonly kv: Kv
-  readonly clock: Clock
-  readonly encryptionKeys: readonly Uint8Array[]
-  /** Read at every request: with port 0 the origins are known only after the listener is open. */
-  readonly origins: () => Origins
-  readonly report: OAuthReport
-  readonly checkCode?: () => void
-}
+import type { AppParts } from './foundation.ts'
 
 /** Path of the consent page; a request's uid is appended. */
 const consentPath = '/consent'
@@ -37,8 +21,8 @@ export interface Authorization extends OAuth {
 }
 
 /** The caller closes it, before the store. */
-export async function openAuthorization(parts: AuthorizationParts): Promise<Authorization> {
-  const { config, store, kv, clock, origins, report } = parts
+export async function openAuthorization(parts: AppParts): Promise<Authorization> {
+  const { config, store, kv, clock, origins, sealer, reports } = parts
   const agent = makeLateAgent({ maxResponseBytes: maxDocumentBytes })
   const oauth = makeOAuth({
     store,
@@ -49,7 +33,7 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
     addressOf: (request) =>
       clientAddress(request, (address) => config.trustedProxies.includes(address)),
     readBody,
-    secret: makeSealer(parts.encryptionKeys).derive('oauth'),
+    secret: sealer.derive('oauth'),
     fetchDocument: async (url) =>
       fetchDocument(url, {
         agent: await agent.open(),
@@ -59,7 +43,7 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
     consentPath,
     plans: config.plans,
     renderRefusal: await makeRefusalPage(),
-    report,
+    report: reports.oauth,
     ...(parts.checkCode === undefined ? {} : { checkCode: parts.checkCode }),
   })
   return { ...oauth, close: () => agent.close() }

@@ -6,21 +6,16 @@ import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeSignInSweep } from '#auth/sign-in/sign-in-sweep.ts'
 import { makeDeletionSweep } from '#connections/connections.ts'
-import { makeUsageSweep } from '#gate/usage-sweep.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
-import type { Origins } from '#settings/config-types.ts'
 import type { Syncs } from '#syncs/syncs.ts'
+import { makeUsageSweep } from '#usage/sweep.ts'
 import { startDeliveries } from './deliveries.ts'
-import type { Foundation } from './foundation.ts'
+import type { AppParts } from './foundation.ts'
 import { startMails } from './mails.ts'
-import type { AppOptions } from './options.ts'
 
-type BackgroundParts = AppOptions &
-  Foundation & {
-    readonly syncs: Syncs
-    /** Read for each mail: with port 0 they are known once the listener is bound (reading R2). */
-    readonly origins: () => Origins
-  }
+interface BackgroundParts extends AppParts {
+  readonly syncs: Syncs
+}
 
 export interface Background {
   /** Starts no new work and resolves when current work has ended. Syncs have `graceMs`, then they are aborted. */

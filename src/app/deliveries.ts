@@ -13,15 +13,14 @@ import { makePost, maxAnswerBytes, postTimeoutMs } from '#webhooks/post.ts'
 import { makeRetention } from '#webhooks/retention.ts'
 import { makeDeliveryWaitCheck } from '#webhooks/waits.ts'
 import { maxDeliveriesInFlight, startDeliveryWorker } from '#webhooks/worker.ts'
-import type { Foundation } from './foundation.ts'
-import type { AppOptions } from './options.ts'
+import type { AppParts } from './foundation.ts'
 
 export interface Deliveries {
   /** Sends nothing more; resolves when the attempts in flight have ended and are stored, after about 20 s at most. */
   stop(): Promise<void>
 }
 
-export function startDeliveries(parts: AppOptions & Foundation): Deliveries {
+export function startDeliveries(parts: AppParts): Deliveries {
   const { config, store, clock, reports } = parts
   const { allowPrivate, retryScheduleSeconds, retentionHours } = config.events
   const report = reports.webhooks

@@ -8,17 +8,12 @@ import type { McpLaneOptions } from '#doors/mcp/lane.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { providerNames } from '#providers/all-facts.ts'
-import type { Origins } from '#settings/config-types.ts'
-import type { Foundation } from './foundation.ts'
-import type { AppOptions } from './options.ts'
+import type { AppParts } from './foundation.ts'
 
-type DirectDoorParts = AppOptions &
-  Foundation & {
-    readonly authorization: OAuth
-    readonly agentDoor: McpLaneOptions
-    /** Called late: with port 0 the origins are known once the listener is bound (reading R2). */
-    readonly origins: () => Origins
-  }
+interface DirectDoorParts extends AppParts {
+  readonly authorization: OAuth
+  readonly agentDoor: McpLaneOptions
+}
 
 /** Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them later. */
 const failedWebhooksPerMinute = 600

@@ -7,23 +7,18 @@ import { makeOpenApi } from '#contract/openapi.ts'
 import { clientAddress } from '#doors/client.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
 import { pagesDoor } from '#doors/pages/pages-door.ts'
-import type { ReadLimits } from '#gate/limits-left.ts'
-import type { ReadUsage } from '#gate/usage-report.ts'
-import type { Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
-import type { Foundation } from './foundation.ts'
+import type { ReadLimits } from '#usage/limits-left.ts'
+import type { ReadUsage } from '#usage/report.ts'
+import type { AppParts } from './foundation.ts'
 import { listLinkingTargets, listSampleTokens } from './linking.ts'
-import type { AppOptions } from './options.ts'
 
-type DoorParts = AppOptions &
-  Foundation & {
-    readonly authorization: OAuth
-    readonly sessions: Sessions
-    readonly readUsage: ReadUsage
-    readonly readLimits: ReadLimits
-    /** Called late: with port 0 the origins are known once the listener is bound (reading R2). */
-    readonly origins: () => Origins
-  }
+interface DoorParts extends AppParts {
+  readonly authorization: OAuth
+  readonly sessions: Sessions
+  readonly readUsage: ReadUsage
+  readonly readLimits: ReadLimits
+}
 
 /** Registers the doors on the public server's Fastify instance. */
 export async function mountDoors(fastify: FastifyInstance, parts: DoorParts): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * What every door depends on: reports, store, fast state, adapters, connections, sign-in. Each is opened as the
- * configuration says; no rule is defined here.
+ * What every part of a process depends on: reports, store, fast state, adapters, connections, sign-in. Each is opened as
+ * the configuration says; no rule is defined here.
  */
 
 import { createHash } from 'node:crypto'
@@ -12,32 +12,34 @@ import { makePasswords } from '#auth/sign-in/password.ts'
 import { makeSignIns, type SignIns } from '#auth/sign-in/sign-ins.ts'
 import { makeBeginConfirmation } from '#auth/sign-in/single-use.ts'
 import { type Connections, makeConnections } from '#connections/connections.ts'
-import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
-import type { StaticPage } from '#doors/rest/reply.ts'
+import { markLost } from '#connections/mark-lost.ts'
 import { openKv } from '#fast/open.ts'
 import type { Kv } from '#fast/port.ts'
 import type { Mailer } from '#mail/mailer.ts'
+import { defaultSender, parseSmtpUrl } from '#mail/smtp-url.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
+import { type Guard, makeGuard } from '#providers/guard.ts'
 import type { Adapters } from '#providers/port.ts'
 import { makeRecentFailures, type RecentFailures } from '#providers/recent-failures.ts'
-import type { Origins } from '#settings/config-types.ts'
+import type { Config, Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSealer, type Sealer } from '#store/seal.ts'
 import { makeReports, type Reports } from '#telemetry/reports.ts'
 import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
-import { makeMailer } from './mailer.ts'
 import type { AppOptions } from './options.ts'
 
 export interface Foundation {
-  /** The page for a browser on a path that no door owns. */
-  readonly unknownPage: StaticPage
+  /** Called for each answer and mail: with port 0 the origins are known once the listener is bound (reading R2). */
+  readonly origins: () => Origins
   readonly reports: Reports
   readonly store: Store
   readonly kv: Kv
   readonly adapters: Adapters
+  /** Of every call to a provider. */
+  readonly guard: Guard
   readonly connections: Connections
   readonly webhooks: Webhooks
   readonly signIns: SignIns
@@ -50,11 +52,14 @@ export interface Foundation {
   readonly failures: { readonly reads: RecentFailures; readonly syncs: RecentFailures }
 }
 
-/** The caller closes what this opens. `origins`: called late, when the listener is bound (reading R2). */
+/** What the files beside this one make their parts of. */
+export type AppParts = AppOptions & Foundation
+
+/** The caller closes what this opens. */
 export async function openFoundation(
   options: AppOptions,
   origins: () => Origins,
-): Promise<Foundation> {
+): Promise<AppParts> {
   const { config, clock } = options
   const reports = makeReports(options.log, options.metrics)
   const encryptionKeys = options.secrets.encryptionKeys.reveal()
@@ -94,15 +99,43 @@ export async function openFoundation(
     report: reports.connections,
     sharesPersonalKeys: config.mode === 'sandbox',
   })
-  const mailer = await makeMailer(config.smtpUrl, origins)
+  const mailer = await openMailer(config, origins)
   const access = openSignIns(options, { store, kv, sealer, reports, mailer }, origins)
   const { signIns } = access
   const actions = makeUserActions({ store, clock, signIns, invite: access.byMail.invite })
-  const unknownPage = await makeUnknownPage()
   const webhooks = makeWebhooks({ store, clock, allowPrivate: config.events.allowPrivate })
   const failures = { reads: makeRecentFailures(clock), syncs: makeRecentFailures(clock) }
-  const rooms = { adapters, failures, connections, webhooks, ...access, actions }
-  return { reports, store, kv, sealer, unknownPage, mailer, ...rooms }
+  const guard = openGuard({ store, kv, reports, failures })
+  const rooms = { adapters, guard, failures, connections, webhooks, ...access, actions }
+  return { ...options, origins, reports, store, kv, sealer, mailer, ...rooms }
+}
+
+/** With the breakers, and the action that stores a lost consent. */
+function openGuard({
+  store,
+  kv,
+  reports,
+  failures,
+}: Pick<Foundation, 'store' | 'kv' | 'reports' | 'failures'>): Guard {
+  return makeGuard({
+    breakers: kv.breakers,
+    onConsentLost: ({ target, becomes, wholeLogin }) =>
+      markLost(store, {
+        login: { id: target.loginId, version: target.loginVersion },
+        connectionId: wholeLogin ? null : target.connectionId,
+        becomes,
+      }),
+    onBreakerOpen: reports.breakerOpen,
+    onEnd: failures.reads.note,
+  })
+}
+
+/** Null: no mail server is configured; then nothing that sends mail is loaded. */
+async function openMailer({ smtpUrl }: Config, origins: () => Origins): Promise<Mailer | null> {
+  const server = smtpUrl === null ? undefined : parseSmtpUrl(smtpUrl.reveal())
+  if (server === undefined) return null
+  const { makeSmtp } = await import('#mail/smtp.ts')
+  return makeSmtp({ server, sender: () => server.from ?? defaultSender(origins().base) })
 }
 
 /** Sign-in, and what mailed links do: they share the hashing queue and all counts of attempts. */

@@ -47,10 +47,9 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
   const origins = () => toOrigins(options.config)
   const foundation = await openFoundation(options, origins)
   const { store, kv, adapters } = foundation
-  const syncs = makeAppSyncs({ ...options, ...foundation })
-  const parts = { ...options, ...foundation, syncs, origins, settleUsage: null }
-  const door = await openLocalDoor(parts)
-  const reader = makeReader(parts)
+  const syncs = makeAppSyncs(foundation)
+  const door = await openLocalDoor({ ...foundation, syncs, settleUsage: null })
+  const reader = makeReader(foundation)
   const authorization = `Bearer ${options.secrets.adminToken.reveal()}`
   return {
     async ask({ method, path, body }) {

@@ -5,18 +5,14 @@ import { makeCompose } from '#mail/compose.ts'
 import { makeExpiryNotices } from '#mail/expiry-notices.ts'
 import { makeMailSweep } from '#mail/mail-sweep.ts'
 import { makeMailTask } from '#mail/worker.ts'
-import type { Origins } from '#settings/config-types.ts'
-import type { Foundation } from './foundation.ts'
-import type { AppOptions } from './options.ts'
-
-type MailParts = AppOptions & Foundation & { readonly origins: () => Origins }
+import type { AppParts } from './foundation.ts'
 
 export interface Mails {
   /** Sends nothing more; resolves when the attempts in flight have ended and are stored. */
   stop(): Promise<void>
 }
 
-export function startMails({ store, clock, reports, mailer, origins }: MailParts): Mails {
+export function startMails({ store, clock, reports, mailer, origins }: AppParts): Mails {
   const sweep = startPeriodic(makeMailSweep({ store, clock }), reports.jobs)
   if (mailer === null) return sweep
   const compose = makeCompose({

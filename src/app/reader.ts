@@ -6,14 +6,12 @@ import { makeConsentMonitor } from '#connections/consent-monitor.ts'
 import { bySystem } from '#contract/actor.ts'
 import { openWindows } from '#paging/windows.ts'
 import { makeRead } from '#resources/read.ts'
-import type { Foundation } from './foundation.ts'
-import { makeAppGuard } from './guard.ts'
-import type { AppOptions } from './options.ts'
+import type { AppParts } from './foundation.ts'
 
 /** The bound of provider pages in memory, in addition to the answer cache. */
 const maxPageBytes = 32 * 1024 * 1024
 
-export function makeReader(parts: AppOptions & Foundation) {
+export function makeReader(parts: AppParts) {
   const { store, kv, clock, reports } = parts
   const { snapshots, anchors, cache: bodies } = kv
   const shared = snapshots === null || anchors === null ? null : { snapshots, anchors, bodies }
@@ -27,7 +25,7 @@ export function makeReader(parts: AppOptions & Foundation) {
   const read = makeRead({
     store,
     adapters: monitor.watch(parts.adapters),
-    guard: makeAppGuard(parts),
+    guard: parts.guard,
     windows,
     clock,
     refreshAccounts: async (connectionId, { priority, signal }) => {

@@ -4,55 +4,22 @@
  */
 import type { TokenReader } from '#auth/oauth/port.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
+import type { StaticPage } from '#doors/rest/reply.ts'
 import { makeAdmission, makeGoodTokens } from '#gate/admit.ts'
-import { type GateLimits, makeGate } from '#gate/gate.ts'
+import { makeGate } from '#gate/gate.ts'
 import { makeIdentify } from '#gate/identify.ts'
 import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
-import { makeUsageCounts } from '#gate/usage-counts.ts'
-import { startPeriodic } from '#jobs/periodic.ts'
-import type { Config, Origins } from '#settings/config-types.ts'
 import { version } from '#src/version.ts'
-import type { ReadRecord } from '#telemetry/request-record.ts'
-import type { Foundation } from './foundation.ts'
-import type { AppOptions } from './options.ts'
+import type { AppParts } from './foundation.ts'
 import { makeReader } from './reader.ts'
+import { startCounting, toGateLimits } from './usage.ts'
 
-type ReadParts = AppOptions &
-  Foundation & {
-    readonly origins: () => Origins
-    /** Null: there is no authorization server, and agents use API keys only. */
-    readonly tokens: TokenReader | null
-  }
-
-export function toGateLimits({ limits, requestTimeoutMs }: Config): GateLimits {
-  const { cheap, mid, heavy, heavyInFlight: concurrency } = limits
-  return { buckets: { cheap, mid, heavy }, concurrency, requestTimeoutMs }
-}
-
-/** Records every request in the log and the metrics, and in the counts of its user. */
-function startCounting({ store, clock, reports }: ReadParts) {
-  const usage = makeUsageCounts({
-    store,
-    clock,
-    onDropped: (requests) =>
-      reports.backgroundFailure(
-        'usage-dropped',
-        new Error(`${requests} requests were not counted: too many users waited to be written`),
-      ),
-  })
-  const flushing = startPeriodic(usage.task, reports.jobs)
-  return {
-    observe(record: ReadRecord) {
-      reports.request(record)
-      usage.count(record)
-    },
-    settle: usage.settle,
-    async close() {
-      await flushing.stop()
-      await usage.flush().catch((error) => reports.backgroundFailure('usage-flush', error))
-    },
-  }
+interface ReadParts extends AppParts {
+  /** The page for a browser on a path that no door owns. */
+  readonly unknownPage: StaticPage
+  /** Null: there is no authorization server, and agents use API keys only. */
+  readonly tokens: TokenReader | null
 }
 
 export function assembleReading(parts: ReadParts) {

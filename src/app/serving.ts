@@ -4,21 +4,14 @@
  */
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { listenerTimes } from '#doors/listener.ts'
+import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
 import { makePublicServer } from '#doors/public-server.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Origins } from '#settings/config-types.ts'
 import { openAuthorization } from './authorization.ts'
 import { listDirectDoors } from './direct-doors.ts'
-import type { Foundation } from './foundation.ts'
-import type { AppOptions } from './options.ts'
+import type { AppParts } from './foundation.ts'
 import { assembleReading } from './reads.ts'
 import { makeAppLimits, makeAppUsage } from './usage.ts'
-
-type ServingParts = AppOptions &
-  Foundation & {
-    /** Read for each answer: with port 0 they are known once the listener is bound (reading R2). */
-    readonly origins: () => Origins
-  }
 
 export interface Serving {
   /** Binds the public listener; returns its port. */
@@ -31,14 +24,11 @@ export interface Serving {
   close(): Promise<void>
 }
 
-export async function openServing(parts: ServingParts): Promise<Serving> {
-  const { config, store, clock, secrets } = parts
-  const authorization = await openAuthorization({
-    ...parts,
-    encryptionKeys: secrets.encryptionKeys.reveal(),
-    report: parts.reports.oauth,
-  })
-  const reads = assembleReading({ ...parts, tokens: authorization.tokens })
+export async function openServing(parts: AppParts): Promise<Serving> {
+  const { config, store, clock } = parts
+  const authorization = await openAuthorization(parts)
+  const unknownPage = await makeUnknownPage()
+  const reads = assembleReading({ ...parts, unknownPage, tokens: authorization.tokens })
   const sessions = makeSessions({ store, clock })
   const server = makePublicServer({
     lane: reads.lane,

@@ -3,17 +3,15 @@ import { defaultTimezone } from '#auth/caller.ts'
 import { bySystem } from '#contract/actor.ts'
 import { makeSyncs, type Syncs } from '#syncs/syncs.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
-import type { Foundation } from './foundation.ts'
-import { makeAppGuard } from './guard.ts'
-import type { AppOptions } from './options.ts'
+import type { AppParts } from './foundation.ts'
 
 /** Makes them; nothing runs before a sync is requested or the background work starts. */
-export function makeAppSyncs(parts: AppOptions & Foundation): Syncs {
-  const { config, store, adapters, clock, connections, reports, failures } = parts
+export function makeAppSyncs(parts: AppParts): Syncs {
+  const { config, store, adapters, guard, clock, connections, reports, failures } = parts
   return makeSyncs({
     store,
     adapters,
-    guard: makeAppGuard(parts),
+    guard,
     clock,
     random: Math.random,
     intervalMinutes: config.syncIntervalMinutes,

@@ -1,21 +1,54 @@
-/** Assembles the report of counted requests and of limits, for the pages and for the admin API. */
+/** Counts requests, and assembles the reports of counts and of limits for the pages and for the admin API. */
 import type { Agents } from '#auth/oauth/port.ts'
-import { makeReadLimits, type ReadLimits } from '#gate/limits-left.ts'
-import { makeReadUsage, type ReadUsage } from '#gate/usage-report.ts'
+import type { GateLimits } from '#gate/gate.ts'
+import { startPeriodic } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Foundation } from './foundation.ts'
-import type { AppOptions } from './options.ts'
-import { toGateLimits } from './reads.ts'
+import type { Config } from '#settings/config-types.ts'
+import type { ReadRecord } from '#telemetry/request-record.ts'
+import { makeUsageCounts } from '#usage/counts.ts'
+import { makeReadLimits, type ReadLimits } from '#usage/limits-left.ts'
+import { makeReadUsage, type ReadUsage } from '#usage/report.ts'
+import type { AppParts } from './foundation.ts'
+
+export function toGateLimits({ limits, requestTimeoutMs }: Config): GateLimits {
+  const { cheap, mid, heavy, heavyInFlight: concurrency } = limits
+  return { buckets: { cheap, mid, heavy }, concurrency, requestTimeoutMs }
+}
+
+/** Records every request in the log and the metrics, and in the counts of its user. */
+export function startCounting({ store, clock, reports }: AppParts) {
+  const usage = makeUsageCounts({
+    store,
+    clock,
+    onDropped: (requests) =>
+      reports.backgroundFailure(
+        'usage-dropped',
+        new Error(`${requests} requests were not counted: too many users waited to be written`),
+      ),
+  })
+  const flushing = startPeriodic(usage.task, reports.jobs)
+  return {
+    observe(record: ReadRecord) {
+      reports.request(record)
+      usage.count(record)
+    },
+    settle: usage.settle,
+    async close() {
+      await flushing.stop()
+      await usage.flush().catch((error) => reports.backgroundFailure('usage-flush', error))
+    },
+  }
+}
 
 /** @param settle writes what this process has counted of a user; null: this process counts nothing. */
 export function makeAppUsage(
-  { store, clock, reports }: Pick<AppOptions & Foundation, 'store' | 'clock' | 'reports'>,
+  { store, clock, reports }: AppParts,
   settle: ((userId: UserId) => Promise<void>) | null,
 ): ReadUsage {
   const onFailure = (error: unknown) => reports.backgroundFailure('usage-flush', error)
   return makeReadUsage({ store, clock, settle, onFailure })
 }
 
-export function makeAppLimits(parts: AppOptions & Foundation, agents: Agents): ReadLimits {
+export function makeAppLimits(parts: AppParts, agents: Agents): ReadLimits {
   return makeReadLimits({ ...parts, agents, limits: toGateLimits(parts.config) })
 }

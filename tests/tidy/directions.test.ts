@@ -1,6 +1,6 @@
 /**
  * The direction of the rooms: kernel ← contract, jobs ← store, providers ← fast, paging ← auth, connections, resources, syncs,
- * webhooks ← gate ← telemetry ← doors ← app. Whoever imports against it, or from a sibling, has put a rule into the
+ * webhooks ← gate ← telemetry, usage ← doors ← app. Whoever imports against it, or from a sibling, has put a rule into the
  * wrong room.
  */
 import assert from 'node:assert/strict'
@@ -25,6 +25,7 @@ const ranks: Readonly<Record<string, number>> = {
   syncs: 4,
   webhooks: 4,
   gate: 5,
+  usage: 6,
   telemetry: 6,
   doors: 7,
   settings: 8,

@@ -1,7 +1,7 @@
 /** Counted requests of a user and what is left of their limits in the admin API: the numbers of the page `/usage`. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { usageDaysKept } from '#gate/usage-sweep.ts'
+import { usageDaysKept } from '#usage/sweep.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import { parseQuery } from './paging.ts'
 import { findUser } from './subjects.ts'

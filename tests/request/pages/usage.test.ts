@@ -5,9 +5,9 @@ import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import type { ErrorEnvelope } from '#contract/resources.ts'
 import { usageResults } from '#contract/usage.ts'
-import type { UsageReport } from '#gate/usage-report.ts'
 import { post, toolCall } from '#tests/support/agent.ts'
 import { specified } from '#tests/support/service.ts'
+import type { UsageReport } from '#usage/report.ts'
 import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
 
 let world: PagesWorld

@@ -2,7 +2,7 @@
  * The plot of requests by day, drawn on the server: one bar for each day, in three parts. The same numbers stand in the
  * table below it.
  */
-import type { UsageReport, UsageResults } from '#gate/usage-report.ts'
+import type { UsageReport, UsageResults } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
 import { renderDay, toDayText, toText } from './words.ts'
 

@@ -2,8 +2,8 @@
 import { type Bucket, operations } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { WindowState } from '#fast/port.ts'
-import type { LimitsLeft, ReaderLimits } from '#gate/limits-left.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import type { LimitsLeft, ReaderLimits } from '#usage/limits-left.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { toText, toWait } from './words.ts'
 

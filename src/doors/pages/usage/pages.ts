@@ -1,8 +1,8 @@
 /** The page of counted requests: by day, by operation, by result, and what is left of the limits. Rendering only. */
 import { operations } from '#contract/operations.ts'
 import type { UsageOperation, UsageResult } from '#contract/usage.ts'
-import type { LimitsLeft } from '#gate/limits-left.ts'
-import type { UsageReport } from '#gate/usage-report.ts'
+import type { LimitsLeft } from '#usage/limits-left.ts'
+import type { UsageReport } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
 import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
 import { renderLimits } from './limits.ts'

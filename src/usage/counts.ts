@@ -22,9 +22,11 @@ export interface UsageCountsOptions {
   readonly maxTallies?: number
 }
 
+type CountedRecord = Pick<ReadRecord, 'caller' | 'door' | 'operation' | 'status' | 'cache'>
+
 export interface UsageCounts {
   /** Called once for each finished request. */
-  count(record: Pick<ReadRecord, 'caller' | 'door' | 'operation' | 'status' | 'cache'>): void
+  count(record: CountedRecord): void
   /** Writes what one user's requests have counted here, so that a page shows them at once. */
   settle(userId: UserId): Promise<void>
   /** Writes everything. What could not be written stays for the next time. @throws what the store throws. */
@@ -63,47 +65,59 @@ interface Memory {
   dropped: number
 }
 
+interface Parts extends UsageCountsOptions {
+  readonly memory: Memory
+}
+
 export function makeUsageCounts(options: UsageCountsOptions): UsageCounts {
-  const { store, clock, onDropped, maxTallies: max = defaultMaxTallies } = options
+  const { maxTallies: max = defaultMaxTallies } = options
   const memory: Memory = { max, current: new Map(), former: new Map(), dropped: 0 }
-
-  /** Writes batch by batch; at the first failure, what was not written goes back into memory. */
-  async function write(tallies: readonly Tally[]): Promise<void> {
-    const rows = tallies.flatMap(toRows)
-    for (let at = 0; at < rows.length; at += batchRows) {
-      try {
-        await store.usage.add(rows.slice(at, at + batchRows))
-      } catch (error) {
-        for (const row of rows.slice(at)) putBack(memory, row)
-        throw error
-      }
-      await nextTurn()
-    }
-  }
-
-  const flush = async () => {
-    const { dropped } = memory
-    memory.dropped = 0
-    if (dropped > 0) onDropped(dropped)
-    await write(takeAll(memory))
-  }
+  const parts: Parts = { ...options, memory }
+  const flush = () => writeAll(parts)
   return {
-    count({ caller, door, operation, status, cache }) {
-      if (caller === null) return
-      const now = clock.now()
-      const known = memory.current.get(caller.userId)
-      const isToday =
-        known !== undefined &&
-        now < known.endsAt &&
-        now >= known.startsAt &&
-        known.zone === caller.timezone
-      const tally = isToday ? known : open(memory, caller, now)
-      if (tally === null) memory.dropped += 1
-      else add(tally.counts, toSlot(door, operation, toResult(status, cache)), 1)
-    },
-    settle: (userId) => write(takeOf(memory, userId)),
+    count: (record) => count(parts, record),
+    settle: (userId) => write(parts, takeOf(memory, userId)),
     flush,
     task: { name: 'usage-flush', everyMs: flushEveryMs, firstRun: 'after_wait', run: flush },
+  }
+}
+
+function count(
+  { memory, clock }: Parts,
+  { caller, door, operation, status, cache }: CountedRecord,
+): void {
+  if (caller === null) return
+  const now = clock.now()
+  const known = memory.current.get(caller.userId)
+  const isToday =
+    known !== undefined &&
+    now < known.endsAt &&
+    now >= known.startsAt &&
+    known.zone === caller.timezone
+  const tally = isToday ? known : open(memory, caller, now)
+  if (tally === null) memory.dropped += 1
+  else add(tally.counts, toSlot(door, operation, toResult(status, cache)), 1)
+}
+
+async function writeAll(parts: Parts): Promise<void> {
+  const { memory } = parts
+  const { dropped } = memory
+  memory.dropped = 0
+  if (dropped > 0) parts.onDropped(dropped)
+  await write(parts, takeAll(memory))
+}
+
+/** Writes batch by batch; at the first failure, what was not written goes back into memory. */
+async function write({ store, memory }: Parts, tallies: readonly Tally[]): Promise<void> {
+  const rows = tallies.flatMap(toRows)
+  for (let at = 0; at < rows.length; at += batchRows) {
+    try {
+      await store.usage.add(rows.slice(at, at + batchRows))
+    } catch (error) {
+      for (const row of rows.slice(at)) putBack(memory, row)
+      throw error
+    }
+    await nextTurn()
   }
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '#auth/caller.ts'
 import { operations } from '#contract/operations.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import type { UsageRow } from '#store/ports/usage.ts'
-import { makeUsageCounts, type UsageCounts } from './usage-counts.ts'
+import { makeUsageCounts, type UsageCounts } from './counts.ts'
 
 function callerOf(userId: UserId = newId<UserId>(), timezone = 'Australia/Sydney'): Caller {
   const plan = { plan: null, status: 'active', legacyUntil: null, grandfathered: false } as const

@@ -7,14 +7,14 @@ import type { Agents } from '#auth/oauth/port.ts'
 import type { Bucket } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { Kv, WindowState } from '#fast/port.ts'
+import { type GateLimits, nameWindow } from '#gate/gate.ts'
+import { windowMs } from '#gate/throttle.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { Adapter, Adapters, CallsLeft, Login } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
-import { type GateLimits, nameWindow } from './gate.ts'
-import { windowMs } from './throttle.ts'
 
 /** A key or an agent, and what is left in this minute; null: not known, because the server that counts is unavailable. */
 export interface ReaderLimits {
@@ -65,18 +65,6 @@ export function makeReadLimits(deps: LimitsLeftDeps): ReadLimits {
       })),
     ].slice(0, maxReaders)
     const isKnown = kv.connections().every(({ name, isUp }) => name !== 'limits' || isUp)
-    const peek = async (bucketId: string, bucket: Bucket) => {
-      if (!isKnown) return null
-      return kv.windows.peek(nameWindow(userId, bucketId, bucket), limits.buckets[bucket], windowMs)
-    }
-    const peekAll = async (bucketId: string) => {
-      const [cheap, mid, heavy] = await Promise.all([
-        peek(bucketId, 'cheap'),
-        peek(bucketId, 'mid'),
-        peek(bucketId, 'heavy'),
-      ])
-      return { cheap, mid, heavy }
-    }
     return {
       perMinute: limits.buckets,
       atOnce: limits.concurrency,
@@ -84,12 +72,25 @@ export function makeReadLimits(deps: LimitsLeftDeps): ReadLimits {
         readers.map(async ({ kind, name, bucketId }) => ({
           kind,
           name,
-          left: await peekAll(bucketId),
+          left: isKnown ? await readLeft(deps, userId, bucketId) : unknown,
         })),
       ),
       providers: await readProviders(deps, userId, isKnown),
     }
   }
+}
+
+const unknown = { cheap: null, mid: null, heavy: null }
+
+async function readLeft(
+  { kv, limits: { buckets } }: LimitsLeftDeps,
+  userId: UserId,
+  bucketId: string,
+): Promise<Readonly<Record<Bucket, WindowState>>> {
+  const peek = (bucket: Bucket) =>
+    kv.windows.peek(nameWindow(userId, bucketId, bucket), buckets[bucket], windowMs)
+  const [cheap, mid, heavy] = await Promise.all([peek('cheap'), peek('mid'), peek('heavy')])
+  return { cheap, mid, heavy }
 }
 
 async function readProviders(

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openMemoryKv } from '#fast/memory.ts'
 import type { KvConnection } from '#fast/port.ts'
+import { nameWindow } from '#gate/gate.ts'
+import { windowMs } from '#gate/throttle.ts'
 import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
 import { makeBudget } from '#providers/budget.ts'
 import type { Adapters } from '#providers/port.ts'
-import { nameWindow } from './gate.ts'
 import { type LimitsLeftDeps, makeReadLimits } from './limits-left.ts'
-import { windowMs } from './throttle.ts'
 
 const now = Date.UTC(2026, 10, 21, 10, 20)
 const clock = { now: () => now }
