@@ -181,3 +181,18 @@ test('no file has two tests of one title', () => {
   })
   assert.deepEqual(twins, [])
 })
+
+test('each area of pages has its routes in routes.ts and renders in files named <noun>-page.ts', () => {
+  const paths = files.filter((path) => /^src\/doors\/pages\/[\w-]+\/[\w-]+\.ts$/.test(path))
+  const areas = [...Map.groupBy(paths, (path) => path.split('/')[3]).values()]
+  assert(areas.length > 10)
+  const bad = areas.filter((area) => {
+    const names = area.map((path) => basename(path))
+    return !names.includes('routes.ts') || !names.some((name) => /^[\w-]+-page\.ts$/.test(name))
+  })
+  assert.deepEqual(bad, [])
+  assert.deepEqual(
+    paths.filter((path) => /pages\.ts$/.test(path)),
+    [],
+  )
+})

@@ -1,7 +1,7 @@
 /** The layout of every page, and the small parts that forms consist of. */
 import type { UserRow } from '#store/ports/users.ts'
 import type { Assets } from './assets.ts'
-import { type Html, html } from './html.ts'
+import { type Html, type HtmlValue, html } from './html.ts'
 
 export interface PageParts {
   readonly title: string
@@ -135,6 +135,11 @@ export function field(parts: FieldParts): Html {
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`
+}
+
+/** What was done just now; screen readers announce it. */
+export function doneBox(sentence: HtmlValue): Html | null {
+  return sentence === null ? null : html`<p class="done" role="status">${sentence}</p>`
 }
 
 /** A problem with the form as a whole; screen readers announce it at once. */

@@ -136,12 +136,13 @@ export function zoneOf({ timezone }: UserRow): string {
   return timezone ?? defaultTimezone
 }
 
-/** What a page says after a redirect: the value of `?done=` when it is one of these. */
+/** What a page says after a redirect: the value of `?done=` when one of its sentences has that name. */
 export function readDone<Name extends string>(
   { query }: FastifyRequest,
-  names: readonly Name[],
+  sentences: Readonly<Record<Name, unknown>>,
 ): Name | null {
   const { done }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  const names = Object.keys(sentences) as Name[]
   return names.find((name) => name === done) ?? null
 }
 

@@ -2,6 +2,7 @@
 import type { AuditRow } from '#store/ports/audit.ts'
 import { type Html, html } from '../html.ts'
 import { renderMoment } from '../moments.ts'
+import { table } from '../table.ts'
 import { addressOfEntry, describeActor, describeEntry, type Names } from './sentences.ts'
 
 export interface ActivityParts {
@@ -15,9 +16,6 @@ export interface ActivityParts {
   readonly older: string | null
 }
 
-const columns = ['When', 'What', 'Who', 'From']
-
-/** Explicit roles: on a narrow screen rows are displayed as blocks. */
 export function renderActivity({ rows, names, zone, isFirst, older }: ActivityParts): Html {
   return html`<h1>Activity</h1>
 <p>What was done with your account. If something here was not you, change the password under <a href="/settings">Settings</a>.</p>
@@ -26,17 +24,19 @@ ${(older !== null || !isFirst) && html`<p>${!isFirst && html`<a href="/activity"
 }
 
 function renderTable(rows: readonly AuditRow[], names: Names, zone: string): Html {
-  return html`<table role="table" aria-label="Activity">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${rows.map((row) => renderRow(row, names, zone))}</tbody>
-</table>`
-}
-
-function renderRow(row: AuditRow, names: Names, zone: string): Html {
-  return html`<tr role="row">
-<td role="cell">${renderMoment(row.at, zone)}</td>
-<td role="cell" class="answer">${describeEntry(row, names)}</td>
-<td role="cell" data-label="Who">${describeActor(row)}</td>
-<td role="cell" data-label="From" class="answer">${addressOfEntry(row) ?? '—'}</td>
-</tr>`
+  return table<AuditRow>(
+    'Activity',
+    [
+      { name: 'When', isPlain: true, show: ({ at }) => renderMoment(at, zone) },
+      {
+        name: 'What',
+        isPlain: true,
+        className: 'answer',
+        show: (row) => describeEntry(row, names),
+      },
+      { name: 'Who', show: describeActor },
+      { name: 'From', className: 'answer', show: (row) => addressOfEntry(row) ?? '—' },
+    ],
+    rows,
+  )
 }

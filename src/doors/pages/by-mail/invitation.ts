@@ -7,8 +7,8 @@ import { formOf } from '../forms.ts'
 import { askToRetry, enter } from '../sign-in/entering.ts'
 import { showNoSignUp } from '../sign-in/no-sign-up.ts'
 import type { Visit } from '../visit.ts'
-import { type InvitedParts, renderInvited } from './pages.ts'
-import { showVoid } from './void.ts'
+import { type InvitedParts, renderInvited } from './link-page.ts'
+import { showVoid } from './void-link.ts'
 
 interface TokenPath {
   Params: { readonly token: string }

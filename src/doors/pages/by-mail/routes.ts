@@ -20,8 +20,9 @@ import {
   renderConfirmed,
   renderForgot,
   renderSentAgain,
-} from './pages.ts'
-import { showVoid } from './void.ts'
+  sentAgain,
+} from './link-page.ts'
+import { showVoid } from './void-link.ts'
 
 interface TokenPath {
   Params: { readonly token: string }
@@ -46,7 +47,7 @@ function addForgotRoutes(scope: FastifyInstance, context: PagesContext): void {
 
   scope.get('/forgot-password', async (request, reply) => {
     const visit = await visits.begin(request, reply)
-    const asked = readDone(request, ['asked']) !== null
+    const asked = readDone(request, { asked: true }) !== null
     const form = { formToken: visit.formToken, email: '', message: null }
     const body = asked ? renderAsked(byMail.isMailed) : renderForgot(form)
     return context.show(reply, visit, { title, body })
@@ -159,11 +160,11 @@ function addSendAgainRoutes(scope: FastifyInstance, context: PagesContext): void
 
   scope.get('/confirm-address', async (request, reply) => {
     const visit = await visits.begin(request, reply)
-    const done = readDone(request, ['sent', 'later'])
+    const done = readDone(request, sentAgain)
     const body =
       done === null
         ? renderNotice(title, 'Open the link in the mail that you got.')
-        : renderSentAgain(done === 'sent')
+        : renderSentAgain(done)
     return context.show(reply, visit, { title, body })
   })
 }

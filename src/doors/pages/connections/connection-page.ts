@@ -6,8 +6,9 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, hidden } from '../layout.ts'
+import { alertBox, doneBox, hidden } from '../layout.ts'
 import { renderDay, renderMoment } from '../moments.ts'
+import { type Column, table } from '../table.ts'
 import {
   nameOf,
   pathOf,
@@ -53,7 +54,7 @@ export function renderConnection(parts: ConnectionParts): Html {
   const status = statusOf(row)
   return html`<p><a href="/connections">All connections</a></p>
 <h1><span class="foreign">${nameOf(row)}</span></h1>
-${done !== null && html`<p class="done" role="status">${doneSentences[done]}${done === 'checked' && describeRate(row)}</p>`}
+${doneBox(done && [doneSentences[done], done === 'checked' && describeRate(row)])}
 ${alertBox(message)}
 <p><strong>${status.name}.</strong> ${status.sentence}</p>
 ${renderActions(parts)}
@@ -101,24 +102,21 @@ function renderAccounts(accounts: readonly AccountRow[]): Html {
   if (accounts.length === 0) {
     return html`<p>No account is known yet. Some banks take a few minutes after linking; refresh the page then.</p>`
   }
-  const columns = ['Name', 'Type', 'Number', 'Currency']
-  return html`<table role="table" aria-label="Accounts">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${accounts.map(renderAccount)}</tbody>
-</table>`
+  return table('Accounts', accountColumns, accounts)
 }
 
 /** ISO 4217 for what has no currency, such as points of a loyalty scheme. */
 const noCurrency = 'XXX'
 
-function renderAccount({ name, type, accountNumber, currency }: AccountRow): Html {
-  return html`<tr role="row">
-<th role="rowheader" scope="row"><span class="foreign">${foreignText(name)}</span></th>
-<td role="cell" data-label="Type">${typeWords[type]}</td>
-<td role="cell" data-label="Number">${accountNumber ?? 'not told'}</td>
-<td role="cell" data-label="Currency">${currency === noCurrency ? 'none' : foreignText(currency)}</td>
-</tr>`
-}
+const accountColumns: readonly Column<AccountRow>[] = [
+  { name: 'Name', show: ({ name }) => html`<span class="foreign">${foreignText(name)}</span>` },
+  { name: 'Type', show: ({ type }) => typeWords[type] },
+  { name: 'Number', show: ({ accountNumber }) => accountNumber ?? 'not told' },
+  {
+    name: 'Currency',
+    show: ({ currency }) => (currency === noCurrency ? 'none' : foreignText(currency)),
+  },
+]
 
 function renderShared({ row }: ConnectionOverview): Html {
   const isBank = factsOf(row.provider).category === 'banking'
@@ -130,13 +128,17 @@ function renderRuns({ overview, runs, days, zone }: ConnectionParts): Html {
   const { row } = overview
   const counts = days.counts.get(row.id)
   if (runs.length === 0) return html`<p>None has ended yet.</p>`
-  const columns = ['Begun', 'Why', 'Result']
   return html`${renderPicture(counts, pictureDays)}
 ${counts !== undefined && renderDays(days, counts, zone)}
-<table role="table" aria-label="Recent syncs">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${runs.map((run) => renderRun(run, row.provider, zone))}</tbody>
-</table>`
+${table<SyncRunRow>(
+  'Recent syncs',
+  [
+    { name: 'Begun', show: ({ startedAt }) => renderMoment(startedAt, zone) },
+    { name: 'Why', show: ({ reason }) => describeReason(reason) },
+    { name: 'Result', isPlain: true, show: (run) => describeRun(run, row.provider) },
+  ],
+  runs,
+)}`
 }
 
 /** The picture as a table; days without a run are left out. */
@@ -152,16 +154,4 @@ function renderDays(
   })
   return html`<details><summary>The last ${pictureDays} days as a table</summary>
 <table class="plain"><thead><tr><th scope="col">Day</th><th scope="col">Succeeded</th><th scope="col">Failed</th></tr></thead><tbody>${shown.toReversed()}</tbody></table></details>`
-}
-
-function renderRun(
-  run: SyncRunRow,
-  provider: ConnectionOverview['row']['provider'],
-  zone: string,
-): Html {
-  return html`<tr role="row">
-<th role="rowheader" scope="row">${renderMoment(run.startedAt, zone)}</th>
-<td role="cell" data-label="Why">${describeReason(run.reason)}</td>
-<td role="cell">${describeRun(run, provider)}</td>
-</tr>`
 }

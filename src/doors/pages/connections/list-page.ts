@@ -3,7 +3,9 @@ import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections
 import type { Renewal } from '#connections/renewal.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
+import { doneBox } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
+import { table } from '../table.ts'
 import {
   nameOf,
   pathOf,
@@ -35,7 +37,7 @@ export interface ListParts {
 export function renderConnections(parts: ListParts): Html {
   const { connections, done } = parts
   return html`<h1>Connections</h1>
-${done !== null && html`<p class="done" role="status">${doneInList[done]}</p>`}
+${doneBox(done && doneInList[done])}
 ${connections.length === 0 ? renderEmpty() : renderTable(parts)}`
 }
 
@@ -47,26 +49,36 @@ ${linkButton('')}`
 const linkButton = (look: string) =>
   html`<div class="actions"><form method="get" action="/connections/new"><button type="submit" class="${look}">Link a bank or broker</button></form></div>`
 
-const columns = ['Institution', 'State', 'Accounts', 'Next sync', 'Details']
-
-function renderTable(parts: ListParts): Html {
-  return html`<table role="table" aria-label="Connections">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${parts.connections.map((one) => renderRow(one, parts))}</tbody>
-</table>
+function renderTable({ connections, zone, now }: ListParts): Html {
+  return html`${table<ConnectionOverview>(
+    'Connections',
+    [
+      {
+        name: 'Institution',
+        show: ({ row }) =>
+          html`<span class="foreign">${nameOf(row)}</span> <small class="place">by ${factsOf(row.provider).name}</small>`,
+      },
+      { name: 'State', show: renderState },
+      { name: 'Accounts', show: ({ accounts }) => accounts },
+      {
+        name: 'Next sync',
+        show: (one) => [renderNext(one, zone), renderEnd(one.row.consentExpiresAt, zone, now)],
+      },
+      {
+        name: 'Details',
+        isPlain: true,
+        show: ({ row }) =>
+          html`<form method="get" action="${pathOf(row)}"><button type="submit" class="outline secondary" aria-label="Open ${nameOf(row)}">Open</button></form>`,
+      },
+    ],
+    connections,
+  )}
 ${linkButton('outline')}`
 }
 
-function renderRow(overview: ConnectionOverview, { zone, now }: ListParts): Html {
-  const { row, accounts } = overview
-  const { consentExpiresAt: end } = row
-  return html`<tr role="row">
-<th role="rowheader" scope="row"><span class="foreign">${nameOf(row)}</span> <small class="place">by ${factsOf(row.provider).name}</small></th>
-<td role="cell" data-label="State">${renderState(overview)}</td>
-<td role="cell" data-label="Accounts">${accounts}</td>
-<td role="cell" data-label="Next sync">${renderNext(overview, zone)}${end !== null && html` <small class="place">consent ${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</small>`}</td>
-<td role="cell"><form method="get" action="${pathOf(row)}"><button type="submit" class="outline secondary" aria-label="Open ${nameOf(row)}">Open</button></form></td>
-</tr>`
+function renderEnd(end: number | null, zone: string, now: number): Html | null {
+  if (end === null) return null
+  return html` <small class="place">consent ${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</small>`
 }
 
 /** A failing sync is told too, where the consent itself is fine. */

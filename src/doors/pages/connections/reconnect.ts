@@ -10,7 +10,7 @@ import { rememberBegun } from '../linking/begun-here.ts'
 import { toReturnOrigin } from '../linking/places.ts'
 import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
 import { pathOf } from './facts.ts'
-import { keyFieldsOf, renderNewKey } from './questions.ts'
+import { keyFieldsOf, renderNewKey } from './question-page.ts'
 
 const path = '/connections'
 

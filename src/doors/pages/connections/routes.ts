@@ -12,7 +12,7 @@ import { addForm, addPage, readDone, type Turn, toBy, zoneOf } from '../signed-i
 import { doneSentences, renderConnection } from './connection-page.ts'
 import { nameOf, pathOf } from './facts.ts'
 import { doneInList, renderConnections } from './list-page.ts'
-import { renderRemove } from './questions.ts'
+import { renderRemove } from './question-page.ts'
 import { addReconnect } from './reconnect.ts'
 
 const path = '/connections'
@@ -52,7 +52,7 @@ async function showList(context: PagesContext, turn: Turn): Promise<FastifyReply
     connections: sortByNeed(await readOverview(store, visit.user.id)),
     zone: zoneOf(visit.user),
     now: clock.now(),
-    done: readDone(request, Object.keys(doneInList) as (keyof typeof doneInList)[]),
+    done: readDone(request, doneInList),
   })
   return context.show(reply, visit, { title: 'Connections', body })
 }
@@ -81,7 +81,7 @@ async function showConnection(
   const overview = all.find((one) => one.row.id === row.id)
   // It was removed just now.
   if (overview === undefined) return reply.redirect(`${path}?done=gone`, 303)
-  const done = readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[])
+  const done = readDone(request, doneSentences)
   if (done === 'asked') lookAgain(turn, `${pathOf(row)}?done=asked`)
   const body = renderConnection({
     overview,

@@ -7,7 +7,7 @@ import { interruptForm } from '../interrupted.ts'
 import { renderNotice } from '../notices.ts'
 import { toBy } from '../signed-in.ts'
 import { isSignedIn, type Visit } from '../visit.ts'
-import { renderConsent } from './pages.ts'
+import { renderConsent } from './consent-page.ts'
 
 interface WithUid {
   Params: { readonly uid: string }

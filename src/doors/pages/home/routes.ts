@@ -6,7 +6,7 @@ import type { PagesContext } from '../context.ts'
 import { zoneOf } from '../signed-in.ts'
 import { isSignedIn, type SignedIn } from '../visit.ts'
 import { readFirstSteps } from '../welcome/first-steps.ts'
-import { renderHome, renderSignedOutHome } from './pages.ts'
+import { renderHome, renderSignedOutHome } from './home-page.ts'
 
 export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): void {
   const { signIns, visits } = context

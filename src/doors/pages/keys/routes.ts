@@ -19,7 +19,7 @@ import {
   zoneOf,
 } from '../signed-in.ts'
 import type { SignedIn } from '../visit.ts'
-import { doneSentences, type KeyDraft, renderKeys, renderRevoke } from './pages.ts'
+import { doneSentences, type KeyDraft, renderKeys, renderRevoke } from './keys-page.ts'
 
 const path = '/keys'
 const emptyDraft: KeyDraft = { name: '', expires: '', problems: {}, message: null }
@@ -51,7 +51,7 @@ async function showKeys(context: PagesContext, turn: Turn, draft: KeyDraft): Pro
       shown === null || created === undefined
         ? null
         : { name: created.name, key: shown.secret, url: await toExample(context, user) },
-    done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
+    done: readDone(request, doneSentences),
   })
   return context.show(reply, visit, { title: 'API keys', body })
 }

@@ -15,7 +15,7 @@ import { lookAgain } from '../looking.ts'
 import { addForm, addPage, leadOn, type Turn, toBy } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
 import { readBegun } from './begun-here.ts'
-import { renderFailed, renderUnusable, renderWaiting } from './end-pages.ts'
+import { renderFailed, renderUnusable, renderWaiting } from './end-page.ts'
 import { listPath, newPath, toLinked, toReturnOrigin, waitingPath } from './places.ts'
 
 export function addReturnRoutes(scope: FastifyInstance, context: PagesContext): void {

@@ -5,8 +5,13 @@ import { ApiError } from '#contract/errors.ts'
 import type { Institution } from '#providers/linking.ts'
 import type { PagesContext } from '../context.ts'
 import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
+import {
+  type InstitutionParts,
+  type OwnKeyDraft,
+  renderProvider,
+  renderWays,
+} from './choice-page.ts'
 import { connectByOwnKey } from './own-key.ts'
-import { type InstitutionParts, type OwnKeyDraft, renderProvider, renderWays } from './pages.ts'
 import { newPath, toLinked } from './places.ts'
 import { addReturnRoutes } from './returns.ts'
 import { leadToProvider } from './start.ts'

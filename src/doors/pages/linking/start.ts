@@ -7,7 +7,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { PagesContext } from '../context.ts'
 import { type FormTurn, toBy } from '../signed-in.ts'
 import { rememberBegun } from './begun-here.ts'
-import { renderFailed, renderRefused } from './end-pages.ts'
+import { renderFailed, renderRefused } from './end-page.ts'
 import { listPath, toReturnOrigin } from './places.ts'
 
 export interface Leading {

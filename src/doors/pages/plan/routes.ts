@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { sellsPlans, summarisePlan } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { addPage, zoneOf } from '../signed-in.ts'
-import { renderEverything, renderPlan } from './pages.ts'
+import { renderEverything, renderPlan } from './plan-page.ts'
 
 export function addPlanRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path: '/plan' }, async ({ visit, reply }) => {

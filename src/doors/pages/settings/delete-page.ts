@@ -1,6 +1,6 @@
 /** The end of an account: the question before it, and the page after it. Rendering only. */
 import { foreignText, type Html, html } from '../html.ts'
-import { hidden } from '../layout.ts'
+import { renderQuestion } from '../question.ts'
 
 export interface DeleteParts {
   readonly email: string
@@ -11,19 +11,16 @@ export interface DeleteParts {
 
 /** The confirmation before the account is deleted. */
 export function renderDelete({ email, institutions, formToken }: DeleteParts): Html {
-  return html`<article class="card">
-<h1>Delete this account?</h1>
-<p>The account <strong>${email}</strong> is deleted with its keys, webhook endpoints and connected agents. This cannot be undone.</p>
+  return renderQuestion({
+    heading: 'Delete this account?',
+    sentences: html`<p>The account <strong>${email}</strong> is deleted with its keys, webhook endpoints and connected agents. This cannot be undone.</p>
 ${institutions.length > 0 && html`<p>These connections end: <span class="foreign">${institutions.map((name) => foreignText(name)).join(', ')}</span>. The providers are asked to end the consents that you gave there; a key of your own is only forgotten here.</p>`}
-<p>Only the record of what was done stays with the operator, without your name.</p>
-<form method="post" action="/settings/delete">
-${hidden('token', formToken)}
-<div class="choices">
-<button type="submit" name="decision" value="confirm">Delete the account</button>
-<button type="submit" name="decision" value="cancel" class="secondary outline">Keep it</button>
-</div>
-</form>
-</article>`
+<p>Only the record of what was done stays with the operator, without your name.</p>`,
+    path: '/settings/delete',
+    formToken,
+    confirm: 'Delete the account',
+    keep: 'Keep it',
+  })
 }
 
 /** How one connection ended. */

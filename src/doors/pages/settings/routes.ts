@@ -17,7 +17,7 @@ import {
 } from '../signed-in.ts'
 import { addDeleteRoutes } from './delete-routes.ts'
 import { addSecondFactorRoutes } from './second-factor-routes.ts'
-import { renderSettings, type SettingsDraft } from './settings-page.ts'
+import { doneSentences, renderSettings, type SettingsDraft } from './settings-page.ts'
 
 const path = '/settings'
 
@@ -69,7 +69,7 @@ async function showSettings(
     hasSecondFactor,
     codesLeft: hasSecondFactor ? await store.secondFactors.countCodes(user.id) : 0,
     sessions: await sessions.list(user.id),
-    done: readDone(request, ['saved', 'password', 'ended', 'switched-off']),
+    done: readDone(request, doneSentences),
   })
   return context.show(reply, visit, { title: 'Settings', body })
 }

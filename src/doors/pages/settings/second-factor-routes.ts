@@ -41,7 +41,7 @@ async function showState(context: PagesContext, turn: Turn): Promise<FastifyRepl
     formToken,
     codes: shown === null ? [] : shown.secret.split(' '),
     codesLeft: await store.secondFactors.countCodes(user.id),
-    wasOn: readDone(request, ['already']) !== null,
+    wasOn: readDone(request, { already: true }) !== null,
   })
   return context.show(reply, visit, { title: 'Second factor', body })
 }

@@ -3,8 +3,9 @@ import type { SessionId } from '#kernel/ids.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import { type Html, html } from '../html.ts'
-import { alertBox, field, hidden } from '../layout.ts'
+import { alertBox, doneBox, field, hidden } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
+import { table } from '../table.ts'
 import { describeAgent } from './agent-words.ts'
 
 export type ProfileField = 'name' | 'timezone'
@@ -21,7 +22,12 @@ export interface SettingsDraft {
 }
 
 /** What was done just now. */
-export type SettingsDone = 'saved' | 'password' | 'ended' | 'switched-off'
+export const doneSentences = {
+  saved: 'Saved.',
+  password: 'The password is changed. Every other browser is signed out.',
+  ended: 'Signed out there.',
+  'switched-off': 'The second factor is off: your password alone signs you in.',
+} as const
 
 export interface SettingsParts {
   readonly user: UserRow
@@ -36,20 +42,13 @@ export interface SettingsParts {
   readonly sessions: readonly SessionRow[]
   /** The session of this browser. */
   readonly own: SessionId
-  readonly done: SettingsDone | null
-}
-
-const doneTexts: Readonly<Record<SettingsDone, string>> = {
-  saved: 'Saved.',
-  password: 'The password is changed. Every other browser is signed out.',
-  ended: 'Signed out there.',
-  'switched-off': 'The second factor is off: your password alone signs you in.',
+  readonly done: keyof typeof doneSentences | null
 }
 
 export function renderSettings(parts: SettingsParts): Html {
   const { done } = parts
   return html`<h1>Settings</h1>
-${done !== null && html`<p class="done" role="status">${doneTexts[done]}</p>`}
+${doneBox(done && doneSentences[done])}
 <p>Signed in as <strong>${parts.user.email}</strong>.</p>
 ${renderProfile(parts)}
 ${renderPassword(parts)}
@@ -92,38 +91,36 @@ function renderFactor({ hasSecondFactor, codesLeft }: SettingsParts): Html {
 ${hasSecondFactor ? html`<p>It is <strong>on</strong>; ${left} left. <a href="/settings/second-factor">Recovery codes, or switch it off</a></p>` : html`<p>It is off: your password alone signs you in. <a href="/settings/second-factor">Set it up</a></p>`}`
 }
 
-const columns = ['Browser', 'Signed in', 'Last seen', 'Sign out']
-
 /** This one and the last seen others; a page stays small. */
 const sessionsShown = 25
 
-/** Explicit roles: on a narrow screen rows are displayed as blocks. */
 function renderSessions({ sessions, own, zone, formToken }: SettingsParts): Html {
   const others = sessions.filter(({ id }) => id !== own).slice(0, sessionsShown - 1)
   const shown = sessions.filter((session) => session.id === own || others.includes(session))
   return html`<h2>Signed-in browsers</h2>
-<table role="table" aria-label="Signed-in browsers">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${shown.map((session) => renderSession(session, { isOwn: session.id === own, zone, formToken }))}</tbody>
-</table>
+${table<SessionRow>(
+  'Signed-in browsers',
+  [
+    {
+      name: 'Browser',
+      show: ({ agent, address }) =>
+        html`<span class="foreign">${describeAgent(agent)}</span> <small class="place">${address ?? 'Unknown address'}</small>`,
+    },
+    { name: 'Signed in', show: ({ signedInAt }) => renderMoment(signedInAt, zone) },
+    { name: 'Last seen', show: ({ lastSeenAt }) => renderMoment(lastSeenAt, zone) },
+    {
+      name: 'Sign out',
+      isPlain: true,
+      show: (session) =>
+        session.id === own ? html`<strong>this browser</strong>` : renderEnd(session, formToken),
+    },
+  ],
+  shown,
+)}
 ${sessions.length > shown.length && html`<p>And ${sessions.length - shown.length} more that were seen earlier.</p>`}
 ${sessions.length > 1 && html`<form method="post" action="/settings/sessions/end-others" class="narrow">${hidden('token', formToken)}<button type="submit" class="secondary outline">Sign out everywhere else</button></form>`}`
 }
 
-function renderSession(
-  session: SessionRow,
-  {
-    isOwn,
-    zone,
-    formToken,
-  }: { readonly isOwn: boolean; readonly zone: string; readonly formToken: string },
-): Html {
-  const name = describeAgent(session.agent)
-  const { address } = session
-  return html`<tr role="row">
-<th role="rowheader" scope="row"><span class="foreign">${name}</span> <small class="place">${address ?? 'Unknown address'}</small></th>
-<td role="cell" data-label="Signed in">${renderMoment(session.signedInAt, zone)}</td>
-<td role="cell" data-label="Last seen">${renderMoment(session.lastSeenAt, zone)}</td>
-<td role="cell">${isOwn ? html`<strong>this browser</strong>` : html`<form method="post" action="/settings/sessions/end">${hidden('token', formToken)}${hidden('session', session.id)}<button type="submit" class="outline secondary" aria-label="Sign out ${name}${address !== null && html`, ${address}`}">Sign out</button></form>`}</td>
-</tr>`
+function renderEnd({ id, agent, address }: SessionRow, formToken: string): Html {
+  return html`<form method="post" action="/settings/sessions/end">${hidden('token', formToken)}${hidden('session', id)}<button type="submit" class="outline secondary" aria-label="Sign out ${describeAgent(agent)}${address !== null && html`, ${address}`}">Sign out</button></form>`
 }

@@ -1,7 +1,7 @@
 /** The page that asks for the code of the second factor. Rendering only. */
 import { type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
-import { renderWaiting } from './pages.ts'
+import { renderWaiting } from './sign-in-page.ts'
 
 export interface CodeParts {
   readonly formToken: string

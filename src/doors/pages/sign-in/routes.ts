@@ -9,7 +9,7 @@ import { isSignedIn, type Visit } from '../visit.ts'
 import { addCodeForm, askForCode } from './code-routes.ts'
 import { askToRetry, enter, returnOf, type WithReturn, waitingAgent } from './entering.ts'
 import { showNoSignUp } from './no-sign-up.ts'
-import { renderSignIn, renderSignUp, type SignInParts, type SignUpParts } from './pages.ts'
+import { renderSignIn, renderSignUp, type SignInParts, type SignUpParts } from './sign-in-page.ts'
 
 /** One text for every refusal, so that it does not reveal whether the account exists. */
 const refusedText = 'The e-mail address or the password is wrong.'

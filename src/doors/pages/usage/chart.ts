@@ -4,6 +4,7 @@
  */
 import type { UsageReport, UsageResults } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
+import { type Column, table } from '../table.ts'
 import { renderDay, toDayText, toText } from './words.ts'
 
 /** Units of the drawing, which the page scales to its own width. */
@@ -56,18 +57,17 @@ function round(value: number): string {
   return value.toFixed(2)
 }
 
+const dayColumns: readonly Column<UsageReport['days'][number]>[] = [
+  { name: 'Day', show: ({ day }) => renderDay(day) },
+  { name: 'Requests', show: ({ requests }) => toText(requests) },
+  ...parts.map(([, name, count]) => ({
+    name,
+    show: ({ results }: { readonly results: UsageResults }) => toText(count(results)),
+  })),
+]
+
 export function renderDayTable({ days }: UsageReport): Html {
-  const columns = ['Day', 'Requests', ...parts.map(([, words]) => words)]
   return html`<details><summary>The same numbers as a table</summary>
-<table role="table" aria-label="Requests by day" class="numbers">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${days.toReversed().map(
-    ({ day, requests, results }) => html`<tr role="row">
-<th role="rowheader" scope="row">${renderDay(day)}</th>
-<td role="cell" data-label="Requests">${toText(requests)}</td>
-${parts.map(([, words, count]) => html`<td role="cell" data-label="${words}">${toText(count(results))}</td>`)}
-</tr>`,
-  )}</tbody>
-</table>
+${table('Requests by day', dayColumns, days.toReversed(), 'numbers')}
 </details>`
 }

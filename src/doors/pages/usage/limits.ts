@@ -4,7 +4,8 @@ import type { Provider } from '#contract/resources.ts'
 import type { WindowState } from '#fast/port.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { LimitsLeft, ReaderLimits } from '#usage/limits-left.ts'
-import { foreignText, type Html, html } from '../html.ts'
+import { foreignText, type Html, type HtmlValue, html } from '../html.ts'
+import { type Column, table } from '../table.ts'
 import { toText, toWait } from './words.ts'
 
 const buckets = [...new Set(operations.map(({ bucket }) => bucket))]
@@ -20,24 +21,35 @@ function nameBucket(bucket: Bucket): string {
 
 export function renderLimits(limits: LimitsLeft): Html {
   const { readers, perMinute, atOnce } = limits
+  const limit: LimitRow = {
+    head: 'Limit',
+    cell: (bucket) => (perMinute[bucket] === 0 ? 'no limit' : toText(perMinute[bucket])),
+  }
   return html`<h2>What is left now</h2>
 <p>Each key and each agent has its own limits. A minute begins with the first request in it.</p>
-<table role="table" aria-label="What is left in this minute" class="numbers">
-<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Per minute</th>${buckets.map((bucket) => html`<th role="columnheader" scope="col">${nameBucket(bucket)}</th>`)}</tr></thead>
-<tbody role="rowgroup">
-<tr role="row"><th role="rowheader" scope="row">Limit</th>${buckets.map((bucket) => html`<td role="cell" data-label="${nameBucket(bucket)}">${perMinute[bucket] === 0 ? 'no limit' : toText(perMinute[bucket])}</td>`)}</tr>
-${readers.map(renderReader)}
-</tbody>
-</table>
+${table('What is left in this minute', limitColumns, [limit, ...readers.map(toRow)], 'numbers')}
 ${atOnce > 0 && html`<p><small>Of ${nameBucket('heavy').toLowerCase()}, one key or agent may have ${atOnce} requests in progress at the same time.</small></p>`}
 ${renderProviders(limits)}`
 }
 
-function renderReader({ kind, name, left }: ReaderLimits): Html {
-  return html`<tr role="row">
-<th role="rowheader" scope="row"><span class="foreign">${foreignText(name)}</span> <small class="place">${kind}</small></th>
-${buckets.map((bucket) => html`<td role="cell" data-label="${nameBucket(bucket)}">${describeWindow(left[bucket])}</td>`)}
-</tr>`
+interface LimitRow {
+  readonly head: HtmlValue
+  readonly cell: (bucket: Bucket) => string
+}
+
+const limitColumns: readonly Column<LimitRow>[] = [
+  { name: 'Per minute', show: ({ head }) => head },
+  ...buckets.map((bucket) => ({
+    name: nameBucket(bucket),
+    show: ({ cell }: LimitRow) => cell(bucket),
+  })),
+]
+
+function toRow({ kind, name, left }: ReaderLimits): LimitRow {
+  return {
+    head: html`<span class="foreign">${foreignText(name)}</span> <small class="place">${kind}</small>`,
+    cell: (bucket) => describeWindow(left[bucket]),
+  }
 }
 
 function describeWindow(state: WindowState | null): string {

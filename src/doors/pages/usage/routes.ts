@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { PagesContext } from '../context.ts'
 import { addPage } from '../signed-in.ts'
-import { renderUsage } from './pages.ts'
+import { renderUsage } from './usage-page.ts'
 
 const daysShown = 30
 

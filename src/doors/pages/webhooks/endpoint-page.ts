@@ -3,8 +3,10 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { hidden } from '../layout.ts'
+import { alertBox, doneBox, hidden } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
+import { renderQuestion } from '../question.ts'
+import { table } from '../table.ts'
 import { describeHealth } from './health.ts'
 import { listEvents, showUrl } from './list-page.ts'
 
@@ -41,8 +43,8 @@ export function renderEndpoint(parts: EndpointParts): Html {
   const health = describeHealth(endpoint)
   return html`<p><a href="/webhooks">All endpoints</a></p>
 <h1><span class="foreign">${showUrl(endpoint)}</span></h1>
-${done !== null && html`<p class="done" role="status">${doneSentences[done]}${done === 'tested' && parts.test !== null && ` ${describeTest(parts.test)}`}</p>`}
-${message !== null && html`<p class="alert" role="alert">${message}</p>`}
+${doneBox(done && [doneSentences[done], done === 'tested' && parts.test !== null && ` ${describeTest(parts.test)}`])}
+${alertBox(message)}
 ${secret !== null && renderSecret(secret)}
 <dl class="facts">
 <dt>State</dt><dd><strong>${health.name}</strong>. ${health.sentence}</dd>
@@ -87,25 +89,31 @@ ${ask('remove', 'Remove')}
 </div>`
 }
 
-const columns = ['Event', 'State', 'Attempts', 'Replay']
-
-function renderDeliveries(parts: EndpointParts): Html {
-  return html`<table role="table" aria-label="Deliveries">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${parts.deliveries.map((row) => renderDelivery(row, parts))}</tbody>
-</table>`
+function renderDeliveries({ endpoint, deliveries, test, formToken, zone }: EndpointParts): Html {
+  return table<DeliveryRow>(
+    'Deliveries',
+    [
+      {
+        name: 'Event',
+        show: (row) =>
+          html`${renderMoment(row.createdAt, zone)} <small class="place"><code>${row.eventId}</code>${row.isReplay && ' (replayed)'}${row.id === test?.id && ' (test event)'}</small>`,
+      },
+      { name: 'State', show: (row) => describeStatus(row, zone) },
+      { name: 'Attempts', isPlain: true, show: ({ attempts }) => renderAttempts(attempts, zone) },
+      { name: 'Replay', isPlain: true, show: (row) => renderReplay(endpoint, row, formToken) },
+    ],
+    deliveries,
+  )
 }
 
-function renderDelivery(row: DeliveryRow, parts: EndpointParts): Html {
-  const { endpoint, formToken, zone } = parts
-  const mayReplay = row.status !== 'pending' && endpoint.health !== 'disabled'
-  const target = `/webhooks/${endpoint.id}/deliveries/${row.id}/replay`
-  return html`<tr role="row">
-<th role="rowheader" scope="row">${renderMoment(row.createdAt, zone)} <small class="place"><code>${row.eventId}</code>${row.isReplay && ' (replayed)'}${row.id === parts.test?.id && ' (test event)'}</small></th>
-<td role="cell" data-label="State">${describeStatus(row, zone)}</td>
-<td role="cell">${row.attempts.length === 0 ? 'none yet' : html`<ol class="attempts">${row.attempts.map((attempt) => renderAttempt(attempt, zone))}</ol>`}</td>
-<td role="cell">${mayReplay && html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit" class="outline secondary" aria-label="Send again: event ${row.eventId}">Send again</button></form>`}</td>
-</tr>`
+function renderReplay({ id, health }: EndpointRow, row: DeliveryRow, formToken: string) {
+  if (row.status === 'pending' || health === 'disabled') return null
+  return html`<form method="post" action="/webhooks/${id}/deliveries/${row.id}/replay">${hidden('token', formToken)}<button type="submit" class="outline secondary" aria-label="Send again: event ${row.eventId}">Send again</button></form>`
+}
+
+function renderAttempts(attempts: readonly AttemptRow[], zone: string): Html | string {
+  if (attempts.length === 0) return 'none yet'
+  return html`<ol class="attempts">${attempts.map((attempt) => renderAttempt(attempt, zone))}</ol>`
 }
 
 function describeStatus({ status, dueAt }: DeliveryRow, zone: string): Html | string {
@@ -156,18 +164,19 @@ export function titleOf(question: Question): string {
   return questions[question].title
 }
 
-export function renderQuestion(question: Question, endpoint: EndpointRow, formToken: string): Html {
+export function renderEndpointQuestion(
+  question: Question,
+  endpoint: EndpointRow,
+  formToken: string,
+): Html {
   const { title, sentence, button } = questions[question]
-  return html`<article class="card">
-<h1>${title}</h1>
-<p><span class="foreign">${showUrl(endpoint)}</span></p>
-<p>${sentence}</p>
-<form method="post" action="/webhooks/${endpoint.id}/${question}">
-${hidden('token', formToken)}
-<div class="choices">
-<button type="submit" name="decision" value="confirm">${button}</button>
-<button type="submit" name="decision" value="cancel" class="secondary outline">Cancel</button>
-</div>
-</form>
-</article>`
+  return renderQuestion({
+    heading: title,
+    sentences: html`<p><span class="foreign">${showUrl(endpoint)}</span></p>
+<p>${sentence}</p>`,
+    path: `/webhooks/${endpoint.id}/${question}`,
+    formToken,
+    confirm: button,
+    keep: 'Cancel',
+  })
 }

@@ -3,7 +3,8 @@ import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import { type EventType, eventTypes } from '#contract/events.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, field, hidden } from '../layout.ts'
+import { alertBox, doneBox, field, hidden } from '../layout.ts'
+import { type Column, table } from '../table.ts'
 import { describeHealth } from './health.ts'
 
 /** The values of the form as given, and what is wrong with them. */
@@ -40,30 +41,23 @@ const eventWords: Readonly<Record<EventType, string>> = {
 export function renderEndpoints(parts: EndpointsParts): Html {
   const { endpoints } = parts
   return html`<h1>Webhooks</h1>
-${parts.done !== null && html`<p class="done" role="status">${doneInList[parts.done]}</p>`}
+${doneBox(parts.done && doneInList[parts.done])}
 <p>After every sync, new and changed rows are posted to these addresses, signed. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
-${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : renderTable(endpoints)}
+${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : table('Endpoints', columns, endpoints)}
 ${renderNew(parts)}`
 }
 
-const columns = ['Address', 'Receives', 'State', 'Details']
-
-function renderTable(endpoints: readonly EndpointRow[]): Html {
-  return html`<table role="table" aria-label="Endpoints">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${endpoints.map(renderEndpoint)}</tbody>
-</table>`
-}
-
-function renderEndpoint(endpoint: EndpointRow): Html {
-  const url = showUrl(endpoint)
-  return html`<tr role="row">
-<th role="rowheader" scope="row"><span class="foreign">${url}</span></th>
-<td role="cell" data-label="Receives">${listEvents(endpoint)}</td>
-<td role="cell" data-label="State">${describeHealth(endpoint).name}</td>
-<td role="cell"><form method="get" action="/webhooks/${endpoint.id}"><button type="submit" class="outline secondary" aria-label="Open ${url}">Open</button></form></td>
-</tr>`
-}
+const columns: readonly Column<EndpointRow>[] = [
+  { name: 'Address', show: (endpoint) => html`<span class="foreign">${showUrl(endpoint)}</span>` },
+  { name: 'Receives', show: listEvents },
+  { name: 'State', show: (endpoint) => describeHealth(endpoint).name },
+  {
+    name: 'Details',
+    isPlain: true,
+    show: (endpoint) =>
+      html`<form method="get" action="/webhooks/${endpoint.id}"><button type="submit" class="outline secondary" aria-label="Open ${showUrl(endpoint)}">Open</button></form>`,
+  },
+]
 
 /** The address as text; it may hold a token of the receiver, which its owner may see. */
 export function showUrl({ url }: EndpointRow): string {

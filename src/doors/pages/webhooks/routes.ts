@@ -20,7 +20,7 @@ import {
   doneSentences,
   type Question,
   renderEndpoint,
-  renderQuestion,
+  renderEndpointQuestion,
   titleOf,
 } from './endpoint-page.ts'
 import { doneInList, type EndpointDraft, renderEndpoints, showUrl } from './list-page.ts'
@@ -58,7 +58,7 @@ async function showList(
     formToken: visit.formToken,
     draft,
     mayCreate: visit.session.isFresh,
-    done: readDone(request, Object.keys(doneInList) as (keyof typeof doneInList)[]),
+    done: readDone(request, doneInList),
   })
   return context.show(reply, visit, { title: 'Webhooks', body })
 }
@@ -120,7 +120,7 @@ async function showEndpoint(
     older: last === undefined ? null : `${pathOf(endpoint)}?after=${last.position}`,
     zone: zoneOf(visit.user),
     formToken: visit.formToken,
-    done: readDone(request, Object.keys(doneSentences) as (keyof typeof doneSentences)[]),
+    done: readDone(request, doneSentences),
     message,
     secret: shown === null ? null : shown.secret,
     test: await findTest(context, request.query, endpoint),
@@ -206,7 +206,7 @@ function addQuestions(scope: FastifyInstance, context: PagesContext): void {
     addPage(scope, context, place, async (turn) => {
       const endpoint = await findOwn(context, turn)
       if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-      const body = renderQuestion(question, endpoint, turn.visit.formToken)
+      const body = renderEndpointQuestion(question, endpoint, turn.visit.formToken)
       return context.show(turn.reply, turn.visit, { title: titleOf(question), body })
     })
     addForm(scope, context, { ...place, isSensitive }, async (turn) => {

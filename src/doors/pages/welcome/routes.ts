@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PagesContext } from '../context.ts'
 import { addForm, addPage, isRefusal, readDone, type Turn, toBy } from '../signed-in.ts'
 import { readFirstSteps } from './first-steps.ts'
-import { renderWelcome } from './pages.ts'
+import { renderWelcome } from './welcome-page.ts'
 
 const path = '/welcome'
 
@@ -33,7 +33,7 @@ async function showWelcome(
   const body = renderWelcome({
     email: visit.user.email,
     steps: await readFirstSteps(context, visit),
-    isLinked: readDone(request, ['linked']) !== null,
+    isLinked: readDone(request, { linked: true }) !== null,
     problem,
   })
   return context.show(reply, visit, { title: 'Your account is ready', body })

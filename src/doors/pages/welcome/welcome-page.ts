@@ -1,6 +1,6 @@
 /** The page after a sign-up. Rendering only. */
 import { type Html, html } from '../html.ts'
-import { alertBox } from '../layout.ts'
+import { alertBox, doneBox } from '../layout.ts'
 import { type FirstSteps, renderFirstSteps } from './first-steps.ts'
 
 export interface WelcomeParts {
@@ -13,7 +13,7 @@ export interface WelcomeParts {
 
 export function renderWelcome({ email, steps, isLinked, problem }: WelcomeParts): Html {
   return html`<h1>Your account is ready</h1>
-${isLinked && html`<p class="done" role="status">Made-up banks and a broker are linked. They hold nobody’s data.</p>`}
+${isLinked && doneBox('Made-up banks and a broker are linked. They hold nobody’s data.')}
 ${alertBox(problem)}
 <p>You are signed in as <strong>${email}</strong>.</p>
 ${renderFirstSteps(steps) ?? renderNext()}`

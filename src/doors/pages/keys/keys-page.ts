@@ -3,8 +3,10 @@ import { type KeyStatus, toKeyStatus } from '#auth/keys.ts'
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, field, hidden } from '../layout.ts'
+import { alertBox, doneBox, field, hidden } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
+import { renderQuestion } from '../question.ts'
+import { table } from '../table.ts'
 
 /** The values of the form as typed, and what is wrong with them. */
 export interface KeyDraft {
@@ -44,7 +46,7 @@ export function renderKeys(parts: KeysParts): Html {
   const ended = keys.filter((key) => toKeyStatus(key, parts.now) !== 'active')
   return html`<h1>API keys</h1>
 ${created !== null && renderCreated(created)}
-${parts.done !== null && html`<p class="done" role="status">${doneSentences[parts.done]}</p>`}
+${doneBox(parts.done && doneSentences[parts.done])}
 <p>A program that sends one of these keys can read your accounts. No key can change or pay anything.</p>
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
 ${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, parts)}
@@ -81,45 +83,40 @@ ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off',
 /** A page stays small, whatever was revoked. */
 const formerShown = 50
 
-const columns = ['Key', 'Created', 'Last used', 'Expires', 'Revoke']
-
-function renderTable(label: string, keys: readonly KeyRow[], parts: KeysParts): Html {
-  return html`<table role="table" aria-label="${label}">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${keys.map((key) => renderKey(key, parts))}</tbody>
-</table>`
+function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: KeysParts): Html {
+  const moment = (at: number | null) => (at === null ? 'never' : renderMoment(at, zone))
+  return table<KeyRow>(
+    label,
+    [
+      {
+        name: 'Key',
+        show: ({ name, prefix }) =>
+          html`<span class="foreign">${foreignText(name)}</span> <small class="place"><code>${prefix}…</code></small>`,
+      },
+      { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
+      { name: 'Last used', show: ({ lastUsedAt }) => moment(lastUsedAt) },
+      { name: 'Expires', show: ({ expiresAt }) => moment(expiresAt) },
+      { name: 'Revoke', isPlain: true, show: (key) => renderEnd(key, toKeyStatus(key, now), zone) },
+    ],
+    keys,
+  )
 }
 
-function renderKey(key: KeyRow, { now, zone }: KeysParts): Html {
-  const moment = (at: number | null, otherwise: string) =>
-    at === null ? otherwise : renderMoment(at, zone)
-  const status = toKeyStatus(key, now)
-  return html`<tr role="row">
-<th role="rowheader" scope="row"><span class="foreign">${foreignText(key.name)}</span> <small class="place"><code>${key.prefix}…</code></small></th>
-<td role="cell" data-label="Created">${moment(key.createdAt, '')}</td>
-<td role="cell" data-label="Last used">${moment(key.lastUsedAt, 'never')}</td>
-<td role="cell" data-label="Expires">${moment(key.expiresAt, 'never')}</td>
-<td role="cell">${renderEnd(key, status, moment(key.revokedAt, ''))}</td>
-</tr>`
-}
-
-function renderEnd({ id, name }: KeyRow, status: KeyStatus, revokedAt: Html | string): Html {
+function renderEnd({ id, name, revokedAt }: KeyRow, status: KeyStatus, zone: string): Html {
   if (status === 'expired') return html`expired`
-  if (status === 'revoked') return html`revoked ${revokedAt}`
+  if (status === 'revoked')
+    return html`revoked ${revokedAt !== null && renderMoment(revokedAt, zone)}`
   return html`<form method="get" action="/keys/${id}/revoke"><button type="submit" class="outline secondary" aria-label="Revoke ${foreignText(name)}">Revoke</button></form>`
 }
 
 /** The confirmation before a key is revoked. */
 export function renderRevoke(key: KeyRow, formToken: string): Html {
-  return html`<article class="card">
-<h1>Revoke this key?</h1>
-<p>Programs that send <span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) are refused at once. This cannot be undone; a new key can be made at any time.</p>
-<form method="post" action="/keys/${key.id}/revoke">
-${hidden('token', formToken)}
-<div class="choices">
-<button type="submit" name="decision" value="confirm">Revoke the key</button>
-<button type="submit" name="decision" value="cancel" class="secondary outline">Keep it</button>
-</div>
-</form>
-</article>`
+  return renderQuestion({
+    heading: 'Revoke this key?',
+    sentences: html`<p>Programs that send <span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) are refused at once. This cannot be undone; a new key can be made at any time.</p>`,
+    path: `/keys/${key.id}/revoke`,
+    formToken,
+    confirm: 'Revoke the key',
+    keep: 'Keep it',
+  })
 }

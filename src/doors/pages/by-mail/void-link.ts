@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { VoidReason } from '#auth/sign-in/single-use.ts'
 import type { PagesContext } from '../context.ts'
 import type { Visit } from '../visit.ts'
-import { renderVoid } from './pages.ts'
+import { renderVoid } from './link-page.ts'
 
 /** 410: the link was there, or may have been (RFC 9110 §15.5.11). */
 export function showVoid(

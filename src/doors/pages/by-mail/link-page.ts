@@ -140,14 +140,16 @@ export function renderConfirmed(): Html {
 </article>`
 }
 
+export const sentAgain = {
+  sent: 'A new link is on its way; earlier ones are of no use any more.',
+  later: 'Several links were sent within the last hour. Look for the newest, or try again later.',
+} as const
+
 /** After the link of a confirmation was asked for again. */
-export function renderSentAgain(isSent: boolean): Html {
-  const sentence = isSent
-    ? 'A new link is on its way; earlier ones are of no use any more.'
-    : 'Several links were sent within the last hour. Look for the newest, or try again later.'
+export function renderSentAgain(done: keyof typeof sentAgain): Html {
   return html`<article class="card">
 <h1>Confirm your address</h1>
-<p>${sentence}</p>
+<p>${sentAgain[done]}</p>
 <p><a href="/">Back to the start</a></p>
 </article>`
 }

@@ -4,6 +4,7 @@ import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
+import { type Column, table } from '../table.ts'
 import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
 import { renderLimits } from './limits.ts'
 import { toText } from './words.ts'
@@ -33,27 +34,18 @@ function renderCounts(report: UsageReport): Html {
 ${renderChart(report)}
 ${renderDayTable(report)}
 <h2>By operation</h2>
-${renderOperations(report)}
+${table('Requests by operation', operationColumns, report.operations, 'numbers')}
 <h2>By result</h2>
 ${renderResults(report)}`
 }
 
-const columns = ['Operation', 'Client', 'Requests', 'From the cache', 'Refused, failed or cut off']
-
-function renderOperations(report: UsageReport): Html {
-  return html`<table role="table" aria-label="Requests by operation" class="numbers">
-<thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
-<tbody role="rowgroup">${report.operations.map(
-    ({ door, operation, requests, results }) => html`<tr role="row">
-<th role="rowheader" scope="row">${nameOperation(operation)}</th>
-<td role="cell" data-label="Client">${door === 'rest' ? 'programs' : 'agents'}</td>
-<td role="cell" data-label="Requests">${toText(requests)}</td>
-<td role="cell" data-label="From the cache">${toText(results.HIT)}</td>
-<td role="cell" data-label="Refused, failed or cut off">${toText(countUnanswered(results))}</td>
-</tr>`,
-  )}</tbody>
-</table>`
-}
+const operationColumns: readonly Column<UsageReport['operations'][number]>[] = [
+  { name: 'Operation', show: ({ operation }) => nameOperation(operation) },
+  { name: 'Client', show: ({ door }) => (door === 'rest' ? 'programs' : 'agents') },
+  { name: 'Requests', show: ({ requests }) => toText(requests) },
+  { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
+  { name: 'Refused, failed or cut off', show: ({ results }) => toText(countUnanswered(results)) },
+]
 
 function nameOperation(operation: UsageOperation): string {
   const known = operations.find(({ name }) => name === operation)

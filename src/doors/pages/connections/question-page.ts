@@ -4,6 +4,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
+import { renderQuestion } from '../question.ts'
 import { nameOf, pathOf } from './facts.ts'
 
 export interface RemoveParts {
@@ -15,20 +16,22 @@ export interface RemoveParts {
 export function renderRemove({ row, renewal, formToken }: RemoveParts): Html {
   const { name, endsConsents } = factsOf(row.provider)
   const isOwnKey = renewal === 'key'
-  return html`<article class="card">
-<h1>Remove this connection?</h1>
-<p><span class="foreign">${nameOf(row)}</span></p>
-<p>Programs and agents can no longer read it, and what is kept of it here is deleted. ${isOwnKey ? 'Your own key is forgotten here; other programs may still use it.' : `The consent at ${name} is ended.`} Linked again, it has new ids.</p>
-<form method="post" action="${pathOf(row)}/remove">
-${hidden('token', formToken)}
-${isOwnKey && endsConsents && html`<label><input type="checkbox" name="atProvider" value="true">End the consent at ${name} too, for every program that uses it</label>`}
-${isOwnKey && !endsConsents && html`<p>${name} has no call that ends a token: end it there yourself if nothing else uses it.</p>`}
-<div class="choices">
-<button type="submit" name="decision" value="confirm">Remove the connection</button>
-<button type="submit" name="decision" value="cancel" class="secondary outline">Keep it</button>
-</div>
-</form>
-</article>`
+  return renderQuestion({
+    heading: 'Remove this connection?',
+    sentences: html`<p><span class="foreign">${nameOf(row)}</span></p>
+<p>Programs and agents can no longer read it, and what is kept of it here is deleted. ${isOwnKey ? 'Your own key is forgotten here; other programs may still use it.' : `The consent at ${name} is ended.`} Linked again, it has new ids.</p>`,
+    path: `${pathOf(row)}/remove`,
+    formToken,
+    fields: isOwnKey && renderEndAtProvider(name, endsConsents),
+    confirm: 'Remove the connection',
+    keep: 'Keep it',
+  })
+}
+
+function renderEndAtProvider(name: string, endsConsents: boolean): Html {
+  return endsConsents
+    ? html`<label><input type="checkbox" name="atProvider" value="true">End the consent at ${name} too, for every program that uses it</label>`
+    : html`<p>${name} has no call that ends a token: end it there yourself if nothing else uses it.</p>`
 }
 
 /** A field for a personal key: its name on pages and in the action. */

@@ -1,0 +1,87 @@
+/** The list of connected agents with how to connect more, and the confirmation before one is disconnected. Rendering only. */
+import type { ConnectedAgent } from '#auth/oauth/port.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { doneBox, hidden } from '../layout.ts'
+import { renderMoment } from '../moments.ts'
+import { renderQuestion } from '../question.ts'
+import { table } from '../table.ts'
+import { renderClients } from './clients.ts'
+
+/** What was done just now. */
+export const doneSentences = {
+  disconnected:
+    'The agent is disconnected. It is refused from now on; to allow it again, connect it again from the agent.',
+  gone: 'That agent is not connected: it was disconnected before, or the address is wrong.',
+} as const
+
+export interface AgentsParts {
+  readonly agents: readonly ConnectedAgent[]
+  readonly formToken: string
+  readonly mcpUrl: string
+  /** IANA name of the person's zone. */
+  readonly zone: string
+  /** Only this machine reaches the server. */
+  readonly isLoopback: boolean
+  /** The plan has API access; without it every agent is refused. */
+  readonly mayRead: boolean
+  readonly done: keyof typeof doneSentences | null
+}
+
+export function renderAgents(parts: AgentsParts): Html {
+  const { agents, mcpUrl, isLoopback, done } = parts
+  return html`<h1>Agents</h1>
+${doneBox(done && doneSentences[done])}
+${!parts.mayRead && html`<p class="alert">Your plan does not include access for agents, so they are refused until the operator of this server changes it.</p>`}
+${agents.length === 0 ? html`<p>No agent is connected. An agent such as Claude or ChatGPT answers questions about your accounts, and can only read.</p>` : renderTable(parts)}
+${renderClients(mcpUrl, isLoopback)}`
+}
+
+function renderTable({ agents, formToken, zone }: AgentsParts): Html {
+  return html`<p>These may read your data until you disconnect them.</p>
+${table<ConnectedAgent>(
+  'Connected agents',
+  [
+    {
+      name: 'Agent',
+      show: ({ clientName, redirectHost }) =>
+        html`<span class="foreign">${foreignText(clientName)}</span> <small class="place">${foreignText(redirectHost)}</small>`,
+    },
+    { name: 'May read', show: describeScopes },
+    { name: 'Connected', show: ({ connectedAt }) => renderMoment(connectedAt, zone) },
+    {
+      name: 'Last used',
+      show: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : renderMoment(lastUsedAt, zone)),
+    },
+    {
+      name: 'Disconnect',
+      isPlain: true,
+      show: ({
+        grantId,
+        clientName,
+      }) => html`<form method="post" action="/agents/disconnect">${hidden('token', formToken)}${hidden('grant', grantId)}
+<button type="submit" class="outline secondary" aria-label="Disconnect ${foreignText(clientName)}">Disconnect</button></form>`,
+    },
+  ],
+  agents,
+)}`
+}
+
+/** The confirmation before an agent is disconnected. */
+export function renderDisconnect(agent: ConnectedAgent, formToken: string): Html {
+  const { clientName, redirectHost, scopes, grantId } = agent
+  return renderQuestion({
+    heading: 'Disconnect this agent?',
+    sentences: html`<p><span class="foreign">${foreignText(clientName)}</span> at <span class="foreign">${foreignText(redirectHost)}</span> may read ${scopes.includes('brokerage:read') ? 'your banks and brokers' : 'your banks'}. Once it is disconnected, its next request is refused. What it has read already stays with it.</p>`,
+    path: '/agents/disconnect',
+    formToken,
+    fields: hidden('grant', grantId),
+    confirm: 'Disconnect',
+    keep: 'Keep',
+  })
+}
+
+/** What a grant covers, in words. */
+function describeScopes({ scopes }: ConnectedAgent): string {
+  if (!scopes.includes('brokerage:read')) return 'Banks'
+  return scopes.includes('mcp:read') ? 'Banks and brokers' : 'Brokers'
+}

@@ -1,0 +1,31 @@
+/** The page that asks before a change that cannot be undone. */
+import { type Html, type HtmlValue, html } from './html.ts'
+import { hidden } from './layout.ts'
+
+export interface QuestionParts {
+  readonly heading: string
+  /** What the change means, above the form. */
+  readonly sentences: HtmlValue
+  /** Where the form is sent: with `decision=confirm`, or any other decision to change nothing. */
+  readonly path: string
+  readonly formToken: string
+  /** Further fields of the form. */
+  readonly fields?: HtmlValue
+  readonly confirm: string
+  readonly keep: string
+}
+
+export function renderQuestion(parts: QuestionParts): Html {
+  const { fields } = parts
+  return html`<article class="card">
+<h1>${parts.heading}</h1>
+${parts.sentences}
+<form method="post" action="${parts.path}">
+${hidden('token', parts.formToken)}
+${fields !== undefined && html`${fields}\n`}<div class="choices">
+<button type="submit" name="decision" value="confirm">${parts.confirm}</button>
+<button type="submit" name="decision" value="cancel" class="secondary outline">${parts.keep}</button>
+</div>
+</form>
+</article>`
+}
