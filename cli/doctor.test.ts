@@ -4,26 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
-import { run } from './run.ts'
+import { runCommand } from '#tests/support/command.ts'
 
-async function doctor(url: string, ...args: string[]) {
-  let out = ''
-  let err = ''
-  const code = await run(['doctor', ...args], {
+const doctor = (url: string, ...args: string[]) =>
+  runCommand(['doctor', ...args], {
     environment: { ADMIN_URL: url, ADMIN_TOKEN: adminToken },
-    workingDirectory: '.',
-    input: (async function* () {})(),
-    out: (text) => {
-      out += text
-    },
-    err: (text) => {
-      err += text
-    },
-    untilStopped: async () => {},
-    untilUnread: () => new Promise(() => {}),
   })
-  return { code, out, err }
-}
 
 /** A server that answers with the given findings. */
 async function makeServer(t: TestContext, answer: unknown): Promise<string> {

@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { runCommand } from '#tests/support/command.ts'
 import { commands, mcpDoctor, placeMeanings } from './commands.ts'
 import { parseInvocation } from './invocation.ts'
-import { run } from './run.ts'
 import { sandboxStart } from './sandbox-commands.ts'
 import { setupCommand } from './setup/setup-command.ts'
 
@@ -66,11 +66,11 @@ test('every placeholder of an argument has a meaning', () => {
 
 test('--help is on standard output and ends with 0; for a noun that is none it is wrong usage', async () => {
   for (const args of [['--help'], ['doctor', '--mcp', '-h'], ['sandbox', 'rows', '--help']]) {
-    const { code, out, err } = await runHere(args)
+    const { code, out, err } = await runCommand(args)
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^usage: tributary /)
   }
-  const nothing = await runHere(['nothing', '--help'])
+  const nothing = await runCommand(['nothing', '--help'])
   assert.deepEqual([nothing.code, nothing.out], [2, ''])
   assert.match(nothing.err, /^tributary: there is no "nothing"\nusage: /)
 })
@@ -86,24 +86,6 @@ test('a reader that closes the output early (a pipe to head) gets no stack trace
   const [code] = await once(child, 'close')
   assert.deepEqual([code, output], [0, ''])
 })
-
-async function runHere(args: readonly string[]) {
-  const output = { out: '', err: '' }
-  const code = await run(args, {
-    environment: {},
-    workingDirectory: '.',
-    input: (async function* () {})(),
-    out: (text) => {
-      output.out += text
-    },
-    err: (text) => {
-      output.err += text
-    },
-    untilStopped: async () => {},
-    untilUnread: () => new Promise(() => {}),
-  })
-  return { code, ...output }
-}
 
 function readHelp(args: readonly string[]): { readonly kind: string; readonly text: string } {
   const invocation = parseInvocation(args)

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
+import { runCommand } from '#tests/support/command.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import { examineMcp, type McpDiagnosis } from './mcp-doctor.ts'
-import { run } from './run.ts'
 
 let service: Service
 let user: ServiceUser
@@ -19,25 +19,7 @@ after(() => service.close())
 const examine = (url: string, key: string | null = null) => examineMcp({ url, key, json: false })
 const failing = ({ checks }: McpDiagnosis) => checks.find(({ status }) => status === 'error')
 
-async function command(args: readonly string[], input = '') {
-  const output = { out: '', err: '' }
-  const code = await run(args, {
-    environment: {},
-    workingDirectory: '.',
-    input: (async function* () {
-      yield input
-    })(),
-    out: (text) => {
-      output.out += text
-    },
-    err: (text) => {
-      output.err += text
-    },
-    untilStopped: async () => undefined,
-    untilUnread: () => new Promise(() => {}),
-  })
-  return { code, ...output }
-}
+const command = (args: readonly string[], input = '') => runCommand(args, { input })
 
 test('a correct server passes every step, up to a call with a key', async () => {
   const { status, checks } = await examine(`${service.baseUrl}/mcp`, user.key)

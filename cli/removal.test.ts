@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { run } from './run.ts'
+import { runCommand } from '#tests/support/command.ts'
 
 /** What the command prints where the server answers 204 with these headers. */
 async function remove(
@@ -16,18 +16,14 @@ async function remove(
   t.after(() => server.close())
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
-  let out = ''
-  const code = await run(['connections', 'remove', 'c', ...args], {
-    environment: { ADMIN_URL: `http://127.0.0.1:${port}`, ADMIN_TOKEN: 'a token of the operator' },
-    workingDirectory: '.',
-    input: (async function* () {})(),
-    out: (text) => {
-      out += text
-    },
-    err: (text) => assert.fail(text),
-    untilStopped: async () => {},
-    untilUnread: () => new Promise(() => {}),
+  const environment = {
+    ADMIN_URL: `http://127.0.0.1:${port}`,
+    ADMIN_TOKEN: 'a token of the operator',
+  }
+  const { code, out, err } = await runCommand(['connections', 'remove', 'c', ...args], {
+    environment,
   })
+  assert.equal(err, '')
   return [code, out]
 }
 

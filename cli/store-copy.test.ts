@@ -5,35 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keyA, keyB, makeSqlitePlace } from '#tests/contract/store/place.ts'
-import { run } from './run.ts'
+import { runCommand } from '#tests/support/command.ts'
 
 const password = 'canary-of-the-database'
 // Nothing listens there.
 const url = `postgresql://user:${password}@127.0.0.1:9/tributary`
 const keyText = (key: Uint8Array) => Buffer.from(key).toString('base64')
 
-async function runCommand(
+async function runHidden(
   args: readonly string[],
   { environment = {}, input = '', folder = tmpdir() } = {},
 ) {
-  const output = { out: '', err: '' }
-  const code = await run(args, {
-    environment,
-    workingDirectory: folder,
-    input: (async function* () {
-      yield input
-    })(),
-    out: (text) => {
-      output.out += text
-    },
-    err: (text) => {
-      output.err += text
-    },
-    untilStopped: () => new Promise(() => {}),
-    untilUnread: () => new Promise(() => {}),
-  })
-  assert.ok(!`${output.out}${output.err}`.includes(password))
-  return { code, ...output }
+  const ended = await runCommand(args, { environment, input, workingDirectory: folder })
+  assert.ok(!`${ended.out}${ended.err}`.includes(password))
+  return ended
 }
 
 /** An embedded store that is closed. */
@@ -46,12 +31,12 @@ async function makeStore(t: TestContext) {
 
 test('a URL as an argument is wrong usage, and is not repeated', async () => {
   for (const args of [['--to', url], [`--to=${url}`], [url], ['--to', '-', url]]) {
-    const { code, err } = await runCommand(['store', 'copy', ...args], { input: `${url}\n` })
+    const { code, err } = await runHidden(['store', 'copy', ...args], { input: `${url}\n` })
     assert.equal(code, 2, args.join(' '))
     assert.match(err, /usage: tributary store copy \[--to -\]/)
   }
-  assert.equal((await runCommand(['store'])).code, 2)
-  assert.equal((await runCommand(['store', 'move'])).code, 2)
+  assert.equal((await runHidden(['store'])).code, 2)
+  assert.equal((await runHidden(['store', 'move'])).code, 2)
 })
 
 test('without a database, with an empty line, and with something that is no URL, nothing is asked', async () => {
@@ -62,7 +47,7 @@ test('without a database, with an empty line, and with something that is no URL,
     [['--to', '-'], '\n'],
     [['--to', '-'], `mysql://user:${password}@host/db\n`],
   ] as const) {
-    const { code, err, out } = await runCommand(['store', 'copy', ...args], { environment, input })
+    const { code, err, out } = await runHidden(['store', 'copy', ...args], { environment, input })
     assert.equal(code, 1)
     assert.equal(out, '')
     assert.match(err, /Standard input|standard input|DATABASE_URL/)
@@ -77,7 +62,7 @@ test('DATABASE_URL names the database where standard input does not; a server th
     { args: [], environment: { ...common, DATABASE_URL: url }, input: '' },
   ]
   for (const { args, environment, input } of ways) {
-    const { code, err } = await runCommand(['store', 'copy', ...args, '--json'], {
+    const { code, err } = await runHidden(['store', 'copy', ...args, '--json'], {
       environment,
       input,
     })
@@ -94,7 +79,7 @@ test('DATABASE_URL names the database where standard input does not; a server th
 test('a running service, another key and a folder without a store are refused before the database is asked', async (t) => {
   const place = await makeStore(t)
   const copy = (environment: Readonly<Record<string, string>>) =>
-    runCommand(['store', 'copy', '--to', '-'], { environment, input: `${url}\n` })
+    runHidden(['store', 'copy', '--to', '-'], { environment, input: `${url}\n` })
   const environment = { DATA_DIR: place.dataDir, ENCRYPTION_KEY: keyText(keyA) }
   const running = await place.open()
   assert.match((await copy(environment)).err, /another process has the store in .* open: stop it/)
@@ -114,7 +99,7 @@ test('a folder in which nothing can be written is one sentence', async (t) => {
   const lock = join(place.dataDir, 'tributary.lock')
   rmSync(lock)
   symlinkSync(join(place.dataDir, 'nowhere', 'lock'), lock)
-  const closed = await runCommand(['store', 'copy', '--to', '-'], {
+  const closed = await runHidden(['store', 'copy', '--to', '-'], {
     environment,
     input: `${url}\n`,
   })
@@ -128,10 +113,10 @@ test('the settings are those of the service: the environment, and the .env of th
   t.after(() => rmSync(folder, { recursive: true }))
   const lines = [`DATA_DIR=${dataDir}`, `ENCRYPTION_KEY=${keyText(keyA)}`, `DATABASE_URL=${url}`]
   writeFileSync(join(folder, '.env'), lines.join('\n'), { mode: 0o600 })
-  const found = await runCommand(['store', 'copy'], { folder })
+  const found = await runHidden(['store', 'copy'], { folder })
   assert.match(found.err, /PostgreSQL does not answer/)
   writeFileSync(join(folder, '.env'), [...lines, 'PORT=many'].join('\n'), { mode: 0o600 })
-  const wrong = await runCommand(['store', 'copy'], { folder })
+  const wrong = await runHidden(['store', 'copy'], { folder })
   assert.match(wrong.err, /The settings cannot be used/)
   assert.match(wrong.err, /PORT: got/)
 })

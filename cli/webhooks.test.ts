@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test'
 import { newId, type SyncRunId } from '#kernel/ids.ts'
 import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
 import { startReceiver, startWorker, withStatus } from '#tests/request/webhooks/stage.ts'
+import { runCommand } from '#tests/support/command.ts'
 import { parseInvocation, UsageError } from './invocation.ts'
-import { run } from './run.ts'
 
 async function start(t: TestContext) {
   const syncRunId = newId<SyncRunId>()
@@ -19,23 +19,9 @@ async function start(t: TestContext) {
   const worker = startWorker(world.store, { clock: world.clock, report })
   t.after(() => worker.stop())
   const url = await world.door.listen({ host: '127.0.0.1', port: 0 })
-  const tributary = async (...args: string[]) => {
-    const output = { code: 0, out: '', err: '' }
-    output.code = await run(args, {
-      environment: { NODE_ENV: 'test', ADMIN_URL: url, ADMIN_TOKEN: adminToken },
-      workingDirectory: tmpdir(),
-      input: (async function* () {})(),
-      out: (text) => {
-        output.out += text
-      },
-      err: (text) => {
-        output.err += text
-      },
-      untilStopped: () => new Promise(() => {}),
-      untilUnread: () => new Promise(() => {}),
-    })
-    return output
-  }
+  const environment = { NODE_ENV: 'test', ADMIN_URL: url, ADMIN_TOKEN: adminToken }
+  const tributary = (...args: string[]) =>
+    runCommand(args, { environment, workingDirectory: tmpdir() })
   const json = async (...args: string[]) => {
     const { code, out, err } = await tributary(...args, '--json')
     assert.equal(code, 0, err)

@@ -4,34 +4,20 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { run } from '../run.ts'
+import { runCommand } from '#tests/support/command.ts'
 
 const email = 'emma@b.example'
-
-async function* send(text: string) {
-  if (text !== '') yield text
-}
 
 async function setUp(t: TestContext, args: readonly string[], input = '', more = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-setup-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  let [out, err] = ['', '']
-  const code = await run(['setup', ...args], {
+  const ended = await runCommand(['setup', ...args], {
     // Port 9, where nothing listens: no service runs.
     environment: { DATA_DIR: join(folder, 'data'), ADMIN_URL: '', ADMIN_PORT: '9', ...more },
     workingDirectory: folder,
-    input: send(input),
-    isErrTerminal: false,
-    out: (text) => {
-      out += text
-    },
-    err: (text) => {
-      err += text
-    },
-    untilStopped: () => new Promise(() => {}),
-    untilUnread: () => new Promise(() => {}),
+    input,
   })
-  return { code, out, err, files: readdirSync(folder) }
+  return { ...ended, files: readdirSync(folder) }
 }
 
 test('a TZ that is no zone is one line with what to do', async (t) => {

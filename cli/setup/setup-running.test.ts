@@ -4,15 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { runCommand } from '#tests/support/command.ts'
 import { startService } from '#tests/support/service.ts'
-import { run } from '../run.ts'
 
 const email = 'emma@b.example'
 const args = ['setup', '--email', email]
-
-async function* send(text: string) {
-  if (text !== '') yield text
-}
 
 async function start(t: TestContext, env: Record<string, string> = {}) {
   const service = await startService({ env })
@@ -20,25 +16,12 @@ async function start(t: TestContext, env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-setup-'))
   t.after(() => rmSync(folder, { recursive: true }))
   /** @param typed what a person types on a terminal; absent: there is none, and the answer is JSON. */
-  const setUp = async (environment: Record<string, string>, typed?: string) => {
-    const output = { out: '', err: '' }
-    const isTerminal = typed !== undefined
-    const code = await run(isTerminal ? args : [...args, '--json'], {
+  const setUp = (environment: Record<string, string>, typed?: string) =>
+    runCommand(typed === undefined ? [...args, '--json'] : args, {
       environment,
       workingDirectory: folder,
-      input: Object.assign(send(typed ?? ''), { isTTY: isTerminal, setRawMode: () => {} }),
-      isErrTerminal: isTerminal,
-      out: (text) => {
-        output.out += text
-      },
-      err: (text) => {
-        output.err += text
-      },
-      untilStopped: () => new Promise(() => {}),
-      untilUnread: () => new Promise(() => {}),
+      typed,
     })
-    return { code, ...output }
-  }
   const { adminUrl: ADMIN_URL, adminToken: ADMIN_TOKEN, dataDir: DATA_DIR } = service
   return { service, folder, setUp, named: { ADMIN_URL, ADMIN_TOKEN }, DATA_DIR }
 }

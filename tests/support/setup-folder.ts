@@ -4,28 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Sandbox } from '#sandbox/start.ts'
-import { run } from '../../cli/run.ts'
+import { type CommandOptions, type Ended, runCommand } from './command.ts'
 
-interface Answered {
+interface Answered extends Pick<CommandOptions, 'input' | 'typed' | 'untilStopped'> {
   readonly env?: Readonly<Record<string, string>>
-  /** What a pipe sends. */
-  readonly input?: string
-  /** What a person types on a terminal. */
-  readonly typed?: string
-  readonly untilStopped?: () => Promise<void>
-}
-
-export interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
 }
 
 export type SetUp = (args: readonly string[], how?: Answered) => Promise<Ended>
-
-async function* send(text: string) {
-  if (text !== '') yield text
-}
 
 export function makeSetupFolder(
   t: TestContext,
@@ -37,10 +22,9 @@ export function makeSetupFolder(
 }
 
 function makeSetUp(folder: string, sandbox: Sandbox): SetUp {
-  return async (args, { env = {}, input = '', typed, untilStopped } = {}) => {
-    const output = { out: '', err: '' }
-    const terminal = { isTTY: true, setRawMode: () => {} }
-    const code = await run(['setup', ...args], {
+  return (args, { env = {}, ...how } = {}) =>
+    runCommand(['setup', ...args], {
+      ...how,
       environment: {
         // Nobody listens there: no service runs.
         ...{ ADMIN_PORT: '1', DATA_DIR: join(folder, 'data') },
@@ -50,17 +34,5 @@ function makeSetUp(folder: string, sandbox: Sandbox): SetUp {
         ...env,
       },
       workingDirectory: folder,
-      input: typed === undefined ? send(input) : Object.assign(send(typed), terminal),
-      isErrTerminal: typed !== undefined,
-      out: (text) => {
-        output.out += text
-      },
-      err: (text) => {
-        output.err += text
-      },
-      untilStopped: untilStopped ?? (() => new Promise(() => {})),
-      untilUnread: () => new Promise(() => {}),
     })
-    return { code, ...output }
-  }
 }
