@@ -103,14 +103,14 @@ const open = (databaseUrl: string) =>
 /** What the server says of the limits of one connection of the pool. */
 async function readLimits(databaseUrl: string): Promise<unknown[]> {
   const pool = makePool(databaseUrl)
-  const client = await pool.forKysely.connect()
+  const client = await pool.connect()
   const show = async (name: string) => (await client.query(`show ${name}`, [])).rows[0]
   const limits = [
     await show('statement_timeout'),
     await show('idle_in_transaction_session_timeout'),
   ]
   client.release()
-  await pool.forKysely.end()
+  await pool.end()
   return limits.map((row) => Object.values(row as object)[0])
 }
 

@@ -2,14 +2,14 @@
  * PostgreSQL as the target of a copy: one connection with waits long enough for it, what its schema holds before, and the
  * schema that this version makes.
  */
-import { sql } from 'kysely'
+import { type PostgresPool, sql } from 'kysely'
 import { Client } from 'pg'
 import type { Engine } from '../engine/engine.ts'
 import { createMigrationList, migrate } from '../engine/migrate.ts'
 import { openPostgres } from '../engine/postgres-engine.ts'
 import { sqlState, toConnectError, toStoreError, toTarget } from '../engine/postgres-failure.ts'
 import { makeKeySchema } from '../engine/postgres-key-schema.ts'
-import { connectionSettings, limitSession, type StorePool } from '../engine/postgres-pool.ts'
+import { connectionSettings, limitSession } from '../engine/postgres-pool.ts'
 import type { Db } from '../engine/tables.ts'
 import { isUnfinishedCopy, markUnfinished, removeMark } from '../engine/unfinished-copy.ts'
 import { sealUrls } from '../events/seal-urls.ts'
@@ -45,7 +45,7 @@ export async function openTarget(databaseUrl: string): Promise<CopyTarget> {
 }
 
 /** A pool of one connection that stays open. */
-function makeSinglePool(client: Client, databaseUrl: string): StorePool {
+function makeSinglePool(client: Client, databaseUrl: string): PostgresPool {
   const target = toTarget(databaseUrl)
   let connected: Promise<unknown> | undefined
   async function connect(): Promise<void> {
@@ -70,16 +70,13 @@ function makeSinglePool(client: Client, databaseUrl: string): StorePool {
     }
   }
   return {
-    forKysely: {
-      async connect() {
-        await connect()
-        // Kysely's cursor overload is never used.
-        return { query: query as never, release: () => {} }
-      },
-      end: () => client.end(),
-      options: {},
+    async connect() {
+      await connect()
+      // Kysely's cursor overload is never used.
+      return { query: query as never, release: () => {} }
     },
-    named: () => Promise.reject(new Error('a copy prepares no statement')),
+    end: () => client.end(),
+    options: {},
   }
 }
 

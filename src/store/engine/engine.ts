@@ -18,13 +18,10 @@ export interface Engine {
   /** Statements of this database that were built before. */
   readonly queries: KeptQueries
   /**
-   * A statement that is built at its first use and prepared once, and reads committed data only; returns the first row. In a
-   * transaction it reads what that sees.
+   * The first row that is found, of committed data only: SQLite does not wait for the transaction that runs. In a transaction
+   * it reads what that sees.
    */
-  prepare<Row>(
-    name: string,
-    build: () => CompiledQuery<Row>,
-  ): (parameters: readonly unknown[]) => Promise<Row | undefined>
+  findRow<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>
   /**
    * Runs a statement of the transaction `tx` whose rows its caller does not wait for: on PostgreSQL it may be sent together
    * with a later one, before the commit. Its failure is then that of the later one, or of the commit.
@@ -144,11 +141,8 @@ export function joinTransaction(
     engine: {
       ...engine,
       db: tx,
-      // A prepared statement would read on another connection, which does not see this transaction.
-      prepare<Row>(_name: string, build: () => CompiledQuery<Row>) {
-        return async (parameters: readonly unknown[]) =>
-          (await tx.executeQuery<Row>({ ...build(), parameters })).rows[0]
-      },
+      // Another connection does not see this transaction.
+      findRow: async (query) => (await tx.executeQuery(query)).rows[0],
     },
     write: (work) => work(tx, touched, woke),
   }

@@ -27,7 +27,7 @@ class Slot {
 
 /**
  * Builds the statement. The values are placeholders: they go into the statement as they are, and nothing may depend on what
- * they are. What the text depends on besides the lengths of lists is the `variant`.
+ * they are.
  */
 export type BuildQuery<Values extends QueryValues, Row> = (
   db: Db,
@@ -35,12 +35,11 @@ export type BuildQuery<Values extends QueryValues, Row> = (
 ) => Compilable<Row>
 
 export interface KeptQueries {
-  /** The statement with these values. `variant`: names the text where it depends on more than the lengths of the lists. */
+  /** The statement with these values. Its text depends on `build` and on the lengths of the lists. */
   compile<Values extends QueryValues, Row>(
     build: BuildQuery<Values, Row>,
     db: Db,
     values: Values,
-    variant?: string,
   ): CompiledQuery<Row>
 }
 
@@ -55,10 +54,9 @@ export function makeKeptQueries(): KeptQueries {
       build: BuildQuery<Values, Row>,
       db: Db,
       values: Values,
-      variant = '',
     ) {
       const texts = kept.getOrInsertComputed(build, () => new Map())
-      const shape = `${variant} ${toShape(values)}`
+      const shape = toShape(values)
       let query = texts.get(shape)
       if (query === undefined) {
         // The placeholders have the form of the values, which is what `build` is typed with.

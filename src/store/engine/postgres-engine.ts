@@ -3,7 +3,7 @@
  * connection's current schema, except the keys of events, which have a schema of their own.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely'
 import { StoreOpenError, StoreUnavailableError, toAdvice } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import { type Engine, runNow } from './engine.ts'
@@ -12,7 +12,7 @@ import { toConnectError, toTarget } from './postgres-failure.ts'
 import { makeKeySchema } from './postgres-key-schema.ts'
 import { startListener, toMessages } from './postgres-listener.ts'
 import { Later } from './postgres-pipeline.ts'
-import { makePool, type StorePool } from './postgres-pool.ts'
+import { makePool } from './postgres-pool.ts'
 import { explainTlsPort } from './postgres-port.ts'
 import { keepsSession } from './postgres-session.ts'
 import type { Tables } from './tables.ts'
@@ -34,10 +34,10 @@ const closeTimeoutMs = 5_000
 export async function openPostgres(
   databaseUrl: string,
   log: StoreLog,
-  given?: StorePool,
+  given?: PostgresPool,
 ): Promise<Engine> {
   const pool = given ?? makePool(databaseUrl)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool.forKysely }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   try {
     // A pool that is given may have one connection, which notices nothing of a pooler.
     const hasPool = given === undefined
@@ -62,7 +62,7 @@ export async function openPostgres(
         'shared_session',
         'the pooler in front of PostgreSQL changes the session between transactions: let it keep one for each connection (PgBouncer: pool_mode = session), or name PostgreSQL itself in DATABASE_URL',
       )
-    return makeEngine({ db, pool, databaseUrl, schema, log })
+    return makeEngine({ db, databaseUrl, schema, log })
   } catch (error) {
     await db.destroy()
     throw error
@@ -88,13 +88,12 @@ async function inspect(db: Kysely<Tables>, databaseUrl: string, hasPool: boolean
 
 interface Parts {
   readonly db: Kysely<Tables>
-  readonly pool: StorePool
   readonly databaseUrl: string
   readonly schema: string
   readonly log: StoreLog
 }
 
-function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
+function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
   const instance = randomUUID()
   // Channels are per database, so the name includes the schema: two stores in one database must not receive each
   // other's notifications.
@@ -105,14 +104,7 @@ function makeEngine({ db, pool, databaseUrl, schema, log }: Parts): Engine {
     kind: 'postgres',
     db,
     queries: makeKeptQueries(),
-    prepare<Row>(name: string, build: () => CompiledQuery<Row>) {
-      let text: string | undefined
-      return async (parameters: readonly unknown[]) => {
-        text ??= build().sql
-        // The caller's type for the rows is that of the compiled query.
-        return (await pool.named(name, text, parameters))[0] as Row | undefined
-      }
-    },
+    findRow: async (query) => (await db.executeQuery(query)).rows[0],
     later,
     transaction: (work, mayBeLost) =>
       db.transaction().execute(async (tx) => {

@@ -47,15 +47,8 @@ export async function limitSession(
   )
 }
 
-export interface StorePool {
-  /** For Kysely, which closes it too. */
-  readonly forKysely: PostgresPool
-  /** Runs one statement, prepared once per connection under its name. */
-  named(name: string, text: string, values: readonly unknown[]): Promise<readonly unknown[]>
-}
-
-/** Makes the pool; it connects on the first query. */
-export function makePool(databaseUrl: string): StorePool {
+/** Makes the pool; it connects on the first query, and Kysely closes it. */
+export function makePool(databaseUrl: string): PostgresPool {
   const pool = new Pool({
     ...connectionSettings(databaseUrl),
     max: maxConnections,
@@ -76,24 +69,9 @@ export function makePool(databaseUrl: string): StorePool {
     }
   }
   return {
-    forKysely: {
-      connect: async () => wrap(await connect(), target),
-      end: () => pool.end(),
-      options: pool.options,
-    },
-    async named(name, text, values) {
-      const client = await connect()
-      let broken = false
-      try {
-        return (await client.query({ name, text, values: [...values] })).rows
-      } catch (error) {
-        const failure = toStoreError(error, target)
-        broken = failure !== error
-        throw failure
-      } finally {
-        client.release(broken)
-      }
-    },
+    connect: async () => wrap(await connect(), target),
+    end: () => pool.end(),
+    options: pool.options,
   }
 }
 

@@ -91,14 +91,9 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
         ? db.connection().execute((alone) => withoutSync(() => alone.transaction().execute(work)))
         : db.transaction().execute(work),
     queries: makeKeptQueries(),
-    prepare<Row>(_name: string, build: () => CompiledQuery<Row>) {
-      let text: string | undefined
-      return async (parameters: readonly unknown[]) => {
-        text ??= build().sql
-        // The caller's type for the rows is that of the compiled query.
-        return reader.prepare(text).all(parameters)[0] as Row | undefined
-      }
-    },
+    // The type of the rows is that of the query.
+    findRow: async <Row>({ sql, parameters }: CompiledQuery<Row>) =>
+      reader.prepare(sql).all(parameters)[0] as Row | undefined,
     later: runNow,
     // The directory lock excludes other processes, the single writer other transactions.
     lockSchema: async () => {},

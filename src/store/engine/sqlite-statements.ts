@@ -2,21 +2,13 @@
  * One SQLite connection with the interface that Kysely's SQLite dialect expects: statements are prepared once and
  * kept, values pass through the codec, and disk failures are distinguished from bugs.
  */
-import type { DatabaseSync, SQLOutputValue, StatementResultingChanges } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { StoreUnavailableError } from '../failure.ts'
 import { encodeParameter, makeRowReader } from './sqlite-codec.ts'
 
 // The program has a few dozen statements; only lists of varying length could make more.
 const maxStatements = 256
-
-/** As the only value of a statement: it runs once for each of these rows of values, and returns the rows of all of them. */
-export class EachRow {
-  readonly rows: readonly (readonly unknown[])[]
-  constructor(rows: readonly (readonly unknown[])[]) {
-    this.rows = rows
-  }
-}
 
 /** Wraps an open connection; `close` closes it. */
 export function makeStatements(db: DatabaseSync): SqliteDatabase {
@@ -59,19 +51,10 @@ function makeStatement(db: DatabaseSync, text: string): SqliteStatement {
     reader: columns.length > 0,
     all: (parameters) =>
       onDisk(() => {
-        const rows: Record<string, unknown>[] = []
-        for (const values of toRuns(parameters))
-          for (const found of toArrays(statement.all(...values.map(encodeParameter))))
-            rows.push(read(found))
-        return rows
+        const found = toArrays(statement.all(...parameters.map(encodeParameter)))
+        return found.map(read)
       }),
-    run: (parameters) =>
-      onDisk(() => {
-        let done = { changes: 0, lastInsertRowid: 0 } as StatementResultingChanges
-        for (const values of toRuns(parameters))
-          done = statement.run(...values.map(encodeParameter))
-        return done
-      }),
+    run: (parameters) => onDisk(() => statement.run(...parameters.map(encodeParameter))),
     iterate() {
       throw new Error('rows are read in bounded lists, not streamed')
     },
@@ -80,11 +63,6 @@ function makeStatement(db: DatabaseSync, text: string): SqliteStatement {
 
 /** What `setReturnArrays` makes of the rows is missing in the types of `node:sqlite`. */
 const toArrays = (rows: unknown) => rows as readonly (readonly SQLOutputValue[])[]
-
-function toRuns(parameters: readonly unknown[]): EachRow['rows'] {
-  const [first] = parameters
-  return first instanceof EachRow ? first.rows : [parameters]
-}
 
 /** SQLite rolls back by itself when the disk is full; a second rollback would hide the original error. */
 function makeRollback(db: DatabaseSync): SqliteStatement {

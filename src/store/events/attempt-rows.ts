@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'
-import { isListed, makeForRows, toIdList } from '../engine/lists.ts'
+import { fromRows, isListed, perKind, toIdList, toRowList } from '../engine/lists.ts'
 import { type Db, moment, momentOrNull } from '../engine/tables.ts'
 import type { AttemptResult, DeliveryStatus, DueDelivery } from '../ports/deliveries.ts'
 
@@ -31,7 +31,7 @@ export async function readDeliveries(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-const selectDeliveries = perKind((kind) => (tx: Db, { list }: { readonly list: string }) => {
+const selectDeliveries = perKind((kind) => (tx: Db, { list }: Listed) => {
   const query = sql<Delivery>`
     select id, event_id as "eventId", endpoint_id as "endpointId", attempts, status, position, (
       select next.id from deliveries as next
@@ -55,22 +55,30 @@ export interface Step {
   readonly nextId: DeliveryId | null
 }
 
-const insertRows = makeForRows(
-  {
-    delivery_id: 'uuid',
-    number: 'integer',
-    at: 'timestamptz',
-    status: 'integer',
-    failure: 'text',
-    duration_ms: 'integer',
-    response: 'bytea',
-  },
-  ({ value, from }) => sql`
+/** What the statements below take: rows as `toRowList` has them. */
+interface Listed {
+  readonly [name: string]: string
+  readonly list: string
+}
+
+const attemptColumns = {
+  delivery_id: 'uuid',
+  number: 'integer',
+  at: 'timestamptz',
+  status: 'integer',
+  failure: 'text',
+  duration_ms: 'integer',
+  response: 'bytea',
+} as const
+
+const insertRows = perKind((kind) => (tx: Db, { list }: Listed) => {
+  const query = sql`
     insert into attempts (delivery_id, number, at, status, failure, duration_ms, response)
-    select ${value.delivery_id}, ${value.number}, ${value.at}, ${value.status}, ${value.failure},
-      ${value.duration_ms}, ${value.response} ${from}
-  `,
-)
+    select delivery_id, number, at, status, failure, duration_ms, response
+    from ${fromRows(kind, attemptColumns, list)}
+  `
+  return { compile: () => query.compile(tx) }
+})
 
 export function insertAttempts(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
   const rows = steps.map(({ result: { deliveryId, attempt }, number, answer }) => ({
@@ -82,17 +90,25 @@ export function insertAttempts(engine: Engine, tx: Db, steps: readonly Step[]): 
     duration_ms: attempt.durationMs,
     response: answer,
   }))
-  return engine.later(tx, insertRows(engine.kind, tx, rows))
+  const list = toRowList<typeof attemptColumns>(rows)
+  return engine.later(tx, engine.queries.compile(insertRows[engine.kind], tx, { list }))
 }
 
-const updateOutcomes = makeForRows(
-  { id: 'uuid', status: 'text', due_at: 'timestamptz', attempts: 'integer' },
-  ({ value, from }) => sql`
-    update deliveries
-    set status = ${value.status}, attempts = ${value.attempts}, due_at = ${value.due_at} ${from}
-    where deliveries.id = ${value.id}
-  `,
-)
+const outcomeColumns = {
+  id: 'uuid',
+  status: 'text',
+  due_at: 'timestamptz',
+  attempts: 'integer',
+} as const
+
+const updateOutcomes = perKind((kind) => (tx: Db, { list }: Listed) => {
+  const query = sql`
+    update deliveries set status = given.status, attempts = given.attempts, due_at = given.due_at
+    from ${fromRows(kind, outcomeColumns, list)}
+    where deliveries.id = given.id
+  `
+  return { compile: () => query.compile(tx) }
+})
 
 /** Of several attempts of one delivery the last one counts. */
 export function conclude(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
@@ -103,22 +119,26 @@ export function conclude(engine: Engine, tx: Db, steps: readonly Step[]): Promis
     attempts: number,
   }))
   const last = [...new Map(rows.map((row) => [row.id, row])).values()]
-  return engine.later(tx, updateOutcomes(engine.kind, tx, last))
+  const list = toRowList<typeof outcomeColumns>(last)
+  return engine.later(tx, engine.queries.compile(updateOutcomes[engine.kind], tx, { list }))
 }
 
-const updateDueTimes = makeForRows(
-  { id: 'uuid', due_at: 'timestamptz' },
-  ({ value, from }) => sql<DueDelivery>`
-    update deliveries set due_at = ${value.due_at} ${from}
-    where deliveries.id = ${value.id} and status = 'pending' and deliveries.due_at is null
+const dueTimeColumns = { id: 'uuid', due_at: 'timestamptz' } as const
+
+const updateDueTimes = perKind((kind) => (tx: Db, { list }: Listed) => {
+  const query = sql<DueDelivery>`
+    update deliveries set due_at = given.due_at
+    from ${fromRows(kind, dueTimeColumns, list)}
+    where deliveries.id = given.id and status = 'pending' and deliveries.due_at is null
     returning deliveries.id, event_id as "eventId", attempts, deliveries.due_at as "dueAt",
       created_at as "createdAt", is_replay as "isReplay", is_test as "isTest"
-  `,
-)
+  `
+  return { compile: () => query.compile(tx) }
+})
 
 /** The next delivery of a lane becomes due when the one before it has ended. Returns those that did, by their ids. */
 export async function advance(
-  { kind }: Engine,
+  { kind, queries }: Engine,
   tx: Db,
   steps: readonly Step[],
 ): Promise<ReadonlyMap<DeliveryId, DueDelivery>> {
@@ -126,11 +146,7 @@ export async function advance(
     nextId === null ? [] : [{ id: nextId, due_at: moment(result.attempt.at) }],
   )
   if (next.length === 0) return new Map()
-  const { rows } = await tx.executeQuery(updateDueTimes(kind, tx, next))
+  const list = toRowList<typeof dueTimeColumns>(next)
+  const { rows } = await tx.executeQuery(queries.compile(updateDueTimes[kind], tx, { list }))
   return new Map(rows.map((row) => [row.id, row]))
-}
-
-/** A statement differs between the engines, and is built once for each. */
-function perKind<Build>(make: (kind: Engine['kind']) => Build): Record<Engine['kind'], Build> {
-  return { sqlite: make('sqlite'), postgres: make('postgres') }
 }

@@ -5,7 +5,7 @@
 import type { InferResult } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'
-import { isListed, toIdList } from '../engine/lists.ts'
+import { isListed, perKind, toIdList } from '../engine/lists.ts'
 import type { Db } from '../engine/tables.ts'
 import type {
   AttemptResult,
@@ -135,15 +135,14 @@ function holdByLease(engine: Engine, tx: Db, leases: readonly string[], held: Ma
 
 type Held = InferResult<ReturnType<typeof holdListed.sqlite>>[number]
 
-const holdListed = { sqlite: makeHold('sqlite'), postgres: makeHold('postgres') }
-
-function makeHold(kind: Engine['kind']) {
-  return (tx: Db, { list }: { readonly list: string }) =>
-    holdEndpoints({ kind }, tx)
-      .select(secretColumns)
-      .where(isListed(kind, 'lease', list))
-      .orderBy('id')
-}
+const holdListed = perKind(
+  (kind) =>
+    (tx: Db, { list }: { readonly list: string }) =>
+      holdEndpoints({ kind }, tx)
+        .select(secretColumns)
+        .where(isListed(kind, 'lease', list))
+        .orderBy('id'),
+)
 
 function toStep(result: AttemptResult, delivery: Delivery, key: AnswerKey | undefined): Step {
   const { deliveryId, attempt, verdict } = result

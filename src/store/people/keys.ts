@@ -1,17 +1,11 @@
 /**
- * API keys: hashes, never keys. `findCaller` is the most frequent query of the service: one prepared statement over
- * two unique indexes. Callers decide with their clock whether a key has expired.
+ * API keys: hashes, never keys. `findCaller` is the most frequent query of the service: one statement over two
+ * unique indexes. Callers decide with their clock whether a key has expired.
  */
 import { type KeyId, newId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
-import {
-  type CallerRow,
-  type KeyRow,
-  type KeyStore,
-  maxEndedKeys,
-  type NewKey,
-} from '../ports/keys.ts'
+import { type KeyRow, type KeyStore, maxEndedKeys, type NewKey } from '../ports/keys.ts'
 import { demandUser, lockUser } from './users.ts'
 
 const columns = [
@@ -28,7 +22,6 @@ const columns = [
 /** The key repository of `engine`. */
 export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }): KeyStore {
   const { db } = engine
-  const findCaller = prepareCaller(engine)
   return {
     create: (key) =>
       write(async (tx, touched) => {
@@ -72,7 +65,7 @@ export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }
         return former === undefined ? null : { ...former, wasRevoked: true }
       }),
     async findCaller(hash) {
-      return (await findCaller([hash])) ?? null
+      return (await engine.findRow(engine.queries.compile(selectCaller, db, { hash }))) ?? null
     },
     async touch(id, at) {
       await db
@@ -133,25 +126,21 @@ async function deleteSurplus(tx: Db, { userId, createdAt }: KeyRow): Promise<voi
 /** More than one only where an earlier version kept them all. */
 const surplusAtOnce = 500
 
-function prepareCaller(engine: Engine) {
-  const build = () =>
-    engine.db
-      .selectFrom('api_keys')
-      .innerJoin('users', 'users.id', 'api_keys.user_id')
-      .select([
-        'api_keys.id as keyId',
-        'api_keys.user_id as userId',
-        'api_keys.expires_at as expiresAt',
-        'users.timezone',
-        'users.epoch',
-        'users.plan',
-        'users.plan_status as status',
-        'users.legacy_until as legacyUntil',
-        'users.grandfathered',
-      ])
-      .where('api_keys.hash', '=', new Uint8Array())
-      .where('api_keys.revoked_at', 'is', null)
-      .where('users.deleting_at', 'is', null)
-      .compile()
-  return engine.prepare<CallerRow>('find_caller', build)
-}
+const selectCaller = (db: Db, { hash }: { readonly hash: Uint8Array }) =>
+  db
+    .selectFrom('api_keys')
+    .innerJoin('users', 'users.id', 'api_keys.user_id')
+    .select([
+      'api_keys.id as keyId',
+      'api_keys.user_id as userId',
+      'api_keys.expires_at as expiresAt',
+      'users.timezone',
+      'users.epoch',
+      'users.plan',
+      'users.plan_status as status',
+      'users.legacy_until as legacyUntil',
+      'users.grandfathered',
+    ])
+    .where('api_keys.hash', '=', hash)
+    .where('api_keys.revoked_at', 'is', null)
+    .where('users.deleting_at', 'is', null)

@@ -44,7 +44,6 @@ type Clients = 'touchClient' | 'trimClients' | 'trimUnusedClients'
 
 function makeRows({ engine, write, sealer }: Parts): Pick<OAuthStore, Rows | Clients> {
   const { db } = engine
-  const findRow = prepareRow(engine)
   return {
     save: (row) => unlessBroken(() => saveRow(db, sealer, row)),
     savePending: (row, bounds) => write((tx) => savePending({ engine, sealer, tx }, row, bounds)),
@@ -56,7 +55,7 @@ function makeRows({ engine, write, sealer }: Parts): Pick<OAuthStore, Rows | Cli
         }),
       ),
     async find(model, id) {
-      const row = await findRow([id, model])
+      const row = await engine.findRow(engine.queries.compile(selectRow, db, { id, model }))
       if (row === undefined) return null
       const { payload, ...rest } = row
       return { ...rest, payload: openPayload(sealer, 'oauth_rows', id, payload) }
@@ -164,21 +163,15 @@ async function unlessBroken(work: () => Promise<boolean>): Promise<boolean> {
 }
 
 /** Every call of an agent runs this look-up: one read by primary key. */
-function prepareRow(engine: Engine) {
-  const build = () =>
-    engine.db
-      .selectFrom('oauth_rows')
-      .select(['payload', ...times, 'used_at as usedAt'])
-      .where('id', '=', new Uint8Array())
-      .where('model', '=', 'AccessToken')
-      .compile()
-  return engine.prepare<{
-    readonly payload: Uint8Array
-    readonly createdAt: number
-    readonly expiresAt: number
-    readonly usedAt: number | null
-  }>('find_oauth_row', build)
-}
+const selectRow = (
+  db: Db,
+  { id, model }: { readonly id: Uint8Array; readonly model: OAuthModel },
+) =>
+  db
+    .selectFrom('oauth_rows')
+    .select(['payload', ...times, 'used_at as usedAt'])
+    .where('id', '=', id)
+    .where('model', '=', model)
 
 /** True when the session exists; it is locked until the transaction ends. */
 async function holdSession({ kind }: Engine, tx: Db, id: SessionId): Promise<boolean> {
