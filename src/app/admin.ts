@@ -45,7 +45,7 @@ function assembleMonitoring(parts: AdminDoorParts, isDraining: () => boolean): H
     log,
     metrics: {
       contentType: metrics.contentType,
-      metrics: async () => `${await metrics.text()}\n${await backlog.text()}`,
+      metrics: async () => `${metrics.text()}\n${await backlog.text()}`,
     },
     readiness: {
       checks: { store: () => store.ping(), kv: () => kv.ping() },

@@ -5,7 +5,7 @@
 
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
-import { Gauge, Registry } from './metrics-library.ts'
+import { makeRegistry, type Registry } from './registry.ts'
 
 export interface Backlog {
   /** In Prometheus' text format, version 0.0.4. Never rejects; takes at most `timeoutMs` per reading. */
@@ -34,7 +34,7 @@ const restMs = 60_000
 /** Makes the gauges of one process; nothing is read before the first `text`. */
 export function makeBacklog(options: BacklogOptions): Backlog {
   const { store, clock } = options
-  const registry = new Registry()
+  const registry = makeRegistry()
   const readings = [
     makeReading(options, {
       name: 'backlog-due',
@@ -52,7 +52,7 @@ export function makeBacklog(options: BacklogOptions): Backlog {
   return {
     async text() {
       await Promise.all(readings.map((refresh) => refresh()))
-      return registry.metrics()
+      return registry.text()
     },
   }
 }
@@ -144,22 +144,30 @@ function makeDueGauges(registry: Registry) {
   const oldest = gauge('deliveries_oldest_due_seconds', 'How long the oldest due delivery waits.')
   const mails = gauge('mails_waiting', 'Mails that wait to be sent.')
   const oldestMail = gauge('mails_oldest_waiting_seconds', 'How long the oldest mail waits.')
-  const plain = [syncsDue, syncsRunning, syncsOldest, pending, oldest, mails, oldestMail]
   const endpoints = gauge('webhook_endpoints', 'Webhook endpoints, by health.', ['health'])
+  const gauges = [
+    syncsDue,
+    syncsRunning,
+    syncsOldest,
+    pending,
+    oldest,
+    mails,
+    oldestMail,
+    endpoints,
+  ]
   return {
     show(due: Due): void {
-      syncsDue.set(due.syncs.due)
-      syncsRunning.set(due.syncs.running)
-      syncsOldest.set(due.syncsOldestSeconds)
-      pending.set(due.deliveries.pending)
-      oldest.set(due.deliveriesOldestSeconds)
-      mails.set(due.mails.waiting)
-      oldestMail.set(due.mailsOldestSeconds)
+      syncsDue.set({}, due.syncs.due)
+      syncsRunning.set({}, due.syncs.running)
+      syncsOldest.set({}, due.syncsOldestSeconds)
+      pending.set({}, due.deliveries.pending)
+      oldest.set({}, due.deliveriesOldestSeconds)
+      mails.set({}, due.mails.waiting)
+      oldestMail.set({}, due.mailsOldestSeconds)
       for (const [health, count] of Object.entries(due.endpoints)) endpoints.set({ health }, count)
     },
     hide(): void {
-      for (const one of plain) one.remove()
-      endpoints.reset()
+      for (const one of gauges) one.clear()
     },
   }
 }
@@ -171,26 +179,20 @@ function makeSizeGauges(registry: Registry) {
   const ledgerBytes = gauge('ledger_bytes', 'Bytes of the ledger of seen rows.')
   return {
     show({ events, ledger }: Sizes): void {
-      payloads.set(events.events)
-      payloadBytes.set(events.bytes)
-      ledgerBytes.set(ledger.bytes)
+      payloads.set({}, events.events)
+      payloadBytes.set({}, events.bytes)
+      ledgerBytes.set({}, ledger.bytes)
     },
     hide(): void {
-      for (const one of [payloads, payloadBytes, ledgerBytes]) one.remove()
+      for (const one of [payloads, payloadBytes, ledgerBytes]) one.clear()
     },
   }
 }
 
 function gaugesOf(registry: Registry) {
-  return <Label extends string>(name: string, help: string, labelNames: Label[] = []) => {
-    const gauge = new Gauge({
-      name: `tributary_${name}`,
-      help: `${help} In all processes together.`,
-      labelNames,
-      registers: [registry],
-    })
-    // A gauge without labels starts at 0, which would be a false value before the first reading.
-    if (labelNames.length === 0) gauge.remove()
-    return gauge
-  }
+  return <Label extends string = never>(
+    name: string,
+    help: string,
+    labels: readonly Label[] = [],
+  ) => registry.gauge(`tributary_${name}`, `${help} In all processes together.`, labels)
 }

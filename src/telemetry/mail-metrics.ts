@@ -1,5 +1,5 @@
 /** The metrics of mail. No label holds an id or an address. */
-import { Counter, type Registry } from './metrics-library.ts'
+import type { Registry } from './registry.ts'
 
 export interface MailMetrics {
   /** `postponed`: an attempt failed, and the mail is tried again. `dropped`: it was not needed any more. */
@@ -11,13 +11,9 @@ type MailResult = (typeof results)[number]
 
 /** Adds them to `registry`. */
 export function makeMailMetrics(registry: Registry): MailMetrics {
-  const mails = new Counter({
-    name: 'tributary_mails_total',
-    help: 'Attempts to send a mail, by result.',
-    labelNames: ['result'],
-    registers: [registry],
-  })
+  const help = 'Attempts to send a mail, by result.'
+  const mails = registry.counter('tributary_mails_total', help, ['result'])
   // An alert on the increase of a counter would miss its first count if there were no value before it.
-  for (const result of results) mails.inc({ result }, 0)
-  return { ended: (result) => mails.inc({ result }) }
+  for (const result of results) mails.add({ result }, 0)
+  return { ended: (result) => mails.add({ result }) }
 }

@@ -1,17 +1,27 @@
 /**
- * The metrics of a process behind typed methods; no other room sees the metrics library. Every label has a bounded set
- * of values: operations, routes, buckets; never an id, a caller's path or personal data.
+ * The metrics of a process behind typed methods. Every label has a bounded set of values: operations, routes, buckets; never
+ * an id, a caller's path or personal data.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Bucket } from '#contract/operations.ts'
+import type { Bucket, OperationName } from '#contract/operations.ts'
 import { Provider } from '#contract/resources.ts'
+import { systemClock } from '#kernel/time.ts'
 import type { UpstreamReport } from '#providers/port.ts'
 import type { SyncReport } from '#syncs/syncs.ts'
 import { type MailMetrics, makeMailMetrics } from './mail-metrics.ts'
-import { Counter, Gauge, Histogram, Registry } from './metrics-library.ts'
-import { type CountedRequest, makeRequestTally } from './request-tally.ts'
+import { contentType, makeRegistry, type Registry } from './registry.ts'
 import { makeSyncMetrics } from './sync-metrics.ts'
 import { makeWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
+
+/** The facts counted of one request. */
+interface CountedRequest {
+  readonly door: 'rest' | 'mcp'
+  /** `unknown`: a path that belongs to no operation. */
+  readonly operation: OperationName | 'unknown'
+  readonly status: number
+  readonly cache: 'HIT' | 'MISS' | 'BYPASS'
+  readonly durationMs: number
+}
 
 /** Extends `UpstreamReport`, so that adapters can receive the metrics directly. */
 export interface Metrics extends UpstreamReport {
@@ -34,14 +44,16 @@ export interface Metrics extends UpstreamReport {
   readonly syncs: SyncReport
   readonly mails: MailMetrics
   /** All metrics in Prometheus' text format, version 0.0.4. */
-  text(): Promise<string>
+  text(): string
   /** The value of the `Content-Type` header for `text`. */
   readonly contentType: string
   /** Stops measuring the event loop. */
   close(): void
 }
 
-const exchangeBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
+/** Upper bounds in seconds. */
+const requestBounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2, 10, 60]
+const exchangeBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
 /** Limit of distinct names that come from code but not from a closed type; further ones are counted as `other`. */
 const maxNames = 100
 /** What an alert watches (deploy/alerts.yaml). */
@@ -49,14 +61,14 @@ const refusedWebhooks = ['unsigned', 'forged', 'too_old', 'unreadable', 'unverif
 
 /** Makes the metrics of one process, with their own registry. */
 export function makeMetrics(): Metrics {
-  const registry = new Registry()
+  const registry = makeRegistry()
   const loop = monitorEventLoopDelay({ resolution: 20 })
   loop.enable()
+  const requests = makeRequestMetrics(registry)
   addProcessGauges(registry, loop)
   const counters = makeCounters(registry)
   beginAtZero(counters)
   const exchangeSeconds = makeExchangeHistogram(registry)
-  const requests = makeRequestTally()
   const route = boundNames()
   const oddity = boundNames()
   const webhookOutcome = boundNames()
@@ -65,36 +77,36 @@ export function makeMetrics(): Metrics {
   const taskName = boundNames()
 
   return {
-    request: (event) => requests.add(event),
+    request: requests.count,
     exchange(event) {
       const labels = { provider: event.provider, route: route(event.route) }
       const outcome = typeof event.outcome === 'number' ? toStatus(event.outcome) : event.outcome
-      counters.exchanges.inc({ ...labels, outcome })
+      counters.exchanges.add({ ...labels, outcome })
       exchangeSeconds.observe(labels, event.durationMs / 1000)
     },
-    alert: ({ provider }) => counters.alerts.inc({ provider }),
-    oddity: ({ provider, what }) => counters.oddities.inc({ provider, what: oddity(what) }),
-    breakerOpened: (provider) => counters.breakers.inc({ provider }),
+    alert: ({ provider }) => counters.alerts.add({ provider }),
+    oddity: ({ provider, what }) => counters.oddities.add({ provider, what: oddity(what) }),
+    breakerOpened: (provider) => counters.breakers.add({ provider }),
     providerWebhook: (provider, outcome) =>
-      counters.providerWebhooks.inc({ provider, outcome: webhookOutcome(outcome) }),
+      counters.providerWebhooks.add({ provider, outcome: webhookOutcome(outcome) }),
     linkingEnded: (provider, outcome) =>
-      counters.linkings.inc({ provider, outcome: linkingOutcome(outcome) }),
-    refused: (bucket) => counters.refusals.inc({ bucket: bucketName(bucket) }),
-    backgroundFailed: (task) => counters.failures.inc({ task: taskName(task) }),
+      counters.linkings.add({ provider, outcome: linkingOutcome(outcome) }),
+    refused: (bucket) => counters.refusals.add({ bucket: bucketName(bucket) }),
+    backgroundFailed: (task) => counters.failures.add({ task: taskName(task) }),
     backgroundRan(task, outcome) {
       const labels = { task: taskName(task) }
-      counters.runs.inc({ ...labels, outcome })
-      counters.failures.inc(labels, 0)
+      counters.runs.add({ ...labels, outcome })
+      counters.failures.add(labels, 0)
       // The machine's time, because the scraper compares it with its own clock.
-      if (outcome === 'done') counters.lastSuccess.setToCurrentTime(labels)
+      if (outcome === 'done') counters.lastSuccess.set(labels, systemClock.now() / 1000)
     },
     sharedStateUnavailable: (connection, isUnavailable) =>
       counters.sharedUnavailable.set({ connection }, isUnavailable ? 1 : 0),
     webhooks: makeWebhookMetrics(registry),
     syncs: makeSyncMetrics(registry),
     mails: makeMailMetrics(registry),
-    text: async () => `${requests.text()}\n${await registry.metrics()}`,
-    contentType: registry.contentType,
+    text: registry.text,
+    contentType,
     close: () => loop.disable(),
   }
 }
@@ -115,8 +127,8 @@ function boundNames(): (name: string) => string {
 }
 
 function makeCounters(registry: Registry) {
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter({ name: `tributary_${name}`, help, labelNames, registers: [registry] })
+  const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
+    registry.counter(`tributary_${name}`, help, labels)
   return {
     exchanges: counter('provider_exchanges_total', 'HTTP exchanges with providers.', [
       'provider',
@@ -151,36 +163,53 @@ function makeCounters(registry: Registry) {
       'task',
       'outcome',
     ]),
-    lastSuccess: new Gauge({
-      name: 'tributary_background_last_success_seconds',
-      help: 'When periodic background work last succeeded, Unix seconds.',
-      labelNames: ['task'],
-      registers: [registry],
-    }),
-    sharedUnavailable: new Gauge({
-      name: 'tributary_shared_state_away',
-      help: 'Whether the Valkey or Redis of limits, or of the cache, is unavailable (1) or not (0).',
-      labelNames: ['connection'],
-      registers: [registry],
-    }),
+    lastSuccess: registry.gauge(
+      'tributary_background_last_success_seconds',
+      'When periodic background work last succeeded, Unix seconds.',
+      ['task'],
+    ),
+    sharedUnavailable: registry.gauge(
+      'tributary_shared_state_away',
+      'Whether the Valkey or Redis of limits, or of the cache, is unavailable (1) or not (0).',
+      ['connection'],
+    ),
   }
 }
 
 /** An alert on the increase of a counter would miss its first count if there were no value before it. */
 function beginAtZero({ alerts, providerWebhooks }: ReturnType<typeof makeCounters>): void {
   for (const provider of Provider.options) {
-    alerts.inc({ provider }, 0)
-    for (const outcome of refusedWebhooks) providerWebhooks.inc({ provider, outcome }, 0)
+    alerts.add({ provider }, 0)
+    for (const outcome of refusedWebhooks) providerWebhooks.add({ provider, outcome }, 0)
+  }
+}
+
+function makeRequestMetrics(registry: Registry) {
+  const requests = registry.counter(
+    'tributary_requests_total',
+    'Requests answered, by operation and outcome.',
+    ['door', 'operation', 'status', 'cache'],
+  )
+  const seconds = registry.histogram({
+    name: 'tributary_request_duration_seconds',
+    help: 'From a request’s arrival to the end of its answer.',
+    bounds: requestBounds,
+    labels: ['operation', 'cache'],
+  })
+  return {
+    count(event: CountedRequest) {
+      requests.add(event)
+      seconds.observe(event, event.durationMs / 1000)
+    },
   }
 }
 
 function makeExchangeHistogram(registry: Registry) {
-  return new Histogram({
+  return registry.histogram({
     name: 'tributary_provider_exchange_duration_seconds',
     help: 'One HTTP exchange with a provider, body included.',
-    labelNames: ['provider', 'route'],
-    buckets: exchangeBuckets,
-    registers: [registry],
+    bounds: exchangeBounds,
+    labels: ['provider', 'route'],
   })
 }
 
@@ -191,15 +220,7 @@ function addProcessGauges(
   registry: Registry,
   loop: ReturnType<typeof monitorEventLoopDelay>,
 ): void {
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read())
-      },
-    })
+  const gauge = registry.readGauge
   const started = Math.floor(performance.timeOrigin / 1000)
   gauge('process_start_time_seconds', 'Start of the process, Unix seconds.', () => started)
   gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
@@ -217,7 +238,7 @@ function addProcessGauges(
   gauge('nodejs_eventloop_lag_p99_seconds', 'Event-loop delay since the last scrape, p99.', () => {
     return toSeconds(loop.percentile(99))
   })
-  // Must be the last of the three: metrics are collected in the order of registration, and this one resets the
+  // Must be the last of the three: gauges are read in the order in which they were made, and this one resets the
   // histogram.
   gauge(
     'nodejs_eventloop_lag_max_seconds',

@@ -1,5 +1,5 @@
 /** The metrics of events and their deliveries. No label holds an id, an address or a person. */
-import { Counter, Histogram, type Registry } from './metrics-library.ts'
+import type { Registry } from './registry.ts'
 
 export interface WebhookMetrics {
   attempt(event: {
@@ -13,9 +13,9 @@ export interface WebhookMetrics {
   shredded(count: number): void
 }
 
-const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+const secondsBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 /** A chunk waits for the chunks before it, and a paused endpoint for its next attempt: up to days. */
-const lagBuckets = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 86_400]
+const lagBounds = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 86_400]
 
 /** They are 0 from the start: an alert on their increase would miss a first count that has no value before it. */
 const warningKinds = ['failing_1d', 'failing_3d', 'failing_5d', 'disabled_gone', 'disabled_failing']
@@ -23,34 +23,32 @@ const warningKinds = ['failing_1d', 'failing_3d', 'failing_5d', 'disabled_gone',
 /** Adds them to `registry`. */
 export function makeWebhookMetrics(registry: Registry): WebhookMetrics {
   const counters = makeCounters(registry)
-  for (const kind of warningKinds) counters.warnings.inc({ kind }, 0)
-  const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name: `tributary_${name}`, help, buckets, registers: [registry] })
-  const seconds = histogram(
-    'delivery_attempt_duration_seconds',
-    'One attempt to deliver an event, from the look-up of the name to the end of the answer.',
-    secondsBuckets,
-  )
-  const lag = histogram(
-    'delivery_first_attempt_lag_seconds',
-    'From the acceptance of an event to the first attempt to deliver it.',
-    lagBuckets,
-  )
+  for (const kind of warningKinds) counters.warnings.add({ kind }, 0)
+  const seconds = registry.histogram({
+    name: 'tributary_delivery_attempt_duration_seconds',
+    help: 'One attempt to deliver an event, from the look-up of the name to the end of the answer.',
+    bounds: secondsBounds,
+  })
+  const lag = registry.histogram({
+    name: 'tributary_delivery_first_attempt_lag_seconds',
+    help: 'From the acceptance of an event to the first attempt to deliver it.',
+    bounds: lagBounds,
+  })
   return {
     attempt({ outcome, durationMs, lagMs }) {
-      counters.attempts.inc({ outcome })
-      if (outcome !== 'retry') counters.ended.inc({ result: outcome })
-      seconds.observe(durationMs / 1000)
-      if (lagMs !== null) lag.observe(lagMs / 1000)
+      counters.attempts.add({ outcome })
+      if (outcome !== 'retry') counters.ended.add({ result: outcome })
+      seconds.observe({}, durationMs / 1000)
+      if (lagMs !== null) lag.observe({}, lagMs / 1000)
     },
-    warned: (kind) => counters.warnings.inc({ kind }),
-    shredded: (count) => counters.shredded.inc(count),
+    warned: (kind) => counters.warnings.add({ kind }),
+    shredded: (count) => counters.shredded.add({}, count),
   }
 }
 
 function makeCounters(registry: Registry) {
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter({ name: `tributary_${name}`, help, labelNames, registers: [registry] })
+  const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
+    registry.counter(`tributary_${name}`, help, labels)
   return {
     attempts: counter('delivery_attempts_total', 'Attempts to deliver an event, by outcome.', [
       'outcome',

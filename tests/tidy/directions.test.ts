@@ -239,7 +239,6 @@ const homes: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /^src\/store\/(?:engine|copy)\//,
   ioredis: /^src\/fast\//,
   'lru-cache': /^src\/(?:fast|gate|paging|connections|doors\/(?:rest|mcp))\//,
-  'prom-client': /^src\/telemetry\/(?:[a-z]+-)?metrics\.ts$/,
   nodemailer: /^src\/mail\/smtp\.ts$/,
   pino: /^src\/telemetry\/log\.ts$/,
   'pino-pretty': /^src\/telemetry\/log\.ts$/,

@@ -1,7 +1,6 @@
 /** The admin API itself: authentication, unknown paths, invalid bodies, and the paths for monitors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Gauge } from 'prom-client'
 import { adminToken, inject, makeWorld } from './world.ts'
 
 const bearer = { authorization: `Bearer ${adminToken}` }
@@ -223,7 +222,7 @@ test('an unexpected failure is 500 without its cause, which is logged', async (t
   const collect = () => {
     throw new Error('the disk is on fire')
   }
-  metrics.registerMetric(new Gauge({ name: 'broken', help: 'breaks', registers: [], collect }))
+  metrics.readGauge('broken', 'Breaks.', collect)
   const { status, body } = await inject(door, { url: '/metrics' })
   assert.equal(status, 500)
   assert.doesNotMatch(JSON.stringify(body), /fire/)

@@ -8,7 +8,6 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import pino from 'pino'
-import { Registry } from 'prom-client'
 import { makeUserActions } from '#auth/actions.ts'
 import { makeAgents } from '#auth/oauth/agents.ts'
 import { makePasswords, type Passwords } from '#auth/sign-in/password.ts'
@@ -34,6 +33,7 @@ import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { demoPersonalKey } from '#sandbox/snaptrade/index.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSealer } from '#store/seal.ts'
+import { contentType, makeRegistry, type Registry } from '#telemetry/registry.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { openByMail } from '#tests/support/by-mail.ts'
 import { makeReadLimits } from '#usage/limits-left.ts'
@@ -161,7 +161,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     },
   })
   const logged: string[] = []
-  const metrics = new Registry()
+  const metrics = makeRegistry()
   const readiness: World['readiness'] = {
     draining: false,
     broken: new Map(),
@@ -199,7 +199,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     planSettings: { defaultPlan: 'none', brokerageDuringTrial: false },
     listener: options.listener ?? { host: '127.0.0.1', isLoopback: true },
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
-    metrics,
+    metrics: { contentType, metrics: async () => metrics.text() },
     describeService: () => ({ version: '0', mode: 'live', baseUrl: nowhere, mcpUrl: nowhere }),
     examine: makeDoctor({
       store,

@@ -23,10 +23,8 @@ const parts = {
   emulators: '/sandbox/',
   'the client of outgoing requests': '/node_modules/undici/',
   'what that client does not need': '/node_modules/undici/lib/web/',
-  'the default metrics of a process': '/node_modules/prom-client/lib/metrics/',
   'codes that change with time': '/node_modules/otpauth/',
   'the document of the API': '/src/contract/openapi.ts',
-  traces: '/node_modules/@opentelemetry/',
   'the compilers of schemas': '/node_modules/ajv/',
 } as const
 type Part = keyof typeof parts
