@@ -64,6 +64,18 @@ test('every row of every table is in PostgreSQL as it was, hard values among the
   await (await target.open()).close()
 })
 
+test('how a role or a database has values written changes nothing', async (t) => {
+  const { source, target, copy } = await setStage(t)
+  fillEveryTable(source.dataDir)
+  const url = new URL(target.databaseUrl)
+  const settings = '-ctimezone=Pacific/Auckland -cdatestyle=German -cbytea_output=escape'
+  url.searchParams.set('options', `${url.searchParams.get('options')} ${settings}`)
+  await copy({ databaseUrl: url.href.replaceAll('+', '%20') })
+  const there = await dumpPostgres(target)
+  for (const [table, rows] of dumpSqlite(source.dataDir))
+    assert.deepEqual(there.get(table), rows, table)
+})
+
 test('a file that is damaged where it is read last is named, with what to do', async (t) => {
   const { source, copy } = await setStage(t)
   fillEveryTable(source.dataDir)

@@ -13,7 +13,7 @@ import { ifKeysDamaged, ifStoreDamaged, openFile } from '../engine/sqlite-file.t
 import { makeStatements } from '../engine/sqlite-statements.ts'
 import type { Tables } from '../engine/tables.ts'
 import { StoreCopyError } from '../failure.ts'
-import { type Column, isColumnType, needsBigInts } from './binary-rows.ts'
+import { type Column, isColumnType, needsBigInts } from './text-rows.ts'
 
 /** Beside the store itself, the event keys have a place of their own. */
 export type CopyPlace = 'store' | 'keys'

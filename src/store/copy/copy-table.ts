@@ -1,24 +1,24 @@
 /**
  * One table of a copy: its rows are sent in batches, read back in the same order, and compared by their number and by the
- * SHA-256 of their bytes in PostgreSQL's binary format.
+ * SHA-256 of PostgreSQL's text of them.
  */
 import { createHash } from 'node:crypto'
 import type { SQLOutputValue } from 'node:sqlite'
 import type { Client } from 'pg'
 import { StoreCopyError } from '../failure.ts'
-import { header, makeRowWriter, RowBuffer, trailer } from './binary-rows.ts'
 import { type CopyPlace, quote, type SourceTable } from './copy-source.ts'
 import { copyIn, copyOut } from './copy-stream.ts'
+import { makeToLine, textSettings } from './text-rows.ts'
 
 /** Of one statement, which the server may end after a bounded time. */
 const rowsAtOnce = 100_000
-const chunkBytes = 64 * 1024
+const chunkLength = 64 * 1024
 
 export interface CopiedTable {
   readonly place: CopyPlace
   readonly name: string
   readonly rows: number
-  /** Of the rows by their primary key, in PostgreSQL's binary format. */
+  /** Of the rows by their primary key, in PostgreSQL's text format of COPY. */
   readonly sha256: string
 }
 
@@ -42,21 +42,21 @@ export async function copyTable(
   const sent = createHash('sha256')
   const sending = new Sending(table, (bytes) => sent.update(bytes))
   let rows = 0
+  await client.query(textSettings)
   while (sending.hasMore()) {
     rows += await copyIn(
       client,
-      `copy ${name} (${columns}) from stdin (format binary, freeze)`,
+      `copy ${name} (${columns}) from stdin (freeze)`,
       sending.nextBatch(),
     )
     onRows(rows)
   }
   sending.close()
   const found = createHash('sha256')
-  const take = withoutEnds((bytes) => found.update(bytes))
   const rowsFound = await copyOut(
     client,
-    `copy (select ${columns} from ${name} order by ${orderOf(table)}) to stdout (format binary)`,
-    take,
+    `copy (select ${columns} from ${name} order by ${orderOf(table)}) to stdout`,
+    (bytes) => found.update(bytes),
   )
   await client.query(`analyze ${name}`)
   const sha256 = sent.digest('hex')
@@ -82,13 +82,13 @@ class Sending {
   /** Read so far. */
   rows = 0
   readonly #source: Iterator<readonly SQLOutputValue[]>
-  readonly #write: ReturnType<typeof makeRowWriter>
+  readonly #toLine: ReturnType<typeof makeToLine>
   readonly #onBytes: (bytes: Uint8Array) => void
   #next: IteratorResult<readonly SQLOutputValue[]>
 
   constructor(table: SourceTable, onBytes: (bytes: Uint8Array) => void) {
     this.#source = table.rows()[Symbol.iterator]()
-    this.#write = makeRowWriter(table.columns, (row) => nameRow(table, row))
+    this.#toLine = makeToLine(table.columns, (row) => nameRow(table, row))
     this.#onBytes = onBytes
     this.#next = this.#source.next()
   }
@@ -99,24 +99,24 @@ class Sending {
 
   /** Chunks of one statement. */
   *nextBatch(): Generator<Uint8Array> {
-    yield header
-    const out = new RowBuffer()
+    let lines = ''
     for (let count = 0; count < rowsAtOnce && this.#next.done !== true; count += 1) {
-      this.#write(out, this.#next.value)
+      lines += this.#toLine(this.#next.value)
       this.rows += 1
       this.#next = this.#source.next()
-      if (out.used >= chunkBytes) yield this.#take(out)
+      if (lines.length < chunkLength) continue
+      yield this.#encode(lines)
+      lines = ''
     }
-    if (out.used > 0) yield this.#take(out)
-    yield trailer
+    if (lines !== '') yield this.#encode(lines)
   }
 
   close(): void {
     this.#source.return?.()
   }
 
-  #take(out: RowBuffer): Buffer {
-    const bytes = out.take()
+  #encode(lines: string): Buffer {
+    const bytes = Buffer.from(lines)
     this.#onBytes(bytes)
     return bytes
   }
@@ -130,21 +130,4 @@ function nameRow(table: SourceTable, row: readonly SQLOutputValue[]): string {
     return `${name} = ${String(text).slice(0, 100)}`
   })
   return `the row ${parts.join(', ')} of the table ${table.name}`
-}
-
-/** Passes on what stands between the header and the trailer, however it is divided. */
-export function withoutEnds(take: (bytes: Uint8Array) => void): (chunk: Uint8Array) => void {
-  let left = header.length
-  let held: Uint8Array = new Uint8Array(0)
-  return (chunk) => {
-    const skipped = Math.min(left, chunk.length)
-    left -= skipped
-    const rest = chunk.subarray(skipped)
-    if (rest.length === 0) return
-    const bytes = held.length === 0 ? rest : Buffer.concat([held, rest])
-    const end = Math.max(0, bytes.length - trailer.length)
-    take(bytes.subarray(0, end))
-    // A copy: the driver uses the memory of the chunk again.
-    held = Uint8Array.from(bytes.subarray(end))
-  }
 }
