@@ -7,11 +7,12 @@ import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { DiscoveredAccount, DiscoveredConnection } from '#providers/port.ts'
 import { toShownText } from '#providers/shown-text.ts'
-import type { AssumedField, NewAccount } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { getAdapter } from './ask-provider.ts'
 import type { SaveDeps } from './deps.ts'
+import type { AssumedField, NewAccount } from './match-accounts.ts'
+import { planAccounts } from './plan-accounts.ts'
 import type { KnownConnection } from './reconcile.ts'
 import { readRefreshedAt, toMillis } from './refreshed-at.ts'
 
@@ -100,11 +101,8 @@ async function saveAccounts(
   accounts: DiscoveredConnection['accounts'],
 ): Promise<void> {
   if (accounts === null) return
-  await store.accounts.replace(
-    row.id,
-    accounts.map((account) => toNewAccount(row.provider, account)),
-    { at: clock.now() },
-  )
+  const listed = accounts.map((account) => toNewAccount(row.provider, account))
+  await store.accounts.replace(row.id, planAccounts(listed), { at: clock.now() })
 }
 
 function toNewAccount(provider: Provider, account: DiscoveredAccount): NewAccount {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
-import { addLink, newAccount } from '#tests/contract/store/rows.ts'
+import { addLink, newAccount, replaceAccounts } from '#tests/contract/store/rows.ts'
 import { findTarget } from './target.ts'
 
 test('R16b, R19: the accounts of a connection have one order, whatever order the store has them in', async (t) => {
@@ -15,7 +15,8 @@ test('R16b, R19: the accounts of a connection have one order, whatever order the
   })
   const { user, connection } = await addLink(store)
   const names = ['Savings', 'bills', 'Everyday', 'Savings', 'Émile']
-  await store.accounts.replace(
+  await replaceAccounts(
+    store,
     connection.id,
     names.map((name) => newAccount({ name })),
   )

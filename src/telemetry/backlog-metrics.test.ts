@@ -11,7 +11,7 @@ import {
   paused,
 } from '#tests/contract/store/event-rows.ts'
 import { openSqliteStore } from '#tests/contract/store/place.ts'
-import { addLink, newAccount, now } from '#tests/contract/store/rows.ts'
+import { addLink, newAccount, now, replaceAccounts } from '#tests/contract/store/rows.ts'
 import { makeBacklog } from './backlog-metrics.ts'
 
 function sample(text: string, series: string): number | null {
@@ -34,7 +34,7 @@ test('the gauges show what is due, running, waiting and stored at the time of th
   const store = await openSqliteStore(t)
   const { user, connection } = await addLink(store, { createdAt: now - hour })
   await store.ledgers.begin(user.id)
-  const [account] = await store.accounts.replace(connection.id, [newAccount()])
+  const [account] = await replaceAccounts(store, connection.id, [newAccount()])
   assert.ok(account !== undefined)
   await store.ledgers.write([{ accountId: account.id, month: 1, entries: new Uint8Array(100) }])
   const endpoint = await addEndpoint(store, user.id)

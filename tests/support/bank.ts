@@ -3,9 +3,11 @@
  * and states that the emulators do not produce.
  */
 import { randomUUID } from 'node:crypto'
+import type { NewAccount } from '#connections/match-accounts.ts'
 import { upstreamId } from '#kernel/ids.ts'
-import type { AccountRow, NewAccount } from '#store/ports/accounts.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow, NewConnection } from '#store/ports/connections.ts'
+import { replaceAccounts } from '#tests/contract/store/rows.ts'
 import type { Service, ServiceUser } from './service.ts'
 
 export interface Bank {
@@ -47,7 +49,8 @@ export async function plantBank(
     createdAt: service.clock.now(),
     ...fields,
   })
-  const rows = await store.accounts.replace(
+  const rows = await replaceAccounts(
+    store,
     connection.id,
     accounts.map((account, index) => ({
       upstreamId: upstreamId(randomUUID()),

@@ -17,6 +17,7 @@ import {
   newAccount,
   newConnection,
   now,
+  replaceAccounts,
 } from '#tests/contract/store/rows.ts'
 
 export const minute = 60_000
@@ -132,7 +133,7 @@ export async function addPerson(
     ids.push(connection.id)
     if (account === undefined) continue
     const accounts = [newAccount({ upstreamId: upstreamId(account) })]
-    await store.accounts.replace(connection.id, accounts)
+    await replaceAccounts(store, connection.id, accounts)
   }
   return { user, login, ids, epoch: () => epochOf(store, hash) }
 }

@@ -2,14 +2,13 @@
  * Accounts of connections. An account keeps its id when the provider renames it and while it is missing: a missing
  * account is hidden, not deleted, so that it has the same id when it returns.
  */
+import type { Selectable } from 'kysely'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { type AccountId, type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
-import type { Db } from '../engine/tables.ts'
+import type { Db, Tables } from '../engine/tables.ts'
 import { bumpEpoch, lockUser } from '../people/users.ts'
-import type { AccountStore, NewAccount } from '../ports/accounts.ts'
-import type { KnownAccount } from './match-accounts.ts'
-import { planAccounts, toColumns } from './plan-accounts.ts'
+import type { AccountStore, KnownAccount, ListedAccount, PlanAccounts } from '../ports/accounts.ts'
 
 /** The account repository of `engine`. */
 export function makeAccountStore({
@@ -26,7 +25,7 @@ export function makeAccountStore({
       return rows.map(hideNumbers)
     },
     listByConnection: (userId, connectionId) => listOf(db, userId, connectionId),
-    replace: (connectionId, accounts, options) =>
+    replace: (connectionId, plan, options) =>
       write(async (tx, touched) => {
         const living = tx
           .selectFrom('connections')
@@ -46,7 +45,7 @@ export function makeAccountStore({
         if (connection === undefined) return []
         const { isRenewed, renewedUntil } = connection
         const isLate = options !== undefined && renewedUntil !== null && options.at < renewedUntil
-        const changed = await apply(tx, { ...connection, isRenewed, isLate }, accounts)
+        const changed = await apply(tx, { ...connection, isRenewed, isLate }, plan)
         if (isRenewed) await endRenewal(tx, connectionId)
         if (changed) {
           await bumpEpoch(tx, connection.userId)
@@ -109,7 +108,7 @@ async function endRenewal(tx: Db, id: ConnectionId): Promise<void> {
 async function apply(
   tx: Db,
   { id: connectionId, userId, isRenewed, isLate }: Owner,
-  accounts: readonly NewAccount[],
+  planAccounts: PlanAccounts,
 ): Promise<boolean> {
   const known: readonly KnownAccount[] = await tx
     .selectFrom('accounts')
@@ -124,7 +123,7 @@ async function apply(
     ])
     .where('connection_id', '=', connectionId)
     .execute()
-  const plan = planAccounts(known, accounts, { isRenewed, isLate })
+  const plan = planAccounts(known, { isRenewed, isLate })
   for (const id of plan.hidden)
     await tx.updateTable('accounts').set({ hidden: true }).where('id', '=', id).execute()
   for (const { id, account } of plan.changed)
@@ -140,6 +139,18 @@ async function apply(
       })
       .execute()
   return plan.hidden.length + plan.changed.length + plan.added.length > 0
+}
+
+/** The columns of a listed account. Every column of the table must be here, or it does not compile. */
+function toColumns(account: ListedAccount) {
+  return {
+    upstream_id: account.upstreamId,
+    name: account.name,
+    type: account.type,
+    account_number: account.accountNumber,
+    currency: account.currency,
+    hidden: false,
+  } satisfies Omit<Selectable<Tables['accounts']>, 'id' | 'connection_id' | 'user_id'>
 }
 
 async function listOf(db: Db, userId: UserId, connectionId: ConnectionId) {

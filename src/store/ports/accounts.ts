@@ -23,34 +23,41 @@ export interface AccountRow extends ListedAccount {
   readonly institutionName: string
 }
 
-/** The fields that a provider may temporarily omit. */
-export type AssumedField = Exclude<keyof ListedAccount, 'upstreamId'>
-
-export interface NewAccount extends ListedAccount {
-  /** The former id, when the provider gave the account a new one; our id stays. */
-  readonly previousUpstreamId: UpstreamId | null
-  /**
-   * Fields that the provider omitted this time: a known account keeps its stored values, a new one uses the values
-   * here.
-   */
-  readonly assumed?: readonly AssumedField[]
+/** An account as stored, including hidden ones. */
+export interface KnownAccount extends ListedAccount {
+  readonly id: AccountId
+  readonly hidden: boolean
 }
+
+/** How the stored accounts of a connection become the current list of its provider. */
+export interface AccountPlan {
+  readonly added: readonly ListedAccount[]
+  readonly changed: readonly { readonly id: AccountId; readonly account: ListedAccount }[]
+  readonly hidden: readonly AccountId[]
+}
+
+/**
+ * Called within the transaction, possibly more than once. `isRenewed`: this is the first list since the consent was renewed;
+ * `isLate`: a later one, before the end of that renewal.
+ */
+export type PlanAccounts = (
+  known: readonly KnownAccount[],
+  renewal: { readonly isRenewed: boolean; readonly isLate?: boolean },
+) => AccountPlan
 
 export interface AccountStore {
   /** Every account of the user, except those of `deleting` connections; in no order. */
   list(userId: UserId): Promise<readonly AccountRow[]>
   listByConnection(userId: UserId, connectionId: ConnectionId): Promise<readonly AccountRow[]>
   /**
-   * Makes the connection's accounts equal to `accounts`. Known ones (by upstream id or former one) keep our id; the first
-   * list after a renewal of the consent (`ConnectionStore.repoint`, `noteRenewal`) is also matched by masked numbers, and by
-   * elimination where one candidate is left on either side; lists until the end of the renewal (`Renewal.until`) by masked
-   * numbers only. Missing ones are hidden and keep their id if they return. When the connection does not exist or is being
+   * Writes what `plan` makes of the connection's accounts, and returns those that are listed then. It also ends the first list
+   * after a renewal of the consent (`ConnectionStore.repoint`, `noteRenewal`). When the connection does not exist or is being
    * deleted, nothing is written and the result is empty.
-   * @param at the time of the list; absent: after the end of every renewal.
+   * @param at the time of the list; absent: after the end of every renewal (`Renewal.until`).
    */
   replace(
     connectionId: ConnectionId,
-    accounts: readonly NewAccount[],
+    plan: PlanAccounts,
     options?: { readonly at: number },
   ): Promise<readonly AccountRow[]>
   /**

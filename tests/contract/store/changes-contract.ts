@@ -14,6 +14,7 @@ import {
   newKey,
   newUser,
   now,
+  replaceAccounts,
   someUpstreamId,
 } from './rows.ts'
 
@@ -42,7 +43,7 @@ export function testChanges(store: StoreOf): void {
       () => store().connections.setRefreshed(id, now, { isReported: false }),
       () => store().connections.repoint(id, someUpstreamId()),
       // Three rows of one transaction are one change.
-      () => store().accounts.replace(id, [newAccount(), newAccount(), newAccount()]),
+      () => replaceAccounts(store(), id, [newAccount(), newAccount(), newAccount()]),
       () => store().connections.startDeletion(id, { endsAtProvider: false }),
       () => store().connections.delete(id),
       () => store().logins.deleteUnused(spare.id),
@@ -67,7 +68,7 @@ export function testChanges(store: StoreOf): void {
       () => store().connections.setStatus(connection.id, 'active'),
       () => store().connections.setRefreshed(connection.id, now, { isReported: false }),
       () => store().connections.repoint(connection.id, connection.upstreamId),
-      () => store().accounts.replace(connection.id, []),
+      () => replaceAccounts(store(), connection.id, []),
       () => store().users.create(newUser({ email: user.email })),
       () => store().users.setTimezone(nobody, null),
       () => store().users.delete(nobody),

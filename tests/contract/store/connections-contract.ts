@@ -10,6 +10,7 @@ import {
   newAccount,
   newConnection,
   now,
+  replaceAccounts,
   someUpstreamId,
 } from './rows.ts'
 
@@ -92,7 +93,7 @@ export function testConnections(store: StoreOf): void {
 
   test('a connection that is being deleted is shown to operators only', async () => {
     const { user, login, connection } = await addLink(store())
-    await store().accounts.replace(connection.id, [newAccount()])
+    await replaceAccounts(store(), connection.id, [newAccount()])
     await store().connections.setStatus(connection.id, 'deleting')
     assert.deepEqual(await store().connections.list(user.id), [])
     assert.equal(await store().connections.get(user.id, connection.id), null)
@@ -235,7 +236,7 @@ export function testConnections(store: StoreOf): void {
 
   test('deleting a connection deletes its accounts and keeps the login', async () => {
     const { user, login, connection } = await addLink(store())
-    await store().accounts.replace(connection.id, [newAccount()])
+    await replaceAccounts(store(), connection.id, [newAccount()])
     await store().connections.delete(connection.id)
     assert.equal(await store().connections.find(connection.id), null)
     assert.deepEqual(await store().accounts.list(user.id), [])

@@ -15,6 +15,7 @@ import {
   newKey,
   newUser,
   now,
+  replaceAccounts,
   someHash,
   somePassword,
 } from './rows.ts'
@@ -61,7 +62,7 @@ export function testDeletion(store: StoreOf): void {
     assert.equal(await store().users.setPlan(user.id, { ...user, plan: 'developer' }), null)
     assert.equal(await store().users.setTimezone(user.id, 'Australia/Perth'), null)
     await assert.rejects(addGrant(store(), user.id), /unknown/)
-    assert.deepEqual(await store().accounts.replace(connection.id, [newAccount()]), [])
+    assert.deepEqual(await replaceAccounts(store(), connection.id, [newAccount()]), [])
     const news = { login, connectionId: connection.id, from: ['active'], to: 'revoked' } as const
     await store().connections.saveLearntStatus(news)
     assert.equal((await store().connections.find(connection.id))?.status, 'deleting')

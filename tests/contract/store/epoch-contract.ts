@@ -11,6 +11,7 @@ import {
   newAccount,
   newConnection,
   now,
+  replaceAccounts,
   someUpstreamId,
 } from './rows.ts'
 
@@ -50,10 +51,10 @@ export function testEpoch(store: StoreOf): void {
         }),
     ],
     ['another upstream id', () => store().connections.repoint(id, someUpstreamId())],
-    ['new accounts', () => store().accounts.replace(id, [account])],
-    ['another name', () => store().accounts.replace(id, [{ ...account, name: 'Bills' }])],
-    ['a missing account', () => store().accounts.replace(id, [])],
-    ['a returning account', () => store().accounts.replace(id, [account])],
+    ['new accounts', () => replaceAccounts(store(), id, [account])],
+    ['another name', () => replaceAccounts(store(), id, [{ ...account, name: 'Bills' }])],
+    ['a missing account', () => replaceAccounts(store(), id, [])],
+    ['a returning account', () => replaceAccounts(store(), id, [account])],
     ['a deletion begun', () => store().connections.startDeletion(id, { endsAtProvider: false })],
     ['a deletion done', () => store().connections.delete(id)],
     ['a new login', () => addLogin(store(), userId)],
@@ -61,7 +62,7 @@ export function testEpoch(store: StoreOf): void {
   const noChanges: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['the same status', () => store().connections.setStatus(id, 'active')],
     ['a refresh', () => store().connections.setRefreshed(id, now + 1, { isReported: false })],
-    ['accounts that are equal', () => store().accounts.replace(id, [])],
+    ['accounts that are equal', () => replaceAccounts(store(), id, [])],
     [
       'another plan',
       () =>

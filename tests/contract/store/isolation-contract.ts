@@ -12,6 +12,7 @@ import {
   newAccount,
   newConnection,
   now,
+  replaceAccounts,
   someUpstreamId,
 } from './rows.ts'
 
@@ -62,7 +63,7 @@ export function testIsolation(store: StoreOf): void {
   test('a connection of another user is not found, nor are its accounts', async () => {
     const mine = await addLink(store())
     const theirs = await addLink(store())
-    await store().accounts.replace(theirs.connection.id, [newAccount()])
+    await replaceAccounts(store(), theirs.connection.id, [newAccount()])
     assert.equal(await store().connections.get(mine.user.id, theirs.connection.id), null)
     const seen = await store().accounts.listByConnection(mine.user.id, theirs.connection.id)
     assert.deepEqual(seen, [])
@@ -80,7 +81,7 @@ export function testIsolation(store: StoreOf): void {
     const works = [
       () => store().users.setTimezone(user.id, 'Australia/Perth'),
       () => store().connections.setStatus(connection.id, 'invalidated'),
-      () => store().accounts.replace(connection.id, [newAccount()]),
+      () => replaceAccounts(store(), connection.id, [newAccount()]),
       () => store().connections.save(newConnection(user.id, login.id)),
       () => store().connections.list(user.id),
       () => store().connections.repoint(connection.id, someUpstreamId()),
@@ -119,7 +120,7 @@ async function act(store: StoreOf, user: UserRow, action: Action, choice: number
       const accounts = Array.from({ length: count }, (_, index) =>
         newAccount({ upstreamId: `acc_${index}` as never }),
       )
-      await store().accounts.replace(one.id, accounts)
+      await replaceAccounts(store(), one.id, accounts)
       return
     }
     case 'going':

@@ -5,7 +5,7 @@ import type { ConnectionStatus } from '#contract/resources.ts'
 import { type LoginId, newId } from '#kernel/ids.ts'
 import type { StoreOf } from './place.ts'
 import { raceRelink } from './races.ts'
-import { addKey, addLink, epochOf, newAccount, newConnection } from './rows.ts'
+import { addKey, addLink, epochOf, newAccount, newConnection, replaceAccounts } from './rows.ts'
 
 const all: readonly ConnectionStatus[] = ['active', 'invalidated', 'pending_mfa', 'revoked']
 
@@ -70,7 +70,7 @@ export function testLearntStatus(store: StoreOf): void {
     const { user, connection } = await addLink(store())
     const known = newAccount({ name: 'Travel', type: 'savings', currency: 'USD' })
     const replace = (...accounts: Parameters<typeof newAccount>[0][]) =>
-      store().accounts.replace(connection.id, accounts.map(newAccount))
+      replaceAccounts(store(), connection.id, accounts.map(newAccount))
     await replace(known)
     const silent = {
       ...known,
@@ -100,7 +100,7 @@ export function testLearntStatus(store: StoreOf): void {
   test('a new account begins with what was assumed of it', async () => {
     const { connection } = await addLink(store())
     const given = newAccount({ currency: 'AUD', assumed: ['currency'] })
-    const [row] = await store().accounts.replace(connection.id, [given])
+    const [row] = await replaceAccounts(store(), connection.id, [given])
     assert.equal(row?.currency, 'AUD')
   })
 }

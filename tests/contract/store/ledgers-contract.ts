@@ -5,7 +5,7 @@ import { type AccountId, newId, type UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { LedgerMonth } from '#store/ports/ledgers.ts'
 import type { StoreOf } from './place.ts'
-import { addLink, addUser, newAccount, now } from './rows.ts'
+import { addLink, addUser, newAccount, now, replaceAccounts } from './rows.ts'
 
 const byPlace = (months: readonly LedgerMonth[]) =>
   months
@@ -16,7 +16,7 @@ export function testLedgers(store: StoreOf): void {
   const ledgers = () => store().ledgers
   const addAccounts = async () => {
     const { user, connection } = await addLink(store())
-    const rows = await store().accounts.replace(connection.id, [newAccount(), newAccount()])
+    const rows = await replaceAccounts(store(), connection.id, [newAccount(), newAccount()])
     const [one, two] = rows.map(({ id }) => id)
     if (one === undefined || two === undefined) throw new Error('the accounts were not made')
     return { user, connection, one, two }

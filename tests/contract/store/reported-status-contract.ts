@@ -7,7 +7,16 @@ import { test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
 import type { StoreOf } from './place.ts'
-import { addKey, addLink, epochOf, newAccount, newConnection, now, someUpstreamId } from './rows.ts'
+import {
+  addKey,
+  addLink,
+  epochOf,
+  newAccount,
+  newConnection,
+  now,
+  replaceAccounts,
+  someUpstreamId,
+} from './rows.ts'
 
 const all: readonly ConnectionStatus[] = ['active', 'invalidated', 'pending_mfa', 'revoked']
 
@@ -105,8 +114,8 @@ export function testReportedStatus(store: StoreOf): void {
     const other = await store().connections.save(newConnection(user.id, login.id))
     const [from, to] = [someUpstreamId(), someUpstreamId()]
     const account = newAccount({ upstreamId: from })
-    const [mine] = await store().accounts.replace(connection.id, [account])
-    const [theirs] = await store().accounts.replace(other.id, [account])
+    const [mine] = await replaceAccounts(store(), connection.id, [account])
+    const [theirs] = await replaceAccounts(store(), other.id, [account])
     const { hash } = await addKey(store(), user.id)
     const epoch = await epochOf(store(), hash)
     await store().accounts.repoint(connection.id, { from, to })
@@ -122,7 +131,7 @@ export function testReportedStatus(store: StoreOf): void {
     const { user, connection } = await addLink(store())
     const [from, to] = [someUpstreamId(), someUpstreamId()]
     const both = [newAccount({ upstreamId: from }), newAccount({ upstreamId: to })]
-    await store().accounts.replace(connection.id, both)
+    await replaceAccounts(store(), connection.id, both)
     await store().accounts.repoint(connection.id, { from, to })
     const listed = await store().accounts.listByConnection(user.id, connection.id)
     assert.deepEqual(new Set(listed.map((row) => row.upstreamId)), new Set([from, to]))

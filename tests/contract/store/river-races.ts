@@ -13,7 +13,7 @@ import {
   minute,
   recordAs,
 } from './event-rows.ts'
-import { addLink, newAccount, newConnection, now } from './rows.ts'
+import { addLink, newAccount, newConnection, now, replaceAccounts } from './rows.ts'
 
 /** Both claim the same due syncs: each connection has one run, and only its holder can end it. */
 export async function raceSyncClaims(one: Store, other: Store): Promise<void> {
@@ -108,7 +108,7 @@ export async function raceShred(one: Store, other: Store): Promise<void> {
 /** One ends a ledger while the other's run writes to it: no month is left without its key. */
 export async function raceLedger(one: Store, other: Store): Promise<void> {
   const { user, connection } = await addLink(one)
-  const [account] = await one.accounts.replace(connection.id, [newAccount()])
+  const [account] = await replaceAccounts(one, connection.id, [newAccount()])
   assert.ok(account)
   await one.ledgers.begin(user.id)
   const run = other.transact(async (tx) => {

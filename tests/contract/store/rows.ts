@@ -2,9 +2,18 @@
  * Rows that tests put into a store: plain people, their keys, logins, connections and accounts. Every call makes
  * something new; what a test is about, it says itself.
  */
+
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type LoginId, type UpstreamId, type UserId, upstreamId } from '#kernel/ids.ts'
-import type { NewAccount } from '#store/ports/accounts.ts'
+import type { NewAccount } from '#connections/match-accounts.ts'
+import { planAccounts } from '#connections/plan-accounts.ts'
+import {
+  type ConnectionId,
+  type LoginId,
+  type UpstreamId,
+  type UserId,
+  upstreamId,
+} from '#kernel/ids.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow, NewConnection } from '#store/ports/connections.ts'
 import type { KeyRow, NewKey } from '#store/ports/keys.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
@@ -125,6 +134,16 @@ export function newAccount(over: Partial<NewAccount> = {}): NewAccount {
     currency: 'NZD',
     ...over,
   }
+}
+
+/** Makes the accounts of the connection equal to these, as a refresh does. */
+export function replaceAccounts(
+  store: Pick<Store, 'accounts'>,
+  connectionId: ConnectionId,
+  accounts: readonly NewAccount[],
+  options?: { readonly at: number },
+): Promise<readonly AccountRow[]> {
+  return store.accounts.replace(connectionId, planAccounts(accounts), options)
 }
 
 export function someUpstreamId(): UpstreamId {

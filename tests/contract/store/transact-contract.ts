@@ -16,6 +16,7 @@ import {
   newConnection,
   newKey,
   now,
+  replaceAccounts,
 } from './rows.ts'
 
 export function testTransact(store: StoreOf): void {
@@ -113,7 +114,7 @@ export function testTransact(store: StoreOf): void {
   test('R35: what a run found is kept with its end or not at all, as when its lease is lost', async () => {
     const { user, connection } = await addLink(store())
     const endpoint = await addEndpoint(store(), user.id)
-    const [account] = await store().accounts.replace(connection.id, [newAccount()])
+    const [account] = await replaceAccounts(store(), connection.id, [newAccount()])
     assert.ok(account)
     await store().ledgers.begin(user.id)
     const leases = { now, leaseMs: 1000, reason: 'operator' } as const

@@ -18,6 +18,7 @@ import {
   newAccount,
   newUser,
   now,
+  replaceAccounts,
 } from './rows.ts'
 
 const nobody = () => newId<UserId>()
@@ -225,8 +226,8 @@ export function testUsers(store: StoreOf): void {
     const stays = await addLink(store())
     const key = await addKey(store(), gone.user.id)
     const otherKey = await addKey(store(), stays.user.id)
-    await store().accounts.replace(gone.connection.id, [newAccount()])
-    await store().accounts.replace(stays.connection.id, [newAccount()])
+    await replaceAccounts(store(), gone.connection.id, [newAccount()])
+    await replaceAccounts(store(), stays.connection.id, [newAccount()])
     assert.equal(await store().users.delete(gone.user.id), true)
     assert.equal(await store().users.find(gone.user.id), null)
     assert.equal(await store().keys.findCaller(key.hash), null)

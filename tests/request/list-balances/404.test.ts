@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { upstreamId } from '#kernel/ids.ts'
+import { replaceAccounts } from '#tests/contract/store/rows.ts'
 import { plantBank } from '#tests/support/bank.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
@@ -36,7 +37,7 @@ test('a hidden account and one of a deleting connection do not exist', async () 
   const stays = bank.accounts.find((row) => row.upstreamId === 'stays')
   assert(leaves !== undefined && stays !== undefined)
   assert.equal((await ask(leaves.id)).status, 200)
-  await service.app.store.accounts.replace(bank.connection.id, [
+  await replaceAccounts(service.app.store, bank.connection.id, [
     { ...stays, previousUpstreamId: null },
   ])
   assert.equal((await ask(leaves.id)).status, 404)

@@ -3,13 +3,21 @@
  * stored account and a listed one belong together only when neither has another candidate. The order of both lists does
  * not matter. Pure.
  */
-import type { AccountId } from '#kernel/ids.ts'
-import type { ListedAccount, NewAccount } from '../ports/accounts.ts'
+import type { UpstreamId } from '#kernel/ids.ts'
+import type { KnownAccount, ListedAccount } from '#store/ports/accounts.ts'
 
-/** An account as stored, including hidden ones. */
-export interface KnownAccount extends ListedAccount {
-  readonly id: AccountId
-  readonly hidden: boolean
+/** The fields that a provider may temporarily omit. */
+export type AssumedField = Exclude<keyof ListedAccount, 'upstreamId'>
+
+/** An account as its provider lists it now. */
+export interface NewAccount extends ListedAccount {
+  /** The former id, when the provider gave the account a new one; our id stays. */
+  readonly previousUpstreamId: UpstreamId | null
+  /**
+   * Fields that the provider omitted this time: a known account keeps its stored values, a new one uses the values
+   * here.
+   */
+  readonly assumed?: readonly AssumedField[]
 }
 
 export interface AccountPair {

@@ -3,38 +3,40 @@
  * which changed under the same id, which are missing.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Selectable } from 'kysely'
-import type { AccountId, UpstreamId } from '#kernel/ids.ts'
+import type { UpstreamId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
-import type { Tables } from '../engine/tables.ts'
-import type { ListedAccount, NewAccount } from '../ports/accounts.ts'
+import type {
+  AccountPlan,
+  KnownAccount,
+  ListedAccount,
+  PlanAccounts,
+} from '#store/ports/accounts.ts'
 import {
   type AccountPair,
-  type KnownAccount,
   matchByNumber,
   matchRenewed,
+  type NewAccount,
   type Unmatched,
 } from './match-accounts.ts'
 
-export interface AccountPlan {
-  readonly added: readonly NewAccount[]
-  readonly changed: readonly { readonly id: AccountId; readonly account: NewAccount }[]
-  readonly hidden: readonly AccountId[]
+/**
+ * Makes the stored accounts equal to `accounts`, the provider's list. Known ones keep our id: matched by the provider's current
+ * id first, then by the former one where only one account names it; a row is matched once. When two entries have the same
+ * id, the last one is used. Missing ones are hidden and keep their id if they return. In the first list after a renewal of
+ * the consent ids may be new, so accounts are also matched by their masked numbers and by elimination
+ * (`match-accounts.ts`); in later lists of the same renewal by numbers only. Otherwise a new id is a new account.
+ */
+export function planAccounts(accounts: readonly NewAccount[]): PlanAccounts {
+  const listed = [...new Map(accounts.map((account) => [account.upstreamId, account])).values()]
+  return (known, { isRenewed, isLate = false }) =>
+    planListed(known, listed, isRenewed ? 'first' : isLate ? 'later' : null)
 }
 
-/**
- * Matches by the provider's current id first, then by the former one where only one account names it; a row is matched once.
- * When two entries have the same id, the last one is used.
- * @param isRenewed the consent was renewed and this is its first list: ids may be new, so accounts are also matched by
- * their numbers and by elimination (`match-accounts.ts`).
- * @param isLate a later list of the same renewal: matched by numbers only. Otherwise a new id is a new account.
- */
-export function planAccounts(
+function planListed(
   known: readonly KnownAccount[],
-  accounts: readonly NewAccount[],
-  { isRenewed, isLate = false }: { readonly isRenewed: boolean; readonly isLate?: boolean },
+  listed: readonly NewAccount[],
+  list: 'first' | 'later' | null,
 ): AccountPlan {
-  const listed = [...new Map(accounts.map((account) => [account.upstreamId, account])).values()]
   const unmatched = new Map(known.map((row) => [row.upstreamId, row]))
   const pairs: AccountPair[] = []
   const take = (toId: (account: NewAccount) => UpstreamId | null, left: readonly NewAccount[]) => {
@@ -55,8 +57,7 @@ export function planAccounts(
   const former = ({ previousUpstreamId: id }: NewAccount) => (isNamedOnce(id) ? id : null)
   const left = take(former, strangers)
   const rows = [...unmatched.values()]
-  const unmatchedLists = { rows, accounts: left, listed }
-  const renewed = matchLists(unmatchedLists, isRenewed ? 'first' : isLate ? 'later' : null)
+  const renewed = matchLists({ rows, accounts: left, listed }, list)
   return toPlan({ rows, left, pairs, renewed })
 }
 
@@ -105,19 +106,12 @@ function withKnown(row: KnownAccount, account: NewAccount): NewAccount {
   return { ...account, ...Object.fromEntries(kept) }
 }
 
-/** What is compared is what would be written, so that no stored field can be left out of the comparison. */
 function differs(row: KnownAccount, account: NewAccount): boolean {
-  return row.hidden || !isDeepStrictEqual(toColumns(row), toColumns(account))
+  return row.hidden || !isDeepStrictEqual(toListed(row), toListed(account))
 }
 
-/** The columns of a listed account. Every column of the table must be here, or it does not compile. */
-export function toColumns(account: ListedAccount) {
-  return {
-    upstream_id: account.upstreamId,
-    name: account.name,
-    type: account.type,
-    account_number: account.accountNumber,
-    currency: account.currency,
-    hidden: false,
-  } satisfies Omit<Selectable<Tables['accounts']>, 'id' | 'connection_id' | 'user_id'>
+/** What is compared: without one of the fields it does not compile. */
+function toListed(account: ListedAccount): ListedAccount {
+  const { upstreamId, name, type, accountNumber, currency } = account
+  return { upstreamId, name, type, accountNumber, currency }
 }

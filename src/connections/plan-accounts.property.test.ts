@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { newId, upstreamId } from '#kernel/ids.ts'
-import type { NewAccount } from '../ports/accounts.ts'
-import type { KnownAccount } from './match-accounts.ts'
+import type { KnownAccount, ListedAccount } from '#store/ports/accounts.ts'
+import type { NewAccount } from './match-accounts.ts'
 import { planAccounts } from './plan-accounts.ts'
 
 const name = fc.constantFrom('a', 'b', 'c', 'd', 'e').map(upstreamId)
@@ -35,13 +35,12 @@ function apply(
   accounts: readonly NewAccount[],
   isRenewed = false,
 ): KnownAccount[] {
-  const plan = planAccounts(rows, accounts, { isRenewed })
+  const plan = planAccounts(accounts)(rows, { isRenewed })
   const changed = new Map(plan.changed.map(({ id, account: to }) => [id, to]))
   const hidden = new Set(plan.hidden)
-  const toRow = ({ previousUpstreamId: _, ...columns }: NewAccount) => ({
-    ...columns,
-    hidden: false,
-  })
+  const toRow = ({ upstreamId, name, type, accountNumber, currency }: ListedAccount) => {
+    return { upstreamId, name, type, accountNumber, currency, hidden: false }
+  }
   return [
     ...rows.map((row) => {
       const to = changed.get(row.id)
@@ -84,23 +83,26 @@ test('the same list a second time changes nothing', () => {
   fc.assert(
     fc.property(known, fc.array(account), (rows, accounts) => {
       const settled = accounts.map((to) => ({ ...to, previousUpstreamId: null }))
-      const again = planAccounts(apply(rows, settled), settled, { isRenewed: false })
+      const again = planAccounts(settled)(apply(rows, settled), { isRenewed: false })
       assert.deepEqual(again, { added: [], changed: [], hidden: [] })
     }),
   )
 })
+
+const formerId = (accounts: readonly NewAccount[], { upstreamId }: ListedAccount) =>
+  accounts.find((one) => one.upstreamId === upstreamId)?.previousUpstreamId
 
 const listOf = fc.uniqueArray(account, { selector: ({ upstreamId: id }) => id })
 
 test('after a renewal no two accounts share an id, and no id goes to an account of another number', () => {
   fc.assert(
     fc.property(known, listOf, (rows, accounts) => {
-      const { changed } = planAccounts(rows, accounts, { isRenewed: true })
+      const { changed } = planAccounts(accounts)(rows, { isRenewed: true })
       assert.equal(new Set(changed.map(({ id }) => id)).size, changed.length)
       for (const { id, account: to } of changed) {
         const row = rows.find((one) => one.id === id)
         assert.ok(row)
-        if (row.upstreamId === to.upstreamId || row.upstreamId === to.previousUpstreamId) continue
+        if ([to.upstreamId, formerId(accounts, to)].includes(row.upstreamId)) continue
         assert.equal(row.type, to.type)
         if (row.accountNumber !== null && to.accountNumber !== null) {
           assert.equal(row.accountNumber, to.accountNumber)
@@ -112,7 +114,7 @@ test('after a renewal no two accounts share an id, and no id goes to an account 
 
 test('which ids accounts keep does not depend on the order of either list', () => {
   const tell = (rows: readonly KnownAccount[], accounts: readonly NewAccount[]) => {
-    const { changed, hidden, added } = planAccounts(rows, accounts, { isRenewed: true })
+    const { changed, hidden, added } = planAccounts(accounts)(rows, { isRenewed: true })
     const pairs = changed.map(({ id, account: to }) => `${id}→${to.upstreamId}`).toSorted()
     return [pairs, hidden.toSorted(), added.map((to) => to.upstreamId).toSorted()]
   }
@@ -135,10 +137,10 @@ test('which ids accounts keep does not depend on the order of either list', () =
 test('without a renewal an id goes by the ids of the provider only', () => {
   fc.assert(
     fc.property(known, listOf, (rows, accounts) => {
-      for (const { id, account: to } of planAccounts(rows, accounts, { isRenewed: false })
+      for (const { id, account: to } of planAccounts(accounts)(rows, { isRenewed: false })
         .changed) {
         const row = rows.find((one) => one.id === id)
-        assert.ok(row && [to.upstreamId, to.previousUpstreamId].includes(row.upstreamId))
+        assert.ok(row && [to.upstreamId, formerId(accounts, to)].includes(row.upstreamId))
       }
     }),
   )

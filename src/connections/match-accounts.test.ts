@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, upstreamId } from '#kernel/ids.ts'
-import type { ListedAccount, NewAccount } from '../ports/accounts.ts'
-import type { KnownAccount } from './match-accounts.ts'
+import type { KnownAccount, ListedAccount } from '#store/ports/accounts.ts'
+import type { NewAccount } from './match-accounts.ts'
 import { planAccounts } from './plan-accounts.ts'
 
 function row(name: string, over: Partial<KnownAccount> = {}): KnownAccount {
@@ -26,7 +26,7 @@ function listed(name: string, over: Partial<NewAccount> = {}): NewAccount {
 
 /** `stored→listed` of those that keep their id. */
 function tell(rows: readonly KnownAccount[], accounts: readonly NewAccount[]): string[] {
-  const { changed } = planAccounts(rows, accounts, { isRenewed: true })
+  const { changed } = planAccounts(accounts)(rows, { isRenewed: true })
   const names = new Map(rows.map(({ id, name }) => [id, name]))
   return changed.map(({ id, account }) => `${names.get(id)}→${account.upstreamId}`).toSorted()
 }
@@ -106,7 +106,7 @@ test('a change of any listed field of a known account is stored', () => {
     currency: 'NZD',
   }
   const changedBy = (over: object) =>
-    planAccounts([known], [{ ...same, ...over }], { isRenewed: false }).changed.map(
+    planAccounts([{ ...same, ...over }])([known], { isRenewed: false }).changed.map(
       (change) => change.id,
     )
   assert.deepEqual(changedBy({}), [])
