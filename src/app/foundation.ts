@@ -16,6 +16,7 @@ import { markLost } from '#connections/mark-lost.ts'
 import { openKv } from '#fast/open.ts'
 import type { Kv } from '#fast/port.ts'
 import type { Mailer } from '#mail/mailer.ts'
+import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { defaultSender, parseSmtpUrl } from '#mail/smtp-url.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
@@ -72,7 +73,7 @@ export async function openFoundation(
     encryptionKeysIn: options.secrets.encryptionKeysIn,
     log: reports.store,
     clock,
-    sendsMail: config.smtpUrl !== null,
+    ...(config.smtpUrl === null ? {} : { reconnectDueAt }),
   })
   const kv = await openKv({
     redisUrl: config.redisUrl?.reveal() ?? null,

@@ -1,10 +1,12 @@
 /** Which consents are mailed about, when, and how often; each by the real store. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { addLink, now } from '#tests/contract/store/rows.ts'
 import { makeCompose } from './compose.ts'
 import { makeExpiryNotices } from './expiry-notices.ts'
+import { reconnectDueAt } from './reconnect-due.ts'
 
 const day = 86_400_000
 const never = new AbortController().signal
@@ -14,7 +16,7 @@ async function open(t: TestContext, days: number) {
   let time = now
   const clock = { now: () => time }
   const place = makeSqlitePlace()
-  const store = await place.open({ sendsMail: true, clock })
+  const store = await place.open({ reconnectDueAt, clock })
   t.after(async () => {
     await store.close()
     await place.remove()

@@ -1,4 +1,5 @@
 /** The whole way of a mail: queued in a real store, claimed, written, sent to a mail server of this process. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { MailMatter } from '#store/mail-matter.ts'
@@ -8,6 +9,7 @@ import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { addLink, addUser, now } from '#tests/contract/store/rows.ts'
 import { type MailServer, startMailServer } from '#tests/support/mail-server.ts'
 import { makeCompose } from './compose.ts'
+import { reconnectDueAt } from './reconnect-due.ts'
 import { makeSmtp } from './smtp.ts'
 import { parseSmtpUrl } from './smtp-url.ts'
 import { makeMailTask } from './worker.ts'
@@ -35,7 +37,7 @@ async function open(t: TestContext): Promise<Stage> {
   let time = now
   const clock = { now: () => time }
   const place = makeSqlitePlace()
-  const store = await place.open({ sendsMail: true, clock })
+  const store = await place.open({ reconnectDueAt, clock })
   const server = await startMailServer()
   t.after(async () => {
     await server.close()

@@ -34,6 +34,7 @@ import { makeSessionStore } from './people/sessions.ts'
 import { makeSingleUseStore } from './people/single-use.ts'
 import { makeUsageStore } from './people/usage.ts'
 import { makeUserStore } from './people/users.ts'
+import type { ReconnectDueAt } from './ports/mails.ts'
 import type { Store, StoreRows } from './ports/store.ts'
 import { makeSealer } from './seal.ts'
 import { makeLedgerStore } from './syncs/ledgers.ts'
@@ -53,8 +54,8 @@ export interface OpenStoreOptions {
   readonly log?: StoreLog
   /** Only for due times that no caller gives: of syncs, and of mails about connections; the system's when absent. */
   readonly clock?: Clock
-  /** There is a mail server: mails are queued. Absent: none is. */
-  readonly sendsMail?: boolean
+  /** Absent: there is no mail server, and no mail is queued. */
+  readonly reconnectDueAt?: ReconnectDueAt
 }
 
 /**
@@ -77,7 +78,8 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   try {
     await prepareSchema(engine, options.mode, keys, { log, clock })
     await engine.listen({ change: feeds.changes.emit, work: feeds.work.emit })
-    const mails = { isOn: options.sendsMail === true, sealer, now: () => clock.now() }
+    const { reconnectDueAt = null } = options
+    const mails = { reconnectDueAt, sealer, now: () => clock.now() }
     return makeStore(engine, feeds, mails, log)
   } catch (error) {
     await engine.close()

@@ -2,9 +2,11 @@
  * Background work and the start query tables that grow over the years. `explain query plan` of SQLite must show an
  * index search for each of their queries: the cost of a search grows with its matches, that of a scan with the table.
  */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ConnectionId, type LoginId, newId, type UserId } from '#kernel/ids.ts'
+import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { newOAuthRow } from '#tests/contract/store/rows.ts'
 import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
 import { makeConnectionStore } from '../connections/connections.ts'
@@ -22,7 +24,7 @@ import { makeSealer } from '../seal.ts'
 import { listKeys, sealedTables } from './sealed-tables.ts'
 
 const sealer = makeSealer([new Uint8Array(32)])
-const mails = { isOn: true, sealer, now: () => 1 }
+const mails = { reconnectDueAt, sealer, now: () => 1 }
 let stage: PlanStage
 let engine: Engine
 let write: Write

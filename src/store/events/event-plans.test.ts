@@ -40,7 +40,7 @@ const parts = () => {
   const sealer = makeSealer([new Uint8Array(32)])
   return { ...stage, sealer, opened: makeOpenedEndpoints(sealer) }
 }
-const noMails = { isOn: false, sealer: makeSealer([new Uint8Array(32)]), now: () => now }
+const noMails = { reconnectDueAt: null, sealer: makeSealer([new Uint8Array(32)]), now: () => now }
 const key = (table: string) => `sqlite_autoindex_${table}_1`
 
 before(async () => {

@@ -5,12 +5,12 @@
 import { type MailId, newId } from '#kernel/ids.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'
 import type { MailKind, MailMatter } from '../mail-matter.ts'
-import { maxNoticesPerDay, type NewMail } from '../ports/mails.ts'
+import { maxNoticesPerDay, type NewMail, type ReconnectDueAt } from '../ports/mails.ts'
 import type { Sealer } from '../seal.ts'
 
 export interface MailQueue {
-  /** False: this installation sends no mail. */
-  readonly isOn: boolean
+  /** Null: this installation sends no mail. */
+  readonly reconnectDueAt: ReconnectDueAt | null
   readonly sealer: Sealer
   /** For changes whose caller gives no time. */
   readonly now: () => number
@@ -20,11 +20,11 @@ const dayMs = 86_400_000
 
 /** True when the mail was queued. `dueAt`: at once when absent. */
 export async function queueMail(
-  { isOn, sealer }: MailQueue,
+  { reconnectDueAt, sealer }: MailQueue,
   tx: Db,
   { key, userId, matter, at, dueAt = at }: NewMail & { readonly dueAt?: number },
 ): Promise<boolean> {
-  if (!isOn || (isNotice(matter) && (await isFull(tx, userId, at)))) return false
+  if (reconnectDueAt === null || (isNotice(matter) && (await isFull(tx, userId, at)))) return false
   const id = newId<MailId>()
   const row = await tx
     .insertInto('mails')

@@ -1,16 +1,12 @@
 /**
  * The notice that a connection has to be reconnected, queued in the transaction of the change that made it necessary. It is
- * queued once until the connection is active again, and waits a little: a connection that recovers by itself is not mailed
- * about. A second loss is mailed a day after the first one at the earliest.
+ * queued once until the connection is active again; when it is due is a rule of the room of mails.
  */
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import type { Db } from '../engine/tables.ts'
 import type { StoredStatus } from '../ports/connections.ts'
+import type { ReconnectDueAt } from '../ports/mails.ts'
 import { type MailQueue, queueMail } from './mail-queue.ts'
-
-/** A connection that recovers within this time is not mailed about. */
-const settleMs = 5 * 60_000
-const dayMs = 86_400_000
 
 /** A connection whose status was set just now. */
 export interface StatusChange {
@@ -28,14 +24,20 @@ export async function mailStatus(
   tx: Db,
   changed: readonly StatusChange[],
 ): Promise<void> {
-  if (!mails.isOn) return
+  const { reconnectDueAt } = mails
+  if (reconnectDueAt === null) return
   for (const one of changed) {
     if (one.status === 'active') await forget(tx, one)
-    if (one.status === 'invalidated' || one.status === 'revoked') await queue(mails, tx, one)
+    if (one.status === 'invalidated' || one.status === 'revoked')
+      await queue({ ...mails, reconnectDueAt }, tx, one)
   }
 }
 
-async function queue(mails: MailQueue, tx: Db, { id, userId }: StatusChange): Promise<void> {
+async function queue(
+  mails: MailQueue & { readonly reconnectDueAt: ReconnectDueAt },
+  tx: Db,
+  { id, userId }: StatusChange,
+): Promise<void> {
   const { open, past } = keysOf(id)
   const at = mails.now()
   const former = await tx
@@ -43,9 +45,9 @@ async function queue(mails: MailQueue, tx: Db, { id, userId }: StatusChange): Pr
     .select('created_at as createdAt')
     .where('key', '=', past)
     .executeTakeFirst()
-  const earliest = former === undefined ? at : Math.max(at, former.createdAt + dayMs)
+  const dueAt = mails.reconnectDueAt({ at, formerAt: former?.createdAt ?? null })
   const matter = { kind: 'reconnect', connectionId: id } as const
-  await queueMail(mails, tx, { key: open, userId, matter, at, dueAt: earliest + settleMs })
+  await queueMail(mails, tx, { key: open, userId, matter, at, dueAt })
 }
 
 /** A mail that nobody has tried to send is deleted; a sent one stays as the memory of its day. */

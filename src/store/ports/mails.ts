@@ -5,6 +5,15 @@
 import type { MailId, UserId } from '#kernel/ids.ts'
 import type { MailKind, MailMatter } from '../mail-matter.ts'
 
+/**
+ * When the notice of a connection that was lost at `at` is due. `formerAt`: when the notice of the loss before it was queued;
+ * null: there was none, or it is forgotten.
+ */
+export type ReconnectDueAt = (loss: {
+  readonly at: number
+  readonly formerAt: number | null
+}) => number
+
 export interface NewMail {
   /** What it is about, e.g. `key:` and the id of a key. */
   readonly key: string

@@ -1,8 +1,10 @@
 /** The contract of the port for mails that wait, and the notices that changes of connections queue. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { UserId } from '#kernel/ids.ts'
+import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { type ClaimedMail, maxNoticesPerDay, type NewMail } from '#store/ports/mails.ts'
 import type { Store } from '#store/ports/store.ts'
 import { keyA, keyB, type OpenAs, type Place } from './place.ts'
@@ -20,7 +22,7 @@ function newMail(userId: UserId | null, over: Partial<NewMail> = {}): NewMail {
 const kindsOf = (mails: readonly ClaimedMail[]) => mails.map(({ kind }) => kind)
 
 export function testMails(makePlace: () => Promise<Place>): void {
-  async function openStore(t: TestContext, as: OpenAs = { sendsMail: true }): Promise<Store> {
+  async function openStore(t: TestContext, as: OpenAs = { reconnectDueAt }): Promise<Store> {
     const place = await makePlace()
     const store = await place.open(as)
     t.after(async () => {
@@ -152,20 +154,20 @@ export function testMails(makePlace: () => Promise<Place>): void {
   test('what a mail is about is sealed, follows a new key, and a damaged one does not hold up the others', async (t) => {
     const place = await makePlace()
     t.after(() => place.remove())
-    const first = await place.open({ sendsMail: true })
+    const first = await place.open({ reconnectDueAt })
     const matter = { kind: 'key-created', name: 'canary-of-the-mail', byOperator: false } as const
     await first.mails.queue(newMail(null, { key: 'one', matter }))
     await first.mails.queue(newMail(null, { key: 'two', at: now + 1 }))
     await first.close()
     assert.ok(!(await place.readAll()).includes('canary-of-the-mail'))
-    const rotating = await place.open({ sendsMail: true, encryptionKeys: [keyB, keyA] })
+    const rotating = await place.open({ reconnectDueAt, encryptionKeys: [keyB, keyA] })
     await untilNone(() => rotating.inspector.countAged(10))
     await rotating.close()
     const [one, two] = ["'one'", "'two'"]
     await place.tamper(
       `update mails set payload = (select payload from mails where key = ${one}) where key = ${two}`,
     )
-    const last = await place.open({ sendsMail: true, encryptionKeys: [keyB] })
+    const last = await place.open({ reconnectDueAt, encryptionKeys: [keyB] })
     const claimed = await last.mails.claim({ ...claimOf, now: now + 1 })
     assert.deepEqual(
       claimed.map((mail) => mail.matter).toSorted((a) => (a === null ? 1 : -1)),
@@ -187,7 +189,7 @@ async function untilNone(count: () => Promise<number>): Promise<void> {
 function testReconnect(openStore: (t: TestContext, as: OpenAs) => Promise<Store>): void {
   async function stage(t: TestContext) {
     let time = now
-    const store = await openStore(t, { sendsMail: true, clock: { now: () => time } })
+    const store = await openStore(t, { reconnectDueAt, clock: { now: () => time } })
     const link = await addLink(store)
     return {
       ...link,

@@ -20,7 +20,7 @@ export type StoreOf = () => Store
 export type OpenAs = Partial<
   Pick<
     OpenStoreOptions,
-    'mode' | 'encryptionKeys' | 'encryptionKeysIn' | 'log' | 'clock' | 'sendsMail'
+    'mode' | 'encryptionKeys' | 'encryptionKeysIn' | 'log' | 'clock' | 'reconnectDueAt'
   >
 >
 

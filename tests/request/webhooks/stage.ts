@@ -2,6 +2,7 @@
  * Deliveries as a process makes them: a real store, the worker, the guarded way out, and receivers that really listen. The
  * clock stands still until it is moved; then the worker looks again.
  */
+
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -15,6 +16,7 @@ import {
   type SyncRunId,
   type UserId,
 } from '#kernel/ids.ts'
+import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -92,7 +94,7 @@ export interface StageOptions {
 /** Opens it; the test's end takes it down. */
 export async function openStage(t: TestContext, options: StageOptions = {}): Promise<Stage> {
   const place = options.place ?? makeSqlitePlace()
-  const store = await place.open({ sendsMail: true })
+  const store = await place.open({ reconnectDueAt })
   const { id: userId } = await addUser(store)
   let now = start
   const clock = { now: () => now }

@@ -1,0 +1,10 @@
+/** When the notice that a connection has to be reconnected is sent: a pure rule, which the store calls when one is lost. */
+import type { ReconnectDueAt } from '#store/ports/mails.ts'
+
+/** A connection that recovers within this time is not mailed about. */
+const settleMs = 5 * 60_000
+const dayMs = 86_400_000
+
+/** A second loss is mailed a day after the first one at the earliest. */
+export const reconnectDueAt: ReconnectDueAt = ({ at, formerAt }) =>
+  (formerAt === null ? at : Math.max(at, formerAt + dayMs)) + settleMs
