@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { openMemoryFolder } from './memory-folder.ts'
 import { groupFiles } from './test-groups.ts'
 
 const suites: Record<string, string[]> = {
@@ -48,7 +49,7 @@ const entries = isGiven(/^--test-(name-pattern|skip-pattern|only)/) ? files : gr
 const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-timeout=120000']
 const child = spawn(process.execPath, [...flags, ...atOnce, ...reporters, ...rest, ...entries], {
   stdio: 'inherit',
-  env: { ...process.env, NODE_ENV: 'test' },
+  env: { ...process.env, ...openMemoryFolder(), NODE_ENV: 'test' },
 })
 // The runner alone can say which tests were running, and it does so for this signal.
 const stopLimitMs = 10_000
