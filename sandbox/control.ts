@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { EmptyInput, parseInput } from '#contract/input.ts'
 import type { Clock } from '#kernel/time.ts'
+import type { StateCommand } from './commands.ts'
 import { FailureBody, LatencyBody, NewRowBody, RowChangeBody, WhereBody } from './control-bodies.ts'
 import { senderOf } from './emulator.ts'
 import type { FaultControls } from './fault-controls.ts'
@@ -78,7 +79,7 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
     await awaitWebhooks(sandbox, [provider])
     await noteCommand(deps, {
       action: 'sandbox.rows.add',
-      subject: `${person} ${provider}`,
+      details: { person, provider },
       people: [toPerson(sandbox, provider, person)],
     })
     return reply.code(201).send({ person, provider, ...row })
@@ -106,7 +107,7 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
     await awaitWebhooks(sandbox, [provider])
     await noteCommand(deps, {
       action: 'sandbox.rows.change',
-      subject: `${person} ${provider}`,
+      details: { person, provider },
       people: [toPerson(sandbox, provider, person)],
     })
     return { person, provider, ...row }
@@ -117,7 +118,8 @@ function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
   const { sandbox } = deps
   type Act = (faultControls: FaultControls, person: string) => void
 
-  const addVerb = (path: string, act: Act, { challenges = false } = {}) => {
+  const addVerb = (command: StateCommand, act: Act, { challenges = false } = {}) => {
+    const path = command.replace('.', '/')
     admin.post<PersonPath>(`/sandbox/people/:person/${path}`, async (request) => {
       const { person } = request.params
       const { provider } = parseInput(WhereBody, request.body)
@@ -132,8 +134,8 @@ function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       const touched = people.filter(isServed)
       const refreshed = challenges ? null : await refreshAdopted(deps, touched)
       await noteCommand(deps, {
-        action: `sandbox.${path.replace('/', '.')}`,
-        subject: [person, ...served].join(' '),
+        action: `sandbox.${command}`,
+        details: { person, providers: served },
         people: touched,
         challenges,
       })
@@ -142,17 +144,17 @@ function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
     })
   }
 
-  addVerb('login/break', ({ login }, person) => login?.breakIt(person))
-  addVerb('login/mend', ({ login }, person) => login?.mend(person))
+  addVerb('login.break', ({ login }, person) => login?.breakIt(person))
+  addVerb('login.mend', ({ login }, person) => login?.mend(person))
   // No provider reports a pending second factor for an existing link, so only our own store has it (reading R20b).
-  addVerb('login/challenge', () => {}, { challenges: true })
-  addVerb('consent/expire', ({ consent }, person) => consent.expire(person))
-  addVerb('consent/revoke', ({ consent }, person) => consent.revoke(person))
-  addVerb('consent/renew', ({ consent }, person) => consent.renew(person))
-  addVerb('permission/withdraw', ({ ownApp }, person) => ownApp?.withdrawPermission(person))
-  addVerb('permission/grant', ({ ownApp }, person) => ownApp?.grantPermission(person))
-  addVerb('address/bar', ({ ownApp }, person) => ownApp?.bar(person))
-  addVerb('address/admit', ({ ownApp }, person) => ownApp?.admit(person))
+  addVerb('login.challenge', () => {}, { challenges: true })
+  addVerb('consent.expire', ({ consent }, person) => consent.expire(person))
+  addVerb('consent.revoke', ({ consent }, person) => consent.revoke(person))
+  addVerb('consent.renew', ({ consent }, person) => consent.renew(person))
+  addVerb('permission.withdraw', ({ ownApp }, person) => ownApp?.withdrawPermission(person))
+  addVerb('permission.grant', ({ ownApp }, person) => ownApp?.grantPermission(person))
+  addVerb('address.bar', ({ ownApp }, person) => ownApp?.bar(person))
+  addVerb('address.admit', ({ ownApp }, person) => ownApp?.admit(person))
 }
 
 function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
@@ -164,7 +166,7 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
     sandbox[provider].latencyMs = ms
     await noteCommand(deps, {
       action: 'sandbox.latency',
-      subject: `${provider} ${ms}`,
+      details: { provider, ms },
       people: [],
     })
     return { provider, ms }
@@ -182,7 +184,7 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
     })
     await noteCommand(deps, {
       action: 'sandbox.fail',
-      subject: `${provider} ${status}`,
+      details: { provider, status },
       people: [],
     })
     const reported = { provider, status, times: times ?? null, retryAfter: retryAfter ?? null }
@@ -202,7 +204,8 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       Object.keys(sandbox[provider].people).map((name) => toPerson(sandbox, provider, name)),
     )
     const connections = await refreshAdopted(deps, people)
-    await noteCommand(deps, { action: 'sandbox.reset', subject: 'everybody', people })
+    const details = { people: 'everybody' } as const
+    await noteCommand(deps, { action: 'sandbox.reset', details, people })
     return { connections }
   })
 }

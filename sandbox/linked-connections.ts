@@ -8,6 +8,7 @@ import { byOperator, bySystem } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
+import type { SandboxCommand } from './commands.ts'
 import type { SandboxProvider } from './magic-users.ts'
 
 export interface AdoptedDeps {
@@ -34,10 +35,7 @@ export interface Adopted {
 /** A sandbox has few users; beyond this number, refresh connections manually. */
 const maxLogins = 1_000
 
-export interface CommandNote {
-  /** As the audit calls the command, and whom it was about. */
-  readonly action: string
-  readonly subject: string
+export type CommandNote = SandboxCommand & {
   /** People whose rows or states have changed: cached answers about their connections are invalidated. */
   readonly people: readonly Person[]
   /** Their connections need a second factor from now on. */
@@ -47,12 +45,12 @@ export interface CommandNote {
 /** Applies what a command has changed to Tributary. */
 export async function noteCommand(
   { store, connections }: AdoptedDeps,
-  { action, subject, people, challenges = false }: CommandNote,
+  { action, details, people, challenges = false }: CommandNote,
 ): Promise<void> {
   const rows = (await listAdopted(store, people)).flat()
   await connections.noteChange(byOperator, {
     action,
-    subject,
+    details,
     outdated: [...new Set(rows.map(({ userId }) => userId))],
     challenged: challenges ? rows.map(({ id }) => id) : [],
   })

@@ -59,7 +59,7 @@ export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDep
       await awaitWebhooks(sandbox, [provider])
       await noteCommand(deps, {
         action: 'sandbox.webhook',
-        subject: `${person} ${provider} ${kind}`,
+        details: { person, provider, event: kind },
         people: [],
       })
       const answers = sent.flatMap(({ statuses }) => statuses)
@@ -75,7 +75,7 @@ export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDep
       const rotateKey = sandbox[provider].faultControls.webhooks?.rotateKey ?? null
       if (rotateKey === null) throw refuse(`provider: the key of ${provider} does not rotate`)
       rotateKey()
-      await noteCommand(deps, { action: 'sandbox.rotate-key', subject: provider, people: [] })
+      await noteCommand(deps, { action: 'sandbox.rotate-key', details: { provider }, people: [] })
       return { provider }
     },
   )

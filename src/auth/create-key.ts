@@ -56,7 +56,8 @@ export function makeCreateKey(deps: {
       )
       if (made === null) throw apiError('user_not_found')
       if (made === 'full') throw apiError('too_many_keys')
-      await tx.audit({ at, actor: by.actor, action: 'keys.create', userId, subject: made.id })
+      const details = { keyId: made.id }
+      await tx.audit({ at, actor: by.actor, action: 'keys.create', userId, details })
       if (by.actor.kind !== 'system') {
         const byOperator = by.actor.kind === 'operator'
         const matter = { kind: 'key-created', name, byOperator } as const

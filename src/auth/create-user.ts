@@ -74,7 +74,7 @@ export function makeCreateUser(deps: {
         actor,
         action: 'users.create',
         userId: id,
-        subject: id,
+        details: {},
       })
       return user
     })

@@ -22,7 +22,7 @@ export function makeRevokeKey(deps: {
       // Thrown inside the transaction, so that another user's key is not changed.
       if (row === null || !mayActFor(by, row.userId)) throw apiError('key_not_found')
       const { wasRevoked, ...key } = row
-      const entry = { action: 'keys.revoke', userId: key.userId, subject: id } as const
+      const entry = { action: 'keys.revoke', userId: key.userId, details: { keyId: id } } as const
       if (!wasRevoked) await tx.audit({ at, actor: by.actor, ...entry })
       return key
     })

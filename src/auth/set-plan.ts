@@ -42,7 +42,7 @@ export function makeSetPlan(deps: {
         actor: by.actor,
         action: 'plans.set',
         userId,
-        subject: `${user.plan} ${user.status}`,
+        details: { plan: plan.plan, status: plan.status },
       })
       return user
     })

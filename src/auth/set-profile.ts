@@ -42,14 +42,14 @@ export function makeSetProfile(deps: {
       if (input.name !== undefined && input.name !== user.name) {
         user = await tx.users.setName(userId, input.name)
         if (user === null) throw apiError('user_not_found')
-        const about = { action: 'account.set-name', userId, subject: 'account' } as const
+        const about = { action: 'account.set-name', userId, details: {} } as const
         await tx.audit({ at, actor: by.actor, ...about })
       }
       if (input.timezone !== undefined && input.timezone !== user.timezone) {
         user = await tx.users.setTimezone(userId, input.timezone)
         if (user === null) throw apiError('user_not_found')
-        const about = { action: 'account.set-timezone', userId, subject: input.timezone } as const
-        await tx.audit({ at, actor: by.actor, ...about })
+        const details = { timezone: input.timezone }
+        await tx.audit({ at, actor: by.actor, action: 'account.set-timezone', userId, details })
       }
       return user
     })

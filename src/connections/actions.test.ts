@@ -86,7 +86,7 @@ test('R20b: a challenge marks the connections of a person, except those whose co
   )
   await connectionsOn(store).noteChange(byOperator, {
     action: 'sandbox.login.challenge',
-    subject: 'everyday',
+    details: { person: 'everyday', providers: ['fiskil'] },
     outdated: [user.id],
     challenged: [connection.id, revoked.id],
   })
@@ -97,15 +97,17 @@ test('R20b: a challenge marks the connections of a person, except those whose co
 test('a change at a provider is recorded under a known name and with ids, or refused', async (t) => {
   const store = await openSqliteStore(t)
   const { noteChange } = connectionsOn(store)
-  const change = { action: 'sandbox.reset', subject: 'everybody', outdated: [], challenged: [] }
-  for (const wrong of [{ action: 'users.create' }, { outdated: ['x'] }, { subject: 'a\nb' }]) {
+  const details = { person: 'everyday', providers: ['fiskil', 'akahu'], ms: 4 }
+  const change = { action: 'sandbox.reset', details, outdated: [], challenged: [] }
+  const wrongs = [{ action: 'users.create' }, { outdated: ['x'] }, { details: { x: 'a\nb' } }]
+  for (const wrong of wrongs) {
     const refused = noteChange(byOperator, { ...change, ...wrong })
     await assert.rejects(refused, { entry: 'invalid_params' })
   }
   await noteChange(byOperator, change)
   const rows = await store.auditLog.list({ userId: null, after: null, limit: 10 })
   assert.deepEqual(
-    rows.map(({ action }) => action),
-    ['sandbox.reset'],
+    rows.map(({ action, subject }) => [action, subject]),
+    [['sandbox.reset', 'everyday fiskil akahu 4']],
   )
 })

@@ -71,7 +71,7 @@ export async function adoptConsents(
         actor: by.actor,
         action: 'connections.link',
         userId,
-        subject: [provider, ...adopted.map(({ id }) => id)].join(' '),
+        details: { provider, connectionIds: adopted.map(({ id }) => id) },
       })
       return { login, adopted }
     })

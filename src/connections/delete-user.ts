@@ -43,7 +43,7 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
       if (!(await tx.users.disarm(id, at))) return false
       // A deletion by the sweep continues one that was started before.
       if (by.actor.kind === 'system') return true
-      await tx.audit({ at, actor: by.actor, action: 'users.delete', userId: id, subject: id })
+      await tx.audit({ at, actor: by.actor, action: 'users.delete', userId: id, details: {} })
       return true
     })
     if (!isBegun) return false

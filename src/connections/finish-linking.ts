@@ -184,7 +184,7 @@ async function saveLogin(
         actor: by.actor,
         action: 'connections.finish-linking',
         userId,
-        subject: `${provider} agreed`,
+        details: { provider, outcome: 'agreed' },
       })
       return login
     })

@@ -26,7 +26,7 @@ export async function failLinking(
       actor: by.actor,
       action: 'connections.finish-linking',
       userId,
-      subject: `${provider} ${reason}`,
+      details: { provider, outcome: reason },
     })
   })
 }

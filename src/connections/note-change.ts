@@ -5,9 +5,8 @@
  */
 import { z } from 'zod'
 import type { By, Operator, System } from '#contract/actor.ts'
-import { oneOf, parseInput } from '#contract/input.ts'
+import { parseInput } from '#contract/input.ts'
 import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
-import { sandboxActions } from '#store/ports/audit.ts'
 import type { ActionDeps } from './deps.ts'
 
 /** More than the connections that a sandbox has. */
@@ -21,10 +20,13 @@ const idOf = <Id extends UserId | ConnectionId>() =>
     return z.NEVER
   })
 
+const name = z.string('must be text').regex(/^[^\p{Cc}]{1,200}$/u, 'must have 1 to 200 characters')
+
 const ChangeInput = z.strictObject({
-  action: oneOf(sandboxActions),
-  /** Ids and names only. */
-  subject: z.string('must be text').regex(/^[^\p{Cc}]{1,200}$/u, 'must have 1 to 200 characters'),
+  /** Named by the sandbox. */
+  action: z.string('must be text').regex(/^sandbox\.[a-z.-]{1,50}$/, 'must begin with `sandbox.`'),
+  /** Ids, names and numbers only. */
+  details: z.record(name, z.union([name, z.int(), z.array(name).max(maxIds)], 'must be names')),
   /** Users whose cached answers are no longer valid. */
   outdated: z.array(idOf<UserId>()).max(maxIds),
   /** Connections that need a second factor from now on; `revoked` ones stay as they are. */
@@ -37,7 +39,7 @@ export type NoteChange = (by: By<Operator | System>, input: unknown) => Promise<
 /** Makes the action. */
 export function makeNoteChange({ store, clock }: ActionDeps): NoteChange {
   return async ({ actor }, raw) => {
-    const { action, subject, outdated, challenged } = parseInput(ChangeInput, raw)
+    const { action, details, outdated, challenged } = parseInput(ChangeInput, raw)
     await store.transact(async (tx) => {
       for (const userId of outdated) await tx.users.outdate(userId)
       for (const id of challenged) {
@@ -45,7 +47,9 @@ export function makeNoteChange({ store, clock }: ActionDeps): NoteChange {
         if (row === null || row.status === 'revoked') continue
         await tx.connections.setStatus(id, 'pending_mfa')
       }
-      await tx.audit({ at: clock.now(), actor, action, userId: null, subject })
+      const subject = Object.values(details).flat().join(' ')
+      const entry = { at: clock.now(), actor, userId: null, action, details, subject }
+      await tx.auditExtension(entry)
     })
   }
 }

@@ -5,6 +5,7 @@
  * replaced meanwhile change no status.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
+import type { AuditDetails } from '#contract/audit.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -42,7 +43,7 @@ export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
   return async (by, id, options) => {
     const { userId } = await findLiving(deps, id)
     if (!mayActFor(by, userId)) throw apiError('connection_not_found')
-    const note = toNote(deps, by, { userId, subject: id })
+    const note = toNote(deps, by, { userId, details: { connectionId: id } })
     return deps.queue.take(userId, async () => {
       const row = await findLiving(deps, id)
       const login = await deps.store.logins.get(row.loginId)
@@ -65,7 +66,7 @@ type Note = (tx: Pick<StoreRows, 'audit'>) => Promise<void>
 function toNote(
   { clock }: ActionDeps,
   { actor }: By,
-  about: { readonly userId: UserId; readonly subject: string },
+  about: { readonly userId: UserId; readonly details: AuditDetails['connections.refresh'] },
 ): Note {
   if (actor.kind === 'system') return async () => {}
   const entry = { actor, action: 'connections.refresh', ...about } as const

@@ -49,7 +49,7 @@ export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
         actor: by.actor,
         action: 'connections.remove',
         userId: row.userId,
-        subject: endsAtProvider ? `${id} at-provider` : id,
+        details: { connectionId: id, endsAtProvider },
       })
     })
     const end = async (stop?: AbortSignal) => {

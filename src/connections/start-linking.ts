@@ -262,7 +262,7 @@ async function saveStart(
         actor: by.actor,
         action: 'connections.start-linking',
         userId,
-        subject: renewed === null ? provider : `${provider} ${renewed.id}`,
+        details: { provider, renews: renewed?.id ?? null },
       })
       return login
     })

@@ -26,7 +26,7 @@ import { StoreOpenError, StoreUnavailableError, toAdvice } from './failure.ts'
 import type { StoreLog } from './log.ts'
 import type { MailQueue } from './mails/mail-queue.ts'
 import { makeMailStore } from './mails/mails.ts'
-import { makeAuditLog, writeAudit } from './people/audit.ts'
+import { makeAuditLog, writeAudit, writeEntry } from './people/audit.ts'
 import { makeKeyStore } from './people/keys.ts'
 import { makeOAuthStore } from './people/oauth.ts'
 import { makeSecondFactorStore } from './people/second-factors.ts'
@@ -209,5 +209,6 @@ function makeRows({ engine, write, mails, opened }: RowParts): StoreRows {
     mails: makeMailStore({ engine, write, mails }),
     singleUse: makeSingleUseStore({ engine, write }),
     audit: (entry) => writeAudit(engine.db, entry),
+    auditExtension: (entry) => writeEntry(engine.db, entry),
   }
 }

@@ -76,7 +76,7 @@ export function makeSyncNow(parts: SyncNowParts): SyncNow {
       actor: by.actor,
       action: 'connections.sync',
       userId: row.userId,
-      subject: connectionId,
+      details: { connectionId },
     } as const
     const note: Request['note'] = (tx) => tx.audit({ at: deps.clock.now(), ...entry })
     const deadline = AbortSignal.timeout(waitMs)

@@ -5,7 +5,6 @@
 import type { By } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
 import type { EndpointId } from '#kernel/ids.ts'
-import type { AuditAction } from '#store/ports/audit.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { type EndpointDeps, findOwnEndpoint } from './endpoint-deps.ts'
@@ -68,7 +67,9 @@ export function makeDisableEndpoint(deps: EndpointDeps): ChangeEndpoint {
       const change = { ...wellAgain, health: 'disabled', disabledReason: 'owner' } as const
       await tx.endpoints.setHealth(id, change)
       const isNews = row.health !== 'disabled' || row.disabledReason !== 'owner'
-      if (isNews) await note(tx, { by, at: deps.clock.now(), action: 'webhooks.disable', row })
+      const details = { endpointId: id, reason: 'owner' }
+      const entry = { action: 'webhooks.disable', userId: row.userId, details } as const
+      if (isNews) await tx.audit({ at: deps.clock.now(), actor: by.actor, ...entry })
       return { ...row, ...change }
     })
 }
@@ -93,10 +94,11 @@ export function makeRemoveEndpoint(deps: EndpointDeps): RemoveEndpoint {
 interface Change {
   readonly by: By
   readonly at: number
-  readonly action: AuditAction
+  readonly action: 'webhooks.enable' | 'webhooks.remove' | 'webhooks.rotate'
   readonly row: EndpointRow
 }
 
 function note(tx: Pick<StoreRows, 'audit'>, { by, at, action, row }: Change): Promise<void> {
-  return tx.audit({ at, actor: by.actor, action, userId: row.userId, subject: row.id })
+  const details = { endpointId: row.id }
+  return tx.audit({ at, actor: by.actor, action, userId: row.userId, details })
 }

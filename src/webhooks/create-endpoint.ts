@@ -44,7 +44,8 @@ export function makeCreateEndpoint({ store, clock, allowPrivate }: EndpointDeps)
         for (const { id } of await tx.connections.list(userId)) {
           await tx.syncs.request(id, { at, reason: 'operator' })
         }
-        await tx.audit({ at, actor: by.actor, action: 'webhooks.create', userId, subject: made.id })
+        const details = { endpointId: made.id }
+        await tx.audit({ at, actor: by.actor, action: 'webhooks.create', userId, details })
         return made
       })
       .catch((error: unknown) => {

@@ -75,13 +75,21 @@ async function tell(
 }
 
 /** Owners and operators read the audit; it contains only ids and numbers. */
-function toEntry({ id, userId }: EndpointRow, warning: Warning, at: number): AuditEntry {
+function toEntry(
+  { id: endpointId, userId }: EndpointRow,
+  warning: Warning,
+  at: number,
+): AuditEntry {
   const entry = { at, actor: bySystem.actor, userId }
   switch (warning.kind) {
     case 'failing':
-      return { ...entry, action: 'webhooks.failing', subject: `${id} ${warning.days} days` }
+      return { ...entry, action: 'webhooks.failing', details: { endpointId, days: warning.days } }
     case 'disabled':
-      return { ...entry, action: 'webhooks.disable', subject: `${id} ${warning.reason}` }
+      return {
+        ...entry,
+        action: 'webhooks.disable',
+        details: { endpointId, reason: warning.reason },
+      }
     default:
       return unreachable(warning)
   }

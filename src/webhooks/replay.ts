@@ -40,7 +40,7 @@ export function makeReplayDelivery({ store, clock }: EndpointDeps): ReplayDelive
         actor: by.actor,
         action: 'webhooks.replay',
         userId,
-        subject: endpointId,
+        details: { endpointId },
       })
       return findOwnDelivery(tx, by, made)
     })
@@ -70,9 +70,9 @@ export function makeReplayRange({ store, clock }: EndpointDeps): ReplayRange {
         ]
         throw apiError('invalid_params', { details })
       }
-      const about = { action: 'webhooks.replay', userId: row.userId, subject: id } as const
+      const about = { userId: row.userId, details: { endpointId: id } }
       // The entry says that events were sent.
-      if (replayed > 0) await tx.audit({ at, actor: by.actor, ...about })
+      if (replayed > 0) await tx.audit({ at, actor: by.actor, action: 'webhooks.replay', ...about })
       return replayed
     })
   }

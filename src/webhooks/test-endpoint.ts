@@ -42,7 +42,8 @@ export function makeTestEndpoint(deps: EndpointDeps): TestEndpoint {
     await store.transact(async (tx) => {
       await findOwnEndpoint(tx, by, id)
       await tx.events.accept(sealed, id)
-      await tx.audit({ at, actor: by.actor, action: 'webhooks.test', userId, subject: id })
+      const details = { endpointId: id }
+      await tx.audit({ at, actor: by.actor, action: 'webhooks.test', userId, details })
     })
     return waitForAttempt(deps, await findDelivery(deps, id, sealed[0]?.id))
   }

@@ -117,6 +117,28 @@ async function isServed(server: ServerProcess, { email, key }: Made): Promise<vo
   assert.equal(rows.status, 200, rows.text)
 }
 
+/** The older version reads what the newer one recorded, and the newer one says what the older one did. */
+async function isAuditedAlike(
+  [old, newer]: readonly [ServerProcess, ServerProcess],
+  { email, userId }: Made,
+): Promise<void> {
+  const readAudit = async (server: ServerProcess) => {
+    const { body } = await server.admin('GET', `/audit?user=${userId}`)
+    return body.data.map(({ address: _unknown, ...row }: Record<string, unknown>) => row)
+  }
+  const rows = await readAudit(newer)
+  assert.deepEqual(rows, await readAudit(old))
+  assert.ok(rows.length >= 4, 'the user, the key, the endpoint and the connection')
+  const jar = makeJar(newer.baseUrl)
+  const { hidden } = await jar.get('/sign-in')
+  await jar.post('/sign-in', { ...hidden, email, password })
+  const { text } = await jar.get('/activity')
+  assert.match(text, />Made this account</)
+  assert.match(text, />Created the API key “API key”</)
+  assert.match(text, />Added the webhook endpoint 127\.0\.0\.1:\d+</)
+  assert.match(text, />Linked [^<]*Wattle Bank/)
+}
+
 const sync = async (server: ServerProcess, { connectionId }: Made) =>
   (await server.admin('POST', `/connections/${connectionId}/sync`)).body
 
@@ -146,6 +168,7 @@ test('an older version that runs goes on while newer processes start and migrate
       const { newCount, updatedCount } = await sync(server, person)
       assert.deepEqual([newCount, updatedCount], [0, 0], 'either reads the ledger of the other')
     }
+  for (const person of [first, second]) await isAuditedAlike([old, one], person)
   await one.admin('DELETE', `/keys/${first.keyId}`)
   await until('the key is refused', async () => (await askAccounts(old, first)).status === 401)
   await old.admin('DELETE', `/keys/${second.keyId}`)

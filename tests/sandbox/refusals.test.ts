@@ -71,6 +71,8 @@ test('the paths need the admin token, and every change is in the audit without i
   const lines = service.logLines.join('')
   assert.match(lines, /\/admin\/sandbox\/people\/:person\/rows/)
   assert.doesNotMatch(lines, /SECRET SHOP|77\.31/)
+  const [entry] = await service.app.store.auditLog.list({ userId: null, after: null, limit: 1 })
+  assert.deepEqual([entry?.action, entry?.subject], ['sandbox.rows.add', 'healthy fiskil'])
 })
 
 test('outside sandbox mode its routes are 404, and the command says why', async (t) => {

@@ -12,8 +12,8 @@ const callers = codeFiles.filter((path) => /^(?:src\/doors|sandbox)\//.test(path
 /** Windows that limit are counted, not changed by anybody: their port is no business of actions. */
 const portImport =
   /import\s+(type\s+)?(?:\{([^}]*)\}|\S+(?:\s+as\s+\w+)?)\s+from\s+'#store\/ports\/(?!kv\.ts)[\w-]+\.ts'/g
-/** A row as it was read, the names of what the audit records, or the part of the store that only reads. */
-const readable = /^(?:\w+Row|AuditAction|StoreReader)$/
+/** A row as it was read, or the part of the store that only reads. */
+const readable = /^(?:\w+Row|StoreReader)$/
 
 function namesWrongly(text: string): string[] {
   return [...text.matchAll(portImport)].flatMap(([whole, type, names]) => {
@@ -33,7 +33,7 @@ test('doors and the sandbox know the types of rows and the reading part of the s
 const writing = /\bstore\??\.\w+\.(?!(?:list|find|get|count|has)[A-Z(])\w+\(/
 /** A repository under a name of its own, with which a write would not show. */
 const aliasing = /[}\]]\s*=\s*(?:\w+\.)*store\b(?!\.)|=\s*(?:\w+\.)*store\.\w+$/
-const recording = /\.(?:audit|transact)\(|\brecordAction\b/
+const recording = /\.(?:audit|auditExtension|transact)\(|\brecordAction\b/
 const opening = /#store\/(?:open-store|sql\/)/
 
 /** Those lines of a text that match, with calls that the formatter broke into several lines put together. */
@@ -75,7 +75,7 @@ test('outside a transaction no audit row is written but that of a refused sign-i
 test('the measure sees a door that writes or records, and lets one that reads pass', () => {
   const port = "from '#store/ports/"
   assert.deepEqual(namesWrongly(`import type { Store, UserRow } ${port}store.ts'`), ['Store'])
-  assert.equal(namesWrongly(`import { refusedSignIn } ${port}audit.ts'`).length, 1)
+  assert.equal(namesWrongly(`import { openAudit } ${port}audit.ts'`).length, 1)
   assert.deepEqual(namesWrongly(`import type { KeyRow } ${port}keys.ts'`), [])
   assert.deepEqual(namesWrongly(`import type { WindowStore } ${port}kv.ts'`), [])
   assert.match('await store.keys.revoke(id, at)', writing)
@@ -83,6 +83,7 @@ test('the measure sees a door that writes or records, and lets one that reads pa
   assert.doesNotMatch('await deps.store.users.listPage({ after })', writing)
   assert.doesNotMatch('await store.users.find(id)', writing)
   assert.match('await store.audit({ at })', recording)
+  assert.match('await store.auditExtension({ at })', recording)
   assert.equal(findCalls('await deps.store.keys\n  .revoke(id)', writing).length, 1)
   assert.equal(findCalls('await deps.store\n  .transact(work)', recording).length, 1)
   assert.match('const { keys } = deps.store', aliasing)

@@ -57,7 +57,7 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
           action: 'agent.disconnected',
           userId,
           // Afterwards nothing else says what the client was called.
-          subject: agent === undefined ? clientId : `${clientId} as ${agent.clientName}`,
+          details: { clientId, clientName: agent?.clientName ?? null },
         })
         return true
       })

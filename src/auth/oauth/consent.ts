@@ -194,7 +194,7 @@ async function saveGrant(
       actor,
       action: 'agent.connected',
       userId,
-      subject: `${client.clientId} ${scopes.join(' ')} as ${clientName}`,
+      details: { clientId, scopes, clientName },
     })
     const matter = { kind: 'agent-connected', name: clientName, redirectHost } as const
     const key = `agent:${Buffer.from(made).toString('hex')}`

@@ -232,7 +232,7 @@ async function sendReset(deps: ByMailDeps, actor: Visitor, email: string): Promi
       const url = await makeUrl(deps, tx, 'reset', about)
       if (url === null) return null
       const entry = { action: 'account.asked-for-password', userId: user.id } as const
-      await tx.audit({ at: deps.clock.now(), actor, ...entry, subject: 'account' })
+      await tx.audit({ at: deps.clock.now(), actor, ...entry, details: {} })
       return url
     })
     .catch((error: unknown) => {
@@ -286,7 +286,7 @@ async function confirm(
   const isDone = await deps.store.transact(async (tx) => {
     if ((await useToken(deps, tx, 'confirmation', token)) === null) return false
     if (!(await tx.users.confirmEmail(userId, at))) return false
-    await tx.audit({ at, actor, action: 'account.confirmed', userId, subject: 'account' })
+    await tx.audit({ at, actor, action: 'account.confirmed', userId, details: {} })
     return true
   })
   return isDone ? { kind: 'done' } : asVoid(await findToken(deps, 'confirmation', token))

@@ -99,7 +99,7 @@ async function replace(
     })
     if (made === null) throw new Error('the password that was stored just now is not the one read')
     await tx.linkings.moveSession(userId, sessionId, made.id)
-    await tx.audit({ at, actor, action: 'account.set-password', userId, subject: 'account' })
+    await tx.audit({ at, actor, action: 'account.set-password', userId, details: {} })
     return made.id
   })
   if (begun === null) return { kind: 'ended' }

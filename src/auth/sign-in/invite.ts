@@ -41,7 +41,7 @@ export function makeInvite(deps: InviteDeps): Invite {
         })
       }
       // No address: there is no account yet.
-      const entry = { actor, action: 'users.invite', userId: null, subject: 'invitation' } as const
+      const entry = { actor, action: 'users.invite', userId: null, details: {} } as const
       await tx.audit({ at: deps.clock.now(), ...entry })
       return invited
     })

@@ -26,7 +26,7 @@ export function makeOwnSessions(
       if (!mayActFor(by, userId)) return false
       return store.transact(async (tx) => {
         if (!(await tx.sessions.delete(userId, id))) return false
-        const about = { action: 'account.end-session', userId, subject: id } as const
+        const about = { action: 'account.end-session', userId, details: { sessionId: id } } as const
         await tx.audit({ at: clock.now(), actor: by.actor, ...about })
         return true
       })
@@ -36,7 +36,7 @@ export function makeOwnSessions(
         const { userId, sessionId } = actor
         const count = await tx.sessions.deleteOthers(userId, sessionId)
         if (count === 0) return 0
-        const about = { action: 'account.end-other-sessions', userId, subject: `${count}` } as const
+        const about = { action: 'account.end-other-sessions', userId, details: { count } } as const
         await tx.audit({ at: clock.now(), actor, ...about })
         return count
       }),

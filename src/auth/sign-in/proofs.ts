@@ -2,11 +2,11 @@
  * One limited attempt at proving who somebody is, by password or by code: whose failures it counts for, how it is settled, and
  * what a completed sign-in consists of. The steps themselves are in sign-ins.ts, code-step.ts and present-proofs.ts.
  */
+import { type AuditDetails, refusedSignIn } from '#contract/audit.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
-import { refusedSignIn } from '#store/ports/audit.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Sealer } from '#store/seal.ts'
@@ -139,18 +139,15 @@ export function isRightPassword(
     .catch(whenBusy)
 }
 
-/** Why a sign-in went no further; the subject of its entry. `code-missing`: the password was right, and a code is asked for. */
-export type RefusedFor = 'account' | 'code' | 'code-missing'
-
 /** Writes down that a password or a code was wrong, or that a right password was not enough. */
 export async function noteRefusal(
   { store, clock }: ProofParts,
   userId: UserId | null,
-  what: RefusedFor,
+  refused: AuditDetails[typeof refusedSignIn]['refused'],
   { address }: Source,
 ): Promise<void> {
   const actor = { kind: 'visitor', address } as const
-  await store.audit({ at: clock.now(), actor, action: refusedSignIn, userId, subject: what })
+  await store.audit({ at: clock.now(), actor, action: refusedSignIn, userId, details: { refused } })
 }
 
 /** @param code the code that was given besides the password; null for an account without a second factor. */

@@ -31,7 +31,7 @@ export async function addProven(
   if (former !== null) {
     if (!(await tx.users.disarmUnconfirmed(former.id, at))) return 'taken'
     const { id } = former
-    await tx.audit({ at, actor, action: 'users.delete', userId: id, subject: id })
+    await tx.audit({ at, actor, action: 'users.delete', userId: id, details: {} })
   }
   const { plan, status, legacyUntil, grandfathered } = former ?? neverSet
   const user = await tx.users.create({
@@ -41,7 +41,7 @@ export async function addProven(
   })
   if (user === 'taken') return 'taken'
   const { id: userId } = user
-  await tx.audit({ at, actor, action: 'account.signed-up', userId, subject: 'account' })
+  await tx.audit({ at, actor, action: 'account.signed-up', userId, details: {} })
   return user
 }
 

@@ -141,7 +141,7 @@ async function storeFactor(
       return { kind: 'already_on' }
     }
     const action = 'account.set-second-factor'
-    await tx.audit({ at, actor, action, userId, subject: 'account' })
+    await tx.audit({ at, actor, action, userId, details: {} })
     return { kind: 'on', codes }
   })
 }
@@ -155,7 +155,7 @@ async function renewCodes(
   return store.transact(async (tx) => {
     if (!(await tx.secondFactors.replaceCodes(userId, hashes))) return null
     const action = 'account.set-recovery-codes'
-    await tx.audit({ at: clock.now(), actor, action, userId, subject: 'account' })
+    await tx.audit({ at: clock.now(), actor, action, userId, details: {} })
     return codes
   })
 }
@@ -181,7 +181,7 @@ async function switchOff(
         if (!(await consumeCode(tx, userId, code, at))) return false
         if (!(await tx.secondFactors.delete(userId))) return false
         const action = 'account.remove-second-factor'
-        await tx.audit({ at, actor, action, userId, subject: 'account' })
+        await tx.audit({ at, actor, action, userId, details: {} })
         return true
       }))
     if (isOff) return { kind: 'in' }
@@ -202,7 +202,7 @@ export function makeResetSecondFactor(deps: {
     deps.store.transact(async (tx) => {
       if ((await tx.users.find(userId)) === null) throw apiError('user_not_found')
       if (!(await tx.secondFactors.delete(userId))) return
-      const about = { action: 'users.reset-second-factor', userId, subject: userId } as const
+      const about = { action: 'users.reset-second-factor', userId, details: {} } as const
       await tx.audit({ at: deps.clock.now(), actor, ...about })
     })
 }

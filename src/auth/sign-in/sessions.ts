@@ -5,10 +5,10 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { addressOf, type By, mayActFor } from '#contract/actor.ts'
+import { signedIn, signedOut, usedRecoveryCode } from '#contract/audit.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
-import { type AuditAction, signedIn, signedOut, usedRecoveryCode } from '#store/ports/audit.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isFreshSignIn } from '../fresh-sign-in.ts'
@@ -129,9 +129,13 @@ interface Beginning {
 function note(
   tx: StoreRows,
   { actor }: By,
-  about: { readonly action: AuditAction; readonly userId: UserId; readonly at: number },
+  about: {
+    readonly action: typeof signedIn | typeof signedOut | typeof usedRecoveryCode
+    readonly userId: UserId
+    readonly at: number
+  },
 ): Promise<void> {
-  return tx.audit({ actor, subject: 'account', ...about })
+  return tx.audit({ actor, details: {}, ...about })
 }
 
 /** @throws NotStartedError */

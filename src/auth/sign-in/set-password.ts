@@ -55,6 +55,6 @@ export async function storePassword(
 ): Promise<boolean> {
   const { actor, userId, hash, at } = change
   if (!(await tx.sessions.setPassword(userId, hash))) return false
-  await tx.audit({ at, actor, action: 'users.set-password', userId, subject: userId })
+  await tx.audit({ at, actor, action: 'users.set-password', userId, details: {} })
   return true
 }

@@ -1,10 +1,11 @@
 /** What the sweep keeps of the audit: for how long, and how many of each user. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type AuditAction, refusedSignIn, signedIn, signedOut } from '#contract/audit.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
-import { type AuditAction, refusedSignIn, signedIn, signedOut } from '#store/ports/audit.ts'
 import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { now } from '#tests/contract/store/rows.ts'
+import { factsFor } from '#tests/support/audit-samples.ts'
 import { makeSignInSweep } from './sign-in-sweep.ts'
 
 const day = 86_400_000
@@ -14,7 +15,7 @@ test('refusals are kept for 90 days, sign-ins and sign-outs for a year, of each 
   const store = await openSqliteStore(t)
   const [mine, busy] = [newId<UserId>(), newId<UserId>()]
   const write = (userId: UserId, action: AuditAction, at: number) =>
-    store.audit({ at, actor, action, userId, subject: 'account' })
+    store.audit({ at, actor, userId, ...factsFor(action) })
   const ages = [
     [refusedSignIn, 90],
     [signedIn, 365],
@@ -26,8 +27,8 @@ test('refusals are kept for 90 days, sign-ins and sign-outs for a year, of each 
   }
   await store.transact(async (tx) => {
     for (let count = 0; count < 502; count += 1) {
-      const entry = { actor, userId: busy, subject: 'account' }
-      await tx.audit({ ...entry, at: now - count, action: count % 2 === 0 ? signedIn : signedOut })
+      const facts = factsFor(count % 2 === 0 ? signedIn : signedOut)
+      await tx.audit({ actor, userId: busy, at: now - count, ...facts })
     }
   })
   const sessions = { sweep: async () => 0 }

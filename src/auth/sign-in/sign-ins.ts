@@ -218,7 +218,7 @@ async function addUser(
     })
     if (made === 'taken') return made
     const actor = { kind: 'visitor', address: source.address } as const
-    const about = { action: 'account.signed-up', userId: made.id, subject: 'account' } as const
+    const about = { action: 'account.signed-up', userId: made.id, details: {} } as const
     await tx.audit({ at: parts.clock.now(), actor, ...about })
     if (isMailed) await parts.beginConfirmation?.(tx, made)
     return made

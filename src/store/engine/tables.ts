@@ -139,6 +139,8 @@ export interface Tables extends EventTables, DashboardTables {
     action: string
     user_id: UserId | null
     subject: string
+    /** A JSON object; null: a version before migration 0018 wrote the entry. */
+    details: string | null
     /** The network address of the person who acted. */
     address: string | null
   }

@@ -5,14 +5,33 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { addressOf, nameActor } from '#contract/actor.ts'
+import {
+  type AuditFacts,
+  isAuditAction,
+  parseFacts,
+  refusedSignIn,
+  signedIn,
+  signedOut,
+  toRecord,
+} from '#contract/audit.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Write } from '../engine/engine.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
-import type { AuditEntry, AuditLog, SweptEntries } from '../ports/audit.ts'
-import { refusedSignIn, signedIn, signedOut } from '../ports/audit.ts'
+import type {
+  AuditEntry,
+  AuditLog,
+  AuditRow,
+  ExtensionEntry,
+  SweptEntries,
+} from '../ports/audit.ts'
+import { readSubject } from './former-subjects.ts'
 
-/** Writes one entry. */
 export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
+  await writeEntry(db, { ...entry, ...toRecord(entry, entry.userId) })
+}
+
+/** Writes one entry. Processes of earlier versions read `subject` alone. */
+export async function writeEntry(db: Db, entry: ExtensionEntry): Promise<void> {
   await db
     .insertInto('audit')
     .values({
@@ -23,6 +42,7 @@ export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
       action: entry.action,
       user_id: entry.userId,
       subject: entry.subject,
+      details: JSON.stringify(entry.details),
     })
     .execute()
 }
@@ -30,10 +50,19 @@ export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
 /** The audit repository over `db`. */
 export function makeAuditLog({ db, write }: { db: Db; write: Write }): AuditLog {
   return {
-    list({ userId, after, limit }) {
+    async list({ userId, after, limit }) {
       let query = db
         .selectFrom('audit')
-        .select(['id', 'at', 'actor', 'address', 'action', 'user_id as userId', 'subject'])
+        .select([
+          'id',
+          'at',
+          'actor',
+          'address',
+          'action',
+          'user_id as userId',
+          'subject',
+          'details',
+        ])
         .orderBy('at', 'desc')
         .orderBy('id', 'desc')
         .limit(limit)
@@ -41,7 +70,8 @@ export function makeAuditLog({ db, write }: { db: Db; write: Write }): AuditLog 
       if (after !== null) {
         query = query.where(sql<boolean>`(at, id) < (${moment(after.at)}, ${after.id})`)
       }
-      return query.execute()
+      const rows = await query.execute()
+      return rows.map(({ details, ...row }) => ({ ...row, facts: readFacts(row, details) }))
     },
     sweep: (kind, { before, ofUser, ofNobody, limit }) =>
       write(async (tx) => {
@@ -56,6 +86,20 @@ export function makeAuditLog({ db, write }: { db: Db; write: Write }): AuditLog 
         }
         return count
       }),
+  }
+}
+
+function readFacts(
+  { action, subject }: Pick<AuditRow, 'action' | 'subject'>,
+  details: string | null,
+): AuditFacts | null {
+  if (!isAuditAction(action)) return null
+  if (details === null) return parseFacts(action, readSubject(action, subject))
+  try {
+    return parseFacts(action, JSON.parse(details))
+  } catch {
+    // It was changed by hand.
+    return null
   }
 }
 

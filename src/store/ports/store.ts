@@ -3,7 +3,7 @@
  * PostgreSQL. It holds the connections and the keys to them, never the money data.
  */
 import type { AccountStore } from './accounts.ts'
-import type { AuditEntry, AuditLog } from './audit.ts'
+import type { AuditEntry, AuditLog, ExtensionEntry } from './audit.ts'
 import type { BeginChange, StoreChange, WorkKind } from './changes.ts'
 import type { ConnectionStore } from './connections.ts'
 import type { DeliveryStore } from './deliveries.ts'
@@ -44,6 +44,7 @@ export interface StoreRows {
   readonly mails: MailStore
   readonly singleUse: SingleUseStore
   audit(entry: AuditEntry): Promise<void>
+  auditExtension(entry: ExtensionEntry): Promise<void>
 }
 
 export interface TransactOptions {

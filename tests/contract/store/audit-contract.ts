@@ -2,16 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Actor } from '#contract/actor.ts'
+import { type AuditAction, refusedSignIn, signedIn, signedOut } from '#contract/audit.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
-import {
-  type AuditAction,
-  type AuditRow,
-  refusedSignIn,
-  signedIn,
-  signedOut,
-} from '#store/ports/audit.ts'
+import type { AuditEntry, AuditRow } from '#store/ports/audit.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import type { StoreOf } from './place.ts'
+import { auditSamples, factsFor, sampleUser } from '#tests/support/audit-samples.ts'
+import type { Place, StoreOf } from './place.ts'
 import { addUser, now } from './rows.ts'
 
 export function testAudit(store: StoreOf): void {
@@ -19,9 +15,8 @@ export function testAudit(store: StoreOf): void {
     store().audit({
       at,
       actor: { kind: 'visitor', address: '192.0.2.1' },
-      action,
       userId,
-      subject: 'account',
+      ...factsFor(action),
     })
   const all = (userId: UserId | null) => store().auditLog.list({ userId, after: null, limit: 1000 })
   const kept = { before: 0, ofUser: 1000, ofNobody: 1000, limit: 1000 }
@@ -49,7 +44,8 @@ export function testAudit(store: StoreOf): void {
       address: '192.0.2.1',
       action: 'keys.revoke',
       userId: other,
-      subject: 'account',
+      subject: auditSamples['keys.revoke'].subject,
+      facts: factsFor('keys.revoke'),
     })
   })
 
@@ -63,8 +59,7 @@ export function testAudit(store: StoreOf): void {
       { kind: 'system' },
     ]
     for (const [index, actor] of actors.entries()) {
-      const about = { action: 'keys.create', userId, subject: 'k' } as const
-      await store().audit({ at: now + index, actor, ...about })
+      await store().audit({ at: now + index, actor, userId, ...factsFor('keys.create') })
     }
     assert.deepEqual(
       (await all(userId)).toReversed().map(({ actor, address }) => [actor, address]),
@@ -75,6 +70,30 @@ export function testAudit(store: StoreOf): void {
         ['system', null],
       ],
     )
+  })
+
+  const actions = Object.keys(auditSamples) as AuditAction[]
+  const operator = { kind: 'operator' } as const
+
+  test('the facts of every action are read as they were written, beside the text of earlier versions', async () => {
+    for (const [index, action] of actions.entries()) {
+      const entry = { at: now + index, actor: operator, userId: sampleUser }
+      await store().audit({ ...entry, ...factsFor(action) })
+    }
+    assert.deepEqual(
+      (await all(sampleUser))
+        .toReversed()
+        .map(({ action, subject, facts }) => [action, subject, facts]),
+      actions.map((action) => [action, auditSamples[action].subject, factsFor(action)]),
+    )
+  })
+
+  test('an entry of an extension has its own action and text, and no facts that the product knows', async () => {
+    const userId = newId<UserId>()
+    const facts = { action: 'future.action', details: { thing: 'x' }, subject: 'x' }
+    await store().auditExtension({ at: now, actor: operator, userId, ...facts })
+    const [row] = await all(userId)
+    assert.deepEqual([row?.action, row?.subject, row?.facts], ['future.action', 'x', null])
   })
 
   test('old refused sign-ins of all users are swept in batches, and nothing else', async () => {
@@ -153,5 +172,57 @@ export function testAudit(store: StoreOf): void {
     }
     assert.deepEqual(read, await store().users.list())
     assert.equal(read.length, 5)
+  })
+}
+
+/** Entries of versions before migration 0018 have no details. */
+export function testFormerAudit(makePlace: () => Promise<Place>): void {
+  test('the facts of entries that earlier versions wrote are read from their text', async () => {
+    const place = await makePlace()
+    const first = await place.open()
+    const actor = { kind: 'system' } as const
+    const actions = Object.keys(auditSamples) as AuditAction[]
+    for (const [index, action] of actions.entries()) {
+      const entry = { at: now + index, actor, userId: sampleUser }
+      await first.audit({ ...entry, ...factsFor(action) })
+    }
+    const page = { userId: sampleUser, after: null, limit: 100 }
+    const before = await first.auditLog.list(page)
+    await first.close()
+    await place.tamper('update audit set details = null')
+    const second = await place.open()
+    assert.equal(before.length, actions.length)
+    assert.deepEqual(await second.auditLog.list(page), before)
+    await second.close()
+    await place.tamper("update audit set details = 'no JSON'")
+    const third = await place.open()
+    const damaged = await third.auditLog.list(page)
+    assert.deepEqual(
+      damaged,
+      before.map((row) => ({ ...row, facts: null })),
+    )
+    await third.close()
+    await place.remove()
+  })
+
+  test('of the details no more is stored than the action names, and no entry without what it names', async () => {
+    const place = await makePlace()
+    const store = await place.open()
+    const entry = { at: now, actor: { kind: 'system' }, userId: sampleUser } as const
+    const details = { keyId: 'k', key: 'tributary_key_of_a_test', amount: '1234.56' }
+    await store.audit({ ...entry, action: 'keys.create', details })
+    const wrong = { action: 'keys.create', details: { key: 'x' } } as unknown as AuditEntry
+    await assert.rejects(store.audit({ ...entry, ...wrong }))
+    const rows = await store.auditLog.list({ userId: sampleUser, after: null, limit: 10 })
+    assert.deepEqual(
+      rows.map(({ facts }) => facts?.details),
+      [{ keyId: 'k' }],
+    )
+    await store.close()
+    assert.doesNotMatch(
+      (await place.readAll()).toString('latin1'),
+      /tributary_key_of_a_test|1234\.56/,
+    )
+    await place.remove()
   })
 }

@@ -6,7 +6,7 @@ import { after, before, describe } from 'node:test'
 import type { Store } from '#store/ports/store.ts'
 import { testAccounts } from './accounts-contract.ts'
 import { testAttempts } from './attempts-contract.ts'
-import { testAudit } from './audit-contract.ts'
+import { testAudit, testFormerAudit } from './audit-contract.ts'
 import { testChanges } from './changes-contract.ts'
 import { testConnections } from './connections-contract.ts'
 import { testDeletion } from './deletion-contract.ts'
@@ -92,6 +92,7 @@ export function storeContract(name: string, makePlace: () => Promise<Place>): vo
         declare(() => store)
       })
     }
+    describe('former audit', () => testFormerAudit(makePlace))
     describe('opening', () => testOpening(makePlace))
     describe('event river', () => testRiverOpening(makePlace))
     describe('mails', () => testMails(makePlace))

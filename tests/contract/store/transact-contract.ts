@@ -25,7 +25,7 @@ export function testTransact(store: StoreOf): void {
     actor: byOperator.actor,
     action: 'keys.revoke' as const,
     userId,
-    subject: 'x',
+    details: { keyId: 'x' },
   })
   const auditOf = (userId: UserId) => store().auditLog.list({ userId, after: null, limit: 10 })
 

@@ -247,7 +247,7 @@ export function testUsers(store: StoreOf): void {
       at: now,
       actor: byOperator.actor,
       action: 'users.delete',
-      subject: user.id,
+      details: {},
     } as const
     await store().audit({ ...entry, userId: user.id })
     await store().audit({ ...entry, userId: null })

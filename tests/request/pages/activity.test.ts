@@ -1,8 +1,7 @@
 /** The activity page: what is shown of the audit, to whom, in which order, and from where it came. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Actor, byOperator } from '#contract/actor.ts'
-import type { AuditAction } from '#store/ports/audit.ts'
+import { byOperator } from '#contract/actor.ts'
 import { connectAgent, type PagesWorld, type Person, signIn, startPages } from './world.ts'
 
 let world: PagesWorld
@@ -21,13 +20,14 @@ function readRows(text: string): string[][] {
   )
 }
 
-const write = (person: Person, action: string, subject: string, actor: Actor = byOperator.actor) =>
-  world.service.app.store.audit({
+const write = (person: Person, action: string, subject: string) =>
+  world.service.app.store.auditExtension({
     at: world.service.clock.now(),
-    actor,
-    action: action as AuditAction,
+    actor: byOperator.actor,
+    action,
     userId: person.id,
     subject,
+    details: {},
   })
 
 test('303: a visitor is redirected to the sign-in and back', async () => {
@@ -84,7 +84,13 @@ test('connections are named as long as they exist, agents also when they are dis
   const after = await lines()
   assert.ok(after.includes('Disconnected the agent Claude'), after.join('\n'))
   assert.ok(after.includes('Allowed the agent Claude to read banks and brokers'), after.join('\n'))
-  await write(person, 'agent.disconnected', 'a-client-of-before')
+  await service.app.store.audit({
+    at: service.clock.now(),
+    actor: byOperator.actor,
+    userId: person.id,
+    action: 'agent.disconnected',
+    details: { clientId: 'a-client-of-before', clientName: null },
+  })
   assert.ok((await lines()).includes('Disconnected an agent'))
 })
 

@@ -3,8 +3,9 @@
  * An action of another version is shown as it was written.
  */
 
+import type { AuditAction, AuditDetails, AuditFacts } from '#contract/audit.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
-import type { AuditAction, AuditRow } from '#store/ports/audit.ts'
+import type { AuditRow } from '#store/ports/audit.ts'
 import { foreignText } from '../html.ts'
 
 /** The names of what entries are about, as long as it exists; null: it is gone. */
@@ -15,138 +16,116 @@ export interface Names {
   agent(clientId: string): string | null
 }
 
-/** @param words the subject of the entry, split at blanks. */
-type Sentence = (words: readonly string[], names: Names) => string
+type Sentences = {
+  readonly [Action in AuditAction]: (details: AuditDetails[Action], names: Names) => string
+}
 
-const connectionOf = (id: string | undefined, names: Names) => {
-  const name = names.connection(id ?? '')
+const connectionOf = (id: string, names: Names) => {
+  const name = names.connection(id)
   return name === null ? 'a connection that is gone' : `the connection to ${foreignText(name)}`
 }
-const keyOf = (id: string | undefined, names: Names) => {
-  const name = names.key(id ?? '')
+const keyOf = (id: string, names: Names) => {
+  const name = names.key(id)
   return name === null ? 'an API key' : `the API key “${foreignText(name)}”`
 }
-const endpointOf = (id: string | undefined, names: Names) => {
-  const name = names.endpoint(id ?? '')
+const endpointOf = (id: string, names: Names) => {
+  const name = names.endpoint(id)
   return name === null
     ? 'a webhook endpoint that is gone'
     : `the webhook endpoint ${foreignText(name)}`
 }
-/** The name stands behind the word `as`; entries of earlier versions have none. */
-const agentOf = ([clientId = '', ...rest]: readonly string[], names: Names) => {
-  const place = rest.indexOf('as')
-  const written = place === -1 ? null : rest.slice(place + 1).join(' ')
-  const name = written ?? names.agent(clientId)
+const agentOf = (
+  { clientId, clientName }: { readonly clientId: string; readonly clientName: string | null },
+  names: Names,
+) => {
+  const name = clientName ?? names.agent(clientId)
   return name === null ? 'an agent' : `the agent ${foreignText(name)}`
 }
-const scopesOf = ([, ...rest]: readonly string[]) =>
-  rest.includes('as') ? rest.slice(0, rest.indexOf('as')) : rest
 
 /** A provider of another version is shown as it was written. */
-const nameProvider = (text = '') => {
+const nameProvider = (text: string) => {
   const known = providerNames.find((name) => name === text)
   return known === undefined ? foreignText(text) : factsOf(known).name
 }
 
-const onConnection =
-  (before: string, after: string): Sentence =>
-  ([id], names) =>
-    `${before} ${connectionOf(id, names)}${after}`
 const onEndpoint =
-  (before: string, after = ''): Sentence =>
-  ([id], names) =>
-    `${before} ${endpointOf(id, names)}${after}`
-/** Commands of the emulated providers; they belong to no person. */
-const sandbox: Sentence = (words) =>
-  `Changed the emulated providers: ${foreignText(words.join(' '))}`
+  (before: string) =>
+  ({ endpointId }: { readonly endpointId: string }, names: Names) =>
+    `${before} ${endpointOf(endpointId, names)}`
 
-const sentences: Readonly<Record<AuditAction, Sentence>> = {
+const sentences: Sentences = {
   'account.signed-up': () => 'Made this account',
   'account.confirmed': () => 'Confirmed the e-mail address',
   'account.signed-in': () => 'Signed in',
   'account.signed-out': () => 'Signed out',
-  'account.sign-in-refused': ([what]) => {
-    if (what === 'code-missing') return 'Gave the right password, and was asked for the code'
-    return `Gave a wrong ${what === 'code' ? 'code' : 'password'}, and was refused`
+  'account.sign-in-refused': ({ refused }) => {
+    if (refused === 'code-missing') return 'Gave the right password, and was asked for the code'
+    return `Gave a wrong ${refused === 'code' ? 'code' : 'password'}, and was refused`
   },
   'account.asked-for-password': () => 'Asked for a link to choose a new password',
   'account.used-recovery-code': () => 'Used a recovery code to sign in',
   'account.end-session': () => 'Signed out one browser',
-  'account.end-other-sessions': ([count]) =>
-    count === '1' ? 'Signed out one other browser' : `Signed out ${count} other browsers`,
+  'account.end-other-sessions': ({ count }) =>
+    count === 1 ? 'Signed out one other browser' : `Signed out ${count} other browsers`,
   'account.set-name': () => 'Changed the name',
-  'account.set-timezone': ([zone]) => `Set the time zone to ${zone}`,
+  'account.set-timezone': ({ timezone }) => `Set the time zone to ${timezone}`,
   'account.set-password': () => 'Changed the password, and signed out every other browser',
   'account.set-second-factor': () => 'Switched the second factor on',
   'account.remove-second-factor': () => 'Switched the second factor off',
   'account.set-recovery-codes': () => 'Made new recovery codes',
-  'agent.connected': (words, names) =>
-    `Allowed ${agentOf(words, names)} to read ${scopesOf(words).includes('brokerage:read') ? 'banks and brokers' : 'banks'}`,
-  'agent.disconnected': (words, names) => `Disconnected ${agentOf(words, names)}`,
-  'connections.start-linking': ([provider, id], names) =>
-    id === undefined
+  'agent.connected': (agent, names) =>
+    `Allowed ${agentOf(agent, names)} to read ${agent.scopes.includes('brokerage:read') ? 'banks and brokers' : 'banks'}`,
+  'agent.disconnected': (agent, names) => `Disconnected ${agentOf(agent, names)}`,
+  'connections.start-linking': ({ provider, renews }, names) =>
+    renews === null
       ? `Began to link an institution through ${nameProvider(provider)}`
-      : `Began to renew ${connectionOf(id, names)}`,
-  'connections.finish-linking': ([provider, ...reason]) =>
-    reason[0] === 'agreed'
+      : `Began to renew ${connectionOf(renews, names)}`,
+  'connections.finish-linking': ({ provider, outcome }) =>
+    outcome === 'agreed'
       ? `Agreed at ${nameProvider(provider)}`
-      : `Linking through ${nameProvider(provider)} ended without a connection: ${reason.join(' ')}`,
-  'connections.link': ([provider, ...ids], names) => {
-    const known = ids.map((id) => names.connection(id)).filter((name) => name !== null)
+      : `Linking through ${nameProvider(provider)} ended without a connection: ${outcome}`,
+  'connections.link': ({ provider, connectionIds }, names) => {
+    const known = connectionIds.map((id) => names.connection(id)).filter((name) => name !== null)
     return known.length === 0
       ? `Linked institutions through ${nameProvider(provider)}`
       : `Linked ${known.map((name) => foreignText(name)).join(', ')}`
   },
-  'connections.refresh': onConnection('Refreshed', ''),
-  'connections.sync': onConnection('Asked for new data of', ''),
-  'connections.remove': ([id = ''], names) =>
+  'connections.refresh': ({ connectionId }, names) =>
+    `Refreshed ${connectionOf(connectionId, names)}`,
+  'connections.sync': ({ connectionId }, names) =>
+    `Asked for new data of ${connectionOf(connectionId, names)}`,
+  'connections.remove': ({ connectionId: id }, names) =>
     `Removed ${names.connection(id) === null ? 'a connection' : connectionOf(id, names)}`,
-  'keys.create': ([id], names) => `Created ${keyOf(id, names)}`,
-  'keys.revoke': ([id], names) => `Revoked ${keyOf(id, names)}`,
-  'plans.set': (words) => `Set the plan: ${words.join(', ')}`,
+  'keys.create': ({ keyId }, names) => `Created ${keyOf(keyId, names)}`,
+  'keys.revoke': ({ keyId }, names) => `Revoked ${keyOf(keyId, names)}`,
+  'plans.set': ({ plan, status }) => `Set the plan: ${plan}, ${status}`,
   'users.invite': () => 'Was invited',
   'users.create': () => 'Made this account',
   'users.delete': () => 'Deleted this account',
   'users.set-password': () => 'Set the password, and signed out every browser',
   'users.reset-second-factor': () => 'Removed the second factor',
   'webhooks.create': onEndpoint('Added'),
-  'webhooks.disable': ([id, ...reason], names) =>
-    `Disabled ${endpointOf(id, names)}${reason.length > 0 ? ` (${reason.join(' ')})` : ''}`,
+  'webhooks.disable': ({ endpointId, reason }, names) =>
+    `Disabled ${endpointOf(endpointId, names)}${reason === 'owner' ? '' : ` (${reason})`}`,
   'webhooks.enable': onEndpoint('Enabled'),
-  'webhooks.failing': ([id, ...since], names) =>
-    `Found that ${endpointOf(id, names)} has been failing for ${since.join(' ')}`,
-  'webhooks.remove': ([id = ''], names) =>
+  'webhooks.failing': ({ endpointId, days }, names) =>
+    `Found that ${endpointOf(endpointId, names)} has been failing for ${days} days`,
+  'webhooks.remove': ({ endpointId: id }, names) =>
     `Removed ${names.endpoint(id) === null ? 'a webhook endpoint' : endpointOf(id, names)}`,
   'webhooks.replay': onEndpoint('Sent events again to'),
   'webhooks.rotate': onEndpoint('Replaced the secret of'),
   'webhooks.test': onEndpoint('Sent a test event to'),
-  'sandbox.rows.add': sandbox,
-  'sandbox.rows.change': sandbox,
-  'sandbox.login.break': sandbox,
-  'sandbox.login.mend': sandbox,
-  'sandbox.login.challenge': sandbox,
-  'sandbox.consent.expire': sandbox,
-  'sandbox.consent.revoke': sandbox,
-  'sandbox.consent.renew': sandbox,
-  'sandbox.permission.withdraw': sandbox,
-  'sandbox.permission.grant': sandbox,
-  'sandbox.address.bar': sandbox,
-  'sandbox.address.admit': sandbox,
-  'sandbox.latency': sandbox,
-  'sandbox.fail': sandbox,
-  'sandbox.webhook': sandbox,
-  'sandbox.rotate-key': sandbox,
-  'sandbox.reset': sandbox,
 }
 
-export function describeEntry({ action, subject }: AuditRow, names: Names): string {
-  return isKnown(action)
-    ? sentences[action](subject.split(' '), names)
-    : foreignText(`${action}: ${subject}`)
+export function describeEntry({ action, subject, facts }: AuditRow, names: Names): string {
+  return facts === null ? foreignText(`${action}: ${subject}`) : describeFacts(facts, names)
 }
 
-function isKnown(action: string): action is AuditAction {
-  return Object.hasOwn(sentences, action)
+function describeFacts<Action extends AuditAction>(
+  { action, details }: AuditFacts<Action>,
+  names: Names,
+): string {
+  return sentences[action](details, names)
 }
 
 /** Who acted. A sign-in is written with the address alone: nobody was known before it. */
