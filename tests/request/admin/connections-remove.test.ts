@@ -207,7 +207,7 @@ test('deleting a person ends every consent and deletes all their rows, and no ot
 })
 
 test('a provider that never answers does not prevent the deletion of a person, and is reported', async (t) => {
-  const world = await makeWorld(t, { providers: ['fiskil', 'akahu'], timeoutMs: 300 })
+  const world = await makeWorld(t, { providers: ['fiskil', 'akahu'], timeoutMs: 1500 })
   const id = await world.addUser('a@b.example')
   await link(world, id, fiskil)
   await link(world, id, akahu)
