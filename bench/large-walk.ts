@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { CachedAnswer } from '#fast/port.ts'
-import { getZone } from '#kernel/time.ts'
+import { getZone, toMicros } from '#kernel/time.ts'
 import type { SharedPlace } from '#paging/share.ts'
 import { openWindows, type Windows } from '#paging/windows.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
@@ -161,7 +161,7 @@ function makeReader(reads: number[]): RowReader<RowPage<number>> {
     total: null,
     ownRows: rowsPerPage,
     body: makeBody(page),
-    head: (row) => ({ id: `${page}-${row}`, account, time: -page }),
+    head: (row) => ({ id: `${page}-${row}`, account, time: toMicros(-page) }),
     map: (row) => page * rowsPerPage + row,
   })
   return {

@@ -2,7 +2,7 @@
  * The people of the Akahu emulator as plain, mutable data: tests and the sandbox command add rows, flip a login to
  * INACTIVE, revoke a token or move an account by changing it. Who is in it is decided in `demo.ts`.
  */
-import { type Clock, getZone } from '#kernel/time.ts'
+import { type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
 import type { PersonalApp } from './personal-app.ts'
 
@@ -86,7 +86,7 @@ const maxDaysAtOnce = 4_000
 
 /** The day in New Zealand at this moment. */
 export function todayIn(clock: Clock): string {
-  return newZealand.dayOf(clock.now() * 1000)
+  return newZealand.dayOf(toMicros(clock.now()))
 }
 
 /** Every day after `after` up to and including `until`, at most 4,000 of them. */

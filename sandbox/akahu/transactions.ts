@@ -2,7 +2,7 @@
  * The paged transaction lists of the Akahu emulator: 100 rows a page, `start` exclusive, `end` inclusive, opaque
  * cursors that are valid for their own query only, and (if configured) empty pages in the middle.
  */
-import { type Micros, parseInstant, toIso } from '#kernel/time.ts'
+import { type Micros, parseInstant, toIso, toMicros, toMillis } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import type { AkahuAccount, AkahuPerson, AkahuRow } from './people.ts'
 import { itemsReply, numberToken, refusal } from './wire.ts'
@@ -67,15 +67,15 @@ interface Range {
 function readRange(query: URLSearchParams, now: number): Range | null {
   const start = query.get('start')
   const end = query.get('end')
-  const after = start === null ? (now - defaultDays * msPerDay) * 1000 : parseInstant(start)
-  const until = end === null ? now * 1000 : parseInstant(end)
+  const after = start === null ? toMicros(now - defaultDays * msPerDay) : parseInstant(start)
+  const until = end === null ? toMicros(now) : parseInstant(end)
   if (after === null || until === null) return null
-  return { after: toText(after), until: toText(until), present: toText(now * 1000) }
+  return { after: toText(after), until: toText(until), present: toText(toMicros(now)) }
 }
 
 /** Milliseconds are the resolution of the real one, too. */
 function toText(instant: Micros): string {
-  return toIso(Math.floor(instant / 1000))
+  return toIso(toMillis(instant))
 }
 
 function isWithin(row: AkahuRow, range: Range): boolean {

@@ -2,7 +2,7 @@
  * The people of the Up emulator as plain, mutable data: tests and the sandbox commands add rows, end a token or close
  * an account by changing it. Who is in it is decided in `demo.ts`.
  */
-import { type Clock, getZone } from '#kernel/time.ts'
+import { type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
 
 export interface UpRow {
@@ -79,7 +79,7 @@ const maxDaysAtOnce = 4_000
 
 /** The day in Melbourne at this moment. */
 export function todayIn(clock: Clock): string {
-  return melbourne.dayOf(clock.now() * 1000)
+  return melbourne.dayOf(toMicros(clock.now()))
 }
 
 /** The token of the person of this name, of the form that Up gives. */

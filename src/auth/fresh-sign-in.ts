@@ -1,10 +1,11 @@
 /** When a password was given recently enough for a sensitive change. Pure: the clock is passed in. */
+import type { Millis } from '#kernel/time.ts'
 
 /** Sensitive changes require a password given within this time, in case another person uses the browser. */
 const freshMs = 10 * 60_000
 
-/** True when the password was given in the last ten minutes. Both in milliseconds since the epoch. */
-export function isFreshSignIn(signedInAt: number, now: number): boolean {
+/** True when the password was given in the last ten minutes. */
+export function isFreshSignIn(signedInAt: Millis, now: Millis): boolean {
   const age = now - signedInAt
   return age >= 0 && age < freshMs
 }

@@ -4,8 +4,10 @@
  * ten characters, so that the pre-auth bucket, which counts the first 16 characters, includes six random ones
  * (contract, Limits).
  */
+
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { Millis } from '#kernel/time.ts'
 
 const prefix = 'trib_live_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -49,8 +51,8 @@ export function hashKey(key: string): Uint8Array {
   return hash('sha256', key, 'buffer')
 }
 
-/** An instant of expiry belongs to the time after it. `null`: never. Milliseconds since the epoch. */
-export function hasKeyExpired(expiresAt: number | null, now: number): boolean {
+/** An instant of expiry belongs to the time after it. `null`: never. */
+export function hasKeyExpired(expiresAt: Millis | null, now: Millis): boolean {
   return expiresAt !== null && expiresAt <= now
 }
 

@@ -2,13 +2,12 @@
  * The public time of a connection's last refresh: the provider's own time; where it reports none, our last successful
  * read of an active connection; null when neither is known.
  */
-import type { Clock } from '#kernel/time.ts'
-import { microsPerMs, parseInstant } from '#kernel/time.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
+import { parseInstant, toMillis } from '#kernel/time.ts'
 import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
 
 export interface RefreshedAt {
-  /** Milliseconds since the epoch. */
-  readonly at: number
+  readonly at: Millis
   /** True when the provider reported the time. */
   readonly isReported: boolean
 }
@@ -20,14 +19,14 @@ export function readRefreshedAt(
   clock: Clock,
 ): RefreshedAt | null {
   if (found.lastRefreshedAt !== null)
-    return { at: toMillis(found.lastRefreshedAt), isReported: true }
+    return { at: readMoment(found.lastRefreshedAt), isReported: true }
   const isRead = adapter.freshness === 'reads' && found.status === 'active'
   return isRead && found.accounts !== null ? { at: clock.now(), isReported: false } : null
 }
 
-/** Converts an adapter's ISO 8601 text to milliseconds since the epoch. */
-export function toMillis(text: string): number {
+/** Reads an adapter's ISO 8601 text. */
+export function readMoment(text: string): Millis {
   const at = parseInstant(text)
   if (at === null) throw new Error('an adapter returned a time that is not an ISO 8601 instant')
-  return Math.floor(at / microsPerMs)
+  return toMillis(at)
 }

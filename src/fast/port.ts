@@ -98,7 +98,7 @@ export type WindowKey = `${WindowPurpose}:${string}`
 
 /**
  * Fixed windows that start with the first request counted in them (reading R7). A limit of 0 means no limit. A key
- * starts with its purpose and a colon; in memory each purpose has its own bound (kv/memory-windows.ts).
+ * starts with its purpose and a colon; in memory each purpose has its own bound (memory-windows.ts).
  */
 export interface WindowStore {
   /** Counts a request; a refused one is not counted. */

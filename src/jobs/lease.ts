@@ -3,7 +3,7 @@
  * one, which nobody sets, and the wall clock, by which others claim. The second is ahead of the first after a correction, and
  * after the machine was suspended.
  */
-import type { Clock } from '#kernel/time.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
 
 /** Somebody else may do the work now, or it is gone: nothing may be written. */
 export class LeaseLostError extends Error {
@@ -25,14 +25,14 @@ export interface LeaseOptions {
   readonly clock: Clock
   readonly leaseMs: number
   readonly everyMs: number
-  /** Until when it was claimed, in milliseconds since the epoch. */
-  readonly leaseUntil: number
+  /** Until when it was claimed. */
+  readonly leaseUntil: Millis
   /** The value of `performance.now()` before it was claimed. Absent: it was claimed a moment ago. */
   readonly claimedAt?: number
   /** True: an ended lease is lost, even when nobody has claimed the work since. */
   readonly isLostAtEnd: boolean
   /** False: another process has it. */
-  renew(until: number): Promise<boolean>
+  renew(until: Millis): Promise<boolean>
   onFailure(error: unknown): void
 }
 

@@ -2,6 +2,7 @@
  * How long a server that we called asks us to wait: its `Retry-After` in seconds (RFC 9110 §10.2.3). Pure. Other headers
  * are specific to a provider, and the caller decides what to do with the wait.
  */
+import type { Millis } from './time.ts'
 
 /** Longer waits are shortened to a day. */
 export const maxRetryAfterSeconds = 86_400
@@ -18,25 +19,24 @@ const dateForms: readonly RegExp[] = [
 
 /**
  * Whole seconds to wait by the header `Retry-After`, from 1 to `maxRetryAfterSeconds`; null when it is absent or
- * neither a number of seconds nor a date. `nowMs`: milliseconds since the epoch, which a date is compared with.
+ * neither a number of seconds nor a date. `now`: what a date is compared with.
  */
 export function readRetryAfter(
   headers: Readonly<Record<string, string | string[] | undefined>>,
-  nowMs: number,
+  now: Millis,
 ): number | null {
   const value = headers['retry-after']
   const text = (Array.isArray(value) ? value[0] : value)?.trim() ?? ''
   if (/^\d+$/.test(text)) return bound(Number(text))
   const at = parseHttpDate(text)
-  return at === null ? null : bound(Math.ceil((at - nowMs) / 1000))
+  return at === null ? null : bound(Math.ceil((at - now) / 1000))
 }
 
 function bound(seconds: number): number {
   return Math.min(Math.max(seconds, 1), maxRetryAfterSeconds)
 }
 
-/** Milliseconds since the epoch, or null. */
-function parseHttpDate(text: string): number | null {
+function parseHttpDate(text: string): Millis | null {
   for (const form of dateForms) {
     const { day, month, year, time } = form.exec(text)?.groups ?? {}
     if (day === undefined) continue

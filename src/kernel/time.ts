@@ -4,18 +4,31 @@
  * only a comparison and an addition remain, because a formatter per row would cost fifty times as much.
  */
 
+declare const unit: unique symbol
+
+/**
+ * An instant in milliseconds since the epoch. A plain number fits, so that arithmetic stays readable; `Micros` does not.
+ * Durations are plain numbers whose names end in their unit.
+ */
+export type Millis = number & { readonly [unit]?: 'ms' }
+
+/** An instant in whole microseconds since the epoch. A plain number does not fit. */
+export type Micros = number & { readonly [unit]: 'µs' }
+
+const microsPerMs = 1000
+
+export const toMicros = (ms: Millis): Micros => (ms * microsPerMs) as Micros
+/** The millisecond in which the instant is. */
+export const toMillis = (instant: Micros): Millis => Math.floor(instant / microsPerMs)
+export const addMicros = (instant: Micros, micros: number): Micros => (instant + micros) as Micros
+
 /** The only source of the current time; tests hold it still. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number
+  now(): Millis
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** Whole microseconds since the epoch. */
-export type Micros = number
-
-export const microsPerMs = 1000
 const msPerDay = 86_400_000
 
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/
@@ -60,7 +73,7 @@ export function parseInstantBytes(text: Uint8Array, from: number, to: number): M
   const offset = offsetSeconds(text, zoneAt, to)
   if (offset === null) return null
   const seconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
-  return (seconds - offset) * 1_000_000 + fractionMicros(text, fractionAt, zoneAt)
+  return addMicros(toMicros((seconds - offset) * 1000), fractionMicros(text, fractionAt, zoneAt))
 }
 
 const point = 46
@@ -152,7 +165,7 @@ function isRealDay(year: number, month: number, day: number): boolean {
 }
 
 /** An instant as ISO 8601 UTC text with milliseconds, the form of all our timestamps. */
-export function toIso(ms: number): string {
+export function toIso(ms: Millis): string {
   return new Date(ms).toISOString()
 }
 
@@ -221,8 +234,8 @@ function makeZone(id: string): Zone {
     const known = starts.get(day)
     if (known !== undefined) return known
     if (starts.size >= 8192) starts.clear()
-    const start =
-      Temporal.PlainDate.from(day).toZonedDateTime(id).startOfDay().epochMilliseconds * microsPerMs
+    const first = Temporal.PlainDate.from(day).toZonedDateTime(id).startOfDay()
+    const start = toMicros(first.epochMilliseconds)
     starts.set(day, start)
     return start
   }
@@ -232,12 +245,12 @@ function makeZone(id: string): Zone {
   return {
     id,
     dayOf(instant) {
-      const ms = Math.floor(instant / microsPerMs)
+      const ms = toMillis(instant)
       if (ms < from || ms >= until) learn(ms)
       return dayText(Math.floor((ms + offsetMs) / msPerDay))
     },
     startOfDay,
-    endOfDay: (day) => startOfDay(addDays(day, 1)) - 1,
+    endOfDay: (day) => addMicros(startOfDay(addDays(day, 1)), -1),
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { addDays, getZone, microsPerMs, type Zone } from '#kernel/time.ts'
+import { addDays, addMicros, getZone, toMicros, type Zone } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from './day-time.ts'
 
 const auckland = getZone('Pacific/Auckland')
@@ -23,7 +23,7 @@ const hour = 3_600_000
 /** Every half hour of two years, which includes all daylight saving changes. */
 const present = fc
   .integer({ min: 0, max: 2 * 365 * 48 })
-  .map((half) => (Date.parse('2025-01-01T00:00:00Z') + (half * hour) / 2) * microsPerMs)
+  .map((half) => toMicros(Date.parse('2025-01-01T00:00:00Z') + (half * hour) / 2))
 const places = fc.constantFrom<Zone>(auckland, earliestZone)
 /** Days around the current one. */
 const distance = fc.integer({ min: -40, max: 3 })
@@ -66,7 +66,7 @@ test('R16a: where to is missing, midnight UTC counts once its day has begun wher
   fc.assert(
     fc.property(present, places, distance, fc.boolean(), (to, written, days, isMidnight) => {
       const day = addDays(written.dayOf(to), days)
-      const instant = Date.parse(`${day}T00:00:00Z`) * microsPerMs + (isMidnight ? 0 : 1)
+      const instant = addMicros(toMicros(Date.parse(`${day}T00:00:00Z`)), isMidnight ? 0 : 1)
       const time = timeOfInstant(instant, written, { from: null, to, isOpen: true })
       if (isMidnight) assert.equal(time <= to, days <= 0)
       if (!isMidnight || instant <= to) assert.equal(time, instant)

@@ -3,7 +3,7 @@
  * requested upper bound, it counts once the day has started in the zone where it was written. For a user further west
  * that is hours earlier, and today's rows must not be hidden until the user's own day starts.
  */
-import { getZone, type Micros, microsPerMs, toIso, type Zone } from '#kernel/time.ts'
+import { getZone, type Micros, toIso, toMillis, type Zone } from '#kernel/time.ts'
 import type { RowsQuery } from './port.ts'
 
 /** A plain date has no zone, so the zone in which days start first applies. */
@@ -19,10 +19,11 @@ export function timeOfDay(
   const { to, isOpen } = window
   if (isOpen !== true || to === null) return time
   const begins = written.startOfDay(day)
-  return begins <= to ? Math.min(time, to) : Math.max(time, begins)
+  if (begins <= to) return time < to ? time : to
+  return time < begins ? begins : time
 }
 
-const microsPerDay = 86_400_000 * microsPerMs
+const microsPerDay = 86_400_000_000
 
 /**
  * The time of a row with an instant. Some institutions write a day as midnight UTC, which further east is still to come for half of
@@ -37,5 +38,5 @@ export function timeOfInstant(
     return instant
   // No day begins anywhere more than a day before it begins in UTC.
   if (instant - to > microsPerDay) return instant
-  return written.startOfDay(toIso(instant / microsPerMs).slice(0, 10)) <= to ? to : instant
+  return written.startOfDay(toIso(toMillis(instant)).slice(0, 10)) <= to ? to : instant
 }

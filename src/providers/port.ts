@@ -15,7 +15,7 @@ import type {
 } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
-import type { Micros, Zone } from '#kernel/time.ts'
+import type { Micros, Millis, Zone } from '#kernel/time.ts'
 import type { Credentials, Identity, OperatorWords, RevokeOptions } from './credentials.ts'
 import type { UpstreamFailure } from './failure.ts'
 import type { Linking } from './linking.ts'
@@ -63,8 +63,8 @@ export interface DiscoveredAccount {
 
 /** A provider's reply to a health probe. */
 export interface ProbeReply {
-  /** The provider's own time, in milliseconds since the epoch; null when its answer has none. */
-  readonly theirTimeMs: number | null
+  /** The provider's own time; null when its answer has none. */
+  readonly theirTimeMs: Millis | null
   /** Why it cannot serve us, e.g. `misconfigured` when it refuses our app's credentials; null when it can. */
   readonly failure: UpstreamFailure | null
   /** For operators, in place of a general sentence: which key was accepted, and what they should know of it. */
@@ -91,11 +91,11 @@ export interface WebhookRequest {
 export type WebhookChange =
   /** The consent, its status, or the list of accounts changed in a way that the webhook does not say. */
   | { readonly kind: 'consent' | 'accounts' }
-  /** The consent took this status at this time, in milliseconds since the epoch. */
+  /** The consent took this status at this time. */
   | {
       readonly kind: 'status'
       readonly status: Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
-      readonly at: number
+      readonly at: Millis
     }
   /** There are newer data of this kind. */
   | { readonly kind: 'balances' | 'holdings' | 'rows' }
@@ -116,8 +116,8 @@ export interface WebhookNotice {
   readonly institutionId: string | null
   /** Null: the webhook names no account, or the account does not matter. */
   readonly account: UpstreamId | null
-  /** When the provider last read the institution, in milliseconds since the epoch; null: not reported. */
-  readonly refreshedAt: number | null
+  /** When the provider last read the institution; null: not reported. */
+  readonly refreshedAt: Millis | null
   readonly change: WebhookChange
 }
 

@@ -3,15 +3,14 @@
  * memory alone: a sentence of a provider is never stored.
  */
 import type { ConnectionId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
 import { UpstreamError } from './failure.ts'
 
 export interface RecentFailure {
   readonly kind: UpstreamError['failure']['kind']
   /** The provider's sentence, or the adapter's. */
   readonly detail: string
-  /** In milliseconds since the epoch. */
-  readonly at: number
+  readonly at: Millis
 }
 
 export interface RecentFailures {

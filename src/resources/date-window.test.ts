@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '#contract/errors.ts'
-import { addDays, getZone, microsPerMs, parseInstant } from '#kernel/time.ts'
+import { addDays, getZone, parseInstant, toMicros } from '#kernel/time.ts'
 import { readDateWindow } from './date-window.ts'
 
 const now = Date.parse('2026-11-21T02:00:00Z')
@@ -74,7 +74,7 @@ test('R14: the first day of a missing from is whole in every zone, across change
       (name, half, days) => {
         const zone = getZone(name)
         const present = Date.parse('2025-01-01T00:00:00Z') + half * 1_800_000
-        const today = zone.dayOf(present * microsPerMs)
+        const today = zone.dayOf(toMicros(present))
         const to = days === null ? undefined : addDays(today, days)
         const last = to === undefined || to > today ? today : to
         const window = readDateWindow({ to }, { ...transactions, zone, now: present })
@@ -195,7 +195,7 @@ test('any text is either a window or a clear refusal', () => {
       (zone, from, to) => {
         try {
           const window = readDateWindow({ from, to }, { ...transactions, zone })
-          assert((window.from ?? 0) <= (window.to ?? now * microsPerMs))
+          assert((window.from ?? 0) <= (window.to ?? toMicros(now)))
         } catch (error) {
           assert(error instanceof ApiError)
           assert.equal(error.status, 400)

@@ -3,7 +3,15 @@
  * It refuses anything but existing days and instants, and returns inclusive bounds in microseconds.
  */
 import { apiError } from '#contract/errors.ts'
-import { type Micros, microsPerMs, parseDay, parseInstant, type Zone } from '#kernel/time.ts'
+import {
+  type Micros,
+  type Millis,
+  parseDay,
+  parseInstant,
+  toMicros,
+  toMillis,
+  type Zone,
+} from '#kernel/time.ts'
 import type { TimeWindow } from '#providers/port.ts'
 
 export interface DateParameters {
@@ -13,8 +21,7 @@ export interface DateParameters {
 
 export interface DateRules {
   readonly zone: Zone
-  /** The current time, in milliseconds. */
-  readonly now: number
+  readonly now: Millis
   /** The default `from`, in days before today (or before the day of an earlier `to`); null: no bound. */
   readonly defaultDays: number | null
   /** The largest age of `from` in calendar years; null: unlimited. */
@@ -41,9 +48,9 @@ export function readDateWindow(parameters: DateParameters, rules: DateRules): Ti
   if (to === 'bad') details.push(`to: ${formatRule}`)
   if (from === 'bad' || to === 'bad') throw apiError('invalid_dates', { details })
 
-  const now = rules.now * microsPerMs
+  const now = toMicros(rules.now)
   const upper = to === null ? now : to.kind === 'day' ? rules.zone.endOfDay(to.day) : to.instant
-  const first = from ?? defaultFrom(Math.min(upper, now), rules)
+  const first = from ?? defaultFrom(upper < now ? upper : now, rules)
   const lower = first === null ? null : firstInstant(first, rules.zone)
   if (lower !== null && lower > upper) throw apiError('invalid_date_range')
   if (lower !== null && isTooOld(first, lower, rules)) throw apiError('from_too_old')
@@ -56,7 +63,7 @@ export function readDateWindow(parameters: DateParameters, rules: DateRules): Ti
 /** A whole day of the user's zone (reading R14), so that the first day is complete. */
 function defaultFrom(before: Micros, rules: DateRules): Moment | null {
   if (rules.defaultDays === null) return null
-  const at = Temporal.Instant.fromEpochMilliseconds(Math.floor(before / microsPerMs))
+  const at = Temporal.Instant.fromEpochMilliseconds(toMillis(before))
   const day = at.toZonedDateTimeISO(rules.zone.id).toPlainDate()
   return { kind: 'day', day: day.subtract({ days: rules.defaultDays }).toString() }
 }
@@ -71,7 +78,7 @@ function isTooOld(given: Moment | null, lower: Micros, rules: DateRules): boolea
   const now = Temporal.Instant.fromEpochMilliseconds(rules.now).toZonedDateTimeISO(rules.zone.id)
   const oldest = now.subtract({ years: rules.maxYears })
   if (given?.kind === 'day') return given.day < oldest.toPlainDate().toString()
-  return lower < oldest.epochMilliseconds * microsPerMs
+  return lower < toMicros(oldest.epochMilliseconds)
 }
 
 /** Reads one bound; 'bad' for anything but an existing day or an instant with a zone (reading R14). */

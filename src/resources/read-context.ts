@@ -1,7 +1,7 @@
 /** What every resource receives and returns. A resource reads; it knows neither HTTP nor limits nor the cache. */
 import type { Caller } from '#auth/caller.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
 import type { Windows } from '#paging/windows.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { Adapters, CallContext } from '#providers/port.ts'
@@ -31,8 +31,8 @@ export interface Reading<Body> {
   readonly truncated: boolean
   /** False for answers that are correct but must not be cached (a null balance). */
   readonly cacheable: boolean
-  /** When the oldest part expires (ms since the epoch); it must not be cached longer. Absent: all parts are fresh. */
-  readonly staleAt?: number
+  /** When the oldest part expires; it must not be cached longer. Absent: all parts are fresh. */
+  readonly staleAt?: Millis
 }
 
 /** A complete, cacheable reading. */

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'
 import { listTransactions } from '#contract/operations.ts'
-import { getZone } from '#kernel/time.ts'
+import { getZone, toMicros } from '#kernel/time.ts'
 import { openWindows } from '#paging/windows.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
 import type { ReadContext, ReadDeps } from './read-context.ts'
@@ -26,7 +26,7 @@ function makeWorld(pageCount: number, rowsPerPage: number) {
     total: null,
     ownRows: rowsPerPage,
     body: new Uint8Array(pageBytes),
-    head: (row) => ({ id: `${number}-${row}`, account: {} as never, time: -number }),
+    head: (row) => ({ id: `${number}-${row}`, account: {} as never, time: toMicros(-number) }),
     map: (row) => `${number}-${row}`,
   })
   const reader: RowReader<RowPage<string>> = {

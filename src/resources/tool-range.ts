@@ -3,7 +3,16 @@
  * bound; the result is REST's own `from` and `to`. The resource checks formats and order.
  */
 import { apiError } from '#contract/errors.ts'
-import { addDays, type Micros, microsPerMs, toIso, type Zone } from '#kernel/time.ts'
+import {
+  addDays,
+  addMicros,
+  type Micros,
+  type Millis,
+  toIso,
+  toMicros,
+  toMillis,
+  type Zone,
+} from '#kernel/time.ts'
 import { type DateParameters, type Moment, readMoment } from './date-window.ts'
 
 /** The earliest bounds that can be written (RFC 3339 §5.6: years have four digits, offsets end at 23:59). */
@@ -22,7 +31,7 @@ export function readToolRange(
   const from = given.from === undefined ? null : readMoment(given.from)
   const to = given.to === undefined ? null : readMoment(given.to)
   if (from === 'bad' || to === 'bad') return toTexts(given.from, given.to)
-  const now = nowMs * microsPerMs
+  const now = toMicros(nowMs)
   if (from === null) {
     if (to === null) return { from: addDays(zone.dayOf(now), -maxDays) }
     const { text } = shift(to, -maxDays, zone)
@@ -43,8 +52,7 @@ export function readToolRange(
 export interface RangeRules {
   readonly maxDays: number
   readonly zone: Zone
-  /** In milliseconds. */
-  readonly now: number
+  readonly now: Millis
 }
 
 interface Shifted {
@@ -61,10 +69,10 @@ function shift(moment: Moment, days: number, zone: Zone): Shifted {
     const day = addDays(moment.day, days)
     return { text: day, start: zone.startOfDay(day), end: zone.endOfDay(day) }
   }
-  const ms = Math.floor(moment.instant / microsPerMs)
+  const ms = toMillis(moment.instant)
   const at = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone.id)
   const shiftedMs = at.add({ days }).epochMilliseconds
-  const instant = shiftedMs * microsPerMs + (moment.instant - ms * microsPerMs)
+  const instant = addMicros(toMicros(shiftedMs), moment.instant - toMicros(ms))
   return { text: toIso(shiftedMs), start: instant, end: instant }
 }
 

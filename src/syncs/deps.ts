@@ -3,7 +3,7 @@ import type { EventType } from '#contract/events.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { JobReport } from '#jobs/periodic.ts'
 import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { Adapters, CallContext } from '#providers/port.ts'
 import type { NewEvent } from '#store/ports/events.ts'
@@ -17,8 +17,7 @@ export interface EventDraft {
   readonly connectionId: ConnectionId
   readonly runId: SyncRunId
   readonly type: EventType
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** JSON texts of event objects. */
   readonly new: readonly string[]
   readonly updated: readonly string[]

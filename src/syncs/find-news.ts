@@ -4,6 +4,7 @@
  */
 
 import type { AccountId } from '#kernel/ids.ts'
+import { toMicros, toMillis } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { CallContext } from '#providers/port.ts'
@@ -93,10 +94,10 @@ async function findRows(
   await inBackground(deps.guard, { sync, target, signal }, (call) =>
     readRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
   )
-  const readFrom = monthOf(zone.dayOf(from * 1000))
+  const readFrom = monthOf(zone.dayOf(toMicros(from)))
   const news = await collector.close(readFrom)
   const keepFrom = Math.min(readFrom, newestOf([...months, ...news.months]) ?? readFrom) - 1
-  const kept = Math.floor(zone.startOfDay(firstDayOf(keepFrom)) / 1000)
+  const kept = toMillis(zone.startOfDay(firstDayOf(keepFrom)))
   return {
     kind: 'rows',
     news,

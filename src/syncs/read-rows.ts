@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { AccountId } from '#kernel/ids.ts'
-import { microsPerMs, type Zone } from '#kernel/time.ts'
+import { type Millis, toMicros, type Zone } from '#kernel/time.ts'
 import { type PageRow, readEvery } from '#paging/read-every.ts'
 import { doubtEmpty } from '#providers/doubt-empty.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -41,9 +41,8 @@ export interface ReadRow {
 }
 
 export interface RowsRange {
-  /** Milliseconds since the epoch. */
-  readonly from: number
-  readonly now: number
+  readonly from: Millis
+  readonly now: Millis
 }
 
 /** After this many rows the run yields to other work of the event loop. */
@@ -68,7 +67,7 @@ export async function readRows(
       take(toReadRow(row))
     }
   }
-  const [from, to] = [range.from * microsPerMs, range.now * microsPerMs]
+  const [from, to] = [toMicros(range.from), toMicros(range.now)]
   const shared = { login, connection, zone }
   const onEndless = () => new SyncError('too_large', 'The provider’s pages do not end')
   if (adapter.category === 'banking') {

@@ -1,8 +1,10 @@
 /**
  * When a connection is synced next, whether that run reads rows, and how far back it reads them (readings R34a, R34b).
- * Pure: the current time and the random numbers are passed in. Instants are milliseconds since the epoch.
+ * Pure: the current time and the random numbers are passed in.
  */
+
 import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { SyncReason } from '#store/ports/syncs.ts'
 
 const minuteMs = 60_000
@@ -28,16 +30,16 @@ const slackMs = 5 * minuteMs
 
 /** `random` returns numbers from 0 up to 1. */
 export interface Timing {
-  readonly now: number
+  readonly now: Millis
   readonly random: () => number
 }
 
 /** What is known of a connection's rows. */
 export interface RowsKnown {
   /** When they were last read in full; null: never. */
-  readonly rowsReadAt: number | null
+  readonly rowsReadAt: Millis | null
   /** The instant from which the ledger has every row; null: it has none yet. */
-  readonly ledgerFrom: number | null
+  readonly ledgerFrom: Millis | null
 }
 
 /**
@@ -78,7 +80,7 @@ export function dueAfterSuccess(
   { now, random }: Timing,
   rules: {
     readonly intervalMinutes: number
-    readonly rowsReadAt: number | null
+    readonly rowsReadAt: Millis | null
     readonly scheduledReadHours: number | null
   },
 ): number {

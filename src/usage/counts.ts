@@ -9,7 +9,7 @@ import { type OperationName, operations } from '#contract/operations.ts'
 import { type UsageOperation, type UsageResult, usageResults } from '#contract/usage.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { type Clock, getZone, microsPerMs } from '#kernel/time.ts'
+import { type Clock, getZone, toMicros, toMillis } from '#kernel/time.ts'
 import type { UsageRow, UsageStore } from '#store/ports/usage.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 
@@ -141,7 +141,7 @@ function add(counts: Uint32Array, slot: number, requests: number): void {
 /** Begins the counts of a user on the day that is now in their zone; null when there is no room. */
 function open(memory: Memory, { userId, timezone }: Caller, now: number): Tally | null {
   const zone = getZone(timezone)
-  const text = zone.dayOf(now * microsPerMs)
+  const text = zone.dayOf(toMicros(now))
   const day = Math.round(Date.parse(text) / msPerDay)
   const known = memory.current.get(userId)
   if (known !== undefined) {
@@ -153,8 +153,8 @@ function open(memory: Memory, { userId, timezone }: Caller, now: number): Tally 
     userId,
     zone: timezone,
     day,
-    startsAt: zone.startOfDay(text) / microsPerMs,
-    endsAt: zone.endOfDay(text) / microsPerMs,
+    startsAt: toMillis(zone.startOfDay(text)),
+    endsAt: zone.endOfDay(text) / 1000,
     counts: new Uint32Array(slots),
   }
   memory.current.set(userId, tally)

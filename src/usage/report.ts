@@ -5,7 +5,7 @@
 import { defaultTimezone } from '#auth/caller.ts'
 import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { addDays, type Clock, getZone, microsPerMs } from '#kernel/time.ts'
+import { addDays, type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { UsageCount, UsageStore } from '#store/ports/usage.ts'
 
 export type UsageResults = Readonly<Record<UsageResult, number>>
@@ -52,7 +52,7 @@ export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportDe
   return async ({ id, timezone }, days) => {
     await settle?.(id).catch(onFailure)
     const zone = timezone ?? defaultTimezone
-    const to = getZone(zone).dayOf(clock.now() * microsPerMs)
+    const to = getZone(zone).dayOf(toMicros(clock.now()))
     const from = addDays(to, 1 - days)
     const first = toNumber(from)
     const last = toNumber(to)

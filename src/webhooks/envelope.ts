@@ -3,6 +3,7 @@
  * R33). Objects are passed as JSON text and never parsed here: an amount must not become a float, and a replay must have
  * the bytes of the original.
  */
+
 import { apiVersion, chunkLimits, type EventType } from '#contract/events.ts'
 import {
   type ConnectionId,
@@ -11,6 +12,7 @@ import {
   type SyncRunId,
   type UserId,
 } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { NewEvent } from '#store/ports/events.ts'
 
 /** What one run found. */
@@ -20,8 +22,7 @@ export interface EventDraft {
   readonly connectionId: ConnectionId | null
   readonly runId: SyncRunId | null
   readonly type: EventType
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** One JSON object each, in the order in which they are sent. */
   readonly new: readonly string[]
   readonly updated: readonly string[]

@@ -2,6 +2,7 @@
  * The health of an endpoint, from its attempts alone: healthy, degraded after a failure, paused after five in a row,
  * disabled after five days with failures only or after a 410 (docs/events.md, Health). Pure.
  */
+import type { Millis } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 
@@ -25,8 +26,8 @@ export const wellAgain: HealthChange = {
   disabledReason: null,
 }
 
-/** The endpoint's health after an attempt that ended at `at` (milliseconds since the epoch). */
-export function nextHealth(now: HealthChange, sign: Sign, at: number): HealthChange {
+/** The endpoint's health after an attempt that ended at `at`. */
+export function nextHealth(now: HealthChange, sign: Sign, at: Millis): HealthChange {
   // The owner disabled it during the attempt, and only the owner enables it again.
   if (now.health === 'disabled') return pick(now)
   switch (sign) {

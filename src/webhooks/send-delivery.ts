@@ -2,7 +2,9 @@
  * One attempt of one delivery: decrypts the payload, signs and sends it, evaluates the answer, and stores attempt,
  * delivery and health in one transaction, with the audit rows of warnings to the owner.
  */
+
 import type { EventId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets } from '#store/ports/endpoints.ts'
 import type { SealedBody } from '#store/ports/events.ts'
@@ -39,8 +41,8 @@ interface Payload {
 export interface Sent {
   /** With the endpoint and its secrets after the attempt; null: these cannot be decrypted any more. */
   readonly claim: Claim | null
-  /** Milliseconds since the epoch, see `Judgement`. */
-  readonly holdUntil: number | null
+  /** See `Judgement`. */
+  readonly holdUntil: Millis | null
   /** See `RecordedState`. */
   readonly next: DueDelivery | null
 }

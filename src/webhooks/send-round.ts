@@ -3,6 +3,7 @@
  * follows in the same round. Nothing more is begun once the endpoint asked for a pause, changed between healthy and ailing, or
  * is no longer this process's.
  */
+import type { Millis } from '#kernel/time.ts'
 import type { DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { type Claim, type SendDeps, type Sent, sendDelivery } from './send-delivery.ts'
@@ -24,8 +25,8 @@ export interface RoundEnd {
 
   /** As the last attempt left it; null: the lease is lost, or its secrets cannot be decrypted any more. */
   readonly claim: Claim | null
-  /** Milliseconds since the epoch; 0: no pause was asked for. */
-  readonly holdUntil: number
+  /** 0: no pause was asked for. */
+  readonly holdUntil: Millis
 }
 
 /** Resolves when every answer is stored. @throws the first error of the store. */

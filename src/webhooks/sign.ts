@@ -3,8 +3,10 @@
  * `{id}.{timestamp}.{body}`. While a secret is rotated the event has one signature per secret. Pure, except for the
  * random bytes of a new secret.
  */
+
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { EventId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { EndpointSecrets } from '#store/ports/endpoints.ts'
 
 const secretBytes = 32
@@ -17,8 +19,8 @@ export function mintSecret(): string {
   return prefix + randomBytes(secretBytes).toString('base64')
 }
 
-/** The secrets that sign at this moment (milliseconds since the epoch), the current one first. */
-export function secretsAt({ current, previous }: EndpointSecrets, now: number): readonly string[] {
+/** The secrets that sign at this moment, the current one first. */
+export function secretsAt({ current, previous }: EndpointSecrets, now: Millis): readonly string[] {
   return previous !== null && now < previous.until ? [current, previous.secret] : [current]
 }
 

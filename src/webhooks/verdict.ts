@@ -2,7 +2,9 @@
  * The consequences of one attempt: for the delivery (delivered, next attempt, exhausted), for the endpoint's health, and
  * for the next deliveries to the same endpoint. Pure; docs/events.md, Answers, lists the rules.
  */
+
 import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { DeliveryVerdict } from '#store/ports/deliveries.ts'
 import type { Sign } from './health.ts'
 
@@ -32,8 +34,8 @@ export interface Circumstances {
   readonly attempts: number
   /** Seconds before each attempt (`WEBHOOK_RETRY_SCHEDULE`); as many attempts are made as it has entries. */
   readonly schedule: readonly number[]
-  /** Milliseconds since the epoch at the end of the attempt. */
-  readonly now: number
+  /** At the end of the attempt. */
+  readonly now: Millis
   /** From 0 up to 1. */
   readonly random: () => number
 }
@@ -78,13 +80,13 @@ export function judge(outcome: Outcome, circumstances: Circumstances): Judgement
   return { verdict: retry(circumstances, holdUntil), sign: 'failed', failure, holdUntil }
 }
 
-/** Milliseconds since the epoch, at most a day from now; null: the header is absent or unreadable. */
-function readHold({ headers }: AnswerHead, now: number): number | null {
+/** At most a day from now; null: the header is absent or unreadable. */
+function readHold({ headers }: AnswerHead, now: Millis): Millis | null {
   const seconds = readRetryAfter(headers, now)
   return seconds === null ? null : now + Math.min(seconds, maxRetryAfterSeconds) * 1000
 }
 
-function retry(circumstances: Circumstances, holdUntil: number | null): DeliveryVerdict {
+function retry(circumstances: Circumstances, holdUntil: Millis | null): DeliveryVerdict {
   const { attempts, schedule, now, random } = circumstances
   const seconds = schedule[attempts]
   if (seconds === undefined) return { kind: 'exhausted' }

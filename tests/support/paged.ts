@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { CachedAnswer } from '#fast/port.ts'
 import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
-import { getZone } from '#kernel/time.ts'
+import { addMicros, getZone, toMicros } from '#kernel/time.ts'
 import type { SharedPlace } from '#paging/share.ts'
 import type { AccountRef, CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
 
@@ -136,7 +136,9 @@ export function makePagedWorld(options: {
       ownRows: rows.filter(({ foreign }) => !foreign).length,
       body,
       head: (index) =>
-        at(index).foreign ? null : { id: at(index).id, account, time: at(index).time },
+        at(index).foreign
+          ? null
+          : { id: at(index).id, account, time: addMicros(toMicros(0), at(index).time) },
       map(index) {
         const flaw = world.toFlaw(at(index))
         if (flaw !== null) throw flaw

@@ -2,9 +2,11 @@
  * What the authorization server offers to other rooms: look up tokens, describe and decide consent requests, list and
  * disconnect agents. No other room sees the engine.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { By, Person } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { PlanRow } from '#store/ports/users.ts'
 import type { Scope } from '../scopes.ts'
 
@@ -15,8 +17,7 @@ export interface TokenFacts {
   /** The grant of this user to this client; limits are counted under it. */
   readonly grantId: string
   readonly scopes: readonly Scope[]
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number
+  readonly expiresAt: Millis
 }
 
 export interface TokenReader {
@@ -44,8 +45,8 @@ export interface PendingConsent {
  * be enough, and a session that has not ended meanwhile.
  */
 export interface ConsentDecision extends By<Person> {
-  /** When the person gave the password; milliseconds since the epoch. */
-  readonly signedInAt: number
+  /** When the person gave the password. */
+  readonly signedInAt: Millis
 }
 
 export interface ConsentRequests {

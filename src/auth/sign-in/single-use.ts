@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
 import type { SingleUseKind, SingleUseRow } from '#store/ports/single-use.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isToken, newToken } from './sessions.ts'
@@ -17,10 +17,10 @@ export type FoundToken =
   | { readonly kind: 'valid'; readonly row: SingleUseRow }
   | { readonly kind: 'void'; readonly why: VoidReason }
 
-/** A link that was made; `expiresAt` in milliseconds since the epoch. */
+/** A link that was made. */
 export interface MadeUrl {
   readonly url: string
-  readonly expiresAt: number
+  readonly expiresAt: Millis
 }
 
 /** Prints the line of a link that is not mailed. */

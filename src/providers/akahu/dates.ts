@@ -3,16 +3,16 @@
  * time means that New Zealand day in whatever zone the user lives; every other time is an instant. Card issuers send midnight
  * UTC, which is shown as the instant it is and counts from the beginning of that day in New Zealand.
  */
-import { getZone, type Micros, parseInstant } from '#kernel/time.ts'
+import { getZone, type Micros, parseInstant, toMicros } from '#kernel/time.ts'
 import { timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { RowsQuery } from '../port.ts'
 
 const newZealand = getZone('Pacific/Auckland')
 /** Every offset of New Zealand since 1946 is a multiple of half an hour. */
-const halfHour: Micros = 1_800_000_000
+const halfHourMicros = 1_800_000_000
 /** One day inside the range of four-digit years, so that the day can be written in every zone. */
-const earliest: Micros = -62_135_510_400_000_000
-const latest: Micros = 253_402_128_000_000_000
+const earliest = toMicros(-62_135_510_400_000)
+const latest = toMicros(253_402_128_000_000)
 
 /** The user's zone, and the window that is read. */
 type Reader = Pick<RowsQuery, 'zone' | 'window'>
@@ -51,7 +51,7 @@ function readDate(text: string, reader: Reader): RowDate | null {
 
 /** The New Zealand day whose first instant this is, or null. */
 function dayMeant(stamp: Micros): string | null {
-  if (stamp % halfHour !== 0) return null
+  if (stamp % halfHourMicros !== 0) return null
   const day = newZealand.dayOf(stamp)
   return newZealand.startOfDay(day) === stamp ? day : null
 }

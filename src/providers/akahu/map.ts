@@ -13,7 +13,7 @@ import {
 import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { currencyDigits, parseCurrency } from '#kernel/money.ts'
-import { type Micros, parseInstant, toIso } from '#kernel/time.ts'
+import { type Micros, parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import { loginOf, type WireAccount } from './accounts.ts'
@@ -92,7 +92,7 @@ export function newestRefresh(accounts: readonly WireAccount[]): string | null {
       if (at !== null && (newest === null || at > newest)) newest = at
     }
   }
-  return newest === null ? null : toIso(Math.floor(newest / 1000))
+  return newest === null ? null : toIso(toMillis(newest))
 }
 
 function toAccount(account: WireAccount, note: Note): DiscoveredAccount {

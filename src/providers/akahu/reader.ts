@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { makeNumberQuoter, parseExactJson } from '#kernel/json.ts'
-import { type Micros, toIso } from '#kernel/time.ts'
+import { addMicros, type Micros, toIso, toMicros, toMillis } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
   AccountRef,
@@ -29,10 +29,10 @@ const pageSize = 100
 const maxCursorLength = 2_048
 
 /** No zone is further than this from any row's time. Rows read outside the window are filtered by R16a. */
-const margin: Micros = 26 * 3_600_000_000
+const marginMicros = 26 * 3_600_000_000
 /** Sent when there is no lower bound, because Akahu's sources disagree about its default. */
-const earliest: Micros = 0
-const latest: Micros = 7_258_118_400_000_000
+const earliest = toMicros(0)
+const latest = toMicros(7_258_118_400_000)
 
 /**
  * The position of a page. Akahu requires the same `start` and `end` with every cursor, so the position contains them:
@@ -86,8 +86,8 @@ export function makeTransactionReader(client: AkahuClient, note: Note): RowReade
 function toPlace(window: TimeWindow, cursor: PageCursor | null): Place {
   if (cursor !== null) return JSON.parse(cursor)
   return {
-    start: toBound(window.from === null ? earliest : window.from - margin),
-    end: toBound(window.to === null ? latest : window.to + margin),
+    start: toBound(window.from === null ? earliest : addMicros(window.from, -marginMicros)),
+    end: toBound(window.to === null ? latest : addMicros(window.to, marginMicros)),
     next: null,
     count: 0,
     mark: null,
@@ -96,7 +96,7 @@ function toPlace(window: TimeWindow, cursor: PageCursor | null): Place {
 
 /** Akahu's times have milliseconds; it has no rows outside the years 1970 to 2200. */
 function toBound(instant: Micros): string {
-  return toIso(Math.floor(Math.min(Math.max(instant, earliest), latest) / 1000))
+  return toIso(toMillis(instant < earliest ? earliest : instant > latest ? latest : instant))
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
-import type { Clock, Micros } from '#kernel/time.ts'
+import type { Clock } from '#kernel/time.ts'
 import { parseInstant, toIso } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
@@ -193,7 +193,7 @@ function isBetter(consent: Consent, rival: Consent, nowMs: number): boolean {
   return difference === 0 ? consent.arrangement_id > rival.arrangement_id : difference > 0
 }
 
-function createdAt(consent: Consent): Micros {
+function createdAt(consent: Consent): number {
   return parseInstant(consent.created_at ?? '') ?? 0
 }
 

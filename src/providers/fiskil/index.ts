@@ -3,7 +3,7 @@
  * user, a connection one of its consents. Ending a consent is its only write (docs/providers/fiskil.md, Consent).
  */
 import type { Balance } from '#contract/resources.ts'
-import { microsPerMs, toIso } from '#kernel/time.ts'
+import { toIso, toMillis } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
   AccountRef,
@@ -227,8 +227,8 @@ function toTransactionsQuery(query: RowsQuery, cursor: PageCursor | null): Recor
   const account = query.scoped ? query.accounts[0] : undefined
   if (account !== undefined) sent.account_id = account.upstreamId
   const { from, to } = query.window
-  if (from !== null) sent.from = toStamp(Math.floor(from / microsPerMs) - slackMs)
-  if (to !== null) sent.to = toStamp(Math.ceil(to / microsPerMs) + slackMs)
+  if (from !== null) sent.from = toStamp(toMillis(from) - slackMs)
+  if (to !== null) sent.to = toStamp(Math.ceil(to / 1000) + slackMs)
   if (cursor !== null) sent['page[after]'] = cursor
   return sent
 }

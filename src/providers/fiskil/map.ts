@@ -9,7 +9,14 @@ import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import { parseCurrency } from '#kernel/money.ts'
-import { type Micros, microsPerMs, parseDay, parseInstant } from '#kernel/time.ts'
+import {
+  type Micros,
+  type Millis,
+  parseDay,
+  parseInstant,
+  toMicros,
+  toMillis,
+} from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount } from '../port.ts'
 import { malformed } from './failures.ts'
@@ -64,21 +71,21 @@ export function readRows<Row>(
 export function toConnectionStatus(consent: Consent, nowMs: number): ConnectionStatus {
   const endsAt = readEnd(consent.expires_at)
   if (endsAt === null) return consent.active ? 'active' : 'invalidated'
-  if (endsAt <= nowMs * microsPerMs) return 'invalidated'
+  if (endsAt <= toMicros(nowMs)) return 'invalidated'
   return consent.active ? 'active' : 'revoked'
 }
 
-/** When the consent ends, in milliseconds since the epoch; null when it is not readable. */
-export function toConsentEnd(consent: Consent): number | null {
+/** When the consent ends; null when it is not readable. */
+export function toConsentEnd(consent: Consent): Millis | null {
   const end = readEnd(consent.expires_at)
-  const ms = end === null ? Number.NaN : Math.floor(end / microsPerMs)
+  const ms = end === null ? Number.NaN : toMillis(end)
   // Beyond that no instant can be written.
   return Math.abs(ms) <= 8.64e15 ? ms : null
 }
 
 /** An RFC 3339 time, a plain day (its end in UTC) or seconds since the epoch; null for anything else. */
 function readEnd(end: Consent['expires_at']): Micros | null {
-  if (typeof end === 'number') return end * 1000 * microsPerMs
+  if (typeof end === 'number') return toMicros(end * 1000)
   if (end === undefined || end === null) return null
   const day = parseDay(end)
   return parseInstant(day === null ? end : `${day}T23:59:59Z`)

@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
-import { type Clock, microsPerMs, parseInstant } from '#kernel/time.ts'
+import { type Clock, parseInstant, toMillis } from '#kernel/time.ts'
 import type { WebhookChange, WebhookNotice, WebhookReceiver } from '../port.ts'
 import {
   digestOf,
@@ -122,5 +122,5 @@ function toNotices(
 /** When the provider finished reading the bank. */
 function readPublished({ publish_time: time }: WebhookFields, nowMs: number): number | null {
   const at = typeof time === 'string' ? parseInstant(time) : null
-  return at === null ? null : Math.min(Math.floor(at / microsPerMs), nowMs)
+  return at === null ? null : Math.min(toMillis(at), nowMs)
 }

@@ -4,7 +4,7 @@
  */
 import type { AccountType } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
-import { microsPerMs, parseDay, parseInstant, toIso } from '#kernel/time.ts'
+import { type Micros, parseDay, parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import type { WireAccount, WireAuthorization } from './wire.ts'
@@ -85,14 +85,14 @@ export function maskNumber(number: string): string | null {
  * day.
  */
 function newestSync(accounts: readonly WireAccount[]): string | null {
-  let newest: number | null = null
+  let newest: Micros | null = null
   for (const { sync_status } of accounts) {
     const text = sync_status?.holdings?.last_successful_sync ?? ''
     const day = parseDay(text)
     const at = parseInstant(day === null ? text : `${day}T00:00:00Z`)
     if (at !== null && (newest === null || at > newest)) newest = at
   }
-  return newest === null ? null : toIso(Math.floor(newest / microsPerMs))
+  return newest === null ? null : toIso(toMillis(newest))
 }
 
 /** A currency or coin code in the contract's form, or null. */

@@ -4,7 +4,7 @@
  */
 import type { Trade, TradeType } from '#contract/resources.ts'
 import { parseDecimal, zero } from '#kernel/decimal.ts'
-import { type Micros, microsPerMs, parseDay, parseInstant, toIso, type Zone } from '#kernel/time.ts'
+import { type Micros, parseDay, parseInstant, toIso, toMillis, type Zone } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { AccountRef } from '../port.ts'
 import { malformed } from './failures.ts'
@@ -57,7 +57,7 @@ export interface TradeTime {
   readonly shown: string
 }
 
-export const microsPerDay = 86_400_000 * microsPerMs
+export const microsPerDay = 86_400_000_000
 const naive = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /**
@@ -76,7 +76,7 @@ export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
   }
   if (at % microsPerDay !== 0) return { time: at, shown: complete.replace(' ', 'T') }
   const utc = /(?:[Zz]|[+-]00:?00)$/.test(complete)
-  const day = utc ? complete.slice(0, 10) : toIso(at / microsPerMs).slice(0, 10)
+  const day = utc ? complete.slice(0, 10) : toIso(toMillis(at)).slice(0, 10)
   return { time: zone.startOfDay(day), shown: day }
 }
 

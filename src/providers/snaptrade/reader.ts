@@ -3,7 +3,7 @@
  * page begins with the last row of the page before it. Rows are mapped only when requested.
  */
 import type { Trade } from '#contract/resources.ts'
-import { addDays, microsPerMs, toIso } from '#kernel/time.ts'
+import { addDays, type Micros, toIso, toMillis } from '#kernel/time.ts'
 import type {
   AccountRef,
   PageCursor,
@@ -80,8 +80,8 @@ export function toParameters(window: TimeWindow, offset: number): [string, strin
 const firstDay = '0001-01-02'
 const lastDay = '9999-12-30'
 
-function shiftDay(micros: number, days: number): string {
-  const text = toIso(Math.floor(micros / microsPerMs)).slice(0, 10)
+function shiftDay(instant: Micros, days: number): string {
+  const text = toIso(toMillis(instant)).slice(0, 10)
   // Outside four-digit years the ISO form has a sign, which SnapTrade does not accept.
   const day = /^\d/.test(text) ? text : text.startsWith('-') ? firstDay : lastDay
   return addDays(day < firstDay ? firstDay : day > lastDay ? lastDay : day, days)

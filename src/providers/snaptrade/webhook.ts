@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
-import { type Clock, microsPerMs, parseInstant } from '#kernel/time.ts'
+import { type Clock, parseInstant, toMillis } from '#kernel/time.ts'
 import type { WebhookChange, WebhookNotice, WebhookReceiver } from '../port.ts'
 import {
   digestOf,
@@ -134,5 +134,5 @@ function toChange(type: string, at: number): WebhookChange | null {
 
 function readTime(value: unknown): number | null {
   const at = typeof value === 'string' ? parseInstant(value) : null
-  return at === null ? null : Math.floor(at / microsPerMs)
+  return at === null ? null : toMillis(at)
 }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { makeNumberQuoter } from '#kernel/json.ts'
-import { microsPerMs, toIso } from '#kernel/time.ts'
+import { toIso, toMillis } from '#kernel/time.ts'
 import type {
   AccountRef,
   CallContext,
@@ -84,8 +84,8 @@ function toPlace({ window }: RowsQuery, cursor: PageCursor | null): Place {
   if (cursor !== null) return JSON.parse(cursor)
   const { from, to } = window
   return {
-    since: from === null ? null : toBound(Math.floor(from / microsPerMs) - marginMs),
-    until: to === null ? null : toBound(Math.ceil(to / microsPerMs) + marginMs),
+    since: from === null ? null : toBound(toMillis(from) - marginMs),
+    until: to === null ? null : toBound(Math.ceil(to / 1000) + marginMs),
     after: null,
   }
 }

@@ -2,6 +2,7 @@
  * The tables of the durable store as the queries see them; they must match `migrations/`. Instants are written as
  * `Date` and read as milliseconds on both engines (see their codecs).
  */
+
 import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { AccountType, Provider } from '#contract/resources.ts'
 import type {
@@ -13,6 +14,7 @@ import type {
   UpstreamId,
   UserId,
 } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { StoredStatus } from '../ports/connections.ts'
 import type { OAuthModel } from '../ports/oauth.ts'
 import type { PlanName, PlanStatus } from '../ports/users.ts'
@@ -152,18 +154,18 @@ export interface Tables extends EventTables, DashboardTables {
  */
 export type Db = Kysely<Tables>
 
-/** Milliseconds since the epoch as a value that both engines accept. */
-export function moment(ms: number): Date {
+/** An instant as a value that both engines accept. */
+export function moment(ms: Millis): Date {
   return new Date(ms)
 }
 
 /** As `moment`; null stays null. */
-export function momentOrNull(ms: number | null): Date | null {
+export function momentOrNull(ms: Millis | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
 /** True for rows whose instant in `column` is before `ms`; it can use an index of that column. */
-export function isBefore(column: string, ms: number): RawBuilder<boolean> {
+export function isBefore(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} < ${moment(ms)})`
 }
 
@@ -171,21 +173,21 @@ export function isBefore(column: string, ms: number): RawBuilder<boolean> {
  * As `isBefore`, and true when the instant is unknown. It cannot use an index, so another condition must select the
  * rows.
  */
-export function isUnsetOrBefore(column: string, ms: number): RawBuilder<boolean> {
+export function isUnsetOrBefore(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${moment(ms)})`
 }
 
 /** True for rows whose instant in `column` differs or is unknown. It cannot use an index. */
-export function isNot(column: string, ms: number): RawBuilder<boolean> {
+export function isNot(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} <> ${moment(ms)})`
 }
 
 /** True for rows whose instant in `column` is `ms` or earlier: a range of an index on that column. */
-export function isDue(column: string, ms: number): RawBuilder<boolean> {
+export function isDue(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} <= ${moment(ms)})`
 }
 
 /** True for rows whose instant in `column` is after `ms`. */
-export function isAfter(column: string, ms: number): RawBuilder<boolean> {
+export function isAfter(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} > ${moment(ms)})`
 }

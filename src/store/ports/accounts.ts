@@ -2,8 +2,10 @@
  * Bank and brokerage accounts in the store: what identifies an account, never its money. An account that the provider
  * no longer lists is hidden, and keeps its id if it returns.
  */
+
 import type { AccountType, Provider } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 /** The fields of an account that its provider lists. A new one is declared here, and written in `toColumns`. */
 export interface ListedAccount {
@@ -58,7 +60,7 @@ export interface AccountStore {
   replace(
     connectionId: ConnectionId,
     plan: PlanAccounts,
-    options?: { readonly at: number },
+    options?: { readonly at: Millis },
   ): Promise<readonly AccountRow[]>
   /**
    * Stores the new upstream id that the provider gave an account; our id stays. Nothing changes when the connection has

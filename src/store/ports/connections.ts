@@ -1,9 +1,11 @@
 /**
- * Connections of a person to an institution in the store. Instants are milliseconds since the epoch. A query on
+ * Connections of a person to an institution in the store. A query on
  * behalf of a user includes the user's id, so that other users' rows are not found.
  */
+
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { LoginRow } from './logins.ts'
 
 /** `deleting` is internal: such connections and their accounts are never returned to users. */
@@ -19,12 +21,12 @@ export interface ConnectionRow {
   readonly institutionName: string
   readonly institutionLogo: string | null
   readonly status: StoredStatus
-  readonly lastRefreshedAt: number | null
-  readonly createdAt: number
+  readonly lastRefreshedAt: Millis | null
+  readonly createdAt: Millis
   /** Of a connection that is being deleted: the consent behind a person's own key ends at the provider too. */
   readonly endsAtProvider: boolean
   /** When the consent ends, as the provider last reported it; null: it does not. */
-  readonly consentExpiresAt: number | null
+  readonly consentExpiresAt: Millis | null
 }
 
 export interface NewConnection {
@@ -36,14 +38,14 @@ export interface NewConnection {
   readonly institutionName: string
   readonly institutionLogo: string | null
   readonly status: ConnectionStatus
-  readonly lastRefreshedAt: number | null
-  readonly createdAt: number
-  readonly consentExpiresAt: number | null
+  readonly lastRefreshedAt: Millis | null
+  readonly createdAt: Millis
+  readonly consentExpiresAt: Millis | null
 }
 
 /** A connection whose end of consent is known. */
 export interface ExpiringConnection extends ConnectionRow {
-  readonly consentExpiresAt: number
+  readonly consentExpiresAt: Millis
 }
 
 /** A status that a call with a login's credentials showed. */
@@ -56,13 +58,13 @@ export interface LearntStatus {
   readonly from: readonly ConnectionStatus[]
   readonly to: ConnectionStatus
   /** When it was obtained: `saveReportedStatus` ignores reports of an earlier time. Absent: the time is not stored. */
-  readonly at?: number
+  readonly at?: Millis
 }
 
 /** Absent: only the next list is that of a renewal. */
 export interface Renewal {
   /** Accounts that arrive later, until then, are recognised by their numbers (`AccountStore.replace`). */
-  readonly until: number
+  readonly until: Millis
 }
 
 /** A status that the provider reported by itself, in a webhook. */
@@ -72,7 +74,7 @@ export interface ReportedStatus {
   readonly from: readonly ConnectionStatus[]
   readonly to: ConnectionStatus
   /** When the connection took the status, by the provider's clock. */
-  readonly at: number
+  readonly at: Millis
 }
 
 export interface ConnectionStore {
@@ -102,14 +104,14 @@ export interface ConnectionStore {
   /** The consent was renewed under the same upstream id: the next list of accounts is that of a renewal. */
   noteRenewal(id: ConnectionId, renewal?: Renewal): Promise<void>
   /** When the consent ends; null: the provider does not report it. */
-  setConsentExpiry(id: ConnectionId, at: number | null): Promise<void>
+  setConsentExpiry(id: ConnectionId, at: Millis | null): Promise<void>
   /**
    * All users' connections, except `deleting` and `revoked` ones, whose consent ends before `before`; the earliest end
    * first, equal ones by id. Only those after `after`, at most `limit`.
    */
   listExpiring(page: {
-    readonly before: number
-    readonly after: { readonly consentExpiresAt: number; readonly id: ConnectionId } | null
+    readonly before: Millis
+    readonly after: { readonly consentExpiresAt: Millis; readonly id: ConnectionId } | null
     readonly limit: number
   }): Promise<readonly ExpiringConnection[]>
   /** Updates the institution's details from the provider. */
@@ -143,7 +145,7 @@ export interface ConnectionStore {
    */
   setRefreshed(
     id: ConnectionId,
-    at: number,
+    at: Millis,
     options: { readonly isReported: boolean },
   ): Promise<void>
   /** Deletes the connection and its accounts. */

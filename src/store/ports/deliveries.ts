@@ -2,9 +2,10 @@
  * Deliveries: one event for one endpoint, with its attempts. Work is claimed per endpoint: only the holder of an
  * endpoint's lease sends to it, so that order, the number in flight and the endpoint's health have one writer.
  * Deliveries of one lane (a connection at an endpoint) run one after another: only the first pending one is ever due.
- * Instants are milliseconds since the epoch.
  */
+
 import type { DeliveryId, EndpointId, EventId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
 import type { SealedBody } from './events.ts'
 import type { WaitLimits } from './waits.ts'
@@ -24,7 +25,7 @@ export interface EndpointState {
 /** An endpoint with due deliveries, leased by this process until `leaseUntil`. */
 export interface ClaimedEndpoint extends EndpointState {
   readonly lease: string
-  readonly leaseUntil: number
+  readonly leaseUntil: Millis
 }
 
 export interface DueDelivery {
@@ -32,8 +33,8 @@ export interface DueDelivery {
   readonly eventId: EventId
   /** Attempts made so far. */
   readonly attempts: number
-  readonly dueAt: number
-  readonly createdAt: number
+  readonly dueAt: Millis
+  readonly createdAt: Millis
   /** Replayed on request, outside a sync run (reading R33). */
   readonly isReplay: boolean
   /** Its event belongs to no run; it is attempted at once, whatever the endpoint's health. */
@@ -41,7 +42,7 @@ export interface DueDelivery {
 }
 
 export interface NewAttempt {
-  readonly at: number
+  readonly at: Millis
   /** HTTP status; null: there was no answer. */
   readonly status: number | null
   /** Why there was no answer, or why the answer counts as a failure, in plain words; null: it succeeded. */
@@ -53,7 +54,7 @@ export interface NewAttempt {
 
 export type DeliveryVerdict =
   | { readonly kind: 'succeeded' }
-  | { readonly kind: 'retry'; readonly dueAt: number }
+  | { readonly kind: 'retry'; readonly dueAt: Millis }
   | { readonly kind: 'exhausted' }
 
 /** One attempt under a lease, and what follows from it. */
@@ -68,7 +69,7 @@ export interface AttemptResult {
    * Of the endpoint only tests are due before this instant, also after the lease was lost; it ends when the endpoint becomes
    * healthy. Null: no wait was demanded.
    */
-  readonly holdUntil: number | null
+  readonly holdUntil: Millis | null
   /**
    * Called within the transaction with the endpoint's current state (its owner may have disabled or enabled it
    * meanwhile), possibly more than once.
@@ -98,9 +99,9 @@ export interface DeliveryRow {
   readonly position: number
   readonly status: DeliveryStatus
   readonly isReplay: boolean
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** When the next attempt is due; null: none is, or an earlier delivery of the lane must end first. */
-  readonly dueAt: number | null
+  readonly dueAt: Millis | null
   /** Oldest first. */
   readonly attempts: readonly AttemptRow[]
 }
@@ -108,7 +109,7 @@ export interface DeliveryRow {
 export interface DeliveryBacklog {
   readonly pending: number
   /** Due time of the oldest due delivery whose endpoint is not leased; null: none. */
-  readonly oldestDueAt: number | null
+  readonly oldestDueAt: Millis | null
 }
 
 export interface DeliveryStore {
@@ -119,20 +120,20 @@ export interface DeliveryStore {
    * the other.
    */
   claimEndpoints(options: {
-    readonly now: number
+    readonly now: Millis
     readonly leaseMs: number
     readonly limit: number
     readonly ailing: boolean
   }): Promise<readonly ClaimedEndpoint[]>
   /** False: the lease is lost, and nothing more may be sent. */
-  renew(lease: string, leaseUntil: number): Promise<boolean>
+  renew(lease: string, leaseUntil: Millis): Promise<boolean>
   /**
    * The endpoint's due deliveries, in the order in which they were created; `tests`, and while the endpoint waits (see
    * `release`): of test events only.
    */
   listDue(
     endpointId: EndpointId,
-    options: { readonly now: number; readonly limit: number; readonly tests?: boolean },
+    options: { readonly now: Millis; readonly limit: number; readonly tests?: boolean },
   ): Promise<readonly DueDelivery[]>
   /** The pending delivery that was created first, due or not, except tests: the probe of a paused endpoint. */
   findOldest(endpointId: EndpointId): Promise<DueDelivery | null>
@@ -151,7 +152,7 @@ export interface DeliveryStore {
    */
   release(
     lease: string,
-    options: { readonly now: number; readonly notBefore: number; readonly ofAiling?: boolean },
+    options: { readonly now: Millis; readonly notBefore: Millis; readonly ofAiling?: boolean },
   ): Promise<void>
   /** Newest first; only those after the position `after`, at most `limit`. */
   list(
@@ -163,7 +164,7 @@ export interface DeliveryStore {
    * Creates a delivery that is due at once, in a lane of its own (`missed` where the endpoint is disabled); null: the
    * payload is shredded.
    */
-  replay(id: DeliveryId, at: number): Promise<DeliveryId | null>
+  replay(id: DeliveryId, at: Millis): Promise<DeliveryId | null>
   /**
    * Replays every event of a connection that was accepted from `from` until before `to` and that the endpoint takes,
    * whatever its former deliveries, in order; all or nothing. `shredded`: the number of events without a payload;
@@ -172,9 +173,9 @@ export interface DeliveryStore {
   replayRange(
     endpointId: EndpointId,
     range: {
-      readonly from: number
-      readonly to: number
-      readonly at: number
+      readonly from: Millis
+      readonly to: Millis
+      readonly at: Millis
       readonly limit: number
     },
   ): Promise<{
@@ -197,5 +198,5 @@ export interface DeliveryStore {
    * because one statement for all may take longer than a statement may. Not inside a transaction.
    */
   deleteEnded(endpointId: EndpointId, keep?: number): Promise<void>
-  readBacklog(now: number): Promise<DeliveryBacklog>
+  readBacklog(now: Millis): Promise<DeliveryBacklog>
 }

@@ -1,9 +1,10 @@
 /**
- * Webhook endpoints: where a user's consumer receives events, their secrets and their health. Instants are
- * milliseconds since the epoch. Other users' endpoints are not found.
+ * Webhook endpoints: where a user's consumer receives events, their secrets and their health. Other users' endpoints are not found.
  */
+
 import type { EventType } from '#contract/events.ts'
 import type { EndpointId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 /**
  * `degraded`: the last attempt failed. `paused`: five in a row failed, and only the oldest delivery is attempted.
@@ -27,18 +28,18 @@ export interface EndpointRow {
   /** Failed attempts since the last success. */
   readonly failures: number
   /** The start of the time in which all attempts have failed. */
-  readonly failingSince: number | null
+  readonly failingSince: Millis | null
   /** The number of days with failures only that the owner was last warned about: 0, 1, 3 or 5. */
   readonly warnedDays: number
   readonly disabledReason: DisabledReason | null
-  readonly createdAt: number
+  readonly createdAt: Millis
 }
 
 /** Each has the form `whsec_…`. */
 export interface EndpointSecrets {
   readonly current: string
   /** Also used for signatures until then. */
-  readonly previous: { readonly secret: string; readonly until: number } | null
+  readonly previous: { readonly secret: string; readonly until: Millis } | null
 }
 
 export interface NewEndpoint {
@@ -47,7 +48,7 @@ export interface NewEndpoint {
   readonly events: readonly EventType[]
   readonly skipEmpty: boolean
   readonly secret: string
-  readonly createdAt: number
+  readonly createdAt: Millis
 }
 
 export type HealthChange = Pick<
@@ -67,7 +68,7 @@ export interface EndpointStore {
    * The previous secret is also used for signatures until `previousUntil`; null: it stops at once. Then the endpoint's
    * lease ends too, because its holder would continue to sign with the previous secret.
    */
-  rotate(id: EndpointId, secret: string, previousUntil: number | null): Promise<void>
+  rotate(id: EndpointId, secret: string, previousUntil: Millis | null): Promise<void>
   /**
    * When an endpoint is disabled its pending deliveries become `missed`; when it becomes healthy they wait only until
    * due. The lease stays: its holder gets the change with the next `record`.

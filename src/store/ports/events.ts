@@ -1,8 +1,9 @@
 /**
  * Accepted events. Each payload is sealed under its own key, which is stored separately (another schema in
  * PostgreSQL, a second file beside SQLite): destroying the key destroys the payload in every backup without the keys.
- * A receipt of the event stays. Instants are milliseconds since the epoch.
+ * A receipt of the event stays.
  */
+
 import type { EventType } from '#contract/events.ts'
 import type {
   ConnectionId,
@@ -12,6 +13,7 @@ import type {
   SyncRunId,
   UserId,
 } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 export interface NewEvent {
   readonly id: EventId
@@ -24,7 +26,7 @@ export interface NewEvent {
   readonly totalChunks: number
   /** The whole run found nothing new and nothing updated. */
   readonly isEmpty: boolean
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** The envelope exactly as sent: UTF-8 JSON. */
   readonly body: Uint8Array
 }
@@ -41,7 +43,7 @@ export interface EventRow extends Omit<NewEvent, 'body'> {
   /** Size of the body in bytes. */
   readonly size: number
   /** When the payload was destroyed; null: it can still be decrypted. */
-  readonly shreddedAt: number | null
+  readonly shreddedAt: Millis | null
 }
 
 export interface EventBacklog {
@@ -90,16 +92,16 @@ export interface EventStore extends EventRows {
    * `limit` and at most 500 per call. Returns how many. Also completes what an earlier call left incomplete.
    */
   shred(options: {
-    readonly acceptedBefore: number
-    readonly now: number
+    readonly acceptedBefore: Millis
+    readonly now: Millis
     readonly limit: number
   }): Promise<number>
   /**
    * Destroys keys made before `before` whose event was never accepted, or was deleted with its user; about `limit` per call.
    * An event whose key was swept cannot be accepted any more, so `before` must be longer ago than a run can take.
    */
-  sweepKeys(options: { readonly before: number; readonly limit: number }): Promise<number>
+  sweepKeys(options: { readonly before: Millis; readonly limit: number }): Promise<number>
   /** Deletes receipts, with deliveries and attempts, of events shredded and accepted before `before`. */
-  sweepReceipts(options: { readonly before: number; readonly limit: number }): Promise<number>
+  sweepReceipts(options: { readonly before: Millis; readonly limit: number }): Promise<number>
   readBacklog(): Promise<EventBacklog>
 }

@@ -1,6 +1,8 @@
 /** What operators ask about the store as a whole; no request of a caller uses it. */
+
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, EndpointId, LoginId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { StoredStatus } from './connections.ts'
 import type { DisabledReason, EndpointHealth } from './endpoints.ts'
 
@@ -12,8 +14,8 @@ export interface StoreCondition {
   readonly migrations: readonly string[]
   /** How many of them this code does not know, because a newer version migrated the store since it was opened. */
   readonly unknownMigrations: number
-  /** The server's own time, in milliseconds since the epoch; null where the store has no clock of its own. */
-  readonly theirTimeMs: number | null
+  /** The server's own time; null where the store has no clock of its own. */
+  readonly theirTimeMs: Millis | null
 }
 
 /** A connection that needs action by its person or the provider, and its owner. */
@@ -32,8 +34,8 @@ export interface FailingConnection extends Omit<TroubledConnection, 'status'> {
   readonly syncs: {
     /** Of the newest run; null: its row is gone. */
     readonly failure: { readonly code: string; readonly message: string } | null
-    /** When the first of these runs began, in milliseconds since the epoch; null: its row is gone. */
-    readonly since: number | null
+    /** When the first of these runs began; null: its row is gone. */
+    readonly since: Millis | null
   } | null
 }
 
@@ -52,16 +54,15 @@ export interface ProviderUse {
   readonly emails: readonly string[]
   /** Without those that are being deleted. */
   readonly connectionCount: number
-  /** The newest refresh of a connection, in milliseconds since the epoch; null: none yet. */
-  readonly refreshedAt: number | null
+  /** The newest refresh of a connection; null: none yet. */
+  readonly refreshedAt: Millis | null
 }
 
 export interface StaleConnection {
   readonly id: ConnectionId
   readonly email: string
   readonly institutionName: string
-  /** In milliseconds since the epoch. */
-  readonly lastRefreshedAt: number
+  readonly lastRefreshedAt: Millis
 }
 
 /** An endpoint that receives nothing, or only the oldest delivery, although its owner did not ask for that. */
@@ -69,25 +70,25 @@ export interface TroubledEndpoint {
   readonly id: EndpointId
   readonly email: string
   readonly health: Extract<EndpointHealth, 'paused' | 'disabled'>
-  /** The start of the time in which all attempts have failed, in milliseconds since the epoch. */
-  readonly failingSince: number | null
+  /** The start of the time in which all attempts have failed. */
+  readonly failingSince: Millis | null
   readonly disabledReason: Exclude<DisabledReason, 'owner'> | null
 }
 
-/** A lease that no process would hold so long. Instants are milliseconds since the epoch. */
+/** A lease that no process would hold so long. */
 export type StuckLease =
   | {
       readonly kind: 'sync'
       readonly id: ConnectionId
-      readonly startedAt: number
-      readonly leaseUntil: number
+      readonly startedAt: Millis
+      readonly leaseUntil: Millis
     }
-  | { readonly kind: 'endpoint'; readonly id: EndpointId; readonly leaseUntil: number }
+  | { readonly kind: 'endpoint'; readonly id: EndpointId; readonly leaseUntil: Millis }
 
 export interface StuckBounds {
-  readonly now: number
+  readonly now: Millis
   /** A sync run that started before and is still under way is stuck. */
-  readonly startedBefore: number
+  readonly startedBefore: Millis
   /** A lease that ends later was taken by a process whose clock was ahead. */
   readonly heldBeyond: number
   /** Of each kind. */
@@ -114,7 +115,7 @@ export interface StoreInspector {
   /** Active connections of a provider that were last refreshed before an instant, the oldest first; at most `limit`. */
   listStale(query: {
     readonly provider: Provider
-    readonly before: number
+    readonly before: Millis
     readonly limit: number
   }): Promise<readonly StaleConnection[]>
   /** Connections that are not `active`, by age; at most `limit`. */
@@ -138,10 +139,10 @@ export interface StoreInspector {
     readonly withoutEndpoint: number
   }>
   /**
-   * When the newest run began that a webhook of the provider asked for, in milliseconds since the epoch; a provider
+   * When the newest run began that a webhook of the provider asked for; a provider
    * without such a run is absent. Looks at the newest 20,000 runs that have ended.
    */
-  findProviderRuns(): Promise<Partial<Record<Provider, number>>>
+  findProviderRuns(): Promise<Partial<Record<Provider, Millis>>>
   /** Checks that the keys of events can be read and written. @throws StoreUnavailableError */
   examineKeys(): Promise<KeyPlace>
 }

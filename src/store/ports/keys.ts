@@ -1,5 +1,7 @@
-/** API keys in the store: the hash, never the key itself. Instants are milliseconds since the epoch. */
+/** API keys in the store: the hash, never the key itself. */
+
 import type { KeyId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { PlanRow } from './users.ts'
 
 export interface KeyRow {
@@ -8,10 +10,10 @@ export interface KeyRow {
   readonly name: string
   /** The first characters, safe to show, e.g. `trib_live_0CiOts`. */
   readonly prefix: string
-  readonly createdAt: number
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
-  readonly lastUsedAt: number | null
+  readonly createdAt: Millis
+  readonly expiresAt: Millis | null
+  readonly revokedAt: Millis | null
+  readonly lastUsedAt: Millis | null
 }
 
 /** Everything that a request needs to know about a key's owner; one indexed read. */
@@ -21,7 +23,7 @@ export interface CallerRow extends PlanRow {
   readonly timezone: string | null
   /** Grows with every change that invalidates cached answers of this user (reading R10). */
   readonly epoch: number
-  readonly expiresAt: number | null
+  readonly expiresAt: Millis | null
 }
 
 export interface NewKey {
@@ -30,8 +32,8 @@ export interface NewKey {
   readonly prefix: string
   /** SHA-256 of the whole key. */
   readonly hash: Uint8Array
-  readonly createdAt: number
-  readonly expiresAt: number | null
+  readonly createdAt: Millis
+  readonly expiresAt: Millis | null
 }
 
 /** The largest number of revoked and expired keys that are kept for one user. */
@@ -51,9 +53,9 @@ export interface KeyStore {
    * Revoking again keeps the first time, and says that the key was revoked before; null when there is no such key. Of concurrent
    * calls one is the first.
    */
-  revoke(id: KeyId, at: number): Promise<(KeyRow & { readonly wasRevoked: boolean }) | null>
+  revoke(id: KeyId, at: Millis): Promise<(KeyRow & { readonly wasRevoked: boolean }) | null>
   /** Null when unknown or revoked; an expired key is returned, with its `expiresAt`. */
   findCaller(hash: Uint8Array): Promise<CallerRow | null>
   /** Stores the last use; called at most once a minute per key, after the request. */
-  touch(id: KeyId, at: number): Promise<void>
+  touch(id: KeyId, at: Millis): Promise<void>
 }

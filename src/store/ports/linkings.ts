@@ -1,9 +1,11 @@
 /**
  * Links that people began in a browser and that come back from a provider's page: one row per begun link, found by the
- * SHA-256 of its state and used once. Instants are milliseconds since the epoch.
+ * SHA-256 of its state and used once.
  */
+
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, SessionId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 /** The largest number of begun links per user; beyond it the oldest are deleted. */
 export const maxLinkings = 20
@@ -21,15 +23,15 @@ export interface NewLinking {
   readonly institutionId: string | null
   /** The connection that is to be renewed; null: a new one. */
   readonly connectionId: ConnectionId | null
-  readonly createdAt: number
-  readonly expiresAt: number
+  readonly createdAt: Millis
+  readonly expiresAt: Millis
 }
 
 export interface LinkingRow extends NewLinking {
   /** When its state came back. */
-  readonly usedAt: number | null
+  readonly usedAt: Millis | null
   /** When its consent was read, or when it became certain that there is none. Until then the consent may still arrive. */
-  readonly endedAt: number | null
+  readonly endedAt: Millis | null
   /**
    * How far it has come, or how it ended (`linking-attempt.ts`). Null: its return was not read yet, or a version wrote the row
    * that knew no outcomes.
@@ -47,18 +49,18 @@ export interface LinkingStore {
    */
   claim(
     id: Uint8Array,
-    by: { readonly sessionId: SessionId; readonly at: number },
+    by: { readonly sessionId: SessionId; readonly at: Millis },
   ): Promise<boolean>
   /** Records the login that a return brought. */
   setLogin(id: Uint8Array, loginId: LoginId): Promise<void>
   /** The newest one of this login that has neither ended nor expired; null: none. */
-  findOpen(loginId: LoginId, at: number): Promise<LinkingRow | null>
+  findOpen(loginId: LoginId, at: Millis): Promise<LinkingRow | null>
   /** Records how far it has come, until it has ended. */
   note(id: Uint8Array, outcome: string): Promise<void>
   /** Records the end; a second one changes nothing. */
-  end(id: Uint8Array, end: { readonly at: number; readonly outcome: string }): Promise<void>
+  end(id: Uint8Array, end: { readonly at: Millis; readonly outcome: string }): Promise<void>
   /** Gives what one session of a user began to another session of the same user. */
   moveSession(userId: UserId, from: SessionId, to: SessionId): Promise<void>
   /** Deletes a bounded number of those that expired before `at`; returns how many. */
-  sweep(at: number): Promise<number>
+  sweep(at: Millis): Promise<number>
 }

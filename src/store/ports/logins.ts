@@ -2,8 +2,10 @@
  * A person's credentials at a provider: sealed, with a version that grows whenever they are replaced, and whenever consents
  * behind them come or go.
  */
+
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 export interface LoginRow {
   readonly id: LoginId
@@ -59,7 +61,7 @@ export interface LoginStore {
    * at most `limit`.
    */
   listAbandoned(page: {
-    readonly now: number
+    readonly now: Millis
     readonly after: LoginId | null
     readonly limit: number
   }): Promise<readonly LoginRef[]>

@@ -1,8 +1,10 @@
 /**
  * Mails that wait to be sent. Each has a key that names its matter, so that it is sent once however often it is asked for.
- * A row outlives its mail, for that reason; a sweep deletes it later. Instants are milliseconds since the epoch.
+ * A row outlives its mail, for that reason; a sweep deletes it later.
  */
+
 import type { MailId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { MailKind, MailMatter } from '../mail-matter.ts'
 
 /**
@@ -10,8 +12,8 @@ import type { MailKind, MailMatter } from '../mail-matter.ts'
  * null: there was none, or it is forgotten.
  */
 export type ReconnectDueAt = (loss: {
-  readonly at: number
-  readonly formerAt: number | null
+  readonly at: Millis
+  readonly formerAt: Millis | null
 }) => number
 
 export interface NewMail {
@@ -21,7 +23,7 @@ export interface NewMail {
   readonly userId: UserId | null
   /** Sealed at rest. */
   readonly matter: MailMatter
-  readonly at: number
+  readonly at: Millis
 }
 
 /** A mail that this process is to send now. */
@@ -31,14 +33,14 @@ export interface ClaimedMail {
   readonly kind: MailKind
   /** Null: it cannot be decrypted or read. */
   readonly matter: MailMatter | null
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** This claim counted. It names the claim: a later one of another process has another number. */
   readonly attempts: number
 }
 
 export interface MailBacklog {
   readonly waiting: number
-  readonly oldestCreatedAt: number | null
+  readonly oldestCreatedAt: Millis | null
 }
 
 /** Notices to one user in 24 hours; further ones are not queued. */
@@ -55,22 +57,22 @@ export interface MailStore {
    * them to the next claim after that.
    */
   claim(options: {
-    readonly now: number
+    readonly now: Millis
     readonly leaseMs: number
     readonly limit: number
   }): Promise<readonly ClaimedMail[]>
   /** Sent, given up or not needed any more: the payload is deleted. Nothing when the claim is not the newest. */
   end(claimed: Pick<ClaimedMail, 'id' | 'attempts'>): Promise<void>
   /** To be tried again. Nothing when the claim is not the newest. */
-  postpone(claimed: Pick<ClaimedMail, 'id' | 'attempts'>, dueAt: number): Promise<void>
+  postpone(claimed: Pick<ClaimedMail, 'id' | 'attempts'>, dueAt: Millis): Promise<void>
   readBacklog(): Promise<MailBacklog>
   /**
    * Deletes rows of mails that are done and were queued before `before`, at most `limit`; returns how many. A mail that is due
    * later than `latestDue`, by a clock that was ahead, is then due at `now`.
    */
   sweep(bounds: {
-    readonly before: number
-    readonly now: number
+    readonly before: Millis
+    readonly now: Millis
     readonly latestDue: number
     readonly limit: number
   }): Promise<number>

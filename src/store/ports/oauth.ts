@@ -1,9 +1,11 @@
 /**
  * What the authorization server needs of the durable store: grants of people to agents, and the codes, tokens,
- * clients and requests that depend on them. Instants are milliseconds since the epoch. It stores hashes of tokens,
+ * clients and requests that depend on them. It stores hashes of tokens,
  * never tokens.
  */
+
 import type { SessionId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 /** What the authorization server stores besides grants. `Client`: an agent that registered itself. */
 export type OAuthModel =
@@ -17,10 +19,10 @@ export type OAuthModel =
 export interface OAuthRow {
   /** JSON, sealed at rest. */
   readonly payload: string
-  readonly createdAt: number
-  readonly expiresAt: number
+  readonly createdAt: Millis
+  readonly expiresAt: Millis
   /** For a code or refresh token: when it was redeemed. For a client: when it was last used. */
-  readonly usedAt: number | null
+  readonly usedAt: Millis | null
 }
 
 /** How many leading bytes of an origin identify the network. */
@@ -38,8 +40,8 @@ export interface NewOAuthRow {
    */
   readonly origin: Uint8Array | null
   readonly payload: string
-  readonly createdAt: number
-  readonly expiresAt: number
+  readonly createdAt: Millis
+  readonly expiresAt: Millis
 }
 
 export interface NewOAuthGrant {
@@ -47,8 +49,8 @@ export interface NewOAuthGrant {
   readonly userId: UserId
   readonly clientId: string
   readonly payload: string
-  readonly createdAt: number
-  readonly expiresAt: number
+  readonly createdAt: Millis
+  readonly expiresAt: Millis
 }
 
 /** An agent that can still act for a user. */
@@ -57,9 +59,9 @@ export interface OAuthAgentRow {
   readonly clientId: string
   /** Null: it does not open. */
   readonly payload: string | null
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** To the minute; null: never used. */
-  readonly lastUsedAt: number | null
+  readonly lastUsedAt: Millis | null
 }
 
 export interface OAuthStore {
@@ -75,7 +77,7 @@ export interface OAuthStore {
    */
   savePending(
     row: NewOAuthRow,
-    bounds: { readonly at: number; readonly ofOrigin: number; readonly inAll: number },
+    bounds: { readonly at: Millis; readonly ofOrigin: number; readonly inAll: number },
   ): Promise<'kept' | 'origin_full' | 'full'>
   /**
    * As `save`, provided that this browser session still exists; one transaction locks the session, checks and stores.
@@ -84,10 +86,10 @@ export interface OAuthStore {
   /** Includes expired rows that have not been swept yet. */
   find(model: OAuthModel, id: Uint8Array): Promise<OAuthRow | null>
   /** True for exactly one caller, even across concurrent processes. */
-  consume(model: OAuthModel, id: Uint8Array, at: number): Promise<boolean>
+  consume(model: OAuthModel, id: Uint8Array, at: Millis): Promise<boolean>
   delete(model: OAuthModel, id: Uint8Array): Promise<void>
   /** Records that a client was used; it is kept until `expiresAt` at least. */
-  touchClient(id: Uint8Array, at: number, expiresAt: number): Promise<void>
+  touchClient(id: Uint8Array, at: Millis, expiresAt: Millis): Promise<void>
   /** Deletes never used clients of this origin, except the newest `keep`. */
   trimClients(origin: Uint8Array, keep: number): Promise<void>
   /** Deletes never used clients beyond `keep` in total, first from the networks with the most. Returns how many. */
@@ -98,7 +100,7 @@ export interface OAuthStore {
   /** Deletes the grant and everything that depends on it, at once; false when there was none. */
   deleteGrant(id: Uint8Array): Promise<boolean>
   /** Stores the last use of a grant; called at most once a minute per grant, after the request. */
-  touchGrant(id: Uint8Array, at: number): Promise<void>
+  touchGrant(id: Uint8Array, at: Millis): Promise<void>
   /** True when any user has a grant to this client. */
   hasGrants(clientId: string): Promise<boolean>
   /**
@@ -107,7 +109,7 @@ export interface OAuthStore {
    */
   listAgentGrants(userId: UserId, clientId: string): Promise<readonly Uint8Array[]>
   /** Newest first, at most 200; only those with a code or token that is valid at `at`. */
-  listAgents(userId: UserId, at: number): Promise<readonly OAuthAgentRow[]>
+  listAgents(userId: UserId, at: Millis): Promise<readonly OAuthAgentRow[]>
   /** Deletes at most `limit` rows per table that expired before `at`. Returns how many. */
-  sweep(at: number, limit: number): Promise<number>
+  sweep(at: Millis, limit: number): Promise<number>
 }

@@ -1,15 +1,17 @@
 /**
  * Second factors and recovery codes in the store. A row exists only after its first code was confirmed; the secret is
  * sealed at rest, recovery codes are SHA-256. Whoever consumes a code does so atomically: of two who give the same code at
- * the same time, in one process or in two, one is right. Instants are milliseconds since the epoch.
+ * the same time, in one process or in two, one is right.
  */
+
 import type { UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 export interface SecondFactorRow {
   readonly userId: UserId
   /** In plain text; never logged. */
   readonly secret: Uint8Array
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** The newest time step (RFC 6238 §4) whose code was accepted. */
   readonly lastStep: number
 }
@@ -26,21 +28,21 @@ export interface SecondFactorStore {
   create(factor: {
     readonly userId: UserId
     readonly secret: Uint8Array
-    readonly at: number
+    readonly at: Millis
     readonly step: number
     readonly codeHashes: readonly Uint8Array[]
   }): Promise<boolean>
   /** False when this step or a later one was used before, or when the factor of `createdAt` is there no more. */
   useStep(
     userId: UserId,
-    code: { readonly createdAt: number; readonly step: number },
+    code: { readonly createdAt: Millis; readonly step: number },
   ): Promise<boolean>
   /** Replaces all recovery codes, used ones too. False when the user has no second factor. */
   replaceCodes(userId: UserId, codeHashes: readonly Uint8Array[]): Promise<boolean>
   /** True when the code exists and was not used. */
   hasCode(userId: UserId, codeHash: Uint8Array): Promise<boolean>
   /** False when there is no such code or it was used before. */
-  useCode(userId: UserId, codeHash: Uint8Array, at: number): Promise<boolean>
+  useCode(userId: UserId, codeHash: Uint8Array, at: Millis): Promise<boolean>
   /** The number of recovery codes that were not used. */
   countCodes(userId: UserId): Promise<number>
   /** Removes the second factor and its recovery codes; false when there was none. */

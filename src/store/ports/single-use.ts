@@ -1,8 +1,10 @@
 /**
  * Tokens of mailed links, each valid once: invitations, confirmations of an address, new passwords. The store has their
- * SHA-256 alone. Instants are milliseconds since the epoch.
+ * SHA-256 alone.
  */
+
 import type { UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 export type SingleUseKind = 'invitation' | 'confirmation' | 'reset'
 
@@ -13,14 +15,14 @@ export interface NewSingleUse {
   /** Null: an invitation, whose user does not exist yet. */
   readonly userId: UserId | null
   readonly email: string
-  readonly createdAt: number
-  readonly expiresAt: number
+  readonly createdAt: Millis
+  readonly expiresAt: Millis
 }
 
 export interface SingleUseRow extends Omit<NewSingleUse, 'hash'> {
-  readonly usedAt: number | null
+  readonly usedAt: Millis | null
   /** When a newer one of the same kind for the same address was made. */
-  readonly replacedAt: number | null
+  readonly replacedAt: Millis | null
 }
 
 export interface SingleUseStore {
@@ -30,7 +32,7 @@ export interface SingleUseStore {
    */
   create(
     token: NewSingleUse,
-    bounds: { readonly since: number; readonly limit: number },
+    bounds: { readonly since: Millis; readonly limit: number },
   ): Promise<boolean>
   /** Used, replaced and expired ones too, until they are swept. */
   find(kind: SingleUseKind, hash: Uint8Array): Promise<SingleUseRow | null>
@@ -38,7 +40,7 @@ export interface SingleUseStore {
    * Uses a token up. Null, with nothing changed, when it is unknown, used, replaced or expired: of two calls at once one gets
    * the row.
    */
-  use(kind: SingleUseKind, hash: Uint8Array, at: number): Promise<SingleUseRow | null>
+  use(kind: SingleUseKind, hash: Uint8Array, at: Millis): Promise<SingleUseRow | null>
   /** Deletes those that expired before `before`, at most `limit`; returns how many. */
-  sweep(bounds: { readonly before: number; readonly limit: number }): Promise<number>
+  sweep(bounds: { readonly before: Millis; readonly limit: number }): Promise<number>
 }

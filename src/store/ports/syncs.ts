@@ -1,10 +1,11 @@
 /**
  * When each connection is synced next, and the results of its runs. One row per connection has the due time and the
- * lease: only the holder of the lease runs the sync, and the lease of a crashed process expires. Instants are
- * milliseconds since the epoch.
+ * lease: only the holder of the lease runs the sync, and the lease of a crashed process expires.
  */
+
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { WaitLimits } from './waits.ts'
 
 /** `linked`: the connection was created or linked again; `provider`: the provider sent a webhook. */
@@ -17,12 +18,12 @@ export interface ClaimedSync {
   readonly userId: UserId
   readonly provider: Provider
   readonly reason: SyncReason
-  readonly dueAt: number
-  readonly leaseUntil: number
+  readonly dueAt: Millis
+  readonly leaseUntil: Millis
   /** Failed runs since the last success. */
   readonly failures: number
   /** When rows were last read completely; null: never. */
-  readonly rowsReadAt: number | null
+  readonly rowsReadAt: Millis | null
   /** The instant from which the ledger has every row of the connection; null: it has none yet. */
   readonly ledgerFrom: number | null
 }
@@ -34,7 +35,7 @@ export type SyncOutcome =
       readonly updatedCount: number
       readonly chunks: number
       /** Null: no rows were read (status only), so the stored value stays. */
-      readonly rowsReadAt: number | null
+      readonly rowsReadAt: Millis | null
       /** Null: there is no ledger. */
       readonly ledgerFrom: number | null
     }
@@ -52,8 +53,8 @@ export interface SyncRunRow {
   readonly userId: UserId
   readonly reason: SyncReason
   readonly state: SyncRunState
-  readonly startedAt: number
-  readonly endedAt: number | null
+  readonly startedAt: Millis
+  readonly endedAt: Millis | null
   readonly newCount: number
   readonly updatedCount: number
   readonly chunks: number
@@ -64,11 +65,11 @@ export interface SyncRunRow {
 export interface SyncState {
   readonly connectionId: ConnectionId
   /** When it is due next; null: a run is in progress. */
-  readonly nextAt: number | null
+  readonly nextAt: Millis | null
   /** Failed runs since the last success. */
   readonly failures: number
   /** When rows were last read completely; null: never. */
-  readonly rowsReadAt: number | null
+  readonly rowsReadAt: Millis | null
 }
 
 /** The runs of one connection that began on one day. */
@@ -79,7 +80,7 @@ export interface RunCounts {
 
 export interface SyncBacklog {
   /** Due time of the oldest due sync that is not running; null: none is due. */
-  readonly oldestDueAt: number | null
+  readonly oldestDueAt: Millis | null
   readonly due: number
   readonly running: number
 }
@@ -95,14 +96,14 @@ export interface SyncStore {
    */
   request(
     connectionId: ConnectionId,
-    due: { readonly at: number; readonly reason: SyncReason },
+    due: { readonly at: Millis; readonly reason: SyncReason },
   ): Promise<void>
   /**
    * Leases at most `limit` due syncs, the oldest first, and starts a run of each. A sync with an expired lease is due
    * again, and its previous run becomes `abandoned`. Two processes never get the same sync.
    */
   claimDue(options: {
-    readonly now: number
+    readonly now: Millis
     readonly leaseMs: number
     readonly limit: number
     /** Connections of these are left to others. */
@@ -111,14 +112,14 @@ export interface SyncStore {
   /** Leases this sync, due or not. Returns the id of the current run when there is one; null: no such connection. */
   claim(
     connectionId: ConnectionId,
-    options: { readonly now: number; readonly leaseMs: number; readonly reason: SyncReason },
+    options: { readonly now: Millis; readonly leaseMs: number; readonly reason: SyncReason },
   ): Promise<
     | { readonly kind: 'claimed'; readonly sync: ClaimedSync }
     | { readonly kind: 'running'; readonly runId: SyncRunId }
     | null
   >
   /** False: the lease is lost or the connection is `deleting`, and the run must end without writing. */
-  renew(runId: SyncRunId, leaseUntil: number): Promise<boolean>
+  renew(runId: SyncRunId, leaseUntil: Millis): Promise<boolean>
   /**
    * Ends the run and releases the lease. Call it last in the transaction that stores the run's results (the other steps
    * lock the user's row first): false means that the lease is lost or the connection is `deleting`, and the transaction
@@ -128,9 +129,9 @@ export interface SyncStore {
     runId: SyncRunId,
     end: {
       readonly outcome: SyncOutcome
-      readonly endedAt: number
+      readonly endedAt: Millis
       /** When it is due next; an earlier request during the run takes precedence. */
-      readonly nextDueAt: number
+      readonly nextDueAt: Millis
     },
   ): Promise<boolean>
   findRun(id: SyncRunId): Promise<SyncRunRow | null>
@@ -149,8 +150,8 @@ export interface SyncStore {
     days: readonly number[],
   ): Promise<ReadonlyMap<ConnectionId, readonly RunCounts[]>>
   /** Deletes ended runs that started before `before`, about `limit` per call; returns how many. */
-  sweepRuns(bounds: { readonly before: number; readonly limit: number }): Promise<number>
+  sweepRuns(bounds: { readonly before: Millis; readonly limit: number }): Promise<number>
   /** Applies the limits to due times and leases; returns the number of syncs that were changed. */
   shortenWaits(limits: WaitLimits): Promise<number>
-  readBacklog(now: number): Promise<SyncBacklog>
+  readBacklog(now: Millis): Promise<SyncBacklog>
 }

@@ -1,8 +1,10 @@
 /**
- * People and their plans in the store. Instants are milliseconds since the epoch. A deletion has two steps: `disarm`
+ * People and their plans in the store. A deletion has two steps: `disarm`
  * marks the user, who is not found from then on, and `delete` removes the rows later.
  */
+
 import type { UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 
 export type PlanName = 'developer' | 'professional' | 'none'
 
@@ -13,7 +15,7 @@ export interface PlanRow {
   readonly plan: PlanName | null
   readonly status: PlanStatus
   /** Legacy cut-off; access ends 14 days after it (reading R25). */
-  readonly legacyUntil: number | null
+  readonly legacyUntil: Millis | null
   readonly grandfathered: boolean
 }
 
@@ -25,9 +27,9 @@ export interface UserRow extends PlanRow {
   readonly name: string | null
   /** IANA name; null: the default of the contract applies. */
   readonly timezone: string | null
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** When it was proven that mail to the address reaches them, or an operator vouched for it; null: never. */
-  readonly emailConfirmedAt: number | null
+  readonly emailConfirmedAt: Millis | null
 }
 
 /** What a request needs to know about a user identified by an agent's token. */
@@ -43,8 +45,8 @@ export interface NewUser extends PlanRow {
   /** A PHC string; absent for users who only have API keys. */
   readonly passwordHash?: string | null
   readonly timezone: string | null
-  readonly createdAt: number
-  readonly emailConfirmedAt?: number | null
+  readonly createdAt: Millis
+  readonly emailConfirmedAt?: Millis | null
 }
 
 export interface UserStore {
@@ -54,14 +56,14 @@ export interface UserStore {
   list(): Promise<readonly UserRow[]>
   /** By creation time, equal times by id; only those after `after`, at most `limit`. */
   listPage(page: {
-    readonly after: { readonly createdAt: number; readonly id: UserId } | null
+    readonly after: { readonly createdAt: Millis; readonly id: UserId } | null
     readonly limit: number
   }): Promise<readonly UserRow[]>
   /** By id or e-mail address. `deleting`: includes a user who is being deleted. */
   find(idOrEmail: string, options?: { readonly deleting?: boolean }): Promise<UserRow | null>
   /** Users whose deletion started before `before` and has not finished; the oldest first, at most `limit`. */
   listDeleting(page: {
-    readonly before: number
+    readonly before: Millis
     readonly limit: number
   }): Promise<readonly UserId[]>
   /** Plan, zone and epoch in one read; null when there is no such user. */
@@ -72,7 +74,7 @@ export interface UserStore {
   /** Raises the user's epoch (reading R10). */
   setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
   /** A time that is stored already stays. False when there is no such user. */
-  confirmEmail(id: UserId, at: number): Promise<boolean>
+  confirmEmail(id: UserId, at: Millis): Promise<boolean>
   /** Raises the user's epoch, so that no earlier cached answer is served again (reading R10). */
   outdate(id: UserId): Promise<void>
   /**
@@ -80,12 +82,12 @@ export interface UserStore {
    * sessions, agents' grants, webhook endpoints and the password are deleted; connections become `deleting`. From then on
    * they are not found and nothing can be added to them. False when there is no such user.
    */
-  disarm(id: UserId, at: number): Promise<boolean>
+  disarm(id: UserId, at: Millis): Promise<boolean>
   /**
    * As `disarm`, for a user whose address was never confirmed; another user may have the address at once. False, with nothing
    * changed, when it is confirmed, and when there is no such user.
    */
-  disarmUnconfirmed(id: UserId, at: number): Promise<boolean>
+  disarmUnconfirmed(id: UserId, at: Millis): Promise<boolean>
   /** Deletes the user and all their rows; false when there was none. */
   delete(id: UserId): Promise<boolean>
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Transaction } from '#contract/resources.ts'
 import { type AccountId, type ConnectionId, type LoginId, newId, upstreamId } from '#kernel/ids.ts'
-import { getZone, type Micros, parseInstant } from '#kernel/time.ts'
+import { getZone, type Micros, parseInstant, toMicros } from '#kernel/time.ts'
 import { makeAkahu } from '#providers/akahu/index.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type {
@@ -131,7 +131,7 @@ export function scopedQuery(
     connection,
     accounts: refs,
     scoped: true,
-    window: { from: (now - 30 * 86_400_000) * 1000, to: now * 1000 },
+    window: { from: toMicros(now - 30 * 86_400_000), to: toMicros(now) },
     zone: sydney,
     ...parts,
   }

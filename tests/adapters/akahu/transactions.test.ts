@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Transaction } from '#contract/resources.ts'
-import { getZone } from '#kernel/time.ts'
+import { addMicros, getZone, toMicros } from '#kernel/time.ts'
 import { makeDateReader } from '#providers/akahu/dates.ts'
 import { institutions } from '#sandbox/akahu/factories.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
@@ -131,7 +131,8 @@ test('R16a: a New Zealand midnight counts as its day everywhere, on both sides o
         [[day, day, date]],
         name,
       )
-      const before = { from: zone.startOfDay(day) - 86_400_000_000, to: zone.startOfDay(day) - 1 }
+      const start = zone.startOfDay(day)
+      const before = { from: addMicros(start, -86_400_000_000), to: addMicros(start, -1) }
       const none = await walk(ground.adapter, { ...query, window: before })
       assert.deepEqual(none.rows, [], name)
     }
@@ -158,8 +159,8 @@ test('R16a: whatever the window and the zone, the walk gives the rows that the r
       fc.integer({ min: 0, max: 120 }),
       fc.constantFrom(...zones),
       async (end, length, zoneName) => {
-        const to = (now - end * (hour / 2)) * 1000
-        const window = { from: to - length * (hour / 2) * 1000, to }
+        const to = toMicros(now - end * (hour / 2))
+        const window = { from: addMicros(to, -length * (hour / 2) * 1000), to }
         const zone = getZone(zoneName)
         const query = scopedQuery('history', account, { window, zone })
         const { rows } = await walk(ground.adapter, query)
@@ -209,7 +210,7 @@ test('a walk that another request resumes keeps the bounds it began with', async
   await using ground = await makeGround()
   const query = scopedQuery('history', firstAccount(ground, 'history'), { window: always })
   const first = await ground.adapter.transactions.read(query, null, call)
-  const later = { ...query, window: { from: null, to: (now + 60_000) * 1000 } }
+  const later = { ...query, window: { from: null, to: toMicros(now + 60_000) } }
   const second = await ground.adapter.transactions.read(later, first.next, call)
   assert.equal(second.length, 100)
   const [one, two] = ground.akahu.requests

@@ -2,8 +2,10 @@
  * The Akahu adapter over HTTP: rows, pages and cursors that cannot be read fail the read, and never look like an empty
  * list or lead it in a circle or elsewhere.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addMicros } from '#kernel/time.ts'
 import {
   call,
   failureOf,
@@ -24,7 +26,7 @@ test('R23: a row of the window that cannot be read fails the read, one outside i
     makeRow({ _id: 'trans_2', date: old, overrides: { amount: 'ten', description: null } }),
   ])
   const narrow = scopedQuery('history', account)
-  const query = { ...narrow, window: { ...narrow.window, from: micros(old) + 1 } }
+  const query = { ...narrow, window: { ...narrow.window, from: addMicros(micros(old), 1) } }
   assert.equal((await walk(ground.adapter, query)).rows.length, 1)
   const wide = { ...query, window: { ...query.window, from: micros(old) } }
   assert.equal((await failureOf(walk(ground.adapter, wide))).kind, 'malformed')

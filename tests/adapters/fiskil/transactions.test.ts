@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Transaction } from '#contract/resources.ts'
-import { microsPerMs, parseInstant } from '#kernel/time.ts'
+import { addMicros, parseInstant, toMicros } from '#kernel/time.ts'
 import { addRow } from '#sandbox/fiskil/index.ts'
 import { failureOf, link, makeCall, makeQuery, openSetting, readAll, scopeTo } from './harness.ts'
 
@@ -99,9 +99,11 @@ test('R16a: bounds are sent as UTC date-times, wider than any zone’s offset, a
   const account = setting.emulator.people.history.consents[0]?.accounts[0]
   const edge = account?.rows[100]
   assert.ok(account !== undefined && edge !== undefined)
-  const micros = edge.postsAtMs * microsPerMs
+  const micros = toMicros(edge.postsAtMs)
   const margin = 26 * 3_600_000
-  const query = makeQuery(linked, { window: { from: micros + 1, to: micros + 1 } })
+  const query = makeQuery(linked, {
+    window: { from: addMicros(micros, 1), to: addMicros(micros, 1) },
+  })
   const page = await setting.adapter.transactions.read(query, null, makeCall())
   const asked = setting.emulator.requests.at(-1)?.query
   assert.equal(asked?.get('from'), new Date(edge.postsAtMs - margin).toISOString())

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Holding, Trade } from '#contract/resources.ts'
-import { addDays, getZone } from '#kernel/time.ts'
+import { addDays, addMicros, getZone, type Micros, toMicros } from '#kernel/time.ts'
 import type { RowsQuery, TradePage } from '#providers/port.ts'
 import { numberToken } from '#sandbox/snaptrade/wire.ts'
 import { aim, call, failureOf, readPages, startHarness } from './harness.ts'
@@ -196,8 +196,8 @@ test('R16a: bounds are inclusive to the microsecond', async () => {
   const { query: base, account } = aim(harness.emulator.people.healthy)
   const id = account.activities[20]?.id
   const [page] = await readPages(harness.adapter, base)
-  const at = page?.head(20)?.time ?? 0
-  const ids = async (from: number, to: number) => {
+  const at = page?.head(20)?.time ?? toMicros(0)
+  const ids = async (from: Micros, to: Micros) => {
     const query = { ...base, window: { from, to } }
     const pages = await readPages(harness.adapter, query)
     return pages.flatMap((each) =>
@@ -207,7 +207,7 @@ test('R16a: bounds are inclusive to the microsecond', async () => {
     )
   }
   assert.ok((await ids(at, at)).some((head) => head?.id === id))
-  assert.ok((await ids(at + 1, at + 1)).every((head) => head?.id !== id))
+  assert.ok((await ids(addMicros(at, 1), addMicros(at, 1))).every((head) => head?.id !== id))
 })
 
 test('a page can be opened again from its body alone', async () => {

@@ -2,8 +2,10 @@
  * What rows of Up become over HTTP: which are served, exact amounts, names, categories, cashbacks, and the details of
  * events.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toMicros } from '#kernel/time.ts'
 import { categoryIds } from '#sandbox/up/categories.ts'
 import {
   connectionOf,
@@ -200,7 +202,7 @@ test('a cashback is a row after its payment, on the same page and in the same wi
     merchantName: null,
   })
   assert.equal(pages[0]?.details(1).class, 'cashback')
-  const window = { from: startOfTests * 1000, to: null }
+  const window = { from: toMicros(startOfTests), to: null }
   assert.deepEqual((await walk(ground.adapter, plantedQuery(ground, { window }))).rows, [])
 })
 

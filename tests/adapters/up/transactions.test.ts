@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Transaction } from '#contract/resources.ts'
-import { getZone } from '#kernel/time.ts'
+import { getZone, toMicros } from '#kernel/time.ts'
 import {
   always,
   call,
@@ -128,10 +128,10 @@ test('both bounds are inclusive whatever Up does, and are sent in UTC a second w
 
 test('a walk that another request resumes keeps the filters it began with', async () => {
   await using ground = await makeGround()
-  const window = { from: micros('2025-01-01T00:00:00Z'), to: startOfTests * 1000 }
+  const window = { from: micros('2025-01-01T00:00:00Z'), to: toMicros(startOfTests) }
   const query = scopedQuery(ground, 'history', { window })
   const first = await ground.adapter.transactions.read(query, null, call)
-  const later = { ...query, window: { from: null, to: (startOfTests + hourMs) * 1000 } }
+  const later = { ...query, window: { from: null, to: toMicros(startOfTests + hourMs) } }
   const second = await ground.adapter.transactions.read(later, first.next, call)
   assert.equal(second.length, 100)
   const [one, two] = ground.up.requests

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { addDays, getZone } from '#kernel/time.ts'
+import { addDays, getZone, toMicros } from '#kernel/time.ts'
 import { callTool } from '#tests/support/agent.ts'
 import { activity, type Broker, linkBroker } from '#tests/support/broker.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
@@ -67,7 +67,7 @@ test('R16a: without to, a trade of a day that has begun somewhere is there, by R
   const activities = [activity({ tradeDate: `${today}T00:00:00Z` })]
   const broker = await linkBroker(service, user, [{ activities }])
   const { id: connectionId } = broker.connection
-  const mine = getZone('Pacific/Pago_Pago').dayOf(service.clock.now() * 1000)
+  const mine = getZone('Pacific/Pago_Pago').dayOf(toMicros(service.clock.now()))
   const froms = [addDays(mine, -366), addDays(mine, -2)]
   for (const from of ['', ...froms.map((day) => `&from=${day}`)]) {
     const { body } = await service.get(`/v1/trades?connectionId=${connectionId}${from}`, user)

@@ -1,7 +1,7 @@
 /** Rows of today that have only a day (reading R16a), seen from zones that are behind the one they were written in. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addDays, getZone, microsPerMs } from '#kernel/time.ts'
+import { addDays, getZone, toMicros, toMillis } from '#kernel/time.ts'
 import { callTool } from '#tests/support/agent.ts'
 import { type Service, startService } from '#tests/support/service.ts'
 import { akahuRow, fiskilRow, makeBankUser, namesOf, plantAkahu, plantFiskil } from './planted.ts'
@@ -39,7 +39,7 @@ async function checkMidnightUtc(
   present: string,
 ): Promise<void> {
   service.clock.advance(Date.parse(present) - service.clock.now())
-  const today = getZone(timezone).dayOf(service.clock.now() * microsPerMs)
+  const today = getZone(timezone).dayOf(toMicros(service.clock.now()))
   const yesterday = addDays(today, -1)
   const days = [addDays(today, 2), addDays(today, 1), today, yesterday]
   const created_at = '2026-01-01T00:00:00.000Z'
@@ -93,7 +93,7 @@ test('R16a: without to, today’s rows of New Zealand are there for everybody as
   const auckland = getZone('Pacific/Auckland')
   for (const [present, day] of presents) {
     service.clock.advance(Date.parse(present) - service.clock.now())
-    const stamp = (of: string) => new Date(auckland.startOfDay(of) / microsPerMs).toISOString()
+    const stamp = (of: string) => new Date(toMillis(auckland.startOfDay(of))).toISOString()
     const tomorrow = addDays(day, 1)
     plantAkahu(service, 'Rainy Day', [
       akahuRow(tomorrow, stamp(tomorrow)),
@@ -123,7 +123,7 @@ test('R16a: without to, today’s rows of New Zealand are there for everybody as
         label,
       )
       // A bound that was given is the bound: the day as the user has it.
-      const mine = getZone(timezone).dayOf(service.clock.now() * microsPerMs)
+      const mine = getZone(timezone).dayOf(toMicros(service.clock.now()))
       assert.deepEqual(
         namesOf(await reader.ask(`&to=${mine}`)),
         [tomorrow, ...days].filter((one) => one <= mine),

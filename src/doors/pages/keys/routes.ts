@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { toKeyStatus } from '#auth/keys.ts'
 import { hasApiAccess } from '#auth/plans.ts'
 import { type KeyId, parseUuid } from '#kernel/ids.ts'
-import { addDays, getZone, microsPerMs, parseDay, toIso } from '#kernel/time.ts'
+import { addDays, getZone, parseDay, toIso } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import type { UserRow } from '#store/ports/users.ts'
@@ -100,7 +100,7 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
 function toExpiry(day: string, user: UserRow): string | null | undefined {
   if (day === '') return null
   if (parseDay(day) === null) return undefined
-  return toIso(Math.ceil(getZone(zoneOf(user)).startOfDay(addDays(day, 1)) / microsPerMs))
+  return toIso(Math.ceil(getZone(zoneOf(user)).startOfDay(addDays(day, 1)) / 1000))
 }
 
 function addRevocation(scope: FastifyInstance, context: PagesContext): void {
