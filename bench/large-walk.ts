@@ -129,7 +129,7 @@ async function walk(
     const before = reads.length
     const request = { offset, limit, pageCap: pageCount, confirmEnd: async () => undefined }
     const process = processes[(offset / limit) % processes.length]
-    const { rows } = (await process?.read(query, request, call)) ?? { rows: [] }
+    const { rows } = (await process?.read({ ...query, ...request, call })) ?? { rows: [] }
     if (rows[0]?.row !== offset || rows.length !== limit) throw new Error('a row came wrong')
     costs.push(reads.length - before)
   }

@@ -4,14 +4,15 @@
  * before a window still are those that were shown. It has no data and no order.
  *
  * Anchors are kept in this process and, where processes share state, there too, changed by compare-and-set. An anchor
- * that Redis lost is still known to the process that wrote it.
+ * that was lost there is still known to the process that wrote it.
  */
-import type { SharedSnapshots } from '#fast/port.ts'
+import { LRUCache } from 'lru-cache'
+import type { SharedSnapshots, SnapshotSaving } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
-import { isSamePrint, makeSeed, type Print } from './fingerprint.ts'
+import { isSamePrint, type Print } from './fingerprint.ts'
 import { decode, encode } from './share.ts'
-import { type First, type Generation, listFirsts, type Snapshot } from './snapshot.ts'
-import { Trouble } from './trouble.ts'
+import { type Generation, listFirsts, type Snapshot, type SnapshotFacts } from './snapshot.ts'
+import { mostTimes, Trouble } from './trouble.ts'
 
 /** One end of a window that was shown. */
 export interface Mark {
@@ -21,8 +22,9 @@ export interface Mark {
   readonly at: number
 }
 
-export interface Anchor extends Generation {
-  readonly firsts: readonly First[]
+export interface Anchor {
+  /** What a later snapshot begins with, the first rows among it. */
+  readonly begun: SnapshotFacts
   /** The time zone and the accounts: with others the rows are not the same. */
   readonly facts: string
   /** The rows that were shown are not there any more: only a window at offset 0 begins anew. */
@@ -30,6 +32,17 @@ export interface Anchor extends Generation {
   /** By offset, those of earlier generations too: their readers may go on only where nothing has changed. */
   readonly marks: ReadonlyMap<number, Mark>
   readonly expiresAt: number
+}
+
+/** A window that is shown. */
+export interface Shown {
+  readonly snapshot: Snapshot
+  readonly facts: string
+  readonly offset: number
+  readonly end: number
+  readonly now: number
+  /** How long a snapshot lives. */
+  readonly ttlMs: number
 }
 
 /** How long an anchor outlives a snapshot that begins when a window is shown (docs/snapshots.md). */
@@ -43,58 +56,32 @@ export const isAhead = ({ generationAt }: Generation, now: number): boolean =>
   generationAt > now + clockSlackMs
 
 /**
- * The anchor after a window of the snapshot was shown. Both ends are marked: a cached answer of the window must not meet
- * others that count other rows.
+ * The anchor after a window was shown. Both ends are marked: a cached answer of the window must not meet others that
+ * count other rows. Of a window without rows, whose reading ended before the offset (reading R17), the mark of its reader
+ * lives on. Null: there is nothing to store.
  */
-export function addMark(
-  before: Anchor | null,
-  shown: {
-    readonly snapshot: Snapshot
-    readonly facts: string
-    readonly ends: readonly number[]
-    readonly now: number
-    readonly ttlMs: number
-  },
-): Anchor {
-  const { snapshot, facts, ends, now, ttlMs } = shown
+export function addMarks(before: Anchor | null, shown: Shown): Anchor | null {
+  const { snapshot, facts, offset, end, now, ttlMs } = shown
   const { generation, generationAt } = snapshot.facts
   const expiresAt = Math.max(now + ttlMs + anchorLifeMs, before?.expiresAt ?? 0)
-  const added = ends.map((end): [number, Mark] => [
-    end,
-    { print: snapshot.printBefore(end), generation, at: now },
-  ])
-  // A generation that began later stays the one that others continue.
-  const isLater = before !== null && before.generationAt > generationAt
-  const isBroken = before?.generation === generation && before.isBroken
   const earlier = [...(before?.marks ?? [])]
-  // Otherwise a late window would refuse the readers of that generation for as long as its mark lives.
+  if (end <= offset) {
+    const mark = before?.marks.get(offset)
+    if (before === null || mark === undefined) return null
+    return { ...before, marks: new Map([...earlier, [offset, { ...mark, at: now }]]), expiresAt }
+  }
+  const added = [offset, end].map((at): [number, Mark] => [
+    at,
+    { print: snapshot.printBefore(at), generation, at: now },
+  ])
+  // A generation that began later stays the one that others continue. Its marks stay too: a late window would refuse
+  // its readers otherwise.
+  const isLater = before !== null && before.begun.generationAt > generationAt
+  const isBroken = before?.begun.generation === generation && before.isBroken
+  const begun = { ...snapshot.facts, firsts: listFirsts(snapshot) }
+  const base = isLater ? before : { begun, facts, isBroken }
   const marks = new Map(isLater ? [...added, ...earlier] : [...earlier, ...added])
-  const base = isLater
-    ? before
-    : { ...snapshot.facts, firsts: listFirsts(snapshot), facts, isBroken }
-  return {
-    ...base,
-    marks: trim(marks, base.generation, now),
-    expiresAt,
-  }
-}
-
-/**
- * The anchor after a window without rows, whose reading ended before the offset (reading R17): its reader still stands
- * there, so the mark lives on. Null: there is none.
- */
-export function keepMark(
-  anchor: Anchor | null,
-  offset: number,
-  { now, ttlMs }: { readonly now: number; readonly ttlMs: number },
-): Anchor | null {
-  const mark = anchor?.marks.get(offset)
-  if (anchor === null || mark === undefined) return null
-  return {
-    ...anchor,
-    marks: new Map([...anchor.marks, [offset, { ...mark, at: now }]]),
-    expiresAt: Math.max(anchor.expiresAt, now + ttlMs + anchorLifeMs),
-  }
+  return { ...base, marks: trim(marks, base.begun.generation, now), expiresAt }
 }
 
 /** Beyond the bound every second mark goes; the marks around a gap still tell whether the rows in it changed. */
@@ -110,11 +97,13 @@ function trim(
   return new Map(sorted.filter((_mark, index) => index % 2 === 1 || index === last))
 }
 
-/** The rows of the generation that were shown before a window at `offset`, at least. */
-export function countShown({ generation, marks }: Anchor, offset: number): number {
-  const offsets = [...marks].flatMap(([at, mark]) => (mark.generation === generation ? [at] : []))
-  const above = offsets.filter((at) => at >= offset)
-  return above.length > 0 ? Math.min(...above) : Math.max(0, ...offsets)
+/** The rows before a window at `offset` that were shown in the snapshot's generation. */
+export function countShown(anchor: Anchor | null, { facts }: Snapshot, offset: number): number {
+  let shown = 0
+  for (const [at, { generation }] of anchor?.marks ?? []) {
+    if (generation === facts.generation) shown = Math.max(shown, Math.min(at, offset))
+  }
+  return shown
 }
 
 /**
@@ -129,7 +118,7 @@ export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset:
   const refuse = (broken: string | null) => {
     throw new Trouble('changed', 'the rows before the window are others than before', broken)
   }
-  if (isBroken && anchor.generation === generation) refuse(null)
+  if (isBroken && anchor.begun.generation === generation) refuse(null)
   // Of each generation the mark nearest to the window.
   const nearest = new Map<string, readonly [number, boolean]>()
   for (const [at, mark] of marks) {
@@ -146,84 +135,61 @@ export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset:
 
 /** Marks of all anchors in this process, of about 100 bytes each; an anchor without a window counts as one. */
 const maxLocalMarks = 200_000
-/** How often a change is tried again because another process changed the anchor first. */
-const maxContests = 8
 
 export type Anchors = ReturnType<typeof makeAnchors>
 
 export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
-  /** The one changed longest ago comes first. */
-  const local = new Map<string, Anchor>()
-  let localMarks = 0
-
-  function forget(name: string): void {
-    const anchor = local.get(name)
-    if (anchor !== undefined) localMarks -= anchor.marks.size + 1
-    local.delete(name)
-  }
-
-  async function read(name: string): Promise<{ anchor: Anchor | null; version: string | null }> {
-    const own = local.get(name) ?? null
-    const found = (await shared?.load(name, null)) ?? { kind: 'none' }
-    if (found.kind !== 'found') return { anchor: toAlive(own), version: null }
-    const { version } = found
-    const stored = decode<Anchor>(found.bytes)
-    if (stored === null) return { anchor: makeUnreadable(), version }
-    return { anchor: toAlive(join(stored, own)), version }
-  }
+  const local = new LRUCache<string, Anchor>({
+    maxSize: maxLocalMarks,
+    sizeCalculation: ({ marks }) => marks.size + 1,
+  })
 
   /** An anchor of a later time than now is from before the clock was set back. */
   function toAlive(anchor: Anchor | null): Anchor | null {
     const now = clock.now()
-    const isAlive = anchor !== null && anchor.expiresAt > now && !isAhead(anchor, now)
+    const isAlive = anchor !== null && anchor.expiresAt > now && !isAhead(anchor.begun, now)
     return isAlive ? anchor : null
   }
 
+  async function read(name: string) {
+    const own = local.get(name) ?? null
+    const found = (await shared?.load(name, null)) ?? { kind: 'none' }
+    if (found.kind !== 'found') return { anchor: toAlive(own), version: null, isReadable: true }
+    const { version, bytes } = found
+    const stored = decode<Anchor>(bytes)
+    if (stored === null) return { anchor: null, version, isReadable: false }
+    // Where it was lost, or could not be stored for a while, the marks that this process has shown still count.
+    const marks = new Map([...(own?.marks ?? []), ...stored.marks])
+    return { anchor: toAlive({ ...stored, marks }), version, isReadable: true }
+  }
+
   return {
-    /** The anchor of a query, while it lives. */
-    load: async (name: string) => (await read(name)).anchor,
     /**
-     * Stores what `change` returns; null: nothing. False: other processes do not know it.
-     * @throws Trouble `contested`
+     * The anchor of a query, while it lives.
+     * @throws Trouble `changed` for an offset above 0 where another version of this program wrote it.
      */
-    async update(name: string, change: (anchor: Anchor | null) => Anchor | null): Promise<boolean> {
-      for (let contests = 0; contests < maxContests; contests += 1) {
+    async load(name: string, offset: number): Promise<Anchor | null> {
+      const { anchor, isReadable } = await read(name)
+      if (isReadable || offset === 0) return anchor
+      throw new Trouble('changed', 'the anchor cannot be read')
+    },
+    /** Stores what `change` returns; null: nothing. Where it is not `saved`, other processes do not know it. */
+    async update(
+      name: string,
+      change: (anchor: Anchor | null) => Anchor | null,
+    ): Promise<SnapshotSaving['kind']> {
+      for (let attempt = 0; attempt < mostTimes.contested; attempt += 1) {
         const { anchor, version } = await read(name)
         const changed = change(anchor)
-        if (changed === null) return true
-        forget(name)
+        if (changed === null) return 'saved'
         local.set(name, changed)
-        localMarks += changed.marks.size + 1
-        for (const oldest of local.keys()) {
-          if (localMarks <= maxLocalMarks || oldest === name) break
-          forget(oldest)
-        }
-        if (shared === null) return true
+        if (shared === null) return 'saved'
         const ttlMs = changed.expiresAt - clock.now()
         const bytes = encode(changed)
         const saved = await shared.save(name, { expected: version, bytes, ttlMs })
-        if (saved.kind !== 'conflict') return saved.kind === 'saved'
+        if (saved.kind !== 'conflict') return saved.kind
       }
-      throw new Trouble('contested', 'other processes changed the anchor')
+      return 'conflict'
     },
   }
-}
-
-/** Of another layout, by a process of another version: only a window at offset 0 begins anew. */
-const makeUnreadable = (): Anchor => ({
-  generation: '',
-  generationEpoch: 0,
-  generationAt: 0,
-  seed: makeSeed(),
-  window: { from: null, to: null },
-  firsts: [],
-  facts: '',
-  isBroken: true,
-  marks: new Map(),
-  expiresAt: 0,
-})
-
-/** Where Redis lost an anchor, or was away for a while, the marks that this process has shown still count. */
-function join(stored: Anchor, own: Anchor | null): Anchor {
-  return own === null ? stored : { ...stored, marks: new Map([...own.marks, ...stored.marks]) }
 }

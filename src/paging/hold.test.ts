@@ -15,7 +15,7 @@ const facts = {
 
 function makeHeld(bytes: Uint8Array, expiresAt = 1000): HeldSnapshot {
   const bodies = new Map([['page', bytes]])
-  const snapshot = makeSnapshot(facts, 1)
+  const snapshot = makeSnapshot(facts, [[]])
   return { snapshot, bodies, expiresAt, version: null, saved: new Set() }
 }
 

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -51,50 +52,33 @@ export interface HeldSnapshot {
 export type SnapshotHolder = ReturnType<typeof openHolder>
 
 const sweepEveryMs = 30_000
-const maxSnapshots = 10_000
 /** What a row takes beside the body of its page, and a snapshot without rows. */
 const [bytesPerRow, bytesPerSnapshot] = [80, 2048]
 
 /** Starts empty. Close it to stop its sweep, which ensures that money data is held no longer than a cached answer. */
 export function openHolder(options: { readonly maxBytes: number; readonly clock: Clock }) {
   const { maxBytes, clock } = options
-  /** The least recently used first. */
-  const entries = new Map<string, { readonly held: HeldSnapshot; readonly bytes: number }>()
-  let total = 0
-
-  function drop(key: string): void {
-    total -= entries.get(key)?.bytes ?? 0
-    entries.delete(key)
-  }
-
+  const entries = new LRUCache<string, HeldSnapshot>({
+    maxSize: maxBytes,
+    // The last one is kept whatever its size.
+    sizeCalculation: (held) => Math.min(sizeOf(held), maxBytes),
+  })
   const sweeper = setInterval(() => {
-    for (const [key, { held }] of [...entries]) if (held.expiresAt <= clock.now()) drop(key)
+    for (const [key, held] of [...entries.entries()]) {
+      if (held.expiresAt <= clock.now()) entries.delete(key)
+    }
   }, sweepEveryMs).unref()
-
   return {
-    get(key: string): HeldSnapshot | null {
-      const entry = entries.get(key)
-      if (entry === undefined) return null
-      entries.delete(key)
-      entries.set(key, entry)
-      return entry.held
-    },
-    /** Must be called after each use, because the snapshot may have grown. The last one is kept whatever its size. */
+    get: (key: string): HeldSnapshot | null => entries.get(key) ?? null,
+    /** Must be called after each use, because the snapshot may have grown: it is measured anew. */
     keep(key: string, held: HeldSnapshot): void {
-      drop(key)
-      const bytes = sizeOf(held)
-      entries.set(key, { held, bytes })
-      total += bytes
-      for (const oldest of entries.keys()) {
-        if (oldest === key || (total <= maxBytes && entries.size <= maxSnapshots)) break
-        drop(oldest)
-      }
+      entries.delete(key)
+      entries.set(key, held)
     },
-    drop,
+    drop: (key: string) => void entries.delete(key),
     close() {
       clearInterval(sweeper)
       entries.clear()
-      total = 0
     },
   }
 }

@@ -7,7 +7,7 @@ import { makeSeed } from './fingerprint.ts'
 import { readOn } from './read-on.ts'
 import { makeSnapshot } from './snapshot.ts'
 import type { AnyPage, RowSource } from './take-page.ts'
-import { kindOf, maxAgain, toMoved } from './trouble.ts'
+import { kindOf, mostTimes, toMoved } from './trouble.ts'
 
 export interface PageRow<Page> {
   readonly page: Page
@@ -37,16 +37,18 @@ export async function readEvery<Page extends AnyPage>(every: EveryRow<Page>): Pr
       return await readOnce(every)
     } catch (error) {
       if (kindOf(error) !== 'moved') throw error
-      if (again === maxAgain) throw await toMoved(every.source.provider, every.confirmEnd, error)
+      if (again === mostTimes.moved)
+        throw await toMoved(every.source.provider, every.confirmEnd, error)
     }
   }
 }
 
 async function readOnce<Page extends AnyPage>(every: EveryRow<Page>): Promise<void> {
-  const { source, call, confirmEnd, onEndless } = every
+  const { source, onEndless } = every
   const window = source.queries[0]?.window ?? { from: null, to: null }
   const begun = { generation: '', generationEpoch: 0, generationAt: 0, seed: makeSeed() }
-  const snapshot = makeSnapshot({ ...begun, window, firsts: null }, source.queries.length)
+  const lists = source.queries.map(() => [])
+  const snapshot = makeSnapshot({ ...begun, window, firsts: null }, lists)
   const pages = new Map<string, Page>()
   let given = 0
   async function give(): Promise<void> {
@@ -60,15 +62,11 @@ async function readOnce<Page extends AnyPage>(every: EveryRow<Page>): Promise<vo
     pages.clear()
     await every.take(rows)
   }
+  const noLimits = { offset: Number.POSITIVE_INFINITY, mayExpire: false, shown: 0, pageCap: null }
   await readOn({
-    source,
+    ...every,
+    ...noLimits,
     snapshot,
-    call,
-    offset: Number.POSITIVE_INFINITY,
-    mayExpire: false,
-    shown: 0,
-    pageCap: null,
-    confirmEnd,
     async take(page, read) {
       pages.set(page.name, read as Page)
       if (source.reader.overlap === 0) await give()
@@ -77,5 +75,4 @@ async function readOnce<Page extends AnyPage>(every: EveryRow<Page>): Promise<vo
   })
   if (!snapshot.isComplete()) throw onEndless()
   await give()
-  if (snapshot.lists.every(({ sums }) => sums.ownRows === 0)) await confirmEnd()
 }

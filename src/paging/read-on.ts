@@ -7,15 +7,22 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
-import { isSamePrint, makeFingerprint } from './fingerprint.ts'
+import { isSamePrint } from './fingerprint.ts'
 import { type Cursor, isEnded, type Snapshot, type SnapshotPage } from './snapshot.ts'
-import { type AnyPage, listQuery, printOf, type RowSource, takePage } from './take-page.ts'
+import {
+  type AnyPage,
+  listQuery,
+  printOf,
+  type ReadPage,
+  type RowSource,
+  takePage,
+} from './take-page.ts'
 import { Trouble } from './trouble.ts'
 
 /** Contract, Limits: about 5,000 matching rows past the offset. */
 const rowCeiling = 5000
 /** Bounds the pages of one request, in case a provider's pages never end. */
-export const maxPages = 2000
+const maxPages = 2000
 const pagesInFlight = 4
 
 export interface Reading {
@@ -38,18 +45,16 @@ export interface Reading {
 
 /** @throws Trouble, UpstreamError, the signal's reason. */
 export async function readOn(reading: Reading): Promise<void> {
-  const { snapshot, shown, pageCap } = reading
+  const { snapshot, shown, pageCap, confirmEnd } = reading
   /** The last page of each list that an earlier request has read. */
   const held = snapshot.lists.map(({ pages }) => pages.at(-1))
   let [pagesLeft, capLeft] = [maxPages, pageCap ?? maxPages]
   for (;;) {
-    const missing = toMissing(reading)
     const isFree = snapshot.count() < shown
-    if (missing <= 0 || pagesLeft <= 0 || (!isFree && capLeft <= 0)) break
-    const waiting = snapshot.listWaiting()
-    if (waiting.length === 0) break
-    const most = Math.min(pagesLeft, isFree ? pagesInFlight : capLeft)
-    const read = await readSome(reading, waiting, { most, missing, held })
+    const most = Math.min(pagesInFlight, pagesLeft, isFree ? pagesLeft : capLeft)
+    const next = listNext(reading).slice(0, most)
+    if (next.length === 0) break
+    const read = await readPages(reading, next, held)
     assert(read > 0, 'a list that waits is read on')
     pagesLeft -= read
     if (!isFree) capLeft -= read
@@ -57,6 +62,33 @@ export async function readOn(reading: Reading): Promise<void> {
   for (const [index, { pages }] of snapshot.lists.entries()) {
     if (pages.length > 1 && pages.at(-1) !== held[index]) await lookAgain(reading, index)
   }
+  const isEmpty = snapshot.lists.every(({ sums }) => sums.ownRows === 0)
+  if (isEmpty && snapshot.isComplete()) await confirmEnd()
+}
+
+interface NextPage {
+  readonly index: number
+  readonly cursor: Cursor
+}
+
+/** The next page of each list that must be read further, or the next pages of a single one, where their cursors are known. */
+function listNext(reading: Reading): readonly NextPage[] {
+  const { snapshot, source } = reading
+  const missing = toMissing(reading)
+  if (missing <= 0) return []
+  const next = snapshot.listWaiting().map((index) => {
+    const { next: cursor, ahead } = snapshot.getList(index).pages.at(-1) ?? {
+      next: null,
+      ahead: [],
+    }
+    return { index, cursor, ahead }
+  })
+  const [only] = next
+  if (only === undefined || next.length > 1) return next
+  const useful = Math.ceil(missing / Math.max(1, source.reader.pageSize - source.reader.overlap))
+  return [only.cursor, ...only.ahead]
+    .slice(0, useful)
+    .map((cursor) => ({ index: only.index, cursor }))
 }
 
 /**
@@ -73,66 +105,41 @@ function toMissing({ source, snapshot: { lists, count }, offset }: Reading): num
   return missing <= repeated && !isNearEnd ? 0 : missing
 }
 
-interface Stretch {
-  /** Pages that may be read, and rows that are to be read. */
-  readonly most: number
-  readonly missing: number
-  readonly held: readonly (SnapshotPage | undefined)[]
-}
-
-/** Reads the next page of each waiting list, or the next pages of a single one. Returns the number of pages read. */
-async function readSome(
+/** Returns the number of pages read. */
+async function readPages(
   reading: Reading,
-  waiting: readonly number[],
-  stretch: Stretch,
+  next: readonly NextPage[],
+  held: readonly (SnapshotPage | undefined)[],
 ): Promise<number> {
-  const [only] = waiting
-  if (only !== undefined && waiting.length === 1) return readList(reading, only, stretch)
-  const batch = waiting.slice(0, Math.min(stretch.most, pagesInFlight))
-  const results = await Promise.allSettled(
-    batch.map((index) => readList(reading, index, { ...stretch, most: 1 })),
-  )
-  const failed = results.find((result) => result.status === 'rejected')
-  if (failed !== undefined) throw failed.reason
-  return batch.length
-}
-
-/** Numbered pages are read several at a time, because their cursors are known. */
-async function readList(reading: Reading, index: number, stretch: Stretch): Promise<number> {
-  const { source, snapshot, call } = reading
-  const { most, missing, held } = stretch
-  const { reader } = source
-  const list = snapshot.getList(index)
-  const query = listQuery(source, snapshot, index)
-  const last = list.pages.at(-1)
-  const useful = Math.ceil(missing / Math.max(1, reader.pageSize - reader.overlap))
-  const count = Math.max(1, Math.min(pagesInFlight, most, useful))
-  const cursors = last === undefined ? [null] : [last.next, ...last.ahead].slice(0, count)
+  const { source, snapshot, call, mayExpire } = reading
   const stop = new AbortController()
   const signal = AbortSignal.any([call.signal, stop.signal])
-  const pages = cursors.map((cursor) => reader.read(query, cursor, { ...call, signal }))
-  // A page that is not awaited any more must not cause an unhandled rejection.
-  for (const page of pages) page.catch(() => undefined)
+  const coming = next.map(({ index, cursor }) => {
+    const query = listQuery(source, snapshot, index)
+    const page = source.reader.read(query, cursor, { ...call, signal })
+    // A page that is not awaited any more must not cause an unhandled rejection.
+    page.catch(() => undefined)
+    return { index, cursor, page }
+  })
   try {
-    for (const [at, page] of pages.entries()) {
-      const isStored = last !== undefined && at === 0 && held[index] === last
+    for (const [at, { index, cursor, page }] of coming.entries()) {
+      const last = snapshot.getList(index).pages.at(-1)
+      // The page before may end earlier than it was said to.
+      if (last !== undefined && last.next !== cursor) return at
+      const isStored = last !== undefined && last === held[index]
       const read = await page.catch((error) => {
-        throw isStored ? toGone(error, reading.mayExpire) : error
+        throw isStored ? toGone(error, mayExpire) : error
       })
-      await append(reading, { index, cursor: cursors[at] ?? null, page: read })
-      // A page may end earlier than it was said to.
-      if (list.pages.at(-1)?.next !== cursors[at + 1]) return at + 1
+      await append(reading, { index, cursor, page: read })
     }
-    return pages.length
+    return coming.length
   } finally {
     stop.abort(new Error('the page is not needed any more'))
   }
 }
 
-async function append(
-  { source, snapshot, offset, call, confirmEnd, take }: Reading,
-  read: { readonly index: number; readonly cursor: Cursor; readonly page: AnyPage },
-): Promise<void> {
+async function append(reading: Reading, read: ReadPage): Promise<void> {
+  const { source, snapshot, offset, call, confirmEnd, take } = reading
   const { index, page } = read
   const { generation, firsts } = snapshot.facts
   const list = snapshot.getList(index)
@@ -140,9 +147,10 @@ async function append(
   const isAnnounced = list.pages.length > 0 && page.next === null && source.reader.overlap === 0
   if (isAnnounced && page.ownRows === 0) await confirmEnd()
   const taken = takePage(source, snapshot, read)
-  // The row that the list begins at was not found. A walk that begins does not look for it on later pages.
-  const isOver = taken.next === null || offset === 0
-  if (!taken.isBegun && firsts?.[index] !== 'none' && isOver) {
+  const first = firsts?.[index] ?? 'none'
+  const isMissing = first !== 'none' && list.sums.count + taken.rows.length === 0
+  // A walk that begins does not look for its first row on later pages.
+  if (isMissing && (taken.next === null || offset === 0)) {
     throw new Trouble('changed', 'the first row is not there any more', generation)
   }
   list.append(taken)
@@ -170,8 +178,7 @@ async function lookAgain({ source, snapshot, call }: Reading, index: number): Pr
   const [first] = snapshot.getList(index).pages
   if (source.reader.overlap === 0 || first === undefined) return
   const page = await source.reader.read(listQuery(source, snapshot, index), null, call)
-  const top = printOf(page, 0, makeFingerprint(snapshot.facts.seed))
-  if (page.total !== first.total || !isSamePrint(top, first.top)) {
+  if (page.total !== first.total || !isSamePrint(printOf(source, snapshot, page, 0), first.top)) {
     throw new Trouble('moved', 'the first page is another one than before')
   }
 }

@@ -85,21 +85,13 @@ function toHeld(
   version: string,
   own: HeldSnapshot | null,
 ): HeldSnapshot {
-  const snapshot = makeSnapshot(facts, lists.length)
-  const [bodies, saved] = [new Map<string, Uint8Array>(), new Set<string>()]
-  for (const [index, pages] of lists.entries()) {
-    for (const page of pages) {
-      snapshot.lists[index]?.append(page)
-      saved.add(page.name)
-      const body = own?.bodies.get(page.name)
-      if (body !== undefined) bodies.set(page.name, body)
-    }
-  }
-  return { snapshot, bodies, expiresAt, version, saved }
+  const saved = new Set(lists.flat().map(({ name }) => name))
+  const bodies = new Map([...(own?.bodies ?? [])].filter(([name]) => saved.has(name)))
+  return { snapshot: makeSnapshot(facts, lists), bodies, expiresAt, version, saved }
 }
 
 /** Changes with every change of a stored shape: bytes of another layout are ignored. */
-const layout = 2
+const layout = 3
 
 export const encode = (value: object): Uint8Array => serialize({ layout, value })
 

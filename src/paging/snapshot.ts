@@ -23,8 +23,6 @@ export interface SnapshotPage {
   /** The first and the last row of any kind; null where pages are not numbered. */
   readonly top: Print | null
   readonly bottom: Print | null
-  /** False while the row that the snapshot begins at was not met (`SnapshotFacts.firsts`). */
-  readonly isBegun: boolean
   /** The place of each row on the page. */
   readonly rows: Uint32Array
   readonly times: Float64Array
@@ -60,45 +58,44 @@ export type Snapshot = ReturnType<typeof makeSnapshot>
 export const isEnded = ({ pages }: List): boolean => pages.at(-1)?.next === null
 
 /** The pages of one list, and what is derived from them. */
-export function makeList() {
+export function makeList(read: readonly SnapshotPage[]) {
   const pages: SnapshotPage[] = []
-  /** The number of the first row of each page. */
-  const starts: number[] = []
-  const [seen, cursors, fills] = [new Set<number>(), new Set<Cursor>(), new Map<number, number>()]
+  /** The number of the first row of each page, and the number of each row's page. */
+  const [starts, pageOf]: [number[], number[]] = [[], []]
+  const [seen, fills] = [new Set<number>(), new Map<number, number>()]
   /** 1 for the first of identical fills, 2, 3 … for later ones. */
   const copies: number[] = []
   const sums = { count: 0, ownRows: 0, received: 0 }
+
+  function append(page: SnapshotPage): void {
+    for (let entry = 0; entry < page.rows.length; entry += 1) {
+      seen.add(toNumber(printAt(page, entry)))
+      pageOf.push(pages.length)
+    }
+    for (const fill of page.fills) {
+      copies.push((fills.get(fill) ?? 0) + 1)
+      fills.set(fill, copies.at(-1) ?? 1)
+    }
+    starts.push(sums.count)
+    pages.push(page)
+    sums.count += page.rows.length
+    sums.ownRows += page.ownRows
+    sums.received += page.received
+  }
+  read.forEach(append)
+
   return {
     pages: pages as readonly SnapshotPage[],
     sums: sums as Readonly<typeof sums>,
+    append,
     hasSeen: (print: Print) => seen.has(toNumber(print)),
-    hasCursor: (cursor: Cursor) => cursors.has(cursor),
-    append(page: SnapshotPage) {
-      for (let entry = 0; entry < page.rows.length; entry += 1)
-        seen.add(toNumber(printAt(page, entry)))
-      for (const fill of page.fills) {
-        copies.push((fills.get(fill) ?? 0) + 1)
-        fills.set(fill, copies.at(-1) ?? 1)
-      }
-      starts.push(sums.count)
-      pages.push(page)
-      cursors.add(page.cursor)
-      sums.count += page.rows.length
-      sums.ownRows += page.ownRows
-      sums.received += page.received
-    },
+    hasCursor: (cursor: Cursor) => pages.some((page) => page.cursor === cursor),
     /** The page of a row, the row's entry in the page's arrays, and its number among identical fills. */
     locate(row: number) {
-      // The last page that begins at or before the row; pages without rows begin where the next one does.
-      let [low, high] = [0, pages.length - 1]
-      while (low < high) {
-        const middle = Math.ceil((low + high) / 2)
-        if ((starts[middle] ?? 0) <= row) low = middle
-        else high = middle - 1
-      }
-      const page = pages[low]
-      if (page === undefined || row >= sums.count) throw new RangeError(`there is no row ${row}`)
-      return { page, entry: row - (starts[low] ?? 0), copy: copies[row] ?? 1 }
+      const number = pageOf[row] ?? -1
+      const page = pages[number]
+      if (page === undefined) throw new RangeError(`there is no row ${row}`)
+      return { page, entry: row - (starts[number] ?? 0), copy: copies[row] ?? 1 }
     },
   }
 }
@@ -109,13 +106,12 @@ export const printAt = ({ prints }: SnapshotPage, entry: number): Print => ({
 })
 
 const nothing: Print = { first: 0, second: 0 }
-/** A list and a row in one number, because plain numbers need no garbage collection. */
-const rowsPerList = 2 ** 32
 
-/** Starts empty. Lists are merged by time, newest first, each in its own order; equal times by the order of the lists. */
-export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
-  const lists = Array.from({ length: listCount }, makeList)
-  const merged: number[] = []
+/** Lists are merged by time, newest first, each in its own order; equal times by the order of the lists. */
+export function makeSnapshot(facts: SnapshotFacts, read: readonly (readonly SnapshotPage[])[]) {
+  const lists = read.map(makeList)
+  /** By position: the list, and the row in it. */
+  const [listOf, rowOf]: [number[], number[]] = [[], []]
   const used = lists.map(() => 0)
   /** Sums of the fingerprints of all rows before a position, two numbers for each. */
   const sums = [0, 0]
@@ -123,7 +119,7 @@ export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
   /** Merges as far as the order is certain: while every list that has not ended has a row to compare. */
   function extend(): void {
     for (;;) {
-      let [newest, newestTime, newestPrint] = [-1, Number.NEGATIVE_INFINITY, nothing]
+      let [newest, newestTime, print] = [-1, Number.NEGATIVE_INFINITY, nothing]
       for (const [index, list] of lists.entries()) {
         const row = used[index] ?? 0
         if (row >= list.sums.count) {
@@ -133,36 +129,32 @@ export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
         const { page, entry } = list.locate(row)
         const time = page.times[entry] ?? 0
         if (time <= newestTime) continue
-        ;[newest, newestTime, newestPrint] = [index, time, printAt(page, entry)]
+        ;[newest, newestTime, print] = [index, time, printAt(page, entry)]
       }
       if (newest === -1) return
       const row = used[newest] ?? 0
-      merged.push(newest * rowsPerList + row)
+      listOf.push(newest)
+      rowOf.push(row)
       used[newest] = row + 1
       const [first = 0, second = 0] = sums.slice(-2)
-      sums.push((first + newestPrint.first) >>> 0, (second + newestPrint.second) >>> 0)
+      sums.push((first + print.first) >>> 0, (second + print.second) >>> 0)
     }
   }
 
-  function locate(position: number) {
-    const place = merged[position] ?? Number.NaN
-    const list = lists[Math.floor(place / rowsPerList)]
-    if (list === undefined) throw new RangeError(`there is no row ${position}`)
-    return { list: Math.floor(place / rowsPerList), ...list.locate(place % rowsPerList) }
+  function getList(index: number): List {
+    const list = lists[index]
+    if (list === undefined) throw new RangeError(`there is no list ${index}`)
+    return list
   }
 
   return {
     facts,
     lists: lists as readonly List[],
-    getList(index: number): List {
-      const list = lists[index]
-      if (list === undefined) throw new RangeError(`there is no list ${index}`)
-      return list
-    },
+    getList,
     /** Rows whose place in the order is certain. */
     count() {
       extend()
-      return merged.length
+      return rowOf.length
     },
     /** True when the provider has no more rows. */
     isComplete: () => lists.every(isEnded),
@@ -172,7 +164,10 @@ export function makeSnapshot(facts: SnapshotFacts, listCount: number) {
         !isEnded(list) && (used[index] ?? 0) >= list.sums.count ? [index] : [],
       ),
     /** The row at a position below `count`. */
-    locate,
+    locate(position: number) {
+      const list = listOf[position] ?? -1
+      return { list, ...getList(list).locate(rowOf[position] ?? -1) }
+    },
     /** The fingerprint of the set of rows before a position. */
     printBefore: (position: number): Print => ({
       first: sums[position * 2] ?? 0,

@@ -6,14 +6,8 @@ import { randomUUID } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
-import {
-  type Fingerprint,
-  isSamePrint,
-  makeFingerprint,
-  type Print,
-  toNumber,
-} from './fingerprint.ts'
-import type { Cursor, List, Snapshot, SnapshotPage } from './snapshot.ts'
+import { isSamePrint, makeFingerprint, toNumber } from './fingerprint.ts'
+import type { Cursor, Snapshot, SnapshotPage } from './snapshot.ts'
 import { Trouble } from './trouble.ts'
 
 export type AnyPage = RowPage<unknown>
@@ -27,6 +21,13 @@ export interface RowSource<Page extends AnyPage = AnyPage> {
   keyOf?(page: Page, index: number): string
 }
 
+/** A page of one of the lists, as the provider sent it. */
+export interface ReadPage {
+  readonly index: number
+  readonly cursor: Cursor
+  readonly page: AnyPage
+}
+
 /** The query of one list. A bound that is "now" stays where it was when the generation began. */
 export function listQuery(
   { queries }: Pick<RowSource, 'queries'>,
@@ -38,22 +39,21 @@ export function listQuery(
   return { ...query, window: facts.window }
 }
 
+/** The fingerprint of a row of any kind on a numbered page; null where there is none. */
+export function printOf({ reader }: RowSource, { facts }: Snapshot, page: AnyPage, at: number) {
+  if (reader.overlap === 0 || at < 0 || at >= page.length) return null
+  const head = page.head(at)
+  return head === null ? null : makeFingerprint(facts.seed)(head.id)
+}
+
 /**
- * The page as it is appended to the list.
+ * The page as it is appended to its list.
  * @throws Trouble `moved` where a numbered page does not continue the page before it.
  * @throws UpstreamError `malformed` for a row without id or time, and for pages in a cycle.
  */
-export function takePage(
-  source: RowSource,
-  snapshot: Snapshot,
-  {
-    index,
-    cursor,
-    page,
-  }: { readonly index: number; readonly cursor: Cursor; readonly page: AnyPage },
-): SnapshotPage {
-  const list = snapshot.getList(index)
-  const digest = makeFingerprint(snapshot.facts.seed)
+export function takePage(source: RowSource, snapshot: Snapshot, read: ReadPage): SnapshotPage {
+  const { cursor, page } = read
+  const list = snapshot.getList(read.index)
   const { overlap } = source.reader
   const { next, ahead, total, ownRows, length } = page
   if (next !== null && (next === cursor || list.hasCursor(next))) {
@@ -63,53 +63,43 @@ export function takePage(
   const before = list.pages.at(-1)
   const repeated = before === undefined ? 0 : overlap
   const received = Math.max(0, length - repeated)
-  const [top, bottom] = [0, length - 1].map((at) =>
-    overlap > 0 ? printOf(page, at, digest) : null,
-  )
-  if (repeated > 0 && (total !== before?.total || !isSamePrint(top ?? null, before.bottom))) {
+  const top = printOf(source, snapshot, page, 0)
+  if (repeated > 0 && (total !== before?.total || !isSamePrint(top, before.bottom))) {
     throw new Trouble('moved', 'a page does not begin with the last row of the page before it')
   }
   if (overlap > 0 && next === null && total !== null && list.sums.received + received < total) {
     throw new Trouble('moved', 'the pages have fewer rows than their total')
   }
-  const facts = { name: randomUUID(), cursor, next, ahead, total, received, ownRows }
-  const rows = listRows(source, snapshot, list, { index, page, repeated, digest })
-  return { ...facts, top: top ?? null, bottom: bottom ?? null, ...rows }
+  const bottom = printOf(source, snapshot, page, length - 1)
+  const facts = { cursor, next, ahead, total, received, ownRows, top, bottom }
+  return { name: randomUUID(), ...facts, ...listRows(source, snapshot, read, repeated) }
 }
 
-export function printOf(page: AnyPage, index: number, digest: Fingerprint): Print | null {
-  const head = index < 0 || index >= page.length ? null : page.head(index)
-  return head === null ? null : digest(head.id)
-}
-
-interface PageToTake {
-  readonly index: number
-  readonly page: AnyPage
-  /** Rows that the page before has too. */
-  readonly repeated: number
-  readonly digest: Fingerprint
-}
-
-/** A row that the provider sends twice within one read counts once, where it comes first. */
+/**
+ * The rows behind those that the page repeats. A row that the provider sends twice within one read counts once, where it
+ * comes first.
+ */
 function listRows(
   { keyOf }: RowSource,
-  { facts }: Snapshot,
-  list: List,
-  { index, page, repeated, digest }: PageToTake,
-): Pick<SnapshotPage, 'isBegun' | 'rows' | 'times' | 'prints' | 'fills'> {
-  const { from, to } = facts.window
-  const first = facts.firsts?.[index] ?? null
+  snapshot: Snapshot,
+  { index, page }: ReadPage,
+  repeated: number,
+): Pick<SnapshotPage, 'rows' | 'times' | 'prints' | 'fills'> {
+  const { window, seed, firsts } = snapshot.facts
+  const { from, to } = window
+  const list = snapshot.getList(index)
+  const digest = makeFingerprint(seed)
+  const first = firsts?.[index] ?? null
   const [rows, times, prints, fills]: [number[], number[], number[], number[]] = [[], [], [], []]
   const here = new Set<number>()
-  let isBegun = list.pages.at(-1)?.isBegun ?? first === null
+  let isBegun = first === null || list.sums.count > 0
   for (let entry = repeated; entry < page.length; entry += 1) {
     const head = page.head(entry)
     if (head === null) continue
     if ((from !== null && head.time < from) || (to !== null && head.time > to)) continue
     const print = digest(head.id)
     // Rows above the first one arrived after the generation began.
-    isBegun ||=
-      first !== null && first !== 'none' && first.time === head.time && isSamePrint(first, print)
+    isBegun ||= first !== 'none' && first?.time === head.time && isSamePrint(first, print)
     const number = toNumber(print)
     if (!isBegun || here.has(number) || list.hasSeen(print)) continue
     here.add(number)
@@ -119,7 +109,6 @@ function listRows(
     if (keyOf !== undefined) fills.push(toNumber(digest(`fill ${keyOf(page, entry)}`)))
   }
   return {
-    isBegun,
     rows: Uint32Array.from(rows),
     times: Float64Array.from(times),
     prints: Uint32Array.from(prints),

@@ -7,7 +7,7 @@ import { UpstreamError } from '#providers/failure.ts'
  * because rows moved while they were read. `changed`: the window would not continue what was shown before. `contested`:
  * another process saved first.
  */
-type TroubleKind = 'gone' | 'moved' | 'changed' | 'contested'
+export type TroubleKind = 'gone' | 'moved' | 'changed' | 'contested'
 
 export class Trouble extends Error {
   override readonly name = 'Trouble'
@@ -24,8 +24,13 @@ export class Trouble extends Error {
 export const kindOf = (error: unknown): TroubleKind | null =>
   error instanceof Trouble ? error.kind : null
 
-/** How often numbered pages that disagree, and a snapshot that is gone, are read again. */
-export const maxAgain = 3
+/** How often a reading or an answer begins anew after each of them. */
+export const mostTimes: Readonly<Record<TroubleKind, number>> = {
+  gone: 3,
+  moved: 3,
+  changed: 8,
+  contested: 8,
+}
 
 /** The failure of numbered pages that stay inconsistent. They may come from a login that has ended (reading R20b). */
 export async function toMoved(

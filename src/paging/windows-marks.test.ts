@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
 import { makeRows, makeStage, ttlMs } from '#tests/support/windows.ts'
-import { type Anchor, addMark, type Mark, makeAnchors } from './anchor.ts'
+import { type Anchor, addMarks, type Mark, makeAnchors } from './anchor.ts'
 import { makeSnapshot } from './snapshot.ts'
 
 const idsOf = (from: number, to: number) =>
@@ -145,13 +145,13 @@ test('an anchor keeps 1,024 marks: beyond them every second one goes, and the la
     firsts: null,
   }
   const print = { first: 0, second: 0 }
-  const snapshot = makeSnapshot(facts, 1)
+  const snapshot = makeSnapshot(facts, [[]])
   const markAll = (count: number) => {
     const marks = new Map<number, Mark>()
     for (let at = count; at > 0; at -= 1) marks.set(at, { print, generation: 'g', at: 0 })
-    const before: Anchor = { ...facts, firsts: [], facts: '', isBroken: false, marks, expiresAt: 1 }
-    const after = addMark(before, { snapshot, facts: '', ends: [], now: 0, ttlMs: 0 })
-    return [...after.marks.keys()]
+    const before: Anchor = { begun: facts, facts: '', isBroken: false, marks, expiresAt: 1 }
+    const shown = { snapshot, facts: '', offset: 1, end: count, now: 0, ttlMs: 0 }
+    return [...(addMarks(before, shown)?.marks.keys() ?? [])]
   }
   assert.equal(markAll(1024).length, 1024)
   const kept = markAll(1025)
@@ -162,22 +162,19 @@ test('a process remembers anchors up to a bound of marks, the ones changed last'
   const anchors = makeAnchors({ now: () => 0 }, null)
   const mark: Mark = { print: { first: 1, second: 1 }, generation: 'g', at: 0 }
   const marks = new Map(Array.from({ length: 1000 }, (_, at) => [at, mark] as const))
-  const anchor: Anchor = {
+  const begun = {
     generation: 'g',
     generationEpoch: 1,
     generationAt: 0,
     seed: { first: 1, second: 1 },
     window: { from: null, to: null },
     firsts: [],
-    facts: '',
-    isBroken: false,
-    marks,
-    expiresAt: 1,
   }
+  const anchor: Anchor = { begun, facts: '', isBroken: false, marks, expiresAt: 1 }
   for (let query = 0; query < 250; query += 1) await anchors.update(`${query}`, () => anchor)
-  assert.equal(await anchors.load('0'), null)
-  assert.notEqual(await anchors.load('249'), null)
-  assert.notEqual(await anchors.load('60'), null)
+  assert.equal(await anchors.load('0', 0), null)
+  assert.notEqual(await anchors.load('249', 0), null)
+  assert.notEqual(await anchors.load('60', 0), null)
 })
 
 test('R18: an anchor that another version wrote refuses later windows, whatever this process remembers', async () => {

@@ -12,30 +12,27 @@ import { releaseBytes } from '#providers/release-bytes.ts'
 import {
   type Anchor,
   type Anchors,
-  addMark,
+  addMarks,
   countShown,
   isAhead,
-  keepMark,
   makeAnchors,
   refuseChanged,
 } from './anchor.ts'
 import { makeSeed } from './fingerprint.ts'
 import { type HeldSnapshot, openHolder, packBodies, type SnapshotHolder } from './hold.ts'
 import { readOn } from './read-on.ts'
-import { type Loaded, makeSharing, type SharedPlace, type Sharing } from './share.ts'
+import { makeSharing, type SharedPlace, type Sharing } from './share.ts'
 import { type RowOf, type ShownRow, showRows } from './show-rows.ts'
-import { makeSnapshot, type SnapshotFacts } from './snapshot.ts'
+import { type Generation, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 import type { AnyPage, RowSource } from './take-page.ts'
-import { kindOf, maxAgain, Trouble, toMoved } from './trouble.ts'
+import { kindOf, mostTimes, Trouble, toMoved } from './trouble.ts'
 
-/** How often another process may save first. */
-const maxContests = 8
 /** No provider's cursor expires sooner. */
 const cursorLifeMs = 60_000
 /** Bound of the pages that one request reads. */
 const maxReadBytes = 128 * 1024 * 1024
 
-export interface WindowQuery<Page extends AnyPage = AnyPage> {
+export interface WindowRequest<Page extends AnyPage = AnyPage> {
   readonly source: RowSource<Page>
   /** The user whose rows they are. */
   readonly owner: string
@@ -46,17 +43,15 @@ export interface WindowQuery<Page extends AnyPage = AnyPage> {
   readonly facts: string
   /** How long an answer of the operation is cached: a snapshot lives as long (reading R19). */
   readonly ttlMs: number
-  /** Cached windows of a list that has changed must not be served any more. */
-  readonly onListChanged: () => Promise<void>
-}
-
-export interface WindowRequest {
   readonly offset: number
   readonly limit: number
   /** New pages that this request may read from the provider (reading R17). */
   readonly pageCap: number | null
+  readonly call: CallContext
   /** Resolves when a doubted end can be trusted (reading R20b). */
   readonly confirmEnd: () => Promise<void>
+  /** Cached windows of a list that has changed must not be served any more. */
+  readonly onListChanged: () => Promise<void>
 }
 
 export interface Window<Row> {
@@ -74,31 +69,26 @@ export interface Windows {
    * Windows of one query are answered one at a time.
    * @throws UpstreamError; ApiError where the window would not continue what was shown.
    */
-  read<Page extends AnyPage>(
-    query: WindowQuery<Page>,
-    request: WindowRequest,
-    call: CallContext,
-  ): Promise<Window<RowOf<Page>>>
+  read<Page extends AnyPage>(request: WindowRequest<Page>): Promise<Window<RowOf<Page>>>
   close(): void
 }
 
-/** One request, and what answers it. */
-interface Ask {
+/** What answers all requests of this process. */
+interface Parts {
   readonly clock: Clock
   readonly holder: SnapshotHolder
   readonly anchors: Anchors
   readonly sharing: Sharing | null
-  readonly query: WindowQuery
-  readonly request: WindowRequest
-  readonly call: CallContext
+}
+
+/** One request, and what answers it. */
+interface Ask extends WindowRequest, Parts {
   /** Identifies the snapshot. */
   readonly key: string
 }
 
-interface Begun {
-  readonly held: HeldSnapshot
-  readonly anchor: Anchor | null
-}
+/** What an attempt may use: what is held, a new reading of the same generation, or only a new generation. */
+type Plan = 'held' | 'again' | 'fresh'
 
 /** @param options `maxBytes` bounds the pages that are held; `shared` null: no other process shares them. */
 export function openWindows(options: {
@@ -107,20 +97,19 @@ export function openWindows(options: {
   readonly shared: SharedPlace | null
 }): Windows {
   const { clock, shared } = options
-  const holder = openHolder(options)
-  const anchors = makeAnchors(clock, shared?.anchors ?? null)
-  const sharing = shared === null ? null : makeSharing(shared)
+  const parts: Parts = {
+    clock,
+    holder: openHolder(options),
+    anchors: makeAnchors(clock, shared?.anchors ?? null),
+    sharing: shared === null ? null : makeSharing(shared),
+  }
   const turns = new Map<string, Promise<unknown>>()
   return {
-    read<Page extends AnyPage>(
-      query: WindowQuery<Page>,
-      request: WindowRequest,
-      call: CallContext,
-    ): Promise<Window<RowOf<Page>>> {
-      const key = `snapshot ${query.name} ${query.epoch} ${query.facts}`
+    read<Page extends AnyPage>(request: WindowRequest<Page>): Promise<Window<RowOf<Page>>> {
+      const key = `snapshot ${request.name} ${request.epoch} ${request.facts}`
       const mine = (turns.get(key) ?? Promise.resolve()).then(() => {
-        call.signal.throwIfAborted()
-        return readWindow({ clock, holder, anchors, sharing, query, request, call, key })
+        request.call.signal.throwIfAborted()
+        return readWindow({ ...parts, ...(request as WindowRequest), key })
       })
       const done = mine
         .catch(() => undefined)
@@ -130,111 +119,98 @@ export function openWindows(options: {
       turns.set(key, done)
       return mine as Promise<Window<RowOf<Page>>>
     },
-    close: () => holder.close(),
+    close: () => parts.holder.close(),
   }
 }
 
 async function readWindow(ask: Ask): Promise<Window<unknown>> {
-  let [isGone, isFresh] = [false, false]
-  let [again, contests] = [0, 0]
-  for (;;) {
+  let plan: Plan = 'held'
+  for (let attempts = 0; ; attempts += 1) {
     try {
-      return await answer(ask, await begin(ask, { isGone, isFresh }))
+      return await answer(ask, plan)
     } catch (error) {
       const kind = kindOf(error)
-      if (kind === 'contested' && contests < maxContests) {
-        contests += 1
-        isGone = false
-      } else if ((kind === 'gone' || kind === 'moved') && again < maxAgain) {
-        again += 1
-        isGone = true
-      } else if (kind === 'changed' && ask.request.offset === 0 && !isFresh) {
-        isFresh = true
-        await ask.query.onListChanged()
-      } else {
-        throw await toFailure(ask, error)
-      }
+      const beginsAnew = kind === 'changed' && ask.offset === 0 && plan !== 'fresh'
+      const isOver = kind === null || attempts >= mostTimes[kind]
+      if (isOver || (kind === 'changed' && !beginsAnew)) throw await toFailure(ask, error)
+      if (beginsAnew) {
+        await ask.onListChanged()
+        plan = 'fresh'
+      } else if (plan !== 'fresh') plan = kind === 'contested' ? 'held' : 'again'
     }
   }
 }
 
-/** What this process or another one holds of the query, if it is alive. */
-async function load({ holder, sharing, clock, key, query }: Ask): Promise<Loaded> {
+/** A walk that begins may be shown it: it is of this epoch, and no older than a cached answer may be. */
+function isCurrent({ epoch, ttlMs, clock }: Ask, begun: Generation): boolean {
   const now = clock.now()
-  const own = holder.get(key)
-  // More time left than a whole life means that the clock was set back since it began.
-  const isAlive = own !== null && own.expiresAt > now && own.expiresAt <= now + query.ttlMs
-  if (!isAlive) holder.drop(key)
-  const held = isAlive ? own : null
-  return sharing === null ? { held, version: null } : sharing.load(key, held, now)
+  return begun.generationEpoch === epoch && !isAhead(begun, now) && now < begun.generationAt + ttlMs
+}
+
+/**
+ * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet others. A walk
+ * that begins sees the rows that have arrived since.
+ */
+function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean {
+  const isOther = anchor !== null && anchor.begun.generation !== facts.generation
+  if (ask.offset === 0) return isCurrent(ask, facts) && !(isOther && isCurrent(ask, anchor.begun))
+  return !(isOther && anchor.begun.generation === anchor.marks.get(ask.offset)?.generation)
 }
 
 /**
  * The snapshot that answers the request: the one that is held, a new one that continues what was shown, or a new one.
- * @param given `isGone`: what is held cannot be used; `isFresh`: nothing that was shown is continued.
  * @throws Trouble `changed` where nothing can continue what was shown.
  */
-async function begin(
-  ask: Ask,
-  { isGone, isFresh }: { readonly isGone: boolean; readonly isFresh: boolean },
-): Promise<Begun> {
-  const { anchors, clock, query, request } = ask
-  const { held, version } = await load(ask)
-  const anchor = await anchors.load(query.name)
+async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldSnapshot> {
+  const { clock, holder, sharing, key, source, ttlMs, epoch, offset } = ask
   const now = clock.now()
-  const isCurrent = (begun: SnapshotFacts | Anchor) =>
-    begun.generationEpoch === query.epoch &&
-    !isAhead(begun, now) &&
-    now < begun.generationAt + query.ttlMs
-  // The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet others. A
-  // walk that begins sees the rows that have arrived since.
-  const canUse = (facts: SnapshotFacts) => {
-    const isOther = anchor !== null && anchor.generation !== facts.generation
-    if (request.offset === 0) return isCurrent(facts) && !(isOther && isCurrent(anchor))
-    return !(isOther && anchor.generation === anchor.marks.get(request.offset)?.generation)
+  const own = holder.get(key)
+  // More time left than a whole life means that the clock was set back since it began.
+  const isAlive = own !== null && own.expiresAt > now && own.expiresAt <= now + ttlMs
+  const { held, version } = (await sharing?.load(key, isAlive ? own : null, now)) ?? {
+    held: isAlive ? own : null,
+    version: null,
   }
-  if (held !== null && !isGone && !isFresh && canUse(held.snapshot.facts)) return { held, anchor }
-  const canContinue = anchor !== null && !anchor.isBroken && anchor.facts === query.facts
-  if (anchor !== null && request.offset > 0 && !canContinue) {
+  if (held !== null && plan === 'held' && canUse(ask, held.snapshot.facts, anchor)) {
+    return source.reader.overlap > 0 ? copyHeld(held) : held
+  }
+  const canContinue = anchor !== null && !anchor.isBroken && anchor.facts === ask.facts
+  if (anchor !== null && offset > 0 && !canContinue) {
     throw new Trouble('changed', 'the snapshot is gone and cannot be continued')
   }
-  const isContinued = !isFresh && canContinue && (request.offset > 0 || isCurrent(anchor))
-  const { queries } = query.source
-  const facts: SnapshotFacts = isContinued
-    ? pickFacts(anchor)
-    : {
-        generation: randomUUID(),
-        generationEpoch: query.epoch,
-        generationAt: now,
-        // Marks of earlier generations stay comparable.
-        seed: anchor?.seed ?? makeSeed(),
-        window: queries[0]?.window ?? { from: null, to: null },
-        firsts: null,
-      }
-  const snapshot = makeSnapshot(facts, queries.length)
-  const expiresAt = now + query.ttlMs
-  return { held: { snapshot, bodies: new Map(), expiresAt, version, saved: new Set() }, anchor }
+  const isContinued =
+    plan !== 'fresh' && canContinue && (offset > 0 || isCurrent(ask, anchor.begun))
+  const fresh = {
+    generation: randomUUID(),
+    generationEpoch: epoch,
+    generationAt: now,
+    // Marks of earlier generations stay comparable.
+    seed: anchor?.begun.seed ?? makeSeed(),
+    window: source.queries[0]?.window ?? { from: null, to: null },
+    firsts: null,
+  }
+  const lists = source.queries.map(() => [])
+  const snapshot = makeSnapshot(isContinued ? anchor.begun : fresh, lists)
+  return { snapshot, bodies: new Map(), expiresAt: now + ttlMs, version, saved: new Set() }
 }
 
-const pickFacts = (anchor: Anchor): SnapshotFacts => {
-  const { generation, generationEpoch, generationAt, seed, window, firsts } = anchor
-  return { generation, generationEpoch, generationAt, seed, window, firsts }
+/** Numbered pages count only when they were looked at again: until then they are read into a copy. */
+function copyHeld(held: HeldSnapshot): HeldSnapshot {
+  const { snapshot, bodies, saved } = held
+  const lists = snapshot.lists.map(({ pages }) => pages)
+  const copy = makeSnapshot(snapshot.facts, lists)
+  return { ...held, snapshot: copy, bodies: new Map(bodies), saved: new Set(saved) }
 }
 
-async function answer(ask: Ask, begun: Begun): Promise<Window<unknown>> {
-  const { holder, sharing, query, request, key } = ask
-  const { held } = begun
-  const { source, owner } = query
+async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
+  const { holder, sharing, anchors, source, owner, offset, limit, key } = ask
+  const anchor = await anchors.load(ask.name, offset)
+  const held = await begin(ask, anchor, plan)
   const { snapshot } = held
-  const { offset, limit } = request
   const { facts, lists } = snapshot
-  const isFirst = offset === 0 && facts.firsts === null
-  const anchor = isFirst ? null : begun.anchor
   refuseChanged(anchor, snapshot, offset)
-  const shown = anchor?.generation === facts.generation ? countShown(anchor, offset) : 0
-  const opened = await readMore(ask, held, shown)
+  const opened = await readMore(ask, held, countShown(anchor, snapshot, offset))
   const [count, isComplete] = [snapshot.count(), snapshot.isComplete()]
-  if (isComplete && lists.every(({ sums }) => sums.ownRows === 0)) await request.confirmEnd()
   const end = Math.min(offset + limit, count)
   const hasMore = !isComplete || end < count
   const isWhole = offset === 0 && !hasMore && lists.every(({ pages }) => pages.length < 2)
@@ -248,37 +224,26 @@ async function answer(ask: Ask, begun: Begun): Promise<Window<unknown>> {
   raw.forEach(releaseBytes)
   // Bodies that came from Redis count for the bound of memory.
   if (!isWhole) holder.keep(key, held)
-  const isMarked =
-    !(hasMore || (rows.length > 0 && offset > 0)) || (await mark(ask, held, [offset, end]))
-  // An empty window has no end that could be marked.
-  const isCurrent =
-    isMarked && facts.generationEpoch === query.epoch && (rows.length > 0 || offset === 0)
-  return {
-    rows,
-    seen: count,
-    complete: isComplete,
-    // Windows of another epoch's generation are not cached: a walk that begins now counts other rows.
-    staleAt: isCurrent ? facts.generationAt + query.ttlMs : 0,
-  }
+  const needsMark = hasMore || (rows.length > 0 && offset > 0)
+  const isMarked = !needsMark || (await mark(ask, held, end))
+  // Windows of another epoch's generation are not cached: a walk that begins now counts other rows. An empty window has
+  // no end that could be marked.
+  const canCache =
+    isMarked && facts.generationEpoch === ask.epoch && (rows.length > 0 || offset === 0)
+  const staleAt = canCache ? facts.generationAt + ask.ttlMs : 0
+  return { rows, seen: count, complete: isComplete, staleAt }
 }
 
 /**
  * Reads what the window needs, and returns the pages that it shows. What came before a failure stays, so that the next
- * request goes on from there. Numbered pages stay only when they were looked at again, and a snapshot that was begun
- * again does not replace a longer one.
+ * request goes on from there; a snapshot that was begun again does not replace a longer one.
  */
-async function readMore(
-  ask: Ask,
-  held: HeldSnapshot,
-  shown: number,
-): Promise<Map<string, AnyPage>> {
-  const { holder, clock, query, request, call, key } = ask
-  const { source, ttlMs } = query
+async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
+  const { holder, clock, source, ttlMs, offset, limit, key } = ask
   const { snapshot, bodies } = held
-  const { offset, limit } = request
   const opened = new Map<string, AnyPage>()
   let bytes = 0
-  const take = (page: { name: string; rows: Uint32Array }, read: AnyPage, list: number) => {
+  const take = (page: SnapshotPage, read: AnyPage, list: number) => {
     bytes += read.body.byteLength
     if (bytes > maxReadBytes) {
       const detail = 'the pages are too large to be held'
@@ -290,15 +255,11 @@ async function readMore(
   }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
-    await readOn({ ...request, source, snapshot, call, mayExpire, shown, take })
+    await readOn({ ...ask, snapshot, mayExpire, shown, take })
     return opened
   } catch (error) {
-    const kind = kindOf(error)
-    if (bytes === 0 || kind === 'gone') throw error
-    const other = holder.get(key)
-    if (source.reader.overlap > 0) {
-      if (other === held) holder.drop(key)
-    } else if (kind !== 'changed' && (other?.snapshot.count() ?? 0) <= snapshot.count()) {
+    const isLonger = (holder.get(key)?.snapshot.count() ?? 0) <= snapshot.count()
+    if (bytes > 0 && source.reader.overlap === 0 && kindOf(error) === null && isLonger) {
       await packBodies(held)
       await save(ask, held)
     }
@@ -307,45 +268,40 @@ async function readMore(
 }
 
 /** False: another process saved first. */
-async function save(
-  { holder, sharing, clock, key, query }: Ask,
-  held: HeldSnapshot,
-): Promise<boolean> {
-  if ((await sharing?.save(key, query.owner, held, clock.now())) === false) return false
+async function save({ holder, sharing, clock, key, owner }: Ask, held: HeldSnapshot) {
+  if ((await sharing?.save(key, owner, held, clock.now())) === false) return false
   holder.keep(key, held)
   return true
 }
 
-async function mark(
-  { anchors, clock, query }: Ask,
-  { snapshot }: HeldSnapshot,
-  [offset, end]: readonly [number, number],
-): Promise<boolean> {
-  const { name, facts, ttlMs } = query
+/** False: other processes do not know the mark, so that the window must not be cached. */
+async function mark(ask: Ask, { snapshot }: HeldSnapshot, end: number): Promise<boolean> {
+  const { anchors, clock, name, facts, ttlMs, offset } = ask
   const now = clock.now()
-  return anchors.update(name, (anchor) => {
+  const stored = await anchors.update(name, (anchor) => {
     // A window in another epoch or process may have been shown from other rows meanwhile.
     refuseChanged(anchor, snapshot, offset)
-    if (end <= offset) return keepMark(anchor, offset, { now, ttlMs })
-    return addMark(anchor, { snapshot, facts, ends: [offset, end], now, ttlMs })
+    return addMarks(anchor, { snapshot, facts, offset, end, now, ttlMs })
   })
+  if (stored === 'conflict') throw new Trouble('contested', 'other processes changed the anchor')
+  return stored === 'saved'
 }
 
 /** The errors that leave the room: an upstream failure, or the refusal of a window. */
-async function toFailure({ anchors, query, request }: Ask, error: unknown): Promise<unknown> {
+async function toFailure(ask: Ask, error: unknown): Promise<unknown> {
   if (!(error instanceof Trouble)) return error
-  const { provider } = query.source
-  if (error.kind === 'moved') return toMoved(provider, request.confirmEnd, error)
+  const { provider } = ask.source
+  if (error.kind === 'moved') return toMoved(provider, ask.confirmEnd, error)
   if (error.kind !== 'changed') {
     const detail = 'what was read is gone, or other processes were reading the same rows'
     return new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
   }
   const { broken } = error
   if (broken !== null) {
-    await anchors.update(query.name, (anchor) =>
-      anchor?.generation === broken ? { ...anchor, isBroken: true } : null,
+    await ask.anchors.update(ask.name, (anchor) =>
+      anchor?.begun.generation === broken ? { ...anchor, isBroken: true } : null,
     )
-    await query.onListChanged()
+    await ask.onListChanged()
   }
   return apiError('provider_unavailable', {
     message: 'the list changed while it was read: start again at offset 0',

@@ -72,25 +72,21 @@ function readWindow<Page extends RowPage<unknown>>({
   const { offset, limit, operation, identity } = request
   const { userId, epoch, timezone } = context.caller
   const parts = [operation.name, userId, target.connection.id, identity.map((part) => part ?? null)]
-  return deps.windows.read(
-    {
-      source: request.toSource(target),
-      owner: userId,
-      name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
-      epoch,
-      facts: JSON.stringify([timezone, target.accounts.map((account) => account.upstreamId)]),
-      ttlMs: operation.cacheSeconds * 1000,
-      onListChanged: () => deps.store.users.outdate(userId),
-    },
-    {
-      offset,
-      limit,
-      pageCap: request.pageCap(target),
-      // Reading R20b: a doubted end is trusted only when the consent is still active.
-      confirmEnd: () => request.confirmEmpty(target, call),
-    },
+  return deps.windows.read({
+    source: request.toSource(target),
+    owner: userId,
+    name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
+    epoch,
+    facts: JSON.stringify([timezone, target.accounts.map((account) => account.upstreamId)]),
+    ttlMs: operation.cacheSeconds * 1000,
+    offset,
+    limit,
+    pageCap: request.pageCap(target),
     call,
-  )
+    // Reading R20b: a doubted end is trusted only when the consent is still active.
+    confirmEnd: () => request.confirmEmpty(target, call),
+    onListChanged: () => deps.store.users.outdate(userId),
+  })
 }
 
 /**

@@ -187,7 +187,7 @@ function readWindow(
   const query = { source, owner: 'u', name: 'q', epoch, facts, ttlMs, onListChanged }
   const signal = stop?.signal ?? AbortSignal.abort()
   const request = { offset, limit, pageCap, confirmEnd }
-  return process.read(query, request, { signal, priority: 'user' })
+  return process.read({ ...query, ...request, call: { signal, priority: 'user' } })
 }
 
 function judge({ lives, now, tally }: Game, reader: Reader): void {

@@ -43,29 +43,25 @@ export function makeStage(
     open: ({ shared, maxBytes = 1e6 } = {}) =>
       openWindows({ maxBytes, clock: { now: () => stage.now }, shared: shared ?? null }),
     window: (process, offset, limit) =>
-      process.read(
-        {
-          source,
-          owner: 'u',
-          name: 'q',
-          epoch: stage.epoch,
-          facts: stage.facts,
-          ttlMs,
-          onListChanged: async () => {
-            stage.epoch += 1
-          },
+      process.read({
+        source,
+        owner: 'u',
+        name: 'q',
+        epoch: stage.epoch,
+        facts: stage.facts,
+        ttlMs,
+        offset,
+        limit,
+        pageCap: stage.pageCap,
+        call: aCall(),
+        confirmEnd() {
+          stage.doubts += 1
+          return stage.confirm()
         },
-        {
-          offset,
-          limit,
-          pageCap: stage.pageCap,
-          confirmEnd() {
-            stage.doubts += 1
-            return stage.confirm()
-          },
+        onListChanged: async () => {
+          stage.epoch += 1
         },
-        aCall(),
-      ),
+      }),
     async ids(process, offset, limit) {
       const { rows } = await stage.window(process, offset, limit)
       return rows.map(({ row }) => row.id)
