@@ -91,11 +91,13 @@ async function readOn(game: Game, reader: Reader): Promise<void> {
   if (reader.offset === 0) {
     Object.assign(reader, { seen: [], excuse: 'none', lastAt: game.now, ends: new Set() })
   }
-  if (game.now - reader.lastAt >= ttlMs + anchorMs) reader.excuse = 'lost'
-  const isApart = () => game.shared?.isAnchorDown === true
-  if (isApart()) reader.excuse = 'lost'
+  const excuse = () => {
+    const isLate = game.now - reader.lastAt >= ttlMs + anchorMs
+    if (isLate || game.shared?.isAnchorDown === true) reader.excuse = 'lost'
+  }
+  excuse()
   const window = await ask(game, reader)
-  if (isApart()) reader.excuse = 'lost'
+  excuse()
   if (window === null) return
   if (reader.offset === 0) reader.beganAt = window.staleAt - ttlMs
   const { rows, seen, complete } = window
