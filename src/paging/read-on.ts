@@ -113,7 +113,7 @@ async function readPages(
 ): Promise<number> {
   const { source, snapshot, call, mayExpire } = reading
   const stop = new AbortController()
-  const signal = AbortSignal.any([call.signal, stop.signal])
+  const signal = next.length > 1 ? AbortSignal.any([call.signal, stop.signal]) : call.signal
   const coming = next.map(({ index, cursor }) => {
     const query = listQuery(source, snapshot, index)
     const page = source.reader.read(query, cursor, { ...call, signal })
