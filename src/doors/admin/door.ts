@@ -3,7 +3,7 @@
  * and refuses; the rooms behind it decide what an action means. Bodies are never logged.
  */
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { readText } from '../request-body.ts'
 import { withoutSchemas } from '../without-schemas.ts'
 import { addAccountRoute } from './accounts.ts'
@@ -37,15 +37,17 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
     exposeHeadRoutes: false,
     requestIdHeader: false,
     genReqId: () => randomUUID(),
-    frameworkErrors: answerError,
+    // Their requests reach no hook.
+    frameworkErrors: (error, request, reply) => {
+      setHeaders(request, reply)
+      answerError(error, request, reply)
+    },
   })
   readJsonOnly(app)
   app.setErrorHandler(answerError)
   app.setNotFoundHandler(answerUnknownPath)
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.header('cache-control', 'no-store')
-    reply.header('x-content-type-options', 'nosniff')
+    setHeaders(request, reply)
     refuseForeignHosts(deps.listener, request.headers.host)
   })
   // After the token check and before the body is handled: Fastify has its own rules for bodies by method (QUERY).
@@ -55,6 +57,12 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   addHealthRoutes(app, makeHealthLane(deps))
   app.register(async (admin) => addAdminRoutes(admin, deps), { prefix: '/admin' })
   return app
+}
+
+function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  reply.header('cache-control', 'no-store')
+  reply.header('x-content-type-options', 'nosniff')
 }
 
 /** For requests that are injected: on the listener they never come this far. */

@@ -101,8 +101,9 @@ test('an unknown path, another method, another case and a trailing slash are 404
 
 test('a path that is not valid percent-encoding is 400 and says so', async (t) => {
   const { ask } = await makeWorld(t)
-  const { status, body } = await ask('GET', '/admin/users/%E0%A4%A')
+  const { status, headers, body } = await ask('GET', '/admin/users/%E0%A4%A')
   assert.equal(status, 400)
+  assert.match(String(headers['x-request-id']), /^[0-9a-f-]{36}$/)
   assert.deepEqual(body, {
     error: {
       message: 'Invalid request parameters',
