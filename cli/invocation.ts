@@ -4,9 +4,10 @@
  */
 import { parseArgs } from 'node:util'
 import type { Provider } from '#contract/resources.ts'
+import { toCamelCase } from '#doors/admin/table/input-fields.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Command, Flag, LocalCommand, Words } from './command.ts'
-import { commands, mcpDoctor } from './commands.ts'
+import { commands, mcpDoctor, webhooksListen } from './commands.ts'
 import type { ListenStart } from './listen.ts'
 import type { McpDoctorStart } from './mcp-doctor.ts'
 import type { SandboxStart } from './sandbox.ts'
@@ -14,7 +15,6 @@ import { portFlag, sandboxStart, webhookFlag } from './sandbox-commands.ts'
 import { type SetupStart, setupCommand, tokenFlags } from './setup/setup-command.ts'
 import { type StoreCopyStart, storeCopy } from './store-copy-command.ts'
 import { findHelp, nounHelp, shortList, usageLine } from './usage.ts'
-import { webhooksListen } from './webhook-commands.ts'
 
 export type Invocation =
   | { readonly kind: 'help'; readonly text: string }
@@ -344,8 +344,4 @@ export function toFlagWords(command: Words & Pick<Command, 'placeFields'>, line:
   const fields = command.placeFields ?? []
   const place = command.places[command.places.length - fields.length + fields.indexOf(field)]
   return fields.includes(field) && place !== undefined ? `${place}: ${problem}` : line
-}
-
-function toCamelCase(name: string): string {
-  return name.replace(/-([a-z])/g, (_match, letter: string) => letter.toUpperCase())
 }

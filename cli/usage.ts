@@ -1,10 +1,9 @@
 /** The help texts, generated from the table of commands: nothing about a command is written twice. */
 import type { Flag, Words } from './command.ts'
-import { commands, mcpDoctor, placeMeanings } from './commands.ts'
+import { commands, mcpDoctor, placeMeanings, webhooksListen } from './commands.ts'
 import { sandboxStart } from './sandbox-commands.ts'
 import { setupCommand } from './setup/setup-command.ts'
 import { storeCopy } from './store-copy-command.ts'
-import { webhooksListen } from './webhook-commands.ts'
 
 /** In the order of the help text. */
 const everything: readonly Words[] = [

@@ -40,6 +40,7 @@ export function assembleAdminDoor(
     windows: kv.windows,
     adminToken: parts.secrets.adminToken,
     planSettings: config.plans,
+    checkReplies: parts.checkReplies,
     ...monitoring,
     describeService: () => {
       const { base: baseUrl, mcp: mcpUrl } = parts.origins()

@@ -15,7 +15,7 @@ import { hasKeyExpired, type MintedKey, mintKey } from './keys.ts'
 /** Revoked and expired keys do not count. */
 const maxActiveKeys = 20
 
-const NewKeyInput = z.strictObject({
+export const NewKeyInput = z.strictObject({
   name: z
     .string('must be text')
     .trim()

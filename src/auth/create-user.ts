@@ -27,7 +27,7 @@ const email = z
       .refine(isEmail, 'must be an e-mail address'),
   )
 
-const NewUserInput = z
+export const NewUserInput = z
   .strictObject({
     email,
     password: password.optional(),

@@ -14,7 +14,7 @@ import type { UserRow } from '#store/ports/users.ts'
 export const planNames = ['developer', 'professional', 'none'] as const
 export const planStatuses = ['active', 'trialing', 'past_due', 'canceled'] as const
 
-const PlanInput = z.strictObject({
+export const PlanInput = z.strictObject({
   plan: oneOf(planNames),
   status: oneOf(planStatuses),
   legacyUntil: instant.nullable().default(null),

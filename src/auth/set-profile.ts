@@ -13,7 +13,7 @@ import type { UserRow } from '#store/ports/users.ts'
 import { timezone } from './timezone.ts'
 
 /** Fields that are absent stay as they are; an empty name removes it. */
-const ProfileInput = z.strictObject({
+export const ProfileInput = z.strictObject({
   name: z
     .string('must be text')
     .trim()

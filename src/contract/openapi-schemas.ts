@@ -20,18 +20,24 @@ export interface JsonObject {
 export function makeSchemas(events: readonly z.ZodType[]): JsonObject {
   const schemas: Record<string, Json> = {}
   const replies = operations.map((operation) => operation.reply)
-  for (const schema of [...replies, ErrorEnvelope, ...events]) {
-    const { $defs = {} } = z.toJSONSchema(schema, {
-      io: 'output',
-      unrepresentable: 'any',
-      override: publishMinorUnits,
-    })
-    for (const [name, definition] of Object.entries($defs)) {
-      schemas[name] = tidySchema(definition as Json, '#/components/schemas/')
-    }
-  }
+  for (const schema of [...replies, ErrorEnvelope, ...events]) addSchema(schemas, schema)
   return schemas
 }
+
+/** Adds the named schemas that this one consists of; returns it in its published form, a reference where it has a name. */
+export function addSchema(schemas: Record<string, Json>, schema: z.ZodType): Json {
+  const { $defs = {}, ...root } = z.toJSONSchema(schema, {
+    io: 'output',
+    unrepresentable: 'any',
+    override: publishMinorUnits,
+  })
+  for (const [name, definition] of Object.entries($defs)) {
+    schemas[name] = tidySchema(definition as Json, home)
+  }
+  return tidySchema(root as Json, home)
+}
+
+const home = '#/components/schemas/'
 
 /** JSON Schema has integers of any size, and no word for a bigint. */
 function publishMinorUnits(context: {

@@ -184,7 +184,7 @@ function checkDeprecation(path: string, query: string, headers: Headers): string
     .map((name) => `header ${name} ${isDue ? 'is missing' : 'is out of place'}`)
 }
 
-function checkJson(headers: Headers): string[] {
+export function checkJson(headers: Headers): string[] {
   const type = headers.get('content-type') ?? ''
   return /^application\/json(?:;|$)/.test(type) ? [] : [`content type "${type}" is not JSON`]
 }
@@ -196,7 +196,7 @@ function checkHeader(name: string, rule: HeaderRule, headers: Headers): string[]
   return rule.check(value) ? [] : [`header ${name}: "${text}" is not valid`]
 }
 
-function describe(check: ValidateFunction, body: unknown): string[] {
+export function describe(check: ValidateFunction, body: unknown): string[] {
   if (check(body)) return []
   return (check.errors ?? []).slice(0, 20).map((error) => {
     const extra = (error.params as { additionalProperty?: string }).additionalProperty
@@ -204,7 +204,7 @@ function describe(check: ValidateFunction, body: unknown): string[] {
   })
 }
 
-function readHeaders(given: GivenAnswer['headers']): Headers {
+export function readHeaders(given: GivenAnswer['headers']): Headers {
   if (given instanceof Headers) return given
   const headers = new Headers()
   for (const [name, value] of Object.entries(given)) {
@@ -214,7 +214,7 @@ function readHeaders(given: GivenAnswer['headers']): Headers {
 }
 
 /** A copy whose references are local to one schema, and whose objects are closed. */
-function toLocal(node: unknown, isSchema: boolean): unknown {
+export function toLocal(node: unknown, isSchema: boolean): unknown {
   if (Array.isArray(node)) return node.map((item) => toLocal(item, true))
   if (node === null || typeof node !== 'object') return node
   const entries = Object.entries(node).map(([key, value]) => [

@@ -23,7 +23,7 @@ export interface InviteDeps extends SingleUseDeps {
   readonly signUp: 'open' | 'invite' | 'closed'
 }
 
-const InvitationInput = z.strictObject({
+export const InvitationInput = z.strictObject({
   email: z.string('must be text').transform(tidyEmail).refine(isEmail, 'must be an e-mail address'),
 })
 

@@ -16,7 +16,7 @@ export const password = z
   .string('must be text')
   .refine(isAcceptable, 'must have 10 to 256 characters; length is what counts')
 
-const PasswordInput = z.strictObject({ password })
+export const PasswordInput = z.strictObject({ password })
 
 /** @throws ApiError `invalid_params`, `user_not_found`; PasswordsBusyError. */
 export type SetPassword = (by: By, userId: UserId, input: unknown) => Promise<void>

@@ -86,6 +86,8 @@ export interface AdminDoorDeps {
     /** True as soon as the process was asked to stop. */
     isDraining(): boolean
   }
+  /** Parse replies with their schemas: in tests and development. */
+  readonly checkReplies: boolean
   /** Further paths below `/admin`, guarded like all others: those of the sandbox. */
   readonly extension?: (admin: FastifyInstance) => void
 }

@@ -4,23 +4,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { lazily } from '#kernel/lazily.ts'
 import { readText } from '../request-body.ts'
 import { withoutSchemas } from '../without-schemas.ts'
-import { addAccountRoute } from './accounts.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
-import { addAgentRoutes } from './agents.ts'
-import { addAuditRoute } from './audit.ts'
-import { addConnectionRoutes } from './connections.ts'
 import type { AdminDoorDeps } from './deps.ts'
-import { addDoctorRoute } from './doctor.ts'
 import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
 import { type HealthLane, healthPaths, makeHealthLane } from './health.ts'
-import { addKeyRoutes } from './keys.ts'
-import { addServiceRoute } from './service.ts'
-import { addSessionRoutes } from './sessions.ts'
-import { addUsageRoutes } from './usage.ts'
-import { addUserRoutes } from './users.ts'
-import { addWebhookRoutes } from './webhooks.ts'
+import { addAdminRoutes } from './routes.ts'
 
 export type { AdminDoorDeps, RunSync } from './deps.ts'
 
@@ -55,7 +46,13 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
     if (request.is404) answerUnknownPath(request, reply)
   })
   addHealthRoutes(app, makeHealthLane(deps))
-  app.register(async (admin) => addAdminRoutes(admin, deps), { prefix: '/admin' })
+  // Like the public document it reveals nothing, so tools read it without the token.
+  const document = lazily(async () => {
+    const { makeAdminOpenApi } = await import('./openapi.ts')
+    return makeAdminOpenApi(deps.describeService().version)
+  })
+  app.get('/openapi.json', document)
+  app.register(async (admin) => addGuardedScope(admin, deps), { prefix: '/admin' })
   return app
 }
 
@@ -76,7 +73,7 @@ function addHealthRoutes(app: FastifyInstance, health: HealthLane): void {
 }
 
 /** A Fastify scope of its own: its hooks guard its routes and its unknown paths, however their URL is spelled. */
-function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
+function addGuardedScope(admin: FastifyInstance, deps: AdminDoorDeps): void {
   const checkToken = makeTokenCheck(deps)
   admin.addHook('onRequest', async (request) => checkToken(request))
   admin.addHook('onResponse', async (request, reply) => {
@@ -93,17 +90,7 @@ function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
     )
   })
   admin.setNotFoundHandler(answerUnknownPath)
-  addUserRoutes(admin, deps)
-  addKeyRoutes(admin, deps)
-  addConnectionRoutes(admin, deps)
-  addAccountRoute(admin, deps)
-  addWebhookRoutes(admin, deps)
-  addUsageRoutes(admin, deps)
-  addAgentRoutes(admin, deps)
-  addSessionRoutes(admin, deps)
-  addAuditRoute(admin, deps)
-  addServiceRoute(admin, deps)
-  addDoctorRoute(admin, deps)
+  addAdminRoutes(admin, deps)
   deps.extension?.(admin)
 }
 

@@ -3,7 +3,6 @@
  * first page; `next` is the cursor of the following page, null at the end.
  */
 import { z } from 'zod'
-import { parseInput } from '#contract/input.ts'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 
 export const maxPageRows = 1000
@@ -26,6 +25,7 @@ export const pageRows = (fallback: number) => {
     .transform((text) => Math.min(Number(text), maxPageRows))
     .pipe(z.int(message).min(1, message))
     .default(fallback)
+    .meta({ schema: { type: 'integer', minimum: 1, default: fallback } })
 }
 
 /** The parameter `cursor`: the value of `next` of the previous page. */
@@ -40,12 +40,12 @@ export const pageCursor = z
   })
   .optional()
 
-/**
- * Parses the query with the schema; a misspelt parameter is refused. @throws ApiError `invalid_params` with details.
- */
-export function parseQuery<Query>(schema: z.ZodType<Query>, raw: unknown): Query {
-  return parseInput(schema, { ...(raw as object) })
-}
+/** What the table says of the two. */
+export const pageFields = (fallback: number) =>
+  ({
+    limit: { value: 'N', help: `how many, 1 to ${maxPageRows}; ${fallback} when absent` },
+    cursor: { value: 'CURSOR', help: '`next` of the previous page' },
+  }) as const
 
 /** The first `limit` of `rows`, and the cursor of the next page; the caller has queried one row more than `limit`. */
 export function toPage<Row, Shown>(

@@ -1,5 +1,5 @@
 /**
- * The document is clean under the two rule sets that its readers are likely to run: Redocly's `recommended` and
+ * The public document and that of the admin API are clean under the two rule sets that their readers are likely to run: Redocly's `recommended` and
  * Spectral's `spectral:oas`. A warning counts as a finding.
  */
 import assert from 'node:assert/strict'
@@ -8,7 +8,9 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core'
 import spectralRulesets from '@stoplight/spectral-rulesets'
 import { makeOpenApi } from '#contract/openapi.ts'
+import { makeAdminOpenApi } from '#doors/admin/openapi.ts'
 
+const adminDocument = makeAdminOpenApi('1.2.3')
 const document = makeOpenApi({ baseUrl: 'https://api.tributary.test', version: '1.2.3' })
 
 async function lintWithRedocly(source: unknown): Promise<string[]> {
@@ -42,6 +44,11 @@ test('the document has no finding under the recommended rules of Redocly', async
 
 test('the document has no finding under the OpenAPI rules of Spectral', async () => {
   assert.deepEqual(await lintWithSpectral(document), [])
+})
+
+test('the document of the admin API has no finding under the same rules', async () => {
+  assert.deepEqual(await lintWithRedocly(adminDocument), [])
+  assert.deepEqual(await lintWithSpectral(adminDocument), [])
 })
 
 test('both linters report an invalid example and a missing licence', async () => {

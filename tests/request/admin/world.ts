@@ -35,6 +35,7 @@ import type { Store } from '#store/ports/store.ts'
 import { makeSealer } from '#store/seal.ts'
 import { contentType, makeRegistry, type Registry } from '#telemetry/registry.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { checkAdminAnswer } from '#tests/support/admin-answers.ts'
 import { openByMail } from '#tests/support/by-mail.ts'
 import { makeReadLimits } from '#usage/limits-left.ts'
 import { makeReadUsage } from '#usage/report.ts'
@@ -214,6 +215,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
       origins: () => ({ base: nowhere, mcp: nowhere, auth: nowhere }),
       onFailure: (_check, error) => assertNever(error),
     }),
+    checkReplies: true,
     readiness: {
       checks: { store: check('store', () => store.ping()), kv: check('kv', () => kv.ping()) },
       isUnavailable: (name) => readiness.unavailable.has(name),
@@ -287,12 +289,14 @@ function readAuditRows(dataDir: string): AuditRow[] {
   }
 }
 
-/** One request as it is, without the token. */
+/** One request as it is, without the token; its answer is held against the OpenAPI document of the admin API. */
 export async function inject(door: World['door'], options: InjectOptions): Promise<Answer> {
   const response = await door.inject(options)
   const isJson = String(response.headers['content-type'] ?? '').startsWith('application/json')
   const body = response.body === '' ? null : isJson ? response.json() : response.body
-  return { status: response.statusCode, headers: response.headers, body }
+  const answer = { status: response.statusCode, headers: response.headers, body }
+  checkAdminAnswer({ method: options.method ?? 'GET', url: String(options.url) }, answer)
+  return answer
 }
 
 function makeStillClock(): StillClock {

@@ -1,0 +1,244 @@
+/**
+ * What a command says beside its row in the table of the admin API: how the answer is shown to a person, where a record, a
+ * table of every column or "Done." would not do, and what its words need on the command line.
+ */
+import type { AdminCallName } from '#doors/admin/table/table.ts'
+import type { UsageResults } from '#usage/report.ts'
+import type { Command, Derive, Show } from './command.ts'
+
+/** What the table does not say of a command; `show` absent: by the shape of the reply. */
+export type CommandExtras = Partial<
+  Pick<
+    Command,
+    'summary' | 'onlyWith' | 'placeFields' | 'needsFlag' | 'readsAllPages' | 'waitSeconds' | 'show'
+  >
+>
+
+const done = (text: string): CommandExtras => ({ show: { kind: 'done', text } })
+const record = (note: string): CommandExtras => ({ show: { kind: 'record', note } })
+const table = (empty: string, columns: readonly string[]) =>
+  ({ kind: 'table', rows: 'data', columns, empty }) as const satisfies Show
+
+const connectionColumns = [
+  'id',
+  'provider',
+  'institutionName',
+  'status',
+  'lastRefreshedAt',
+  'createdAt',
+]
+
+/** The result of the last attempt, in a few words. */
+const lastAttempt: Derive = ({ attempts }) => {
+  const last = Array.isArray(attempts) ? attempts.at(-1) : undefined
+  if (typeof last !== 'object' || last === null) return 'none yet'
+  const { status, durationMs, failure } = last as Readonly<Record<string, unknown>>
+  const ending = typeof failure === 'string' ? failure : `answered ${String(status)}`
+  return `${ending}, ${String(durationMs)} ms`
+}
+
+const countAttempts: Derive = ({ attempts }) => (Array.isArray(attempts) ? attempts.length : 0)
+
+const attempts = { attempts: countAttempts, 'last attempt': lastAttempt }
+const delivery: CommandExtras = { show: { kind: 'record', derive: attempts } }
+
+const newSecret = record('Keep the secret now: it is never shown again.')
+
+/** The counts of one day, as the admin API answers them. */
+const toResults = (results: unknown) => results as UsageResults
+
+interface Window {
+  readonly limit: number
+  readonly remaining: number
+}
+interface Windows {
+  readonly [bucket: string]: Window | null
+}
+
+/** What is left in a window, as the admin API answers it. */
+const toLeft = (left: unknown, bucket: string) => {
+  const window = (left as Windows)[bucket] ?? null
+  if (window === null) return 'not known'
+  return window.limit === 0 ? 'no limit' : `${window.remaining} of ${window.limit}`
+}
+
+interface CallsLeft {
+  readonly calls: number
+  readonly left: number
+  readonly windowSeconds: number
+  readonly isShared: boolean
+}
+
+const toCalls = (left: unknown) => left as CallsLeft | null
+
+export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras>>> = {
+  inviteUser: {
+    placeFields: ['email'],
+    ...record('Whoever has this link can make the account; it is mailed where SMTP_URL is set.'),
+  },
+  listUsers: {
+    readsAllPages: true,
+    show: table('There are no users.', ['id', 'email', 'plan', 'status', 'timezone', 'createdAt']),
+  },
+  setPassword: done('The password is set.'),
+  setProfile: { needsFlag: true },
+  resetSecondFactor: done('The second factor is removed: the password alone signs in.'),
+  deleteUser: done('The user and all their data are deleted.'),
+  createKey: record('Keep the key now: it is never shown again.'),
+  listKeys: {
+    show: table('This user has no keys.', [
+      'id',
+      'name',
+      'prefix',
+      'status',
+      'createdAt',
+      'expiresAt',
+      'lastUsedAt',
+    ]),
+  },
+  revokeKey: done('The key is revoked.'),
+  linkConnections: {
+    show: {
+      kind: 'table',
+      rows: 'connections',
+      columns: connectionColumns,
+      empty: 'No connection was created.',
+    },
+  },
+  listConnections: {
+    show: table('This user has no connections.', [
+      ...connectionColumns,
+      'consentExpiresAt',
+      'nextSyncAt',
+      'lastErrorCode',
+    ]),
+  },
+  removeConnection: {
+    show: {
+      kind: 'done',
+      text: 'The connection is removed.',
+      leaving:
+        'The connection is no longer served. Its provider has not ended the consent yet: that is tried again by itself, and what is kept here is deleted then.',
+    },
+  },
+  createWebhook: newSecret,
+  listWebhooks: {
+    show: table('This user has no webhook endpoints.', [
+      'id',
+      'url',
+      'events',
+      'skipEmpty',
+      'health',
+      'failingSince',
+      'createdAt',
+    ]),
+  },
+  rotateWebhook: newSecret,
+  testWebhook: delivery,
+  listDeliveries: {
+    show: {
+      ...table('Nothing was sent to this endpoint.', [
+        'id',
+        'eventId',
+        'createdAt',
+        'status',
+        'attempts',
+        'last attempt',
+      ]),
+      derive: attempts,
+    },
+  },
+  replayWebhook: { onlyWith: ['from', 'to'] },
+  replayDelivery: delivery,
+  removeWebhook: done('The webhook endpoint is removed.'),
+  listAudit: {
+    show: table('There are no audit rows.', ['at', 'actor', 'action', 'userId', 'subject']),
+  },
+  listUserAccounts: {
+    show: table('This user has no accounts.', [
+      'id',
+      'connectionId',
+      'name',
+      'type',
+      'accountNumber',
+      'currency',
+    ]),
+  },
+  listAgents: {
+    show: table('No agent is connected.', [
+      'id',
+      'name',
+      'redirectHost',
+      'scopes',
+      'connectedAt',
+      'lastUsedAt',
+    ]),
+  },
+  disconnectAgent: done('The agent is disconnected.'),
+  listSessions: {
+    show: table('This user is signed in nowhere.', [
+      'id',
+      'signedInAt',
+      'lastSeenAt',
+      'address',
+      'agent',
+    ]),
+  },
+  endSession: done('The browser is signed out.'),
+  readUsage: {
+    summary: 'show the requests of a user by day; --json also by operation and result',
+    show: {
+      kind: 'table',
+      rows: 'days',
+      columns: [
+        'day',
+        'requests',
+        'cached',
+        'computed',
+        'limited',
+        'refused',
+        'failed',
+        'disconnected',
+      ],
+      derive: {
+        cached: ({ results }) => toResults(results).HIT,
+        computed: ({ results }) => toResults(results).MISS + toResults(results).BYPASS,
+        limited: ({ results }) => toResults(results).limited,
+        refused: ({ results }) => toResults(results).refused,
+        failed: ({ results }) => toResults(results).failed,
+        disconnected: ({ results }) => toResults(results).disconnected,
+      },
+      empty: 'There are no days.',
+    },
+  },
+  readLimits: {
+    show: {
+      kind: 'tables',
+      tables: [
+        {
+          rows: 'readers',
+          columns: ['kind', 'name', 'cheap', 'mid', 'heavy'],
+          derive: {
+            cheap: ({ left }) => toLeft(left, 'cheap'),
+            mid: ({ left }) => toLeft(left, 'mid'),
+            heavy: ({ left }) => toLeft(left, 'heavy'),
+          },
+          empty: 'This user has no active key and no agent.',
+        },
+        {
+          rows: 'providers',
+          columns: ['provider', 'left', 'calls', 'seconds', 'shared'],
+          derive: {
+            left: ({ left }) => toCalls(left)?.left ?? null,
+            calls: ({ left }) => toCalls(left)?.calls ?? null,
+            seconds: ({ left }) => toCalls(left)?.windowSeconds ?? null,
+            shared: ({ left }) => toCalls(left)?.isShared ?? null,
+          },
+          empty: 'No provider of this user limits requests.',
+        },
+      ],
+    },
+  },
+  // Its checks take eight seconds at most.
+  examineService: { waitSeconds: 10, show: { kind: 'diagnosis' } },
+}

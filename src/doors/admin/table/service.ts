@@ -1,0 +1,74 @@
+/** Rows of the audit and of the state of the installation in the table of the admin API. */
+import { z } from 'zod'
+import { pageCursor, pageFields, pageRows } from '../paging.ts'
+import { type AdminCall, pageOf, query, time } from './call.ts'
+
+const AuditEntry = z
+  .strictObject({
+    id: z.string(),
+    at: time,
+    actor: z.string(),
+    address: z.string().nullable(),
+    action: z.string(),
+    userId: z.uuid().nullable(),
+    subject: z.string(),
+  })
+  .meta({ id: 'AuditEntry', description: 'Who changed what: ids and names, never a secret.' })
+
+const ServiceFacts = z
+  .strictObject({
+    version: z.string(),
+    mode: z.enum(['live', 'sandbox']),
+    baseUrl: z.string(),
+    mcpUrl: z.string(),
+  })
+  .meta({ id: 'ServiceFacts', description: 'The mode and the public origins.' })
+
+const verdict = z.enum(['ok', 'warning', 'error'])
+const Diagnosis = z
+  .strictObject({
+    status: verdict,
+    checks: z.array(
+      z.strictObject({
+        name: z.string(),
+        status: verdict,
+        message: z.string(),
+        action: z.string().nullable().meta({ description: 'What to do; null: nothing.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'Diagnosis', description: 'The findings of the doctor, and the worst status.' })
+
+export const auditCalls = {
+  listAudit: {
+    route: 'GET /admin/audit',
+    command: 'audit list',
+    summary: 'list the audit rows, newest first',
+    description: 'The user need not exist any more.',
+    input: query(
+      z.strictObject({
+        user: z.string('must be given only once').min(1, 'must not be empty').optional(),
+        limit: pageRows(100),
+        cursor: pageCursor,
+      }),
+      { user: { value: 'U', help: 'only rows about or by this user' }, ...pageFields(100) },
+    ),
+    reply: pageOf(AuditEntry),
+    errors: ['user_not_found'],
+  },
+} as const satisfies Readonly<Record<string, AdminCall>>
+
+export const serviceCalls = {
+  showService: {
+    route: 'GET /admin/service',
+    summary: 'show the mode and the public addresses of this service',
+    reply: ServiceFacts,
+  },
+  examineService: {
+    route: 'GET /admin/doctor',
+    command: 'doctor',
+    summary: 'check everything the server depends on, and say what to do',
+    description: 'It answers 200 within ten seconds, whatever it finds.',
+    reply: Diagnosis,
+  },
+} as const satisfies Readonly<Record<string, AdminCall>>
