@@ -105,9 +105,13 @@ export function makeRandom(seed: number): (below: number) => number {
   }
 }
 
-function makeWorld({ random, makeRow, newest }: Omit<Game, 'world'>, bodyBytes: number) {
+function makeWorld(
+  { random, makeRow, newest }: Omit<Game, 'world'>,
+  { bodyBytes, hasForeign }: { readonly bodyBytes: number; readonly hasForeign: boolean },
+) {
   const lists = random(3) === 0 ? 2 : 1
-  const paging = random(2) === 0 ? 'after' : 'number'
+  // Of numbered pages every row is listed for one account (SnapTrade), so that none is foreign.
+  const paging = hasForeign || random(3) === 0 ? 'after' : 'number'
   const streams = Array.from({ length: lists }, () => {
     const count = random(4) === 0 ? random(4) : 4 + random(30)
     return Array.from({ length: count }, (_row, index) => makeRow(newest - 10 * index - random(3)))
@@ -154,7 +158,7 @@ export function makeGame(seed: number, tally: Tally, trace: (line: string) => vo
   }
   // Bodies of some size are compressed, which takes most of a game's time: a few games have them.
   const bodyBytes = seed % 50 === 0 ? 1000 : 0
-  const world = makeWorld(game, bodyBytes)
+  const world = makeWorld(game, { bodyBytes, hasForeign })
   addDelays(game, world)
   game.processes.push(game.open())
   if (game.shared !== null) game.processes.push(game.open())

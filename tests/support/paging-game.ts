@@ -108,6 +108,9 @@ async function readOn(game: Game, reader: Reader): Promise<void> {
   for (const other of game.readers) {
     const isMet = other !== reader && other.offset > 0 && reader.ends.has(other.offset)
     if (isMet && other.excuse === 'none') other.excuse = 'overtaken'
+    // Without the cache two who begin at once, on two processes, read for themselves: the other may be the later one.
+    const mayBeMet = isCacheDown(game) && other !== reader && other.ends.has(reader.offset)
+    if (mayBeMet && reader.excuse === 'none') reader.excuse = 'overtaken'
   }
   if (!complete || reader.offset < seen) return
   judge(game, reader)
