@@ -62,6 +62,8 @@ interface Life {
 interface CachedWindow {
   readonly window: Window<PagedRow>
   readonly staleAt: number
+  /** When it was asked for: the anchor lives from then on. */
+  readonly at: number
   /** Made before anchors were lost: its walk may not be continued. */
   isOrphan: boolean
 }

@@ -103,7 +103,6 @@ async function readOn(game: Game, reader: Reader): Promise<void> {
   const { rows, seen, complete } = window
   reader.seen.push(...rows.map(({ row }) => row.id))
   reader.offset += rows.length
-  reader.lastAt = game.now
   reader.ends.add(reader.offset)
   for (const other of game.readers) {
     const isMet = other !== reader && other.offset > 0 && reader.ends.has(other.offset)
@@ -128,6 +127,7 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
     // The rows of a cached answer may have gone since it was made.
     trace(`${who}: HIT`)
     if (cached.isOrphan) reader.excuse = 'lost'
+    reader.lastAt = cached.at
     return cached.window
   }
   const process = game.processes[random(game.processes.length)] ?? assert.fail()
@@ -140,7 +140,10 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
     const ids = rows.map(({ row }) => row.id)
     trace(`${who} epoch ${epoch} process ${game.processes.indexOf(process)}: ${ids} ${complete}`)
     const isCacheable = (complete || rows.length > 0) && staleAt > game.now
-    if (isCacheable && !isCacheDown(game)) answers.set(key, { window, staleAt, isOrphan: false })
+    if (isCacheable && !isCacheDown(game)) {
+      answers.set(key, { window, staleAt, at: now, isOrphan: false })
+    }
+    reader.lastAt = now
     return window
   } catch (error) {
     trace(`${who}: ${error}`)
