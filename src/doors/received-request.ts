@@ -5,9 +5,14 @@
 import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 import { IncomingMessage } from '#kernel/node-http.ts'
 import { bodyLimitOf } from './body-limits.ts'
+import { passOver } from './unparsed-rest.ts'
 
-/** Parts of one body, chunks or reads of the socket: each costs the parser as much as a thousand bytes. */
-const mostParts = 4096
+/**
+ * Parts of one body, chunks or reads of the socket: so many, and one more for each sixteen bytes. Each costs the parser as
+ * much as a thousand bytes.
+ */
+const mostParts = 1000
+const bytesPerPart = 16
 /** What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit. */
 const mostRaw = 2
 /** All bodies together that are being received. Above this, the one that was begun first ends with its connection. */
@@ -49,6 +54,7 @@ export class ReceivedRequest extends IncomingMessage {
   /** Null before the first part. */
   #body: GatheredBytes | null = null
   #parts = 0
+  #bytes = 0
   /** What the connection had brought when the body was looked at first. */
   #bytesBefore = 0
 
@@ -99,11 +105,13 @@ export class ReceivedRequest extends IncomingMessage {
 
   #take(part: Uint8Array): void {
     this.receiver.countPart()
-    if (this.isTooLarge) return
+    if (this.isTooLarge) return passOver(this.socket)
     this.#body ??= new GatheredBytes(bodyLimitOf(this.url ?? '/'))
     const { held } = this.#body
     this.#parts += 1
-    const isTooMuch = this.#parts > mostParts || this.isEndless || !this.#body.add(part)
+    this.#bytes += part.length
+    const isSplit = this.#parts > mostParts + this.#bytes / bytesPerPart
+    const isTooMuch = isSplit || this.isEndless || !this.#body.add(part)
     if (isTooMuch) this.refuse()
     else if (this.#body.held > held) this.receiver.bodies.add(this, this.#body.held - held)
   }

@@ -11,23 +11,32 @@ import type { Socket } from 'node:net'
  * that it still works like this.
  */
 interface Parser {
-  readonly constructor: { readonly kOnExecute: number }
+  readonly constructor: { readonly kOnExecute: number; readonly kOnBody: number }
   /** Called with each complete head, before there is an answer for it. */
   onIncoming: (request: IncomingMessage, keepAlive: boolean) => number
-  /** By the number above: called with what came of each read, once it is parsed. */
-  [name: number]: (result: unknown) => void
+  /** By the numbers above: called with what came of each read, once it is parsed, and with each part of a body in it. */
+  [name: number]: ((result: unknown) => void) | undefined
 }
 
 /** Calls `counted` after each read of a socket, whatever was in it: a head that is not complete, or not HTTP. */
 export function countReads(socket: Socket, counted: () => void): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
-  const { kOnExecute } = parser.constructor
+  const { kOnExecute, kOnBody } = parser.constructor
   const parsed = parser[kOnExecute]
-  assert(parsed !== undefined)
+  const takePart = parser[kOnBody]
+  assert(parsed !== undefined && takePart !== undefined)
   parser[kOnExecute] = (result) => {
+    // After `passOver`: the parser is used for other connections later.
+    parser[kOnBody] = takePart
     counted()
     parsed(result)
   }
+}
+
+/** To be called by a part of a body: those behind it in the same read are parsed, but nobody is called with them. */
+export function passOver(socket: Socket): void {
+  const { parser } = socket as Socket & { readonly parser: Parser }
+  parser[parser.constructor.kOnBody] = undefined
 }
 
 /** The parser's word for "what follows is another protocol": nothing that follows is parsed. */
