@@ -60,7 +60,7 @@ export async function openPostgres(
     if (!isKept)
       throw new StoreOpenError(
         'shared_session',
-        'the pooler in front of PostgreSQL changes the session between transactions: let it keep one for each connection (PgBouncer: pool_mode = session), or name PostgreSQL itself in DATABASE_URL',
+        'the pooler in front of PostgreSQL changes the session between transactions or statements: let it keep one for each connection (PgBouncer: pool_mode = session), or name PostgreSQL itself in DATABASE_URL',
       )
     return makeEngine({ db, databaseUrl, schema, log })
   } catch (error) {

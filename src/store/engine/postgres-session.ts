@@ -14,9 +14,22 @@ export function keepsSession<Tables>(db: Kysely<Tables>): Promise<boolean> {
   const mark = randomUUID()
   return db.connection().execute(async (own) => {
     await sql`select set_config('tributary.session', ${mark}, false)`.execute(own)
-    if ((await readMark(own)) !== mark) return false
+    if ((await readMark(own)) !== mark || !(await allowsTransactions(own))) return false
     return db.transaction().execute(async (other) => (await readMark(other)) !== mark)
   })
+}
+
+/** One that lends a session for one statement refuses them (PgBouncer, `pool_mode = statement`), and ends the connection. */
+async function allowsTransactions<Tables>(db: Kysely<Tables>): Promise<boolean> {
+  try {
+    // Not `begin`, which would be sent together with the next statement.
+    await sql`start transaction`.execute(db)
+    await sql`rollback`.execute(db)
+    return true
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('statement pooling')) return false
+    throw error
+  }
 }
 
 async function readMark<Tables>(db: Kysely<Tables>): Promise<string | null> {
