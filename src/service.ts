@@ -9,6 +9,7 @@ import { makeCodeCheck } from '#app/own-code.ts'
 import { findCollect, settleMemoryLater } from '#app/settle-memory.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
 import { describeFailure, printWelcome } from '#app/welcome.ts'
+import { demandFiles, readOpenFiles } from '#doors/connection-limits.ts'
 import { type Clock, systemClock } from '#kernel/time.ts'
 import type { Demo } from '#sandbox/demo.ts'
 import type { Sandbox } from '#sandbox/start.ts'
@@ -42,6 +43,7 @@ async function openSandbox(clock: Clock) {
 }
 
 async function start(running: Running): Promise<void> {
+  demandFiles(readOpenFiles())
   const config = readOwnConfig()
   const secrets = await loadSecrets(config)
   const log = makeLog({

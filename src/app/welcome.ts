@@ -1,5 +1,6 @@
 /** The text that a person sees when the process has started, or why it has not. */
 
+import { FewFilesError } from '#doors/connection-limits.ts'
 import type { Demo } from '#sandbox/demo.ts'
 import type { Config, Origins } from '#settings/config-types.ts'
 import { EnvironmentFileError } from '#settings/environment-file.ts'
@@ -121,7 +122,7 @@ function describeDemo(origins: Origins, demo: Demo): string[] {
 export function describeFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EnvironmentFileError) return error.message
   if (error instanceof StoreOpenError || error instanceof SecretsError) return error.message
-  if (error instanceof StoreCopyError) return error.message
+  if (error instanceof StoreCopyError || error instanceof FewFilesError) return error.message
   if (error instanceof StoreUnavailableError) return toAdvice(error)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     const port = 'port' in error ? String(error.port) : ''

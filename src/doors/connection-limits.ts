@@ -12,6 +12,9 @@ export interface ConnectionLimits {
   readonly refuseAbove: number
 }
 
+/** Sixty are open after the start; the store, the providers and a few clients need as many again. */
+const fewestOpenFiles = 256
+
 const mostPublic = 10_000
 /** Of operators and of monitoring. */
 const mostAdmin = 1000
@@ -30,6 +33,19 @@ export function toConnectionLimits(openFiles: number): {
 
 function toLimits(refuseAbove: number): ConnectionLimits {
   return { evictAbove: Math.floor(refuseAbove * 0.9), refuseAbove }
+}
+
+/** The process may open too few files to serve anybody. */
+export class FewFilesError extends Error {
+  override readonly name = 'FewFilesError'
+}
+
+/** @throws FewFilesError */
+export function demandFiles(openFiles: number): void {
+  if (openFiles >= fewestOpenFiles) return
+  throw new FewFilesError(
+    `this process may open ${openFiles} files and needs ${fewestOpenFiles}: raise the limit (\`ulimit -n 1024\` in a shell, LimitNOFILE of a unit, ulimits of a container)`,
+  )
 }
 
 /** Infinity where the system has no limit, or does not show it in this file (it is one of Linux). */

@@ -102,6 +102,17 @@ test('the real listeners evict before they refuse, and leave files for everythin
   assert.equal(readOpenFiles('/nowhere'), Number.POSITIVE_INFINITY)
 })
 
+test('with so few files that nobody would be served, the start is refused with the number that is needed', async () => {
+  for (const openFiles of [48, 64, 255]) {
+    const { code, stderr } = await startProcess({}, undefined, undefined, openFiles).ended
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      new RegExp(`^tributary: this process may open ${openFiles} files and needs 256: .*\\n$`),
+    )
+  }
+})
+
 test('with 512 open files, idle connections of one address shut out nobody, nor the operator', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tributary-files-'))
   const running = startProcess({ DATA_DIR: folder }, undefined, undefined, 512)
