@@ -45,7 +45,10 @@ test('a refused key of .env is asked for until it is right, and its line alone i
   assert.match(out, /\(snaptrade\): \d accounts?\n/)
   assert.ok(out.includes(`Settings   ${path}: SNAPTRADE_CONSUMER_KEY replaced\n`), out)
   assert.equal(read(), `# mine\n${broker(clientId, consumerKey)}`)
-  assert.equal(err.match(/SnapTrade is not linked: .*\nGive it again/g)?.length, 2)
+  const asked =
+    /SnapTrade is not linked: SnapTrade refuses this key \(Unable to verify .*\)\.\nGive it again/g
+  assert.equal(err.match(asked)?.length, 2, err)
+  assert.doesNotMatch(err, /this installation|restart|Upstream/)
   for (const secret of ['old-key', 'wrong-key', consumerKey])
     assert.ok(!(out + err).includes(secret))
   assert.match((await setUp(args)).out, /^Nothing was changed/)

@@ -154,7 +154,7 @@ async function linkOrAsk(
     const refusal = await link(given, user, keys)
     if (refusal === null) return keys
     const isAsked = attempt < maxAttempts && keyErrors.has(refusal.envelope.error.code)
-    const next = isAsked ? await given.askAgain(keys, describeReason(refusal)) : null
+    const next = isAsked ? await given.askAgain(keys, toReason(keys, refusal)) : null
     if (next !== null) await given.admin.renew()
     else {
       const sources = [...keys.held.keys()].flatMap(given.nameSource)
@@ -193,6 +193,14 @@ function describeRefusal(refusal: Refusal, sources: readonly string[]): string {
 function describeReason({ envelope }: Refusal): string {
   const { message, details = [] } = envelope.error
   return [message, ...details].map((text) => text.replace(/[.;]$/, '')).join('; ')
+}
+
+/** For the person who is asked again: what the provider says, without what the operator of a server would do. */
+function toReason({ name, provider }: PersonalKeys, { envelope }: Refusal): string {
+  const { code, message, details = [] } = envelope.error
+  const said = details.map((text) => text.replace(`${provider}: `, '')).join('; ')
+  const words = code === 'provider_refuses_us' ? `${name} refuses this key (${said})` : message
+  return words.replace(/^Upstream rejected request: /, '').replace(/\.$/, '')
 }
 
 async function ensureKey(admin: SetupAdmin, user: User): Promise<string | null> {
