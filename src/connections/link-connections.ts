@@ -32,40 +32,58 @@ export type LinkConnections = (
  * has no consent; `login_taken` for a personal key of somebody who is linked here; every upstream failure by the mapping of `guard.ts`.
  */
 export function makeLinkConnections(deps: ActionDeps): LinkConnections {
-  return async (by, userId, input) => {
-    const credentials: Credentials = parseInput(LinkInput, input)
-    if (!mayActFor(by, userId)) throw apiError('user_not_found')
-    return deps.queue.take(userId, async () => {
-      await demandUser(deps, userId)
-      const options = limitTime(deps, { priority: 'user' })
-      const { identity, discovered } = await meet(deps, credentials, options)
-      if (discovered.length === 0) {
-        throw apiError('invalid_params', {
-          message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
-          details: [
-            identity.ifNothing ??
-              'The person gives consent at the provider first; then link again.',
-          ],
-        })
-      }
-      const { upstreamUserId, secret, isPersonal } = identity
-      const isExclusive = isPersonal && deps.sharesPersonalKeys !== true
-      const { provider } = credentials
-      const saved = { userId, provider, upstreamUserId, secret, isExclusive }
-      const { adopted, login } = await adoptConsents(
-        deps,
-        { by, userId, provider, credentials: identity, login: (tx) => tx.logins.save(saved) },
-        discovered,
-      )
-      const ids = new Set(adopted.map(({ id }) => id))
-      await forgetListening(deps, login.id)
-      await listenTo(deps, login, options)
-      const rows = await deps.store.connections.list(userId)
-      // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
-      await demandUser(deps, userId)
-      return rows.filter((row) => ids.has(row.id))
-    })
-  }
+  return async (by, userId, input) =>
+    linkNow(deps, by, { userId, credentials: parseCredentials(input) })
+}
+
+/** @throws ApiError `invalid_params` */
+export function parseCredentials(input: unknown): Credentials {
+  return parseInput(LinkInput, input)
+}
+
+interface Linked {
+  readonly userId: UserId
+  readonly credentials: Credentials
+  /** Aborts the calls to the provider early. */
+  readonly stop?: AbortSignal
+}
+
+/** The action itself. @throws ApiError as it does. */
+export async function linkNow(
+  deps: ActionDeps,
+  by: By,
+  { userId, credentials, stop }: Linked,
+): Promise<readonly ConnectionRow[]> {
+  if (!mayActFor(by, userId)) throw apiError('user_not_found')
+  return deps.queue.take(userId, async () => {
+    await demandUser(deps, userId)
+    const options = limitTime(deps, { priority: 'user', stop })
+    const { identity, discovered } = await meet(deps, credentials, options)
+    if (discovered.length === 0) {
+      throw apiError('invalid_params', {
+        message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
+        details: [
+          identity.ifNothing ?? 'The person gives consent at the provider first; then link again.',
+        ],
+      })
+    }
+    const { upstreamUserId, secret, isPersonal } = identity
+    const isExclusive = isPersonal && deps.sharesPersonalKeys !== true
+    const { provider } = credentials
+    const saved = { userId, provider, upstreamUserId, secret, isExclusive }
+    const { adopted, login } = await adoptConsents(
+      deps,
+      { by, userId, provider, credentials: identity, login: (tx) => tx.logins.save(saved) },
+      discovered,
+    )
+    const ids = new Set(adopted.map(({ id }) => id))
+    await forgetListening(deps, login.id)
+    await listenTo(deps, login, options)
+    const rows = await deps.store.connections.list(userId)
+    // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
+    await demandUser(deps, userId)
+    return rows.filter((row) => ids.has(row.id))
+  })
 }
 
 async function demandUser({ store }: ActionDeps, userId: UserId): Promise<void> {

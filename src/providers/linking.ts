@@ -47,6 +47,8 @@ export const linkingFailures = [
   'sign_in_refused',
   /** The institution does not share these accounts. */
   'ineligible',
+  /** The provider does not accept the key that they pasted, or shares nothing with it. */
+  'key_refused',
   /** A renewal with another account than before. */
   'different_account',
   /** The institution or the provider failed; it may work later. */

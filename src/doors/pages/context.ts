@@ -43,7 +43,7 @@ export interface PagesDoorOptions {
   >
   readonly connections: Pick<
     Connections,
-    | 'linkConnections'
+    | 'linkOwnKey'
     | 'linkingWays'
     | 'listInstitutions'
     | 'startLinking'

@@ -208,19 +208,48 @@ test('a refresh is answered at once, says that it goes on, and requests the sync
   }
 })
 
-test('503: a token that is pasted, and what it lists, take no longer together than one request may', async () => {
+const healthyUp = 'up:yeah:sandbox-healthy00000000000000000'
+
+async function paste(jar: Jar, path: string, fields: Readonly<Record<string, string>>) {
+  const { hidden } = await jar.get(path)
+  return inTime(jar.post(path.split('?')[0] ?? '', { ...hidden, ...fields }))
+}
+
+test('a pasted key is answered before the provider has answered once, and its page leads to the connection', async () => {
+  const { person, jar } = await visit()
+  world.service.sandbox.up.addFault(slow)
+  const pasted = await paste(jar, `${newPath}?provider=up`, { upToken: healthyUp })
+  assert.match(pasted.location ?? '', /^\/connections\/waiting\//)
+  const waiting = pasted.location ?? ''
+  assert.match((await jar.get(waiting)).text, /Up is fetching your accounts/)
+  const { page } = await watch(jar, waiting, ({ status }) => status === 200)
+  const [row] = await rowsOf(person)
+  assert.equal(page.location, `/connections/${row?.id}?done=linked`)
+  // Nobody else sees what became of it.
+  const other = await visit()
+  assert.equal((await other.jar.get(waiting)).location, '/connections')
+  // A new key for the same connection, the same way.
+  const renewed = await paste(jar, `/connections/${row?.id}/reconnect`, { upToken: healthyUp })
+  const again = await watch(jar, renewed.location ?? '', ({ status }) => status === 200)
+  assert.equal(again.page.location, `/connections/${row?.id}?done=linked`)
+  assert.equal((await rowsOf(person)).length, 1)
+})
+
+test('a pasted key that is refused after the moment, or never answered, says so on its page and links nothing', async () => {
   const { person, jar } = await visit()
   const { up } = world.service.sandbox
-  const upToken = world.service.sandbox
-    .person('healthy')
-    .flatMap((one) => (one.provider === 'up' ? [one.token] : []))[0]
-  assert(upToken !== undefined)
-  up.addFault({ does: { kind: 'delay', ms: 6000 } })
-  const page = await jar.get(`${newPath}?provider=up`)
-  const from = performance.now()
-  const answer = await jar.post(newPath, { ...page.hidden, provider: 'up', upToken })
-  const tookMs = performance.now() - from
+  up.addFault(slow)
+  const refused = await paste(jar, `${newPath}?provider=up`, {
+    upToken: 'up:yeah:nobody000000000000000000000',
+  })
+  const { page } = await watch(jar, refused.location ?? '', ({ text }) => /fetching/.test(text))
+  assert.match(mainOf(page.text), /Nothing was linked[\s\S]*Up does not accept the key/)
+  assert.match(mainOf(page.text), /href="\/connections\/new\?provider=up"/)
   up.clearFaults()
-  assert.ok(tookMs < actionMs + 1500, `${Math.round(tookMs)} ms`)
-  assert.deepEqual([answer.status, await rowsOf(person)], [503, []])
+  up.addFault({ does: { kind: 'delay', ms: 6000 } })
+  const silent = await paste(jar, `${newPath}?provider=up`, { upToken: healthyUp })
+  const ended = await watch(jar, silent.location ?? '', ({ text }) => /fetching/.test(text))
+  assert.ok(ended.tookMs < actionMs + 1500, `${ended.tookMs}`)
+  assert.match(mainOf(ended.page.text), /It did not work this time/)
+  assert.deepEqual(await rowsOf(person), [])
 })

@@ -7,7 +7,7 @@ import { ApiError } from '#contract/errors.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
 import { rememberBegun } from '../linking/begun-here.ts'
-import { toReturnOrigin } from '../linking/places.ts'
+import { toReturnOrigin, waitingPath } from '../linking/places.ts'
 import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
 import { pathOf } from './facts.ts'
 import { keyFieldsOf, renderNewKey } from './question-page.ts'
@@ -107,9 +107,9 @@ async function takeKey(
   })
   const credentials = { provider: row.provider, ...Object.fromEntries(given) }
   try {
-    const { linkConnections } = context.connections
-    const linked = await linkConnections(toBy(visit), visit.user.id, credentials)
-    const isSame = linked.some(({ id }) => id === row.id)
+    const end = await context.connections.linkOwnKey(toBy(visit), credentials, row.id)
+    if (end.kind === 'waiting') return reply.redirect(waitingPath(end.attempt), 303)
+    const isSame = end.connections.some(({ id }) => id === row.id)
     return reply.redirect(isSame ? `${pathOf(row)}?done=reconnected` : `${path}?done=linked`, 303)
   } catch (error) {
     return showRefusal(context, turn, { row, error })

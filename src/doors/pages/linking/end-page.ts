@@ -53,6 +53,12 @@ function toWords(reason: LinkingFailure, name: string): Words {
         text: `The institution says that it does not share these accounts. Some share personal accounts only, or ask the owner to allow it first. Ask the institution, or choose another one.`,
         button: 'Choose another one',
       }
+    case 'key_refused':
+      return {
+        heading: 'Nothing was linked',
+        text: `${name} does not accept the key, or shares no account with it, or somebody else is linked with it here. Copy it again at ${name}, then start again.`,
+        button: again,
+      }
     case 'different_account':
       return {
         heading: 'That was another account',
@@ -132,7 +138,7 @@ export interface WaitingParts {
   readonly isWatching: boolean
 }
 
-/** The person agreed, and the accounts are not there yet. */
+/** The person agreed, or gave a key, and the accounts are not there yet. */
 export function renderWaiting({
   name,
   isUnread,
@@ -143,7 +149,7 @@ export function renderWaiting({
   const title = isUnread ? 'Agreed, but not read yet' : 'Your accounts are on their way'
   const text = isUnread
     ? `You agreed, and that is kept. ${name} cannot be read at the moment; nothing is lost.`
-    : `You agreed. ${name} is fetching your accounts from the institution, which takes seconds to a few minutes.`
+    : `${name} is fetching your accounts, which takes seconds to a few minutes.`
   const watching = isWatching
     ? 'This page looks again by itself. You may also close it.'
     : 'Look again now, or come back later.'

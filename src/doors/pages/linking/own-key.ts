@@ -1,14 +1,15 @@
 /** The form for a key of the person's own: its fields to the action, and refusals to the fields that they are about. */
 import type { Connections, LinkingWay } from '#connections/connections.ts'
+import type { OwnKeyEnd } from '#connections/link-own-key.ts'
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { OwnKeyField } from '#providers/credentials.ts'
-import type { ConnectionRow } from '#store/ports/connections.ts'
 import { foreignText } from '../html.ts'
 
 export type OwnKeyResult =
-  | { readonly connections: readonly ConnectionRow[] }
+  | OwnKeyEnd
   | {
+      readonly kind: 'refused'
       readonly status: number
       readonly problems: Readonly<Record<string, string>>
       readonly message: string | null
@@ -23,7 +24,7 @@ interface Given {
 
 /** Blanks around a pasted token are not part of it; an empty optional field was left out. */
 export async function connectByOwnKey(
-  { linkConnections }: Pick<Connections, 'linkConnections'>,
+  { linkOwnKey }: Pick<Connections, 'linkOwnKey'>,
   by: By<Person>,
   { way, form }: Given,
 ): Promise<OwnKeyResult> {
@@ -34,11 +35,17 @@ export async function connectByOwnKey(
     if (value !== '' || isOptional !== true) input[field] = value
   }
   try {
-    return { connections: await linkConnections(by, by.actor.userId, input) }
+    return await linkOwnKey(by, input, null)
   } catch (error) {
     if (!(error instanceof ApiError) || error.entry === 'user_not_found') throw error
     const { status, retryAfterSeconds } = error
-    return { status, retryAfterSeconds, cause: error, ...explain(error, way, fields) }
+    return {
+      kind: 'refused',
+      status,
+      retryAfterSeconds,
+      cause: error,
+      ...explain(error, way, fields),
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import {
   renderWays,
 } from './choice-page.ts'
 import { connectByOwnKey } from './own-key.ts'
-import { newPath, toLinked } from './places.ts'
+import { newPath, toLinked, waitingPath } from './places.ts'
 import { addReturnRoutes } from './returns.ts'
 import { leadToProvider } from './start.ts'
 
@@ -117,8 +117,9 @@ async function useOwnKey(
 ): Promise<FastifyReply> {
   const { reply, visit, form } = turn
   const result = await connectByOwnKey(context.connections, toBy(visit), { way, form })
-  if ('connections' in result) return reply.redirect(toLinked(result.connections), 303)
-  const { status, cause, retryAfterSeconds, ...ownKey } = result
+  if (result.kind === 'linked') return reply.redirect(toLinked(result.connections), 303)
+  if (result.kind === 'waiting') return reply.redirect(waitingPath(result.attempt), 303)
+  const { kind: _kind, status, cause, retryAfterSeconds, ...ownKey } = result
   if (status >= 500) context.onFailure(cause)
   if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds))
   reply.code(status)
