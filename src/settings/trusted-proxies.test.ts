@@ -6,8 +6,15 @@ import { parseTrustedProxies } from './trusted-proxies.ts'
 const eights = (count: number) =>
   Array.from({ length: count }, (_, index) => `${index}.0.0.0/8`).join()
 
+/** All but sixteen of the /8 of IPv4, as the IPv6 addresses that stand for them. */
+const mapped = [1, 2, 4, 8].flatMap((step) =>
+  Array.from({ length: 16 }, (_, at) => `::ffff:${at * 16 + step}.0.0.0/${104 - Math.log2(step)}`),
+)
+
 for (const text of [
   '0.0.0.0/0',
+  mapped.join(),
+  '::ffff:1.0.0.0/99,::ffff:10.0.0.0/104',
   '0.0.0.0/1,128.0.0.0/1',
   '0.0.0.0/2, 64.0.0.0/2, 128.0.0.0/1',
   eights(256),

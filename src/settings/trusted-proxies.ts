@@ -25,6 +25,9 @@ const maxEntries = 256
 const maxShare = { ofFamily: 1 / 16, publicIpv6: 2 ** -16 }
 const publicIpv6 = new BlockList()
 publicIpv6.addSubnet('2000::', 3, 'ipv6')
+const mappedBits = 96
+const mapped = new BlockList()
+mapped.addSubnet('::ffff:0:0', mappedBits, 'ipv6')
 
 /** Reads `false` or a comma-separated list of addresses and CIDRs; undefined when an entry is neither, or all are everybody. */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
@@ -66,12 +69,12 @@ function readSubnet(entry: string): Subnet | null {
   return bits >= 0 && bits <= most ? { address, bits, family } : null
 }
 
-/** An IPv6 subnet with IPv4-mapped addresses trusts these IPv4 addresses too: which part of all, in sixteenths. */
+/** An IPv6 subnet with IPv4-mapped addresses trusts these IPv4 addresses too: which part of all. */
 function findMappedShare({ address, bits }: Subnet): number {
+  if (bits > mappedBits) return mapped.check(address, 'ipv6') ? 2 ** (mappedBits - bits) : 0
   const alone = new BlockList()
   alone.addSubnet(address, bits, 'ipv6')
-  const parts = Array.from({ length: 16 }, (_, index) => `${index * 16}.0.0.0`)
-  return parts.filter((part) => alone.check(part, 'ipv4')).length / 16
+  return alone.check('::ffff:0:0', 'ipv6') ? 1 : 0
 }
 
 function isListed(trusted: BlockList, address: string): boolean {
