@@ -8,8 +8,8 @@ import { Redis } from 'ioredis'
 import { type Child, startChild } from './child.ts'
 import type { Figure } from './figures.ts'
 import { makePostgresGround } from './ground.ts'
-import { fetchAnswer, type TributaryFacts, warmUpMs } from './hit.ts'
-import { type LoadOptions, load, measureLoad } from './load.ts'
+import { fetchAnswer, type TributaryFacts, warmUp } from './hit.ts'
+import { type LoadOptions, measureLoad } from './load.ts'
 import { measureMachine } from './machine.ts'
 import { type Sample, type Turns, takeTurns } from './turns.ts'
 
@@ -109,7 +109,7 @@ async function measureSize(
   }
   const candidates: Record<string, () => Promise<Sample>> = {}
   for (const target of targets) {
-    await load({ ...target, durationMs: warmUpMs })
+    await warmUp(target)
     candidates[target.name] = () => measureOne(target)
   }
   const pairOf = (...names: Name[]) =>

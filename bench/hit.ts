@@ -11,8 +11,8 @@ import { hasWrk, measureByWrk } from './wrk.ts'
 
 const rounds = 11
 const durationMs = 1000
-/** Long enough to compile both: the service has more to compile than the anchor. */
-export const warmUpMs = 3000
+/** Enough to compile both: the service has more to compile than the anchor, and a busy machine takes long for them. */
+const warmUpRequests = 60_000
 const goal = 0.9
 
 export interface TributaryFacts {
@@ -53,8 +53,8 @@ export async function measureHits(): Promise<Figure[]> {
   for (const { path, length } of answers) {
     for (const connections of [1, 32]) {
       const target = { path, headers, connections, durationMs }
-      await load({ ...target, port, durationMs: warmUpMs })
-      await load({ ...target, port: bare.facts.port, durationMs: warmUpMs })
+      await warmUp({ ...target, port })
+      await warmUp({ ...target, port: bare.facts.port })
       const turns = await takeTurns(
         {
           bare: () => measureLoad(bare, { ...target, port: bare.facts.port }),
@@ -69,6 +69,11 @@ export async function measureHits(): Promise<Figure[]> {
   }
   await Promise.all([tributary.stop(), bare.stop()])
   return figures
+}
+
+export async function warmUp(options: LoadOptions): Promise<void> {
+  let requests = 0
+  while (requests < warmUpRequests) requests += (await load(options)).requests
 }
 
 interface Measured {

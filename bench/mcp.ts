@@ -6,8 +6,8 @@
 import { request as httpRequest } from 'node:http'
 import { startChild } from './child.ts'
 import type { Figure } from './figures.ts'
-import { fetchAnswer, startTributary, warmUpMs } from './hit.ts'
-import { type LoadOptions, load, measureLoad } from './load.ts'
+import { fetchAnswer, startTributary, warmUp } from './hit.ts'
+import { type LoadOptions, measureLoad } from './load.ts'
 import { takeTurns } from './turns.ts'
 
 const rounds = 11
@@ -40,8 +40,7 @@ export async function measureTools(): Promise<Figure[]> {
       legacy: { ...target, port, path: '/mcp', ...legacy },
       modern: { ...target, port, path: '/mcp', ...modern },
     }
-    for (const one of [rest, floor, tools.legacy, tools.modern])
-      await load({ ...one, durationMs: warmUpMs })
+    for (const one of [rest, floor, tools.legacy, tools.modern]) await warmUp(one)
     const turns = await takeTurns(
       {
         rest: () => measureLoad(service, rest),

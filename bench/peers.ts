@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { startChild } from './child.ts'
 import type { Figure } from './figures.ts'
-import { fetchAnswer, startTributary, warmUpMs } from './hit.ts'
-import { load, measureLoad } from './load.ts'
+import { fetchAnswer, startTributary, warmUp } from './hit.ts'
+import { measureLoad } from './load.ts'
 import { type Turns, takeTurns } from './turns.ts'
 
 const rounds = 9
@@ -37,7 +37,7 @@ export async function measurePeers(): Promise<Figure[]> {
   for (const [index, { path, length }] of answers.entries()) {
     const options = { path, headers, connections, durationMs }
     for (const at of [port, ...theirs.map((child) => child.facts.port)]) {
-      await load({ ...options, port: at, durationMs: warmUpMs })
+      await warmUp({ ...options, port: at })
     }
     const candidates = {
       ours: () => measureLoad(ours, { ...options, port }),

@@ -22,7 +22,8 @@ export function makeRequestIds(): () => string {
       count = 0
     }
     count += 1
-    const bits = (count * scatter) & 0xffff
+    // Not `*`, whose results outgrow the integers of the engine.
+    const bits = Math.imul(count, scatter) & 0xffff
     return (bytes[bits >>> 8] ?? '') + (bytes[bits & 255] ?? '') + stem
   }
 }
