@@ -4,13 +4,13 @@
  */
 
 import { type CheckConnection, makeCheckConnection } from './check-connection.ts'
+import { type ConnectByKey, makeConnectByKey } from './connect-by-key.ts'
 import { type DeleteUser, makeDeleteUser } from './delete-user.ts'
 import type { ConnectionsDeps } from './deps.ts'
 import { type FinishDeletions, makeFinishDeletions } from './finish-deletions.ts'
 import { type FinishLinking, makeFinishLinking } from './finish-linking.ts'
 import { makeLateWork } from './late-work.ts'
 import { type LinkConnections, makeLinkConnections } from './link-connections.ts'
-import { type LinkOwnKey, makeLinkOwnKey } from './link-own-key.ts'
 import { type ListInstitutions, makeListInstitutions } from './list-institutions.ts'
 import { type LinkingWay, listWays } from './list-ways.ts'
 import { makeNoteChange, type NoteChange } from './note-change.ts'
@@ -31,7 +31,7 @@ export type { LinkingWay } from './list-ways.ts'
 
 export interface Connections {
   readonly linkConnections: LinkConnections
-  readonly linkOwnKey: LinkOwnKey
+  readonly connectByKey: ConnectByKey
   /** How people can link here; it is fixed while the process runs. */
   readonly linkingWays: readonly LinkingWay[]
   readonly listInstitutions: ListInstitutions
@@ -59,7 +59,7 @@ export function makeConnections(deps: ConnectionsDeps): Connections {
   const refreshConnection = makeRefreshConnection(actions)
   return {
     linkConnections: makeLinkConnections(actions),
-    linkOwnKey: makeLinkOwnKey(actions),
+    connectByKey: makeConnectByKey(actions),
     linkingWays: listWays(deps.adapters),
     listInstitutions,
     startLinking: makeStartLinking(actions, listInstitutions),

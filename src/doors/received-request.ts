@@ -105,7 +105,7 @@ export class ReceivedRequest extends IncomingMessage {
 
   #take(part: Uint8Array): void {
     this.receiver.countPart()
-    if (this.isTooLarge) return passOver(this.socket)
+    if (this.isTooLarge) return void passOver(this.socket)
     this.#body ??= new GatheredBytes(bodyLimitOf(this.url ?? '/'))
     const { held } = this.#body
     this.#parts += 1

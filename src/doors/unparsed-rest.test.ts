@@ -27,7 +27,8 @@ test('parts of a body behind one that is too much are passed over, and the parse
   const { port } = server.address() as AddressInfo
   const send = async (chunks: number) => {
     const socket = connect(port, '127.0.0.1')
-    const head = 'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const head =
+      'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
     socket.write(`${head}${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`)
     const answer = await text(socket)
     if (!socket.closed) await once(socket, 'close')

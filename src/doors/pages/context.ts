@@ -43,7 +43,7 @@ export interface PagesDoorOptions {
   >
   readonly connections: Pick<
     Connections,
-    | 'linkOwnKey'
+    | 'connectByKey'
     | 'linkingWays'
     | 'listInstitutions'
     | 'startLinking'

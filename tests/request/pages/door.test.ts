@@ -39,7 +39,7 @@ function requestsWith(pending: PendingConsent | null): ConsentRequests {
 
 /** Nobody here has a connection. */
 const noConnections: PagesDoorOptions['connections'] = {
-  linkOwnKey: async () => ({ kind: 'linked', connections: [] }),
+  connectByKey: async () => ({ kind: 'linked', connections: [] }),
   startLinking: async () => assert.fail('nothing is linked here'),
   linkingWays: [],
   listInstitutions: async () => null,

@@ -107,7 +107,7 @@ async function takeKey(
   })
   const credentials = { provider: row.provider, ...Object.fromEntries(given) }
   try {
-    const end = await context.connections.linkOwnKey(toBy(visit), credentials, row.id)
+    const end = await context.connections.connectByKey(toBy(visit), credentials, row.id)
     if (end.kind === 'waiting') return reply.redirect(waitingPath(end.attempt), 303)
     const isSame = end.connections.some(({ id }) => id === row.id)
     return reply.redirect(isSame ? `${pathOf(row)}?done=reconnected` : `${path}?done=linked`, 303)

@@ -1,6 +1,7 @@
 /** The form for a key of the person's own: its fields to the action, and refusals to the fields that they are about. */
+
+import type { OwnKeyEnd } from '#connections/connect-by-key.ts'
 import type { Connections, LinkingWay } from '#connections/connections.ts'
-import type { OwnKeyEnd } from '#connections/link-own-key.ts'
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { OwnKeyField } from '#providers/credentials.ts'
@@ -24,7 +25,7 @@ interface Given {
 
 /** Blanks around a pasted token are not part of it; an empty optional field was left out. */
 export async function connectByOwnKey(
-  { linkOwnKey }: Pick<Connections, 'linkOwnKey'>,
+  { connectByKey }: Pick<Connections, 'connectByKey'>,
   by: By<Person>,
   { way, form }: Given,
 ): Promise<OwnKeyResult> {
@@ -35,7 +36,7 @@ export async function connectByOwnKey(
     if (value !== '' || isOptional !== true) input[field] = value
   }
   try {
-    return await linkOwnKey(by, input, null)
+    return await connectByKey(by, input, null)
   } catch (error) {
     if (!(error instanceof ApiError) || error.entry === 'user_not_found') throw error
     const { status, retryAfterSeconds } = error

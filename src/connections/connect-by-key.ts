@@ -29,14 +29,14 @@ export type OwnKeyEnd =
  * @param renews the connection that gets a new key; null: none.
  * @throws ApiError as `linkConnections` does, where the provider answers within the moment.
  */
-export type LinkOwnKey = (
+export type ConnectByKey = (
   by: By<Person>,
   input: unknown,
   renews: ConnectionId | null,
 ) => Promise<OwnKeyEnd>
 
 /** Makes the action. */
-export function makeLinkOwnKey(deps: ActionDeps): LinkOwnKey {
+export function makeConnectByKey(deps: ActionDeps): ConnectByKey {
   return async (by, input, renews) => {
     const credentials = parseCredentials(input)
     const { provider } = credentials
