@@ -34,6 +34,7 @@ const steps: readonly (readonly [string, readonly string[]])[] = [
   ['dead code', [commandOf('knip', 'knip'), '--no-progress']],
   ['openapi drift', ['scripts/openapi.ts', '--check']],
   ['configuration drift', ['scripts/configuration.ts', '--check']],
+  ['drift of the clients', ['scripts/sdk.ts', '--check']],
   [
     'tidy and unit tests',
     ['scripts/test.ts', 'unit', ...report('dot'), ...report('./scripts/unfinished-tests.ts')],
