@@ -1,0 +1,171 @@
+/**
+ * `tributary export`: reads the rows of one account by a key through REST, page after page, and writes them as a file on
+ * standard output. Progress and failures are said on standard error. A file that fails in its middle has no end, so that no
+ * program takes it for whole.
+ */
+import type { Account, Balance } from '#contract/resources.ts'
+import type { ExportedRow, Exporter, ExportSubject } from '#exports/exporter.ts'
+import { makeExporter } from '#exports/make-exporter.ts'
+import { ApiError, Tributary, TributaryError } from '../sdk/typescript/index.js'
+import type { ExportStart } from './export-command.ts'
+import { toPrintable } from './printable.ts'
+import { readSecrets, type SecretInput } from './read-secrets.ts'
+import { type Environment, Refusal } from './server.ts'
+
+export interface ExportTerminal {
+  readonly environment: Environment
+  readonly input: SecretInput
+  /** Resolves when the text was taken; rejects when nobody reads any more. */
+  readonly write: (text: string) => Promise<void>
+  readonly err: (text: string) => void
+}
+
+const pageRows = 500
+/** Rows between two lines of progress. */
+const progressRows = 5000
+
+/** @throws Refusal for what ends the export, with the row after which it stopped. */
+export async function exportAccount(start: ExportStart, terminal: ExportTerminal): Promise<0> {
+  const client = await openClient(start, terminal)
+  const progress: Progress = { rows: 0, last: null }
+  try {
+    await writeAccount(client, start, { terminal, progress })
+    return 0
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    throw explain(error, progress)
+  }
+}
+
+interface Progress {
+  rows: number
+  /** Id of the last row that was written. */
+  last: string | null
+}
+
+interface Writing {
+  readonly terminal: ExportTerminal
+  readonly progress: Progress
+}
+
+async function writeAccount(
+  client: Tributary,
+  start: ExportStart,
+  writing: Writing,
+): Promise<void> {
+  const { account, category } = await findAccount(client, start.account)
+  const { from, to, format, hasBom, isForSpreadsheet } = start
+  // Programs on this machine show instants in its zone.
+  const zone = Temporal.Now.timeZoneId()
+  const subject: ExportSubject = { account, from, to, zone, now: Date.now() }
+  const made = makeExporter(format, category, subject, { hasBom, isForSpreadsheet })
+  if (made === null) {
+    const message = `Brokerage accounts have no form in ${format}: choose --format csv or json`
+    throw new Refusal({ error: { message } })
+  }
+  const query = {
+    connectionId: account.connectionId,
+    accountId: account.id,
+    ...(from === null ? {} : { from }),
+    ...(to === null ? {} : { to }),
+    limit: pageRows,
+  }
+  // Read before the rows, so that a file with rows is not lost to a balance.
+  const balance = category === 'banking' ? await readBalance(client, account) : null
+  const list = category === 'banking' ? client.transactions.list(query) : client.trades.list(query)
+  const pages = list.pages() as AsyncIterable<{ readonly data: readonly ExportedRow[] }>
+  await writeFile(made.exporter as Exporter<ExportedRow>, pages, { ...writing, balance })
+  writing.terminal.err(
+    `${writing.progress.rows} rows of ${toPrintable(account.name)}, ${account.currency}\n`,
+  )
+}
+
+async function writeFile(
+  exporter: Exporter<ExportedRow>,
+  pages: AsyncIterable<{ readonly data: readonly ExportedRow[] }>,
+  { terminal, progress, balance }: Writing & { readonly balance: Balance | null },
+): Promise<void> {
+  let said = 0
+  let isBegun = false
+  for await (const { data } of pages) {
+    // Nothing is written before the first page is there: a refusal leaves an empty file.
+    await terminal.write(`${isBegun ? '' : exporter.begin()}${exporter.add(data)}`)
+    isBegun = true
+    progress.rows += data.length
+    progress.last = data.at(-1)?.id ?? progress.last
+    if (progress.rows - said >= progressRows) {
+      said = progress.rows
+      terminal.err(`${said} rows …\n`)
+    }
+  }
+  await terminal.write(exporter.end(balance))
+}
+
+async function openClient(
+  start: ExportStart,
+  { environment, input, err }: ExportTerminal,
+): Promise<Tributary> {
+  const [given] = start.key === '-' ? await readSecrets(input, ['--key'], err) : [start.key]
+  const apiKey = given ?? environment.TRIBUTARY_API_KEY ?? ''
+  if (apiKey === '') {
+    throw new Refusal({ error: { message: 'Set TRIBUTARY_API_KEY, or give --key: an API key' } })
+  }
+  const baseUrl = start.baseUrl ?? environment.TRIBUTARY_BASE_URL ?? toLocal(environment)
+  try {
+    return new Tributary({ apiKey, baseUrl, userAgent: 'tributary-export' })
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new Refusal({ error: { message: error.message } }, { cause: error })
+  }
+}
+
+/** The public listener of a server that runs here with its defaults. */
+const toLocal = ({ BASE_URL, PORT }: Environment) =>
+  BASE_URL ?? `http://127.0.0.1:${PORT ?? '3000'}`
+
+async function findAccount(client: Tributary, id: string) {
+  for await (const account of client.accounts.list({ limit: 200 })) {
+    if (account.id !== id.toLowerCase()) continue
+    for await (const connection of client.connections.list()) {
+      if (connection.id !== account.connectionId) continue
+      const category = connection.category === 'brokerage' ? 'brokerage' : 'banking'
+      return { account: account as Account, category } as const
+    }
+  }
+  const message = `The key sees no account ${toPrintable(id)}; /v1/accounts lists those that it sees`
+  throw new Refusal({ error: { message } })
+}
+
+/** Null where the provider does not tell it; the rows are written all the same. */
+async function readBalance(client: Tributary, { id }: Account): Promise<Balance | null> {
+  try {
+    const { data } = await client.balances.list({ accountIds: [id] })
+    return (data[0] as Balance | undefined) ?? null
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 501) return null
+    throw error
+  }
+}
+
+/** The failure, and how far the file has come. */
+function explain(error: unknown, { rows, last }: Progress): unknown {
+  const isUnread = error instanceof Error && 'code' in error && error.code === 'EPIPE'
+  const isOurs = error instanceof TributaryError || error instanceof TypeError || isUnread
+  if (!isOurs) return error
+  const stopped =
+    last === null
+      ? 'nothing was written'
+      : `the file is not whole: it stops after ${rows} rows, the last one is ${toPrintable(last)}`
+  const reason = isUnread ? 'Nobody reads the output any more' : (error as Error).message
+  const { code = null, details = [] } = error instanceof ApiError ? error : {}
+  return new Refusal(
+    {
+      error: {
+        message: reason,
+        ...(code === null ? {} : { code }),
+        details: [stopped, ...details],
+      },
+    },
+    { cause: error },
+  )
+}

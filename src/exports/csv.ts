@@ -1,0 +1,83 @@
+/**
+ * Comma-separated values (RFC 4180), UTF-8, lines end with CR LF. Amounts are as the provider sent them.
+ */
+import type { Trade, Transaction } from '#contract/resources.ts'
+import type { CsvOptions, Exporter, ExportSubject } from './exporter.ts'
+
+/** The columns of a file, and the fields that may be taken for a formula. */
+interface Columns<Row> {
+  readonly names: readonly string[]
+  readonly texts: ReadonlySet<string>
+  toCells(row: Row): readonly (string | null)[]
+}
+
+export const makeTransactionCsv = ({ account }: ExportSubject, options: CsvOptions) =>
+  makeCsv<Transaction>(options, {
+    names:
+      'date datetime amount currency description merchant category mcc id account_id account_name'.split(
+        ' ',
+      ),
+    texts: new Set(['description', 'merchant', 'account_name']),
+    toCells: (row) => [
+      row.date,
+      row.datetime,
+      row.amount,
+      account.currency,
+      row.description,
+      row.merchantName,
+      row.category,
+      row.merchantCategoryCode,
+      row.id,
+      row.accountId,
+      row.accountName,
+    ],
+  })
+
+export const makeTradeCsv = (_subject: ExportSubject, options: CsvOptions) =>
+  makeCsv<Trade>(options, {
+    names:
+      'trade_date settlement_date type symbol name quantity price total_amount fees currency description id account_id account_name'.split(
+        ' ',
+      ),
+    texts: new Set(['symbol', 'name', 'description', 'account_name']),
+    toCells: (row) => [
+      row.tradeDate,
+      row.settlementDate,
+      row.type,
+      row.symbol,
+      row.name,
+      row.quantity,
+      row.price,
+      row.totalAmount,
+      row.fees,
+      row.currency,
+      row.description,
+      row.id,
+      row.accountId,
+      row.accountName,
+    ],
+  })
+
+function makeCsv<Row>(
+  { hasBom, isForSpreadsheet }: CsvOptions,
+  columns: Columns<Row>,
+): Exporter<Row> {
+  const { names, texts, toCells } = columns
+  const isText = names.map((name) => texts.has(name))
+  const toLine = (row: Row) => {
+    const cells = toCells(row).map((cell, column) =>
+      quote(isForSpreadsheet && isText[column] ? disarm(cell ?? '') : (cell ?? '')),
+    )
+    return `${cells.join(',')}\r\n`
+  }
+  return {
+    begin: () => `${hasBom ? '\ufeff' : ''}${names.join(',')}\r\n`,
+    add: (rows) => rows.map(toLine).join(''),
+    end: () => '',
+  }
+}
+
+const quote = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+
+/** Spreadsheets calculate what begins with one of these. */
+const disarm = (text: string) => (/^[=+\-@\t]/.test(text) ? `'${text}` : text)

@@ -1,0 +1,15 @@
+/**
+ * The instant by which programs that know no days are told a day: halfway between noon in the person's zone and noon in
+ * UTC. Both clocks show that day then, with at least five hours to spare, for zones from -11 to +14 hours.
+ */
+
+const halfDayMs = 12 * 3_600_000
+
+/** @param day `YYYY-MM-DD`. @returns epoch seconds. */
+export function toMidday(day: string, zone: string): number {
+  const date = Temporal.PlainDate.from(day)
+  const noon = date.toZonedDateTime({ timeZone: zone, plainTime: '12:00' })
+  const startMs = date.toZonedDateTime('UTC').epochMilliseconds
+  const [utcMs, localMs] = [startMs + halfDayMs, noon.epochMilliseconds]
+  return Math.floor((utcMs + localMs) / 2000)
+}

@@ -1,0 +1,155 @@
+/** `tributary export` against the service: whole files, exact amounts, and no end where the reading failed. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { runCommand } from '#tests/support/command.ts'
+import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+let service: Service
+let user: ServiceUser
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects.
+let accounts: any[]
+before(async () => {
+  service = await startService()
+  user = await service.createUser()
+  await service.link(user, 'history', 'fiskil')
+  await service.link(user, 'healthy', 'snaptrade')
+  accounts = (await service.get('/v1/accounts?limit=200', user)).body.data
+})
+after(() => service.close())
+
+const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  runCommand(['export', ...args], {
+    environment: { TRIBUTARY_API_KEY: user.key, TRIBUTARY_BASE_URL: service.baseUrl, ...more },
+  })
+
+/** The account of the most rows, and all of them as REST shows them. */
+async function longest() {
+  const account = accounts.find(
+    ({ provider, type }) => provider === 'fiskil' && type === 'transaction',
+  )
+  const rows = []
+  for (let offset = 0; ; ) {
+    const query = `connectionId=${account.connectionId}&accountId=${account.id}&from=2021-01-01&limit=500&offset=${offset}`
+    const { body } = await service.get(`/v1/transactions?${query}`, user)
+    rows.push(...body.data)
+    if (!body.pagination.hasMore) return { account, rows }
+    offset = body.pagination.offset + body.pagination.limit
+  }
+}
+
+test('years of rows are one file, each row once and in order, with the digits of the bank', async () => {
+  const { account, rows } = await longest()
+  assert(rows.length > 5000, 'more than one request may read')
+  const { code, out, err } = await run([
+    '--account',
+    account.id,
+    '--from',
+    '2021-01-01',
+    '--format',
+    'json',
+  ])
+  assert.deepEqual(
+    [code, err.split('\n').at(-2)],
+    [0, `${rows.length} rows of ${account.name}, AUD`],
+  )
+  assert.deepEqual(JSON.parse(out).rows, rows)
+  const csv = await run(['--account', account.id, '--from', '2021-01-01', '--format', 'csv'])
+  const lines = csv.out.trimEnd().split('\r\n')
+  assert.equal(lines.length, rows.length + 1)
+  assert.deepEqual(
+    lines.slice(1, 50).map((line) => line.split(',')[2]),
+    rows.slice(0, 49).map(({ amount }) => amount),
+  )
+})
+
+test('a failure in the middle exits 1, says after which row, and leaves a file without an end', async () => {
+  const { account, rows } = await longest()
+  const asked = service.sandbox.fiskil.requests.length
+  service.clock.advance(3 * 3_600_000)
+  let pages = 0
+  service.sandbox.fiskil.addFault({
+    when({ path }) {
+      if (!path.includes('/transactions')) return false
+      pages += 1
+      return pages > 5
+    },
+    does: { kind: 'reply', reply: { status: 404, body: { error: 'gone' } } },
+  })
+  const { code, out, err } = await run([
+    '--account',
+    account.id,
+    '--from',
+    '2021-01-01',
+    '--format',
+    'ofx',
+  ])
+  service.sandbox.fiskil.clearFaults()
+  assert(service.sandbox.fiskil.requests.length > asked)
+  assert.equal(code, 1)
+  assert(out.startsWith('OFXHEADER') && !out.includes('</OFX>') && !out.includes('</BANKTRANLIST>'))
+  const written = out.split('<STMTTRN>').length - 1
+  assert(written > 0 && written < rows.length)
+  assert(
+    err.includes(`it stops after ${written} rows, the last one is ${rows[written - 1].id}`),
+    err,
+  )
+})
+
+test('an unknown account, a wrong key, a bad day and no server: one line each, exit 1, nothing on standard output', async () => {
+  const [account] = accounts
+  const id = account.id
+  for (const [args, more, message] of [
+    [['--account', 'nothing', '--format', 'csv'], {}, /sees no account nothing/],
+    [['--account', id, '--format', 'csv'], { TRIBUTARY_API_KEY: `${user.key}x` }, /invalid/],
+    [['--account', id, '--format', 'csv'], { TRIBUTARY_API_KEY: '' }, /TRIBUTARY_API_KEY/],
+    [['--account', id, '--format', 'csv', '--from', 'yesterday'], {}, /from must be a day/],
+    [
+      ['--account', id, '--format', 'csv'],
+      { TRIBUTARY_BASE_URL: 'http://127.0.0.1:1' },
+      /did not answer/,
+    ],
+    [
+      ['--account', id, '--format', 'csv'],
+      { TRIBUTARY_BASE_URL: 'http://tributary.example' },
+      /https/,
+    ],
+  ] as const) {
+    const { code, out, err } = await run(args, more)
+    assert.deepEqual([code, out], [1, ''], err)
+    assert.match(err, message)
+    assert(!err.includes(user.key))
+  }
+})
+
+test('wrong usage is exit 2: no account, no format, another format', async () => {
+  for (const args of [
+    [],
+    ['--account', 'a'],
+    ['--account', 'a', '--format', 'pdf'],
+    ['--format', 'csv'],
+    ['a'],
+  ]) {
+    const { code, err } = await run(args)
+    assert.equal(code, 2)
+    assert.match(err, /usage: tributary export/)
+  }
+})
+
+test('trades of a broker are written as CSV and JSON, and OFX says what to choose', async () => {
+  const broker = accounts.filter(({ provider }) => provider === 'snaptrade')
+  let rows = 0
+  for (const { id, connectionId } of broker) {
+    const { body } = await service.get(
+      `/v1/trades?connectionId=${connectionId}&accountId=${id}&limit=500`,
+      user,
+    )
+    const { code, out } = await run(['--account', id, '--format', 'json'])
+    assert.equal(code, 0)
+    assert.deepEqual(JSON.parse(out).rows.slice(0, 500), body.data)
+    rows += body.data.length
+  }
+  assert(rows > 0)
+  const { code, err } = await run(['--account', broker[0].id, '--format', 'ofx'])
+  assert.equal(code, 1)
+  assert.match(err, /--format csv or json/)
+})
