@@ -15,6 +15,7 @@ const placeOf: Readonly<Record<string, string>> = {
   key: 'K',
   agent: 'A',
   session: 'S',
+  program: 'S',
   connection: 'C',
   webhook: 'W',
   delivery: 'D',

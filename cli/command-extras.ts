@@ -97,6 +97,18 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
     ]),
   },
   revokeKey: done('The key is revoked.'),
+  createProgram: record('Paste the setup token into the program: it is never shown again.'),
+  listPrograms: {
+    show: table('No program has access.', [
+      'id',
+      'name',
+      'status',
+      'createdAt',
+      'lastUsedAt',
+      'repeatedAt',
+    ]),
+  },
+  revokeProgram: done('The access is ended.'),
   linkConnections: {
     show: {
       kind: 'table',

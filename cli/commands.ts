@@ -41,7 +41,7 @@ export const placeMeanings: Readonly<Record<string, string>> = {
   E: 'e-mail address',
   K: 'id of a key',
   A: 'id of a connected agent',
-  S: 'id of a signed-in browser',
+  S: 'id of a signed-in browser, or of a program that reads SimpleFIN',
   C: 'id of a connection',
   W: 'id of a webhook endpoint',
   D: 'id of a delivery',

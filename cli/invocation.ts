@@ -5,9 +5,11 @@
 import { parseArgs } from 'node:util'
 import type { Provider } from '#contract/resources.ts'
 import { toCamelCase } from '#doors/admin/table/input-fields.ts'
+import { exportFormats } from '#exports/exporter.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Command, Flag, LocalCommand, Words } from './command.ts'
 import { commands, mcpDoctor, webhooksListen } from './commands.ts'
+import { type ExportStart, exportCommand } from './export-command.ts'
 import type { ListenStart } from './listen.ts'
 import type { McpDoctorStart } from './mcp-doctor.ts'
 import type { SandboxStart } from './sandbox.ts'
@@ -24,6 +26,7 @@ export type Invocation =
   | { readonly kind: 'mcp-doctor'; readonly start: McpDoctorStart }
   | { readonly kind: 'store-copy'; readonly start: StoreCopyStart }
   | { readonly kind: 'listen'; readonly start: ListenStart }
+  | { readonly kind: 'export'; readonly start: ExportStart }
   | {
       readonly kind: 'call'
       readonly command: Command
@@ -64,6 +67,7 @@ export function parseInvocation(args: readonly string[]): Invocation {
     return parseMcpDoctor(words, general.has('--json'))
   }
   if (noun === setupCommand.noun) return parseSetup(words, general.has('--json'))
+  if (noun === exportCommand.noun) return parseExport(words)
   if (noun === storeCopy.noun) return parseStoreCopy(words, general.has('--json'))
   const own = commands.filter((command) => command.noun === noun)
   if (own.length === 0) throw new UsageError(`there is no "${noun}"`, shortList())
@@ -181,6 +185,30 @@ function parseStoreCopy([verb, ...args]: readonly string[], json: boolean): Invo
   }
   const isJson = json || values.json === true
   return { kind: 'store-copy', start: { fromInput: values.to === '-', json: isJson } }
+}
+
+function parseExport(args: readonly string[]): Invocation {
+  const { values, positionals } = readFlags(exportCommand, args)
+  const [surplus] = positionals
+  if (surplus !== undefined) throw wrong(exportCommand, `"${surplus}" is one argument too many`)
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : null)
+  const account = text('account')
+  if (account === null || account === '') throw wrong(exportCommand, '--account is missing')
+  const format = exportFormats.find((one) => one === text('format'))
+  if (format === undefined) {
+    throw wrong(exportCommand, `--format must be ${exportFormats.join(', ')}`)
+  }
+  const start = {
+    account,
+    format,
+    from: text('from'),
+    to: text('to'),
+    key: text('key'),
+    baseUrl: text('base-url'),
+    hasBom: values.bom === true,
+    isForSpreadsheet: values.spreadsheet === true,
+  }
+  return { kind: 'export', start }
 }
 
 function parseSandboxStart(args: readonly string[], json: boolean): Invocation {

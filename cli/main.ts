@@ -14,6 +14,10 @@ process.exitCode = await run(process.argv.slice(2), {
   input: process.stdin,
   isErrTerminal: process.stderr.isTTY === true,
   out: (text) => void process.stdout.write(text),
+  write: (text) =>
+    new Promise((resolve, reject) => {
+      process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+    }),
   err: (text) => void process.stderr.write(text),
   untilStopped: () =>
     new Promise((resolve) => {

@@ -28,6 +28,8 @@ export interface Terminal {
   /** Standard error is a terminal, so that questions are seen. */
   readonly isErrTerminal?: boolean
   readonly out: (text: string) => void
+  /** Standard output as a stream: resolves when the text was taken, rejects when nobody reads any more. */
+  readonly write: (text: string) => Promise<void>
   readonly err: (text: string) => void
   /** Resolves when a command in the foreground is asked to end. */
   readonly untilStopped: () => Promise<void>
@@ -78,6 +80,10 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 
   if (invocation.kind === 'listen') {
     const { listen } = await import('./listen.ts')
     return listen(invocation.start, terminal)
+  }
+  if (invocation.kind === 'export') {
+    const { exportAccount } = await import('./export.ts')
+    return exportAccount(invocation.start, terminal)
   }
   if (invocation.kind === 'mcp-doctor') return examineAndShow(invocation.start, terminal)
   return callAndShow(invocation, terminal)

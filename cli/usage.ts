@@ -1,6 +1,7 @@
 /** The help texts, generated from the table of commands: nothing about a command is written twice. */
 import type { Flag, Words } from './command.ts'
 import { commands, mcpDoctor, placeMeanings, webhooksListen } from './commands.ts'
+import { exportCommand } from './export-command.ts'
 import { sandboxStart } from './sandbox-commands.ts'
 import { setupCommand } from './setup/setup-command.ts'
 import { storeCopy } from './store-copy-command.ts'
@@ -10,6 +11,7 @@ const everything: readonly Words[] = [
   setupCommand,
   ...commands,
   webhooksListen,
+  exportCommand,
   storeCopy,
   sandboxStart,
   mcpDoctor,

@@ -1,5 +1,5 @@
 /**
- * Runs one of the test suites with node:test: `unit` (beside the code), `conformance`, `cluster`, `browser`, `release`
+ * Runs one of the test suites with node:test: `unit` (beside the code), `conformance`, `cluster`, `browser`, `sdk` (as it is installed, with Python), `release`
  * (on real git), or all that need nothing but npm (no argument).
  */
 import { spawn } from 'node:child_process'
@@ -13,7 +13,7 @@ const suites: Record<string, string[]> = {
     'src/**/*.test.ts',
     'sandbox/**/*.test.ts',
     'cli/**/*.test.ts',
-    'tests/{conformance,contract,request,adapters,deploy,faults,fuzz,sandbox,syncs,tidy}/**/*.test.ts',
+    'tests/{conformance,contract,request,adapters,deploy,exports,faults,fuzz,sandbox,sdk,syncs,tidy}/**/*.test.ts',
     'tests/*.test.ts',
   ],
   unit: ['src/**/*.test.ts', 'cli/**/*.test.ts', 'tests/tidy/**/*.test.ts'],
@@ -21,6 +21,7 @@ const suites: Record<string, string[]> = {
   browser: ['tests/e2e/**/*.test.ts'],
   release: ['tests/release/**/*.test.ts'],
   conformance: ['tests/conformance/**/*.test.ts'],
+  sdk: ['tests/sdk-installed/**/*.test.ts'],
 }
 const [first, ...others] = process.argv.slice(2)
 // What begins with a dash is for node:test, whichever suite runs.

@@ -5,7 +5,8 @@
 import type { OAuth } from '#auth/oauth/oauth.ts'
 import type { DirectDoor } from '#doors/late-router.ts'
 import type { McpLaneOptions } from '#doors/mcp/lane.ts'
-import { makeThrottle } from '#gate/throttle.ts'
+import type { Gate } from '#gate/gate.ts'
+import { makeThrottle, type Throttle } from '#gate/throttle.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { providerNames } from '#providers/all-facts.ts'
 import type { AppParts } from './foundation.ts'
@@ -13,13 +14,20 @@ import type { AppParts } from './foundation.ts'
 interface DirectDoorParts extends AppParts {
   readonly authorization: OAuth
   readonly agentDoor: McpLaneOptions
+  /** What programs that read SimpleFIN share with the other doors. */
+  readonly simplefin: { readonly gate: Gate; readonly throttle: Throttle }
 }
 
 /** Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them later. */
 const failedWebhooksPerMinute = 600
 
 export function listDirectDoors(parts: DirectDoorParts): readonly DirectDoor[] {
-  return [toAgentDoor(parts), toOAuthDoor(parts), ...listWebhookDoors(parts)]
+  return [
+    toAgentDoor(parts),
+    toOAuthDoor(parts),
+    toSimplefinDoor(parts),
+    ...listWebhookDoors(parts),
+  ]
 }
 
 function toAgentDoor({ agentDoor }: DirectDoorParts): DirectDoor {
@@ -46,6 +54,49 @@ function toOAuthDoor({ authorization, config, origins, reports }: DirectDoorPart
       const onRefused = reports.request
       const serve = makeOAuthDoor({ oauth: authorization, origins, isLoopback, onRefused })
       return { serve, close: closeNothing }
+    },
+  }
+}
+
+/** `/simplefin/create` is a page. */
+function toSimplefinDoor({
+  simplefin,
+  config,
+  store,
+  kv,
+  clock,
+  reports,
+  origins,
+}: DirectDoorParts): DirectDoor {
+  return {
+    owns: (_method, path) => /^\/simplefin\/(?:info$|accounts$|claim\/)/.test(path),
+    async open() {
+      const [{ makeSimplefinLane }, { makeIdentifyProgram }, { makeClaimProgram }] =
+        await Promise.all([
+          import('#doors/simplefin/lane.ts'),
+          import('#gate/identify-program.ts'),
+          import('#auth/programs/claim-program.ts'),
+        ])
+      const { gate, throttle } = simplefin
+      const lane = makeSimplefinLane({
+        gate,
+        identify: makeIdentifyProgram({
+          programs: store.programs,
+          throttle,
+          clock,
+          onBackgroundFailure: reports.backgroundFailure,
+        }),
+        claim: makeClaimProgram({ store, clock }),
+        connections: store.connections,
+        windows: kv.windows,
+        leases: kv.leases,
+        clock,
+        isTrustedProxy: (address) => config.trustedProxies.includes(address),
+        baseUrl: () => origins().base,
+        requestTimeoutMs: config.requestTimeoutMs,
+        observe: reports.simplefin,
+      })
+      return { serve: lane, close: closeNothing }
     },
   }
 }

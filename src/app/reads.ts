@@ -76,6 +76,7 @@ export function assembleReading(parts: ReadParts) {
       observe,
     }),
     agents,
+    simplefin: { gate, throttle },
     settleUsage: counting.settle,
     async close() {
       await counting.close()

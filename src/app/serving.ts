@@ -35,7 +35,12 @@ export async function openServing(parts: AppParts): Promise<Serving> {
     ...(parts.checkCode === undefined ? {} : { checkCode: parts.checkCode }),
     onFailure: (error) => parts.reports.backgroundFailure('doors', error),
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
-    direct: listDirectDoors({ ...parts, authorization, agentDoor: reads.agents }),
+    direct: listDirectDoors({
+      ...parts,
+      authorization,
+      agentDoor: reads.agents,
+      simplefin: reads.simplefin,
+    }),
     mount: async (fastify) => {
       const { mountDoors } = await import('./doors.ts')
       await mountDoors(fastify, {

@@ -3,6 +3,8 @@ import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type CreateKey, makeCreateKey } from './create-key.ts'
 import { type CreateUser, makeCreateUser } from './create-user.ts'
+import { type CreateProgram, makeCreateProgram } from './programs/create-program.ts'
+import { makeRevokeProgram, type RevokeProgram } from './programs/revoke-program.ts'
 import { makeRevokeKey, type RevokeKey } from './revoke-key.ts'
 import { makeSetPlan, type SetPlan } from './set-plan.ts'
 import { makeSetProfile, type SetProfile } from './set-profile.ts'
@@ -20,6 +22,8 @@ export interface UserActions {
   readonly resetSecondFactor: ResetSecondFactor
   readonly createKey: CreateKey
   readonly revokeKey: RevokeKey
+  readonly createProgram: CreateProgram
+  readonly revokeProgram: RevokeProgram
 }
 
 export function makeUserActions(deps: {
@@ -38,5 +42,7 @@ export function makeUserActions(deps: {
     resetSecondFactor: makeResetSecondFactor(deps),
     createKey: makeCreateKey(deps),
     revokeKey: makeRevokeKey(deps),
+    createProgram: makeCreateProgram(deps),
+    revokeProgram: makeRevokeProgram(deps),
   }
 }

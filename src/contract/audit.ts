@@ -33,6 +33,7 @@ const text = z.string()
 const onAccount = facts({}, () => 'account')
 const onUser = facts({}, (_, userId) => userId ?? '')
 const onKey = facts({ keyId: text }, ({ keyId }) => keyId)
+const onProgram = facts({ programId: text }, ({ programId }) => programId)
 const onConnection = facts({ connectionId: text }, ({ connectionId }) => connectionId)
 const onEndpoint = facts({ endpointId: text }, ({ endpointId }) => endpointId)
 
@@ -88,6 +89,11 @@ const table = {
   'keys.create': onKey,
   'keys.revoke': onKey,
   'plans.set': facts({ plan: text, status: text }, ({ plan, status }) => `${plan} ${status}`),
+  'programs.claim': onProgram,
+  'programs.create': onProgram,
+  /** A setup token that was spent was presented again. */
+  'programs.repeat': onProgram,
+  'programs.revoke': onProgram,
   'users.create': onUser,
   'users.delete': onUser,
   'users.invite': facts({}, () => 'invitation'),

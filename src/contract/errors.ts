@@ -91,6 +91,12 @@ export const errorCatalogue = {
     message: 'The access token lacks a scope that this operation needs',
     when: 'An OAuth token lacks the needed scope.',
   },
+  simplefin_forbidden: {
+    status: 403,
+    code: null,
+    message: 'Forbidden',
+    when: 'A setup token or the credentials of a program that reads SimpleFIN are not good, or not any more.',
+  },
   foreign_host: {
     status: 403,
     code: null,
@@ -134,6 +140,12 @@ export const errorCatalogue = {
     code: 'key_not_found',
     message: 'Key not found; list them with `tributary keys list`',
     when: 'There is no such key.',
+  },
+  program_not_found: {
+    status: 404,
+    code: 'program_not_found',
+    message: 'Program not found; list them with `tributary simplefin list`',
+    when: 'There is no such program that reads SimpleFIN.',
   },
   webhook_not_found: {
     status: 404,
@@ -202,6 +214,12 @@ export const errorCatalogue = {
     code: 'too_many_keys',
     message: 'At most 20 active keys per user; revoke one first',
     when: 'The user has 20 active keys.',
+  },
+  too_many_programs: {
+    status: 409,
+    code: 'too_many_programs',
+    message: 'At most 50 programs per user; revoke one first',
+    when: 'The user has 50 programs that read SimpleFIN.',
   },
   too_many_webhooks: {
     status: 409,

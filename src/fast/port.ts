@@ -59,6 +59,8 @@ export const windowBounds = {
   net: 10_000,
   // The buckets of keys and grants (gate/gate.ts).
   key: 50_000,
+  // Programs that read SimpleFIN (doors/simplefin/lane.ts).
+  simplefin: 20_000,
   // Sign-in (auth/sign-in/attempts.ts): addresses, then failures by day and by minute.
   'sign-in': 20_000,
   account: 20_000,

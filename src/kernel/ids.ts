@@ -9,6 +9,8 @@ type Id<Name extends string> = string & { readonly [brand]: Name }
 
 export type UserId = Id<'user'>
 export type KeyId = Id<'key'>
+/** A program that reads SimpleFIN. */
+export type ProgramId = Id<'program'>
 export type LoginId = Id<'login'>
 export type SessionId = Id<'session'>
 export type ConnectionId = Id<'connection'>

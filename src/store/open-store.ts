@@ -29,6 +29,7 @@ import { makeMailStore } from './mails/mails.ts'
 import { makeAuditLog, writeAudit, writeEntry } from './people/audit.ts'
 import { makeKeyStore } from './people/keys.ts'
 import { makeOAuthStore } from './people/oauth.ts'
+import { makeProgramStore } from './people/programs.ts'
 import { makeSecondFactorStore } from './people/second-factors.ts'
 import { makeSessionStore } from './people/sessions.ts'
 import { makeSingleUseStore } from './people/single-use.ts'
@@ -193,6 +194,7 @@ function makeRows({ engine, write, mails, opened }: RowParts): StoreRows {
   return {
     users: makeUserStore({ engine, write }),
     keys: makeKeyStore({ engine, write }),
+    programs: makeProgramStore({ engine, write }),
     logins: makeLoginStore({ engine, write, sealer }),
     connections: makeConnectionStore({ engine, write, mails }),
     accounts: makeAccountStore({ engine, write }),

@@ -10,14 +10,15 @@ import type { UpstreamReport } from '#providers/port.ts'
 import type { SyncReport } from '#syncs/syncs.ts'
 import { type MailMetrics, makeMailMetrics } from './mail-metrics.ts'
 import { contentType, makeRegistry, type Registry } from './registry.ts'
+import type { SimplefinRecord } from './request-record.ts'
 import { makeSyncMetrics } from './sync-metrics.ts'
 import { makeWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
 
 /** The facts counted of one request. */
 interface CountedRequest {
-  readonly door: 'rest' | 'mcp'
-  /** `unknown`: a path that belongs to no operation. */
-  readonly operation: OperationName | 'unknown'
+  readonly door: 'rest' | 'mcp' | 'simplefin'
+  /** `unknown`: a path that belongs to no operation. SimpleFIN names its own resources. */
+  readonly operation: OperationName | 'unknown' | SimplefinRecord['resource']
   readonly status: number
   readonly cache: 'HIT' | 'MISS' | 'BYPASS'
   readonly durationMs: number

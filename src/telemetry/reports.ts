@@ -19,7 +19,7 @@ import type { WebhooksReport } from '#webhooks/deps.ts'
 import type { Log } from './log.ts'
 import { makeMailReports, printUrl } from './mail-reports.ts'
 import type { Metrics } from './metrics.ts'
-import type { ReadRecord, RequestRecord, WebhookRecord } from './request-record.ts'
+import type { ReadRecord, RequestRecord, SimplefinRecord, WebhookRecord } from './request-record.ts'
 import { makeWebhookReports } from './webhook-reports.ts'
 
 export interface Reports {
@@ -36,6 +36,7 @@ export interface Reports {
   readonly printUrl: PrintUrl
   request(record: RequestRecord): void
   providerWebhook(record: WebhookRecord): void
+  simplefin(record: SimplefinRecord): void
   breakerOpen(target: GuardTarget): void
   balanceFailure(error: unknown): void
   backgroundFailure(task: string, error: unknown): void
@@ -94,6 +95,7 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
       log.warn({ connectionId: target.connectionId, provider: target.provider }, 'breaker is open')
     },
     providerWebhook: (record) => reportProviderWebhook(log, metrics, record),
+    simplefin: (record) => reportSimplefin(log, metrics, record),
     balanceFailure: (error) => log.warn({ err: error }, 'balances could not be read'),
     backgroundFailure,
   }
@@ -154,6 +156,24 @@ function reportProviderWebhook(log: Log, metrics: Metrics, record: WebhookRecord
   const line = { door, provider, outcome, status, durationMs: round(durationMs) }
   const text = status === 200 ? 'provider webhook' : 'provider webhook refused'
   log[level](error === null ? line : { ...line, err: error }, text)
+}
+
+function reportSimplefin(log: Log, metrics: Metrics, record: SimplefinRecord): void {
+  const { door, resource, status, durationMs, error } = record
+  metrics.request({ door, operation: resource, status, cache: 'BYPASS', durationMs })
+  if (status === 429) metrics.refused(record.programId === null ? 'preauth' : 'simplefin')
+  const { requestId, programId, userId } = record
+  const known = programId === null ? {} : { programId, userId }
+  const line = {
+    requestId,
+    door,
+    operation: resource,
+    status,
+    durationMs: round(durationMs),
+    ...known,
+  }
+  const level = status >= 500 ? 'error' : 'info'
+  log[level](status >= 500 || status === 499 ? { ...line, err: error } : line, 'request')
 }
 
 function logOAuth(log: Log, { door, endpoint, status, durationMs }: OAuthRecord): void {

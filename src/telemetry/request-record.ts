@@ -9,6 +9,7 @@ import type { WebhookOutcome } from '#connections/receive-webhook.ts'
 import type { OperationName } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { CacheResult } from '#gate/gate.ts'
+import type { ProgramId, UserId } from '#kernel/ids.ts'
 
 interface Ended {
   /** As the client saw it, or as REST would have answered; 499: the client disconnected before its answer. */
@@ -24,6 +25,18 @@ export interface ReadRecord extends Ended {
   readonly operation: OperationName | null
   readonly cache: CacheResult
   readonly caller: Caller | null
+  /** The error, with its private cause. */
+  readonly error: unknown
+}
+
+/** A request of a program that reads SimpleFIN. */
+export interface SimplefinRecord extends Ended {
+  readonly door: 'simplefin'
+  readonly requestId: string
+  readonly resource: 'info' | 'claim' | 'accounts' | 'unknown'
+  /** Null: none was identified. */
+  readonly programId: ProgramId | null
+  readonly userId: UserId | null
   /** The error, with its private cause. */
   readonly error: unknown
 }

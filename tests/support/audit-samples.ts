@@ -15,6 +15,7 @@ export const sampleUser = 'a0000000-0000-4000-8000-000000000001' as UserId
 const connectionId = 'c0000000-0000-4000-8000-000000000002'
 const goneId = 'c0000000-0000-4000-8000-000000000003'
 const keyId = 'b0000000-0000-4000-8000-000000000004'
+const programId = 'd0000000-0000-4000-8000-000000000006'
 const endpointId = 'e0000000-0000-4000-8000-000000000005'
 const clientId = 'https://agent.example/client'
 
@@ -23,10 +24,19 @@ export const sampleNames = {
   connection: (id: string) => (id === connectionId ? 'Wattle Bank' : null),
   key: (id: string) => (id === keyId ? 'budget' : null),
   endpoint: (id: string) => (id === endpointId ? 'hooks.example' : null),
+  program: (id: string) => (id === programId ? 'Actual Budget' : null),
   agent: (id: string) => (id === clientId ? 'Claude as it is called now' : null),
 }
 
+const onProgram = (sentence: string) => ({ details: { programId }, subject: programId, sentence })
+
 export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Action> } = {
+  'programs.claim': onProgram('Gave the program “Actual Budget” access by its setup token'),
+  'programs.create': onProgram('Made a setup token for the program “Actual Budget”'),
+  'programs.repeat': onProgram(
+    'Presented the spent setup token of the program “Actual Budget”, and was refused',
+  ),
+  'programs.revoke': onProgram('Ended the access of the program “Actual Budget”'),
   'account.asked-for-password': onAccount('Asked for a link to choose a new password'),
   'account.confirmed': onAccount('Confirmed the e-mail address'),
   'account.end-other-sessions': {

@@ -32,6 +32,9 @@ export async function runCommand(
     out: (text) => {
       output.out += text
     },
+    write: async (text) => {
+      output.out += text
+    },
     err: (text) => {
       output.err += text
     },

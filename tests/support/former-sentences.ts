@@ -54,7 +54,10 @@ const onEndpoint =
   (before: string, after = ''): Sentence =>
   ([id], names) =>
     `${before} ${endpointOf(id, names)}${after}`
-const sentences: Readonly<Record<AuditAction, Sentence>> = {
+/** Actions that came later had facts from the beginning. */
+export type FormerAction = Exclude<AuditAction, `programs.${string}`>
+
+const sentences: Readonly<Record<FormerAction, Sentence>> = {
   'account.signed-up': () => 'Made this account',
   'account.confirmed': () => 'Confirmed the e-mail address',
   'account.signed-in': () => 'Signed in',
@@ -116,6 +119,6 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'webhooks.test': onEndpoint('Sent a test event to'),
 }
 
-export function describeSubject(action: AuditAction, subject: string, names: Names): string {
+export function describeSubject(action: FormerAction, subject: string, names: Names): string {
   return sentences[action](subject.split(' '), names)
 }

@@ -12,6 +12,7 @@ const ranks: Readonly<Record<string, number>> = {
   kernel: 0,
   contract: 1,
   jobs: 1,
+  exports: 2,
   store: 2,
   providers: 2,
   outbound: 2,

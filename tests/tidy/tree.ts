@@ -48,7 +48,10 @@ export function readText(path: string): string {
 const codeFile = /\.(?:ts|js)$/
 const testFile = /(?:^tests\/|\.test\.ts$)/
 
-export const codeFiles: readonly string[] = files.filter((path) => codeFile.test(path))
+/** Declarations are written by the compiler. */
+export const codeFiles: readonly string[] = files.filter(
+  (path) => codeFile.test(path) && !path.endsWith('.d.ts'),
+)
 export const isTest = (path: string): boolean => testFile.test(path)
 /** Text a person wrote: no lock file, no pictures, no vendored or generated data. */
 export const textFiles: readonly string[] = files.filter(

@@ -17,15 +17,13 @@ function syncTransactions() {
     sheet
       .getRange(2, 1, count, 1)
       .getValues()
-      .forEach(function (cells, index) {
+      .forEach((cells, index) => {
         known[cells[0]] = index + 2
       })
   }
   var added = []
-  rows.forEach(function (row) {
-    var cells = COLUMNS.map(function (name) {
-      return toCell_(row[name])
-    })
+  rows.forEach((row) => {
+    var cells = COLUMNS.map((name) => toCell_(row[name]))
     var line = known[row.id]
     if (line === undefined) added.push(cells)
     else sheet.getRange(line, 1, 1, cells.length).setValues([cells])
@@ -83,7 +81,9 @@ function ask_(url, key) {
     if (status === 200) return JSON.parse(response.getContentText())
     var wait = Number(response.getHeaders()['Retry-After'])
     if ((status !== 429 && status !== 503) || attempt === 4 || !(wait <= 60)) {
-      throw new Error('Tributary answered ' + status + ': ' + response.getContentText().slice(0, 300))
+      throw new Error(
+        'Tributary answered ' + status + ': ' + response.getContentText().slice(0, 300),
+      )
     }
     Utilities.sleep(wait * 1000)
   }

@@ -44,6 +44,7 @@ export interface AdminDoorDeps {
     StoreReader,
     | 'users'
     | 'keys'
+    | 'programs'
     | 'connections'
     | 'accounts'
     | 'syncs'

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply } from 'fastify'
 import type { z } from 'zod'
-import type { ConnectionId, DeliveryId, EndpointId, KeyId } from '#kernel/ids.ts'
+import type { ConnectionId, DeliveryId, EndpointId, KeyId, ProgramId } from '#kernel/ids.ts'
 import type { AdminCall } from './table/call.ts'
 import type { AdminCallName, AdminCalls } from './table/table.ts'
 
@@ -14,6 +14,7 @@ interface PathValues {
   readonly agent: string
   readonly session: string
   readonly key: KeyId
+  readonly program: ProgramId
   readonly connection: ConnectionId
   readonly webhook: EndpointId
   readonly delivery: DeliveryId

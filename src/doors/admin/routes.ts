@@ -13,6 +13,7 @@ import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
 import { makeKeyHandlers } from './keys.ts'
 import { makeOwnRowHandlers } from './own-rows.ts'
+import { makeProgramHandlers } from './programs.ts'
 import { makeServiceHandlers } from './service.ts'
 import { connectionNotFound } from './subjects.ts'
 import { type AdminCall, readRoute, statusOf } from './table/call.ts'
@@ -24,6 +25,7 @@ import { makeWebhookHandlers } from './webhooks.ts'
 const makeHandlers = (deps: AdminDoorDeps): AdminHandlers => ({
   ...makeUserHandlers(deps),
   ...makeKeyHandlers(deps),
+  ...makeProgramHandlers(deps),
   ...makeConnectionHandlers(deps),
   ...makeWebhookHandlers(deps),
   ...makeOwnRowHandlers(deps),
@@ -54,6 +56,7 @@ export function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): voi
 /** An id that is none is the id of nothing. */
 const idErrors: Readonly<Record<string, ErrorName>> = {
   key: 'key_not_found',
+  program: 'program_not_found',
   connection: 'connection_not_found',
   webhook: 'webhook_not_found',
   delivery: 'delivery_not_found',

@@ -36,6 +36,7 @@ export interface PagesDoorOptions {
     | 'accounts'
     | 'syncs'
     | 'keys'
+    | 'programs'
     | 'endpoints'
     | 'deliveries'
     | 'secondFactors'
@@ -54,7 +55,10 @@ export interface PagesDoorOptions {
     | 'renewals'
     | 'deleteUser'
   >
-  readonly actions: Pick<UserActions, 'createKey' | 'revokeKey' | 'setProfile'>
+  readonly actions: Pick<
+    UserActions,
+    'createKey' | 'revokeKey' | 'createProgram' | 'revokeProgram' | 'setProfile'
+  >
   readonly webhooks: Webhooks
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly signIns: SignIns

@@ -20,6 +20,7 @@ import { addKeyRoutes } from './keys/routes.ts'
 import { addLinkingRoutes } from './linking/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addPlanRoutes } from './plan/routes.ts'
+import { addProgramRoutes } from './programs/routes.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
 import { addSignInRoutes } from './sign-in/routes.ts'
 import { addUsageRoutes } from './usage/routes.ts'
@@ -62,6 +63,7 @@ export async function pagesDoor(
     addConnectionRoutes(scope, context)
     addLinkingRoutes(scope, context)
     addKeyRoutes(scope, context)
+    addProgramRoutes(scope, context)
     addWebhookRoutes(scope, context)
     addWelcomeRoutes(scope, context)
     addUsageRoutes(scope, context)

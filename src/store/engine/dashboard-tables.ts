@@ -4,7 +4,7 @@
  */
 import type { ColumnType } from 'kysely'
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, LoginId, MailId, SessionId, UserId } from '#kernel/ids.ts'
+import type { ConnectionId, LoginId, MailId, ProgramId, SessionId, UserId } from '#kernel/ids.ts'
 import type { UsageRow } from '../ports/usage.ts'
 
 type Moment = ColumnType<number, Date, Date>
@@ -69,6 +69,22 @@ export interface DashboardTables {
     /** What it is about, sealed; null once it is done. */
     payload: Uint8Array | null
     payload_key: string | null
+  }
+  /** `migrations/0019_programs.sql`. */
+  readonly programs: {
+    id: ProgramId
+    user_id: UserId
+    name: string
+    /** Ids with commas between them; null: every connection. */
+    connections: string | null
+    setup_hash: Uint8Array
+    setup_until: Moment
+    access_hash: Uint8Array | null
+    created_at: Moment
+    claimed_at: MomentOrNull
+    last_used_at: MomentOrNull
+    revoked_at: MomentOrNull
+    repeated_at: MomentOrNull
   }
   readonly usage_days: {
     user_id: UserId

@@ -259,6 +259,7 @@ async function endAccess(
     .where('user_id', '=', id)
     .where('revoked_at', 'is', null)
     .execute()
+  await tx.deleteFrom('programs').where('user_id', '=', id).execute()
   await tx.deleteFrom('sessions').where('user_id', '=', id).execute()
   // An invitation has the address and no user.
   await tx.deleteFrom('mailed_links').where('email_lower', '=', row.emailLower).execute()

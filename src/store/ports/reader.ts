@@ -7,6 +7,7 @@ import type { Store } from './store.ts'
 export interface StoreReader {
   readonly users: Pick<Store['users'], 'list' | 'listPage' | 'find'>
   readonly keys: Pick<Store['keys'], 'list' | 'findCaller'>
+  readonly programs: Pick<Store['programs'], 'list' | 'get'>
   readonly logins: Pick<Store['logins'], 'list'>
   readonly connections: Pick<Store['connections'], 'list' | 'get' | 'find' | 'listByLogin'>
   readonly accounts: Pick<Store['accounts'], 'list' | 'listByConnection'>

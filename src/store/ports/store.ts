@@ -17,6 +17,7 @@ import type { LoginStore } from './logins.ts'
 import type { MailStore } from './mails.ts'
 import type { StoreMark } from './meta.ts'
 import type { OAuthStore } from './oauth.ts'
+import type { ProgramStore } from './programs.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
 import type { SingleUseStore } from './single-use.ts'
@@ -28,6 +29,7 @@ import type { UserStore } from './users.ts'
 export interface StoreRows {
   readonly users: UserStore
   readonly keys: KeyStore
+  readonly programs: ProgramStore
   readonly logins: LoginStore
   readonly connections: ConnectionStore
   readonly accounts: AccountStore

@@ -26,6 +26,7 @@ import { testMissed } from './missed-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
 import type { Place, StoreOf } from './place.ts'
+import { testPrograms } from './programs-contract.ts'
 import { testReportedStatus } from './reported-status-contract.ts'
 import { testRiverInspector } from './river-inspector-contract.ts'
 import { testRiverOpening } from './river-opening-contract.ts'
@@ -45,6 +46,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   users: testUsers,
   usage: testUsage,
   keys: testKeys,
+  programs: testPrograms,
   sessions: testSessions,
   secondFactors: testSecondFactors,
   linkings: testLinkings,

@@ -6,6 +6,7 @@ import type { AdminCall } from './call.ts'
 import { connectionCalls } from './connections.ts'
 import { keyCalls } from './keys.ts'
 import { ownRowCalls } from './own-rows.ts'
+import { programCalls } from './programs.ts'
 import { auditCalls, serviceCalls } from './service.ts'
 import { userCalls } from './users.ts'
 import { webhookCalls } from './webhooks.ts'
@@ -13,6 +14,7 @@ import { webhookCalls } from './webhooks.ts'
 export const adminCalls = {
   ...userCalls,
   ...keyCalls,
+  ...programCalls,
   ...connectionCalls,
   ...webhookCalls,
   ...auditCalls,
@@ -39,6 +41,11 @@ export const adminChapters = [
     title: 'API keys',
     about: 'Keys of a user for the REST API and for agents.',
     rows: toRows(keyCalls),
+  },
+  {
+    title: 'SimpleFIN',
+    about: 'Programs of a user that read SimpleFIN, by setup tokens.',
+    rows: toRows(programCalls),
   },
   {
     title: 'Connections',

@@ -40,10 +40,11 @@ function readPlace({ query }: FastifyRequest): { at: number; id: string } | null
 
 /** What still exists under its name. */
 async function readNames({ store, agents }: PagesContext, userId: UserId): Promise<Names> {
-  const [connections, keys, endpoints, connected] = await Promise.all([
+  const [connections, keys, endpoints, programs, connected] = await Promise.all([
     store.connections.list(userId),
     store.keys.list(userId),
     store.endpoints.list(userId),
+    store.programs.list(userId),
     agents.list(userId),
   ])
   const toMap = <Row>(rows: readonly Row[], id: (row: Row) => string, name: (row: Row) => string) =>
@@ -64,6 +65,11 @@ async function readNames({ store, agents }: PagesContext, userId: UserId): Promi
     // The address is empty where it cannot be decrypted.
     ({ url, id }) => URL.parse(url)?.host ?? id,
   )
+  const byProgram = toMap(
+    programs,
+    ({ id }) => id,
+    ({ name }) => name,
+  )
   const byAgent = toMap(
     connected,
     ({ clientId }) => clientId ?? '',
@@ -73,6 +79,7 @@ async function readNames({ store, agents }: PagesContext, userId: UserId): Promi
     connection: (id) => byConnection.get(id) ?? null,
     key: (id) => byKey.get(id) ?? null,
     endpoint: (id) => byEndpoint.get(id) ?? null,
+    program: (id) => byProgram.get(id) ?? null,
     agent: (clientId) => byAgent.get(clientId) ?? null,
   }
 }

@@ -13,6 +13,7 @@ export interface Names {
   connection(id: string): string | null
   key(id: string): string | null
   endpoint(id: string): string | null
+  program(id: string): string | null
   agent(clientId: string): string | null
 }
 
@@ -33,6 +34,10 @@ const endpointOf = (id: string, names: Names) => {
   return name === null
     ? 'a webhook endpoint that is gone'
     : `the webhook endpoint ${foreignText(name)}`
+}
+const programOf = (id: string, names: Names) => {
+  const name = names.program(id)
+  return name === null ? 'a program' : `the program “${foreignText(name)}”`
 }
 const agentOf = (
   { clientId, clientName }: { readonly clientId: string; readonly clientName: string | null },
@@ -98,6 +103,13 @@ const sentences: Sentences = {
     `Removed ${names.connection(id) === null ? 'a connection' : connectionOf(id, names)}`,
   'keys.create': ({ keyId }, names) => `Created ${keyOf(keyId, names)}`,
   'keys.revoke': ({ keyId }, names) => `Revoked ${keyOf(keyId, names)}`,
+  'programs.claim': ({ programId }, names) =>
+    `Gave ${programOf(programId, names)} access by its setup token`,
+  'programs.create': ({ programId }, names) =>
+    `Made a setup token for ${programOf(programId, names)}`,
+  'programs.repeat': ({ programId }, names) =>
+    `Presented the spent setup token of ${programOf(programId, names)}, and was refused`,
+  'programs.revoke': ({ programId }, names) => `Ended the access of ${programOf(programId, names)}`,
   'plans.set': ({ plan, status }) => `Set the plan: ${plan}, ${status}`,
   'users.invite': () => 'Was invited',
   'users.create': () => 'Made this account',

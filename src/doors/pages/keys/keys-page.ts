@@ -47,7 +47,7 @@ export function renderKeys(parts: KeysParts): Html {
   return html`<h1>API keys</h1>
 ${created !== null && renderCreated(created)}
 ${doneBox(parts.done && doneSentences[parts.done])}
-<p>A program that sends one of these keys can read your accounts. No key can change or pay anything.</p>
+<p>A program that sends one of these keys can read your accounts. No key can change or pay anything. Budget programs that read SimpleFIN take a <a href="/simplefin/create">setup token</a> in place of a key.</p>
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
 ${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, parts)}
 ${renderNew(parts)}

@@ -1,0 +1,87 @@
+/**
+ * Makes a setup token for a program that reads SimpleFIN, the same for every door. The token is shown once, spent once, and
+ * ends after a day.
+ */
+import { z } from 'zod'
+import { type By, mayActFor } from '#contract/actor.ts'
+import { apiError } from '#contract/errors.ts'
+import { parseInput } from '#contract/input.ts'
+import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { ProgramRow } from '#store/ports/programs.ts'
+import type { Store, StoreRows } from '#store/ports/store.ts'
+import { hashSecret, mintSetupSecret } from './tokens.ts'
+
+export const setupLifeMs = 24 * 3_600_000
+const maxConnections = 500
+
+export const NewProgramInput = z.strictObject({
+  name: z
+    .string('must be text')
+    .trim()
+    .regex(/^[^\p{Cc}\p{Cs}]{1,100}$/u, 'must have 1 to 100 characters, no control characters')
+    .default('SimpleFIN'),
+  /** Ids; absent: every connection, later ones too. */
+  connections: z
+    .array(z.string('must be text'))
+    .max(maxConnections, `must be at most ${maxConnections}`)
+    .min(1, 'must name at least one connection')
+    .optional(),
+})
+
+/**
+ * The stored row and the setup token's secret.
+ * @throws ApiError `invalid_params`, `too_many_programs`, `user_not_found`.
+ */
+export type CreateProgram = (
+  by: By,
+  userId: UserId,
+  input: unknown,
+) => Promise<{ readonly row: ProgramRow; readonly secret: string }>
+
+export function makeCreateProgram(deps: {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+}): CreateProgram {
+  return async (by, userId, raw) => {
+    const { name, connections } = parseInput(NewProgramInput, raw)
+    if (!mayActFor(by, userId)) throw apiError('user_not_found')
+    const secret = mintSetupSecret()
+    const at = deps.clock.now()
+    const row = await deps.store.transact(async (tx) => {
+      const made = await tx.programs.create({
+        userId,
+        name,
+        connections:
+          connections === undefined ? null : await findConnections(tx, userId, connections),
+        setupHash: hashSecret(secret),
+        createdAt: at,
+        setupUntil: at + setupLifeMs,
+      })
+      if (made === null) throw apiError('user_not_found')
+      if (made === 'full') throw apiError('too_many_programs')
+      const facts = { action: 'programs.create', details: { programId: made.id } } as const
+      await tx.audit({ at, actor: by.actor, userId, ...facts })
+      return made
+    })
+    return { row, secret }
+  }
+}
+
+/** What is not theirs does not exist. */
+async function findConnections(
+  tx: StoreRows,
+  userId: UserId,
+  texts: readonly string[],
+): Promise<readonly ConnectionId[]> {
+  const own = new Set((await tx.connections.list(userId)).map(({ id }) => id))
+  return [...new Set(texts)].map((text) => {
+    const id = parseUuid<ConnectionId>(text)
+    if (id === null || !own.has(id)) {
+      throw apiError('invalid_params', {
+        details: [`connections: ${text} is no connection of theirs`],
+      })
+    }
+    return id
+  })
+}

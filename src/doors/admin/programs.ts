@@ -1,0 +1,44 @@
+/** Programs that read SimpleFIN in the admin API. A setup token appears only in the answer that makes it. */
+import { toProgramStatus } from '#auth/programs/status.ts'
+import { byOperator } from '#contract/actor.ts'
+import { toIso } from '#kernel/time.ts'
+import { toSetupToken } from '../simplefin-access.ts'
+import type { AdminDoorDeps } from './deps.ts'
+import type { AdminHandlers } from './handler.ts'
+import { moment } from './moment.ts'
+import { findUser } from './subjects.ts'
+import type { programCalls } from './table/programs.ts'
+
+export function makeProgramHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeof programCalls> {
+  const { store, actions, clock, describeService } = deps
+  return {
+    async createProgram({ user, body }) {
+      const { id: userId } = await findUser(deps, user)
+      const { row, secret } = await actions.createProgram(byOperator, userId, body)
+      const setupToken = toSetupToken(describeService().baseUrl, secret)
+      return { id: row.id, name: row.name, setupToken, expiresAt: toIso(row.setupUntil) }
+    },
+    async listPrograms({ user }) {
+      const { id: userId } = await findUser(deps, user)
+      const now = clock.now()
+      const rows = await store.programs.list(userId)
+      return {
+        data: rows.map((row) => ({
+          id: row.id,
+          name: row.name,
+          status: toProgramStatus(row, now),
+          connections: row.connections,
+          createdAt: toIso(row.createdAt),
+          claimedAt: moment(row.claimedAt),
+          lastUsedAt: moment(row.lastUsedAt),
+          revokedAt: moment(row.revokedAt),
+          repeatedAt: moment(row.repeatedAt),
+        })),
+      }
+    },
+    async revokeProgram({ program }) {
+      await actions.revokeProgram(byOperator, program)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,140 @@
+/** Programs that read SimpleFIN: the form for a setup token, the token once, the list, and the question before one ends. Rendering only. */
+import { makeOnce } from '#auth/sign-in/repeated-form.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { ProgramRow } from '#store/ports/programs.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { alertBox, doneBox, field, hidden } from '../layout.ts'
+import { renderMoment } from '../moments.ts'
+import { renderQuestion } from '../question.ts'
+import { table } from '../table.ts'
+
+export const path = '/simplefin/create'
+
+/** The values of the form as typed, and what is wrong with them. */
+export interface ProgramDraft {
+  readonly name: string
+  /** Null: all of them. */
+  readonly connections: readonly string[] | null
+  readonly problems: Readonly<Partial<Record<'name' | 'connections', string>>>
+  readonly message: string | null
+}
+
+/** What was done just now. */
+export const doneSentences = {
+  ended: 'The access is ended. The program is refused from now on.',
+  gone: 'That program has no access: it was ended before, or the address is wrong.',
+  repeated:
+    'That form was sent twice, and only the first one counted. A setup token that you did not see can be ended.',
+} as const
+
+export interface ProgramsParts {
+  readonly programs: readonly ProgramRow[]
+  readonly connections: readonly ConnectionRow[]
+  readonly now: number
+  /** IANA name of the person's zone. */
+  readonly zone: string
+  readonly formToken: string
+  readonly draft: ProgramDraft
+  /** The password was given in the last ten minutes: only then the form is shown. */
+  readonly mayCreate: boolean
+  /** The plan has API access; without it every program is refused. */
+  readonly mayRead: boolean
+  /** A setup token that was made just now; shown this once. */
+  readonly created: { readonly name: string; readonly token: string } | null
+  readonly done: keyof typeof doneSentences | null
+}
+
+export function renderPrograms(parts: ProgramsParts): Html {
+  const { created, programs } = parts
+  return html`<h1>Programs that read SimpleFIN</h1>
+${created !== null && renderCreated(created)}
+${doneBox(parts.done && doneSentences[parts.done])}
+<p>Budget programs such as Actual Budget, Sure and Firefly III, and Home Assistant read your balances and transactions with a setup token. They can change and pay nothing.</p>
+${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so they are refused until the operator of this server changes it.</p>`}
+${programs.length === 0 ? html`<p>No program has access.</p>` : renderTable(parts)}
+${renderNew(parts)}`
+}
+
+function renderCreated({ name, token }: NonNullable<ProgramsParts['created']>): Html {
+  return html`<section class="card once" aria-labelledby="created">
+<h2 id="created">Your setup token</h2>
+<p>The token for <span class="foreign">${foreignText(name)}</span> is shown this once. Paste it into the program: it can be used once, and ends after a day.</p>
+<p><output name="secret" data-copy="the token">${token}</output></p>
+</section>`
+}
+
+function renderNew(parts: ProgramsParts): Html {
+  const { draft, formToken, mayCreate, connections } = parts
+  if (!mayCreate) {
+    return html`<h2>New setup token</h2>
+<p>To make a token, <a href="/sign-in?return=%2Fsimplefin%2Fcreate">give your password once more</a>.</p>`
+  }
+  const isChosen = (id: string) => draft.connections === null || draft.connections.includes(id)
+  return html`<h2>New setup token</h2>
+${alertBox(draft.message)}
+<form method="post" action="${path}" novalidate class="narrow">
+${hidden('token', formToken)}${hidden('once', makeOnce())}
+${field({ name: 'name', label: 'Program', type: 'text', autocomplete: 'off', value: draft.name, hint: 'Which program it is for, e.g. “Actual Budget”', problem: draft.problems.name })}
+${
+  connections.length > 0 &&
+  html`<fieldset${draft.problems.connections !== undefined && html` aria-describedby="connections-problem"`}>
+<legend>What it may see</legend>
+${connections.map(({ id, institutionName }) => html`<label><input type="checkbox" name="connection" value="${id}"${isChosen(id) && html` checked`}><span class="foreign">${foreignText(institutionName)}</span></label>`)}
+${draft.problems.connections !== undefined && html`<p id="connections-problem" class="problem">${draft.problems.connections}</p>`}
+<small>With all of them chosen it also sees what you link later.</small>
+</fieldset>`
+}
+<button type="submit">Make a setup token</button>
+</form>`
+}
+
+function renderTable({ programs, connections, now, zone }: ProgramsParts): Html {
+  const names = new Map(connections.map(({ id, institutionName }) => [id, institutionName]))
+  const toSeen = (ids: ProgramRow['connections']) =>
+    ids === null
+      ? 'everything'
+      : ids.flatMap((id) => names.get(id) ?? []).join(', ') || 'nothing: what was chosen is gone'
+  return table<ProgramRow>(
+    'Programs',
+    [
+      {
+        name: 'Program',
+        show: ({ name, repeatedAt }) =>
+          html`<span class="foreign">${foreignText(name)}</span>${repeatedAt !== null && html` <strong>Its setup token was presented again ${renderMoment(repeatedAt, zone)}: if that was not you, end its access.</strong>`}`,
+      },
+      {
+        name: 'Sees',
+        show: (row) => html`<span class="foreign">${foreignText(toSeen(row.connections))}</span>`,
+      },
+      { name: 'Made', show: ({ createdAt }) => renderMoment(createdAt, zone) },
+      {
+        name: 'Last used',
+        show: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : renderMoment(lastUsedAt, zone)),
+      },
+      { name: 'End', isPlain: true, show: (row) => renderEnd(row, now, zone) },
+    ],
+    programs,
+  )
+}
+
+function renderEnd(
+  { id, name, revokedAt, claimedAt, setupUntil }: ProgramRow,
+  now: number,
+  zone: string,
+): Html {
+  if (revokedAt !== null) return html`ended ${renderMoment(revokedAt, zone)}`
+  if (claimedAt === null && setupUntil <= now) return html`never used`
+  return html`<form method="get" action="/simplefin/programs/${id}/revoke"><button type="submit" class="outline secondary" aria-label="End the access of ${foreignText(name)}">End access</button></form>`
+}
+
+/** The question before a program loses its access. */
+export function renderRevoke({ id, name }: ProgramRow, formToken: string): Html {
+  return renderQuestion({
+    heading: 'End this program’s access?',
+    sentences: html`<p><span class="foreign">${foreignText(name)}</span> is refused at once. To give it access again, make a new setup token.</p>`,
+    path: `/simplefin/programs/${id}/revoke`,
+    formToken,
+    confirm: 'End its access',
+    keep: 'Keep it',
+  })
+}

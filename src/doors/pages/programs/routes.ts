@@ -1,0 +1,115 @@
+/** A person's programs that read SimpleFIN: a setup token made and shown once, the list, and the end of access. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { hasApiAccess } from '#auth/plans.ts'
+import { type ProgramId, parseUuid } from '#kernel/ids.ts'
+import type { ProgramRow } from '#store/ports/programs.ts'
+import { toSetupToken } from '../../simplefin-access.ts'
+import type { PagesContext } from '../context.ts'
+import {
+  addForm,
+  addPage,
+  type FormTurn,
+  readDone,
+  type Turn,
+  toBy,
+  toProblems,
+  zoneOf,
+} from '../signed-in.ts'
+import type { SignedIn } from '../visit.ts'
+import {
+  doneSentences,
+  type ProgramDraft,
+  path,
+  renderPrograms,
+  renderRevoke,
+} from './programs-page.ts'
+
+const emptyDraft: ProgramDraft = { name: '', connections: null, problems: {}, message: null }
+
+export function addProgramRoutes(scope: FastifyInstance, context: PagesContext): void {
+  addPage(scope, context, { path }, (turn) => show(context, turn, emptyDraft))
+  addForm(scope, context, { path, isSensitive: true, isOnce: true }, (turn) =>
+    create(context, turn),
+  )
+  addRevocation(scope, context)
+}
+
+async function show(context: PagesContext, turn: Turn, draft: ProgramDraft): Promise<FastifyReply> {
+  const { store, plans, clock, shownOnce } = context
+  const { request, reply, visit } = turn
+  const { user, session, formToken } = visit
+  const [programs, connections] = await Promise.all([
+    store.programs.list(user.id),
+    store.connections.list(user.id),
+  ])
+  const shown = shownOnce.take(request, reply, session, path)
+  const created = programs.find(({ id }) => id === shown?.id)
+  const body = renderPrograms({
+    programs,
+    connections,
+    now: clock.now(),
+    zone: zoneOf(user),
+    formToken,
+    draft,
+    mayCreate: session.isFresh,
+    mayRead: hasApiAccess(user, plans, clock.now()),
+    created:
+      shown === null || created === undefined ? null : { name: created.name, token: shown.secret },
+    done: readDone(request, doneSentences),
+  })
+  return context.show(reply, visit, { title: 'Programs that read SimpleFIN', body })
+}
+
+async function create(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
+  const { form, reply, visit } = turn
+  const { user, session } = visit
+  const name = (form.get('name') ?? '').trim()
+  const chosen = form.getAll('connection')
+  const all = await context.store.connections.list(user.id)
+  const draft = { ...emptyDraft, name, connections: chosen }
+  if (chosen.length === 0 && all.length > 0) {
+    reply.code(400)
+    return show(context, turn, { ...draft, problems: { connections: 'Choose at least one' } })
+  }
+  // With every box checked the program also sees what is linked later.
+  const isAll = all.every(({ id }) => chosen.includes(id))
+  try {
+    const { row, secret } = await context.actions.createProgram(toBy(visit), user.id, {
+      ...(name === '' ? {} : { name }),
+      ...(isAll ? {} : { connections: chosen }),
+    })
+    const token = toSetupToken(context.origins().base, secret)
+    context.shownOnce.put(reply, session, path, { id: row.id, secret: token })
+    return reply.redirect(path, 303)
+  } catch (error) {
+    const { status, ...found } = toProblems(error, { name: 'The name', connections: 'The choice' })
+    reply.code(status)
+    return show(context, turn, { ...draft, ...found })
+  }
+}
+
+function addRevocation(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/simplefin/programs/:program/revoke', returnTo: path }
+
+  /** A program of this person that has access; another's is treated as one that does not exist. */
+  async function find(visit: SignedIn, text: string): Promise<ProgramRow | null> {
+    const id = parseUuid<ProgramId>(text)
+    const row = id === null ? null : await context.store.programs.get(id)
+    return row?.userId === visit.user.id && row.revokedAt === null ? row : null
+  }
+
+  addPage(scope, context, place, async ({ visit, reply, part }) => {
+    const program = await find(visit, part('program'))
+    if (program === null) return reply.redirect(`${path}?done=gone`, 303)
+    const body = renderRevoke(program, visit.formToken)
+    return context.show(reply, visit, { title: 'End this program’s access?', body })
+  })
+
+  addForm(scope, context, place, async ({ visit, reply, form, part }) => {
+    const program = await find(visit, part('program'))
+    if (program === null) return reply.redirect(`${path}?done=gone`, 303)
+    if (form.get('decision') !== 'confirm') return reply.redirect(path, 303)
+    await context.actions.revokeProgram(toBy(visit), program.id)
+    return reply.redirect(`${path}?done=ended`, 303)
+  })
+}

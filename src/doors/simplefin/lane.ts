@@ -1,0 +1,252 @@
+/**
+ * The SimpleFIN door: `/simplefin/info`, `/simplefin/claim/T` and `/simplefin/accounts`, for programs that speak that
+ * protocol. It translates, and reads by the operations of REST. Its refusals are one line of plain text, because clients take
+ * JSON of any status for data, and 403 for a link that has to be made again.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ClaimProgram } from '#auth/programs/claim-program.ts'
+import { type ApiError, apiError } from '#contract/errors.ts'
+import type { LeaseStore, WindowStore } from '#fast/port.ts'
+import type { Gate } from '#gate/gate.ts'
+import type { IdentifyProgram, Program } from '#gate/identify-program.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { StoreReader } from '#store/ports/reader.ts'
+import type { SimplefinRecord } from '#telemetry/request-record.ts'
+import {
+  authorizationOf,
+  ClientDisconnected,
+  clientAddress,
+  disconnectSignal,
+  type IsTrustedProxy,
+  requestIdOf,
+} from '../client.ts'
+import { rateLimited, toApiError } from '../refusal.ts'
+import { readBasic, readClaim, toAccessUrl, toRootUrl } from '../simplefin-access.ts'
+import { makeAnswer } from './answer.ts'
+import { readAccountsQuery } from './query.ts'
+import { readAccounts } from './read-accounts.ts'
+import { toDays } from './rows-window.ts'
+
+export interface SimplefinOptions {
+  readonly gate: Gate
+  readonly identify: IdentifyProgram
+  readonly claim: ClaimProgram
+  readonly connections: StoreReader['connections']
+  readonly windows: WindowStore
+  readonly leases: LeaseStore
+  readonly clock: Clock
+  readonly isTrustedProxy: IsTrustedProxy
+  /** Called late: with port 0 it is known once the listener is bound. */
+  readonly baseUrl: () => string
+  readonly requestTimeoutMs: number
+  readonly observe: (record: SimplefinRecord) => void
+}
+
+export type SimplefinLane = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Of one program: a first import asks once a second. */
+const [requestsPerMinute, requestsAtOnce, windowMs] = [120, 2, 60_000]
+
+/** The request as far as it is known. */
+interface Progress {
+  readonly requestId: string
+  readonly startedAt: number
+  resource: SimplefinRecord['resource']
+  program: Program | null
+}
+
+export function makeSimplefinLane(options: SimplefinOptions): SimplefinLane {
+  return (request, response) => void serve(options, request, response)
+}
+
+async function serve(
+  options: SimplefinOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const progress: Progress = {
+    requestId: requestIdOf(request),
+    startedAt: performance.now(),
+    resource: 'unknown',
+    program: null,
+  }
+  let status = 200
+  let failure: unknown = null
+  try {
+    await answer(options, request, { response, progress })
+  } catch (thrown) {
+    const error =
+      thrown instanceof ClientDisconnected ? apiError('client_disconnected') : toApiError(thrown)
+    failure = thrown
+    status = refuse(response, progress, error)
+  }
+  const { requestId, resource, program } = progress
+  const durationMs = performance.now() - progress.startedAt
+  options.observe({
+    door: 'simplefin',
+    requestId,
+    resource,
+    status,
+    durationMs,
+    programId: program?.id ?? null,
+    userId: program?.caller.userId ?? null,
+    error: failure,
+  })
+}
+
+interface Reply {
+  readonly response: ServerResponse
+  readonly progress: Progress
+}
+
+async function answer(
+  options: SimplefinOptions,
+  request: IncomingMessage,
+  { response, progress }: Reply,
+): Promise<void> {
+  const [path = '', ...rest] = (request.url ?? '').split('?')
+  const send = (type: string, text: string) =>
+    write(response, progress, { status: 200, type, text })
+  if (request.method === 'GET' && path === '/simplefin/info') {
+    progress.resource = 'info'
+    send('application/json', '{"versions":["1","2"]}')
+    return
+  }
+  const secret = request.method === 'POST' ? readClaim(path) : null
+  if (secret !== null) {
+    progress.resource = 'claim'
+    send('text/plain', await claim(options, request, secret))
+    return
+  }
+  if (request.method !== 'GET' || path !== '/simplefin/accounts') {
+    // A claim path that cannot be one is answered as one that is spent.
+    throw path.startsWith('/simplefin/claim/') ? forbidden() : apiError('not_found')
+  }
+  progress.resource = 'accounts'
+  const address = clientAddress(request, options.isTrustedProxy)
+  const program = await options.identify(address, readBasic(authorizationOf(request)))
+  if (program === null) throw forbidden()
+  progress.program = program
+  const body = await readHeld(options, program, {
+    params: new URLSearchParams(rest.join('?')),
+    signal: disconnectSignal(response),
+  })
+  send('application/json', body)
+}
+
+async function claim(
+  { claim: spend, identify, isTrustedProxy, baseUrl }: SimplefinOptions,
+  request: IncomingMessage,
+  secret: string,
+): Promise<string> {
+  const address = clientAddress(request, isTrustedProxy)
+  const access = await spend({ actor: { kind: 'visitor', address } }, secret)
+  if (access !== null) return toAccessUrl(baseUrl(), access.user, access.password)
+  // A wrong token counts as a guess, and beyond the limit it is 429.
+  await identify(address, null)
+  throw forbidden()
+}
+
+interface Wanted {
+  readonly params: URLSearchParams
+  readonly signal: AbortSignal
+}
+
+/** One of the program's places among the requests in flight. */
+async function readHeld(
+  options: SimplefinOptions,
+  program: Program,
+  wanted: Wanted,
+): Promise<string> {
+  const { windows, leases } = options
+  const window = await windows.take(`simplefin:${program.id}`, requestsPerMinute, windowMs)
+  if (!window.allowed) throw rateLimited(window)
+  const held = await leases.acquire(`simplefin:${program.id}`, requestsAtOnce)
+  if (held.lease === null) {
+    throw apiError('too_many_concurrent', {
+      retryAfterSeconds: Math.max(1, Math.ceil(held.retryMs / 1000)),
+    })
+  }
+  try {
+    return await read(options, program, wanted)
+  } finally {
+    await held.lease.release()
+  }
+}
+
+async function read(
+  { gate, connections: stored, clock, baseUrl, requestTimeoutMs }: SimplefinOptions,
+  { caller, connections }: Program,
+  { params, signal }: Wanted,
+): Promise<string> {
+  const query = readAccountsQuery(params)
+  const { start, end, notes } = query
+  const zone = caller.timezone
+  const now = clock.now()
+  const late = new AbortController()
+  const timer = setTimeout(
+    () => late.abort(new Error('the time for one answer is over')),
+    requestTimeoutMs,
+  )
+  try {
+    const reading = await readAccounts({
+      gate,
+      async listLost() {
+        const rows = await stored.list(caller.userId)
+        return new Set(rows.filter(({ status }) => status !== 'active').map(({ id }) => id))
+      },
+      caller,
+      connections,
+      accounts: query.accounts,
+      days: query.withRows ? toDays({ start, end }, { zone, now }) : null,
+      signal,
+      late: late.signal,
+    })
+    const root = toRootUrl(baseUrl())
+    return JSON.stringify(makeAnswer(reading, { root, zone, now, start, end, notes }))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What every client takes for a token or a link that is no longer good. */
+const forbidden = () => apiError('simplefin_forbidden')
+
+/** Writes the refusal, unless the client has disconnected; returns its status. */
+function refuse(response: ServerResponse, progress: Progress, error: ApiError): number {
+  const status = error.entry === 'plan_required' ? 402 : error.status
+  if (response.destroyed || response.headersSent) return status
+  const text = status === 403 ? 'Forbidden' : error.message.replace(/\s+/g, ' ')
+  const { retryAfterSeconds } = error
+  write(response, progress, {
+    status,
+    type: 'text/plain',
+    text,
+    retryAfterSeconds,
+  })
+  return status
+}
+
+function write(
+  response: ServerResponse,
+  { requestId }: Progress,
+  answer: {
+    readonly status: number
+    readonly type: string
+    readonly text: string
+    readonly retryAfterSeconds?: number | null
+  },
+): void {
+  if (response.destroyed) return
+  const body = Buffer.from(answer.text)
+  const { retryAfterSeconds = null } = answer
+  if (retryAfterSeconds !== null) response.setHeader('retry-after', retryAfterSeconds)
+  response.writeHead(answer.status, {
+    'content-type': answer.type === 'text/plain' ? 'text/plain; charset=utf-8' : answer.type,
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    'x-request-id': requestId,
+  })
+  // In one write: one client takes the first chunk for the whole.
+  response.end(body)
+}

@@ -1,0 +1,83 @@
+/**
+ * What could not be read, in the words that clients of both versions of the protocol act on. `errors` are texts for people;
+ * one of them makes two clients ask for a new link, so it is said where the consent is gone and nowhere else. Names of
+ * institutions come from outside and are cleaned.
+ */
+
+export type Problem =
+  /** The consent is gone, or a second factor is needed. */
+  | { readonly kind: 'reconnect'; readonly connectionId: string; readonly institution: string }
+  /** The institution or the provider cannot be read now. */
+  | { readonly kind: 'unavailable'; readonly connectionId: string; readonly institution: string }
+  | {
+      readonly kind: 'account'
+      readonly accountId: string
+      readonly account: string
+      readonly institution: string
+    }
+  /** Rows or positions are missing. */
+  | {
+      readonly kind: 'incomplete'
+      readonly accountId: string
+      readonly account: string
+      readonly institution: string
+      readonly what: string
+    }
+  /** For the developer of the client. */
+  | { readonly kind: 'note'; readonly text: string }
+
+export interface ListedProblem {
+  readonly code: string
+  readonly msg: string
+  readonly conn_id?: string
+  readonly account_id?: string
+}
+
+export interface SaidProblems {
+  readonly errors: readonly string[]
+  readonly errlist: readonly ListedProblem[]
+}
+
+export function sayProblems(problems: readonly Problem[]): SaidProblems {
+  const said = problems.map(sayProblem)
+  return { errors: said.flatMap(({ errors }) => errors), errlist: said.map(({ listed }) => listed) }
+}
+
+function sayProblem(problem: Problem): {
+  readonly errors: readonly string[]
+  readonly listed: ListedProblem
+} {
+  switch (problem.kind) {
+    case 'reconnect': {
+      const msg = `${problem.institution}: authentication needed, reconnect it in Tributary`
+      return {
+        errors: [`Connection to ${problem.institution} may need attention`, msg],
+        listed: { code: 'con.auth', msg, conn_id: problem.connectionId },
+      }
+    }
+    case 'unavailable': {
+      const msg = `${problem.institution}: temporarily unavailable`
+      return { errors: [msg], listed: { code: 'con.', msg, conn_id: problem.connectionId } }
+    }
+    case 'account': {
+      const msg = `${problem.institution}: ${problem.account} cannot be read at the moment`
+      return { errors: [msg], listed: { code: 'act.failed', msg, account_id: problem.accountId } }
+    }
+    case 'incomplete': {
+      const msg = `${problem.institution}: ${problem.account} is incomplete: ${problem.what}`
+      return {
+        errors: [msg],
+        listed: { code: 'act.missingdata', msg, account_id: problem.accountId },
+      }
+    }
+    default:
+      return { errors: [], listed: { code: 'gen.api', msg: problem.text } }
+  }
+}
+
+/** Plain text: no control characters and no tags. */
+export const cleanText = (text: string) =>
+  text
+    .replace(/[<>]/g, '')
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()

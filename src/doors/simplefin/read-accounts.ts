@@ -1,0 +1,322 @@
+/**
+ * Reads what `/simplefin/accounts` shows, by the operations of REST: the same gate, cache entries, breakers and plan rules. What
+ * cannot be read is a problem of its connection or account, and never fails the others.
+ */
+import type { Caller } from '#auth/caller.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { Operation } from '#contract/operations.ts'
+import * as operations from '#contract/operations.ts'
+import type {
+  Account,
+  Balance,
+  Connection,
+  Holding,
+  Pagination,
+  Transaction,
+} from '#contract/resources.ts'
+import { type Gate, GateError } from '#gate/gate.ts'
+import type { Decimal } from '#kernel/decimal.ts'
+import { sumHoldings, valuePosition } from '#resources/position-value.ts'
+import { ClientDisconnected } from '../client.ts'
+import { toApiError } from '../refusal.ts'
+import type { Problem } from './problems.ts'
+import type { DaysToRead } from './rows-window.ts'
+
+export interface ReadAccountsOptions {
+  readonly gate: Pick<Gate, 'answerAgain'>
+  /** The ids of connections that are not active, as they are now: a read may have found that out. */
+  readonly listLost: () => Promise<ReadonlySet<string>>
+  readonly caller: Caller
+  /** Null: every connection. */
+  readonly connections: ReadonlySet<string> | null
+  readonly accounts: ReadonlySet<string> | null
+  /** Null: no rows are read. */
+  readonly days: DaysToRead | null
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal
+  /** Aborted when the time for the whole answer is over: what was read until then is the answer. */
+  readonly late: AbortSignal
+}
+
+export interface AccountReading {
+  readonly account: Account
+  readonly connection: Connection
+  /** Null: not known, so the account cannot be shown. */
+  readonly balance:
+    | (Pick<Balance, 'availableBalance'> & { readonly currentBalance: Decimal })
+    | null
+  readonly rows: readonly Transaction[]
+  readonly holdings: readonly { readonly holding: Holding; readonly value: Decimal }[]
+}
+
+export interface AccountsReading {
+  readonly connections: readonly Connection[]
+  readonly readings: readonly AccountReading[]
+  /** `name` of an institution is filled in by the door. */
+  readonly problems: readonly RawProblem[]
+}
+
+export type RawProblem =
+  | { readonly kind: 'reconnect' | 'unavailable'; readonly connectionId: string }
+  | { readonly kind: 'account'; readonly account: Account }
+  | { readonly kind: 'incomplete'; readonly account: Account; readonly what: string }
+  | Extract<Problem, { kind: 'note' }>
+
+/** Rows of one account in one answer. */
+const maxRows = 20_000
+const windowLimit = 500
+const pageLimit = 200
+const maxAccountPages = 50
+/** As many accounts of different connections are read at once. */
+const atOnce = 2
+
+type Ask = <Body>(
+  operation: Operation,
+  query: Readonly<Record<string, string | null>>,
+) => Promise<Body>
+
+/** @throws ApiError where the caller's plan has no access, or the store is away. */
+export async function readAccounts(options: ReadAccountsOptions): Promise<AccountsReading> {
+  const ask = makeAsk(options)
+  const connections = (await listConnections(ask)).filter(
+    ({ id }) => options.connections?.has(id) ?? true,
+  )
+  const byId = new Map(connections.map((connection) => [connection.id, connection]))
+  const accounts = (await listAccounts(ask)).filter(({ connectionId }) => byId.has(connectionId))
+  const problems: RawProblem[] = []
+  const groups = connections.flatMap((connection) => {
+    const all = accounts.filter(({ connectionId }) => connectionId === connection.id)
+    const own = all.filter(({ id }) => options.accounts?.has(id) ?? true)
+    return own.length === 0 ? [] : [{ connection, all, own }]
+  })
+  const readings: AccountReading[][] = groups.map(() => [])
+  let next = 0
+  const work = async () => {
+    for (;;) {
+      const index = next
+      next += 1
+      const group = groups[index]
+      if (group === undefined) return
+      const reading = { ...options, ask, problems, ...group }
+      readings[index] = await (group.connection.category === 'banking'
+        ? readBank(reading)
+        : readBroker(reading))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+  const lost = await options.listLost()
+  // With a filter the others are none of this answer's business.
+  const shown = options.accounts === null ? connections : groups.map(({ connection }) => connection)
+  return {
+    connections,
+    readings: readings.flat(),
+    problems: [
+      ...shown
+        .filter(({ id }) => lost.has(id))
+        .map(({ id }) => ({ kind: 'reconnect', connectionId: id }) as const),
+      ...dedupe(problems.filter((problem) => !isExplained(problem, lost))),
+    ],
+  }
+}
+
+/** The connection's own problem says it already. */
+const isExplained = (problem: RawProblem, lost: ReadonlySet<string>) =>
+  (problem.kind === 'unavailable' && lost.has(problem.connectionId)) ||
+  (problem.kind === 'account' && lost.has(problem.account.connectionId))
+
+function dedupe(problems: readonly RawProblem[]): readonly RawProblem[] {
+  const seen = new Set<string>()
+  return problems.filter((problem) => {
+    const name = JSON.stringify(problem)
+    const isNew = !seen.has(name)
+    seen.add(name)
+    return isNew
+  })
+}
+
+interface Group extends ReadAccountsOptions {
+  readonly ask: Ask
+  readonly connection: Connection
+  readonly all: readonly Account[]
+  /** Those that are asked for. */
+  readonly own: readonly Account[]
+  readonly problems: RawProblem[]
+}
+
+async function readBank(group: Group): Promise<AccountReading[]> {
+  const { ask, connection, own, days, problems } = group
+  const balances = await listBalances(group)
+  const readings: AccountReading[] = []
+  for (const account of own) {
+    const { currentBalance = null, availableBalance = null } = balances.get(account.id) ?? {}
+    if (currentBalance === null) {
+      problems.push({ kind: 'account', account })
+      continue
+    }
+    const rows = days === null ? [] : await readRows(group, { ask, account, days })
+    readings.push({
+      account,
+      connection,
+      balance: { currentBalance, availableBalance },
+      rows,
+      holdings: [],
+    })
+  }
+  return readings
+}
+
+async function listBalances(group: Group): Promise<ReadonlyMap<string, Balance>> {
+  const { ask, connection, all } = group
+  // Always all accounts of the connection, in one order: every poll asks the same, and one answer serves them.
+  const ids = all.map(({ id }) => id).toSorted()
+  const balances = new Map<string, Balance>()
+  for (let from = 0; from < ids.length; from += 100) {
+    const accountIds = ids.slice(from, from + 100).join(',')
+    const found = await attempt(group, connection, () =>
+      ask<{ data: Balance[] }>(operations.listBalances, { accountIds }),
+    )
+    for (const balance of found?.data ?? []) balances.set(balance.accountId, balance)
+  }
+  return balances
+}
+
+interface RowsToRead {
+  readonly ask: Ask
+  readonly account: Account
+  readonly days: DaysToRead
+}
+
+/** Every window of the account, as far as time and bounds allow. */
+async function readRows(
+  group: Group,
+  { ask, account, days }: RowsToRead,
+): Promise<readonly Transaction[]> {
+  const rows: Transaction[] = []
+  const query = {
+    connectionId: account.connectionId,
+    accountId: account.id,
+    from: days.from,
+    to: days.to,
+  }
+  const cut = (what: string) => group.problems.push({ kind: 'incomplete', account, what })
+  for (let offset = 0, empty = 0; ; ) {
+    if (group.late.aborted) cut('the time for one answer was over')
+    if (rows.length >= maxRows) cut(`it has more than ${maxRows} rows, so ask for a shorter time`)
+    if (group.late.aborted || rows.length >= maxRows) return rows
+    const found = await attempt(group, group.connection, () =>
+      ask<{ data: Transaction[]; pagination: Pagination }>(operations.listTransactions, {
+        ...query,
+        limit: `${windowLimit}`,
+        offset: `${offset}`,
+      }),
+    )
+    if (found === null) {
+      cut('its transactions cannot be read at the moment')
+      return rows
+    }
+    const { data, pagination } = found
+    rows.push(...data)
+    if (!pagination.hasMore) return rows
+    offset = pagination.offset + pagination.limit
+    empty = data.length === 0 ? empty + 1 : 0
+    if (empty > maxEmptyWindows) {
+      cut('the provider lists too many rows of other accounts before them')
+      return rows
+    }
+  }
+}
+
+const maxEmptyWindows = 20
+
+async function readBroker(group: Group): Promise<AccountReading[]> {
+  const { ask, connection, own, problems } = group
+  const query = { connectionId: connection.id }
+  const found = await attempt(group, connection, () =>
+    ask<{ data: Holding[] }>(operations.listHoldings, query),
+  )
+  if (found === null) return []
+  return own.flatMap((account): AccountReading[] => {
+    const holdings = found.data.filter(({ accountId }) => accountId === account.id)
+    const currentBalance = sumHoldings(holdings, account.currency)
+    if (currentBalance === null) {
+      const isForeign = holdings.some(({ currency }) => currency !== account.currency)
+      const what = isForeign
+        ? 'a position is in another currency than the account'
+        : 'the value of a position is not known'
+      problems.push({ kind: 'incomplete', account, what })
+      return []
+    }
+    const valued = holdings.flatMap((holding) => {
+      const value = valuePosition(holding)
+      return value === null ? [] : [{ holding, value }]
+    })
+    return [
+      {
+        account,
+        connection,
+        balance: { currentBalance, availableBalance: null },
+        rows: [],
+        holdings: valued,
+      },
+    ]
+  })
+}
+
+/** Null: it failed, and the problem is noted. Plans without brokerage do not see those accounts at all. */
+async function attempt<Found>(
+  { problems, late }: Group,
+  { id }: Connection,
+  read: () => Promise<Found>,
+): Promise<Found | null> {
+  try {
+    return await read()
+  } catch (error) {
+    const cause = error instanceof GateError ? error.cause : error
+    if (cause instanceof ClientDisconnected) throw cause
+    if (late.aborted) {
+      problems.push({ kind: 'unavailable', connectionId: id })
+      return null
+    }
+    const { status, code } = cause instanceof ApiError ? cause : toApiError(cause)
+    if (code === 'professional_required') return null
+    if (status === 500) throw error
+    problems.push({ kind: 'unavailable', connectionId: id })
+    return null
+  }
+}
+
+async function listConnections(ask: Ask): Promise<readonly Connection[]> {
+  return (await ask<{ data: Connection[] }>(operations.listConnections, {})).data
+}
+
+async function listAccounts(ask: Ask): Promise<readonly Account[]> {
+  const accounts: Account[] = []
+  for (let page = 0; page < maxAccountPages; page += 1) {
+    const query = { limit: `${pageLimit}`, offset: `${page * pageLimit}` }
+    const { data, pagination } = await ask<{ data: Account[]; pagination: Pagination }>(
+      operations.listAccounts,
+      query,
+    )
+    accounts.push(...data)
+    if (!pagination.hasMore) break
+  }
+  return accounts
+}
+
+function makeAsk({ gate, caller, signal, late }: ReadAccountsOptions): Ask {
+  const either = AbortSignal.any([signal, late])
+  return async <Body>(operation: Operation, query: Readonly<Record<string, string | null>>) => {
+    const given = Object.entries(query).filter(
+      (entry): entry is [string, string] => entry[1] !== null,
+    )
+    const answer = await gate.answerAgain({
+      caller,
+      operation,
+      rawQuery: `${new URLSearchParams(given)}`,
+      refusal: null,
+      disconnectSignal: () => either,
+    })
+    // Amounts are text, so that nothing of them passes through a float.
+    return JSON.parse(Buffer.from(answer.body).toString()) as Body
+  }
+}

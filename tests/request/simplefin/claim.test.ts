@@ -1,0 +1,168 @@
+/** Setup tokens and access URLs: spent once, refused alike, and never in a log. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bind, openAccess, openWorld } from './world.ts'
+
+test('a claim is 200, plain text, the access URL alone, whatever headers a client sends', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const answer = await world.claim(await world.makeToken(), {
+    authorization: 'Basic Og==',
+    'content-type': 'application/json',
+    'content-length': '0',
+  })
+  assert.equal(answer.status, 200)
+  assert.match(String(answer.headers['content-type']), /^text\/plain/)
+  assert.equal(answer.headers['cache-control'], 'no-store')
+  const { host } = new URL(world.service.baseUrl)
+  assert.match(answer.text, new RegExp(`^http://[A-Za-z0-9]+:[A-Za-z0-9]+@${host}/simplefin$`))
+})
+
+test('a token that is spent, unknown, garbled, revoked or has ended is 403 Forbidden, in one and the same answer', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const { service } = world
+  const spent = await world.makeToken()
+  await world.claim(spent)
+  const late = await world.makeToken()
+  const unknown = Buffer.from(`${service.baseUrl}/simplefin/claim/${'a'.repeat(48)}`).toString(
+    'base64',
+  )
+  const garbled = Buffer.from(`${service.baseUrl}/simplefin/claim/%00..%2f`).toString('base64')
+  service.clock.advance(25 * 3_600_000)
+  for (const token of [spent, late, unknown, garbled]) {
+    const { status, text, headers } = await world.claim(token)
+    assert.deepEqual([status, text], [403, 'Forbidden'])
+    assert.match(String(headers['content-type']), /^text\/plain/)
+  }
+})
+
+test('of twenty claims of one token at once one succeeds, and its owner sees that it was presented again', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const token = await world.makeToken()
+  const answers = await Promise.all(Array.from({ length: 20 }, () => world.claim(token)))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [
+    200,
+    ...Array.from({ length: 19 }, () => 403),
+  ])
+  const [program] = await world.service.app.store.programs.list(world.user.id)
+  assert.notEqual(program?.repeatedAt, null)
+})
+
+test('credentials that are wrong, missing or revoked are 403, never 401, and open nothing but SimpleFIN', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const access = await openAccess(world)
+  assert.equal((await world.read(access, '/accounts')).status, 200)
+  const { username, password } = new URL(access)
+  for (const wrong of [
+    `${username}x:${password}`,
+    `${username}:${password}x`,
+    ':',
+    `${password}:${username}`,
+  ]) {
+    const url = access.replace(`${username}:${password}@`, `${wrong}@`)
+    const answer = await world.read(url, '/accounts')
+    assert.deepEqual([answer.status, answer.text], [403, 'Forbidden'])
+  }
+  assert.equal((await world.service.get('/v1/accounts', `Bearer ${password}`)).status, 401)
+  assert.equal(
+    (
+      await world.read(
+        access.replace(`${username}:${password}`, `a:${world.user.key}`),
+        '/accounts',
+      )
+    ).status,
+    403,
+  )
+  const { store } = world.service.app
+  const [program] = await store.programs.list(world.user.id)
+  assert(program !== undefined)
+  await store.programs.revoke(program.id, world.service.clock.now())
+  assert.equal((await world.read(access, '/accounts')).status, 403)
+})
+
+test('neither the secret of a token nor credentials come into the log', async (t) => {
+  const world = await openWorld(t, { providers: ['fiskil'] })
+  const token = await world.makeToken()
+  const { text: access } = await world.claim(token)
+  await world.claim(token)
+  await world.accounts(access)
+  await world.read(access, '/nothing')
+  const { username, password } = new URL(access)
+  const secret = Buffer.from(token, 'base64').toString().split('/').at(-1) ?? ''
+  const log = world.service.logLines.join('\n')
+  assert(log.includes('simplefin'))
+  for (const text of [
+    secret,
+    username,
+    password,
+    Buffer.from(`${username}:${password}`).toString('base64'),
+  ]) {
+    assert(text.length > 8 && !log.includes(text))
+  }
+})
+
+test('a plan without API access is 402, and too many guesses are 429 with Retry-After, in plain text', async (t) => {
+  const world = await openWorld(t, {
+    providers: [],
+    plan: { plan: 'none' },
+    env: { RATE_LIMIT_PREAUTH: '5' },
+  })
+  const access = await openAccess(world)
+  const answer = await world.read(access, '/accounts')
+  assert.equal(answer.status, 402)
+  assert.match(answer.text, /plan/)
+  const wrong = access.replace(/\/\/[^@]+@/, '//guess:guess@')
+  const statuses: number[] = []
+  for (let guess = 0; guess < 8; guess += 1) {
+    const { status, headers, text } = await world.read(wrong, '/accounts')
+    statuses.push(status)
+    if (status === 429) assert(Number(headers['retry-after']) > 0 && !text.includes('{'))
+  }
+  assert.deepEqual(statuses, [403, 403, 403, 403, 403, 429, 429, 429])
+  assert.equal((await world.read(access, '/accounts')).status, 402, 'guesses shut nobody else out')
+})
+
+test('one program asks 120 times a minute, apart from the API keys of its person', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const access = await openAccess(world)
+  const statuses = new Set<number>()
+  for (let count = 0; count < 120; count += 1)
+    statuses.add((await world.read(access, '/accounts')).status)
+  assert.deepEqual([...statuses], [200])
+  const over = await world.read(access, '/accounts')
+  assert.equal(over.status, 429)
+  assert(Number(over.headers['retry-after']) > 0)
+  assert.equal((await world.service.get('/v1/connections', world.user)).status, 200)
+})
+
+test('a program sees the connections that were chosen for it, and another person’s do not exist', async (t) => {
+  const world = await openWorld(t)
+  const { service } = world
+  const { body } = await service.get('/v1/connections', world.user)
+  const chosen = body.data[0].id
+  const access = await openAccess(world, { connections: [chosen] })
+  const seen = await world.accounts(access)
+  assert.deepEqual(
+    seen.connections.map((one: { conn_id: string }) => one.conn_id),
+    [chosen],
+  )
+  assert(seen.accounts.length > 0)
+  assert(seen.accounts.every((one: { conn_id: string }) => one.conn_id === chosen))
+  const stranger = bind(service, await service.createUser())
+  const others = await stranger.accounts(
+    await openAccess(stranger),
+    `?account=${seen.accounts[0].id}`,
+  )
+  assert.deepEqual([others.accounts, others.connections, others.errors], [[], [], []])
+  await assert.rejects(stranger.makeToken({ connections: [chosen] }), /Invalid/)
+})
+
+test('info needs no credentials; other paths and methods are 404 in plain text, and nothing redirects', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const access = await openAccess(world)
+  const info = await world.read(access, '/info')
+  assert.deepEqual([info.status, JSON.parse(info.text)], [200, { versions: ['1', '2'] }])
+  assert.equal((await world.read(access, '/accounts/')).status, 404)
+  const { origin } = new URL(world.service.baseUrl)
+  const posted = await fetch(`${origin}/simplefin/accounts`, { method: 'POST', redirect: 'manual' })
+  assert.equal(posted.status, 404)
+})

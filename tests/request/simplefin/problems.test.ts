@@ -1,0 +1,50 @@
+/** What cannot be read: said of its connection or account, in the words that clients act on; never a zero, never all or nothing. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openAccess, openWorld } from './world.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: clients read fields without types.
+type Any = any
+
+test('a consent that is gone is said in the exact words that clients look for, and the other bank is still there', async (t) => {
+  const world = await openWorld(t, { person: 'expired', providers: ['fiskil'] })
+  await world.service.link(world.user, 'healthy', 'akahu')
+  const answer = await world.accounts(await openAccess(world))
+  const broken = answer.errlist.find(({ code }: Any) => code === 'con.auth')
+  const { name } = answer.connections.find(({ conn_id }: Any) => conn_id === broken.conn_id)
+  assert(answer.errors.includes(`Connection to ${name} may need attention`))
+  assert(answer.errors.some((text: string) => /authentication/.test(text)))
+  assert(answer.accounts.length > 0, 'the healthy bank')
+  assert(answer.accounts.every((one: Any) => one.conn_id !== broken.conn_id))
+  for (const { balance } of answer.accounts) assert.notEqual(balance, null)
+})
+
+test('a provider that is away is unavailable, never a reason to reconnect, and its accounts are left out', async (t) => {
+  const world = await openWorld(t, { providers: ['fiskil', 'akahu'] })
+  const access = await openAccess(world)
+  world.service.sandbox.fiskil.addFault({
+    does: { kind: 'reply', reply: { status: 503, body: {} } },
+  })
+  const answer = await world.accounts(access)
+  const codes = answer.errlist.map(({ code }: Any) => code)
+  assert(
+    codes.length > 0 && codes.every((code: string) => code === 'act.failed' || code === 'con.'),
+    codes.join(),
+  )
+  assert(
+    answer.errors.every((text: string) => !/attention|authentication/.test(text)),
+    answer.errors.join(),
+  )
+  assert(answer.accounts.length > 0, 'the other bank is read')
+})
+
+test('a Developer plan sees its banks, and brokerage accounts are absent without a word', async (t) => {
+  const world = await openWorld(t, {
+    plan: { plan: 'developer' },
+    providers: ['fiskil', 'snaptrade'],
+  })
+  const answer = await world.accounts(await openAccess(world))
+  assert.deepEqual([answer.errors, answer.errlist], [[], []])
+  assert(answer.accounts.length > 0)
+  assert(answer.accounts.every((one: Any) => one.holdings === undefined))
+})
