@@ -118,7 +118,7 @@ test('every file begins with a comment that says what it owns', () => {
   const mute = files
     // A test says what it proves in its titles.
     .filter((path) => /\.(?:ts|js|sql|css)$/.test(path) || path === '.ci/run')
-    .filter((path) => !path.endsWith('.test.ts'))
+    .filter((path) => !/\.(?:test|d)\.ts$/.test(path))
     .filter((path) => !/^(?:#!.*\n)?(?:\/\*|\/\/|--|#)/.test(readText(path)))
   assert.deepEqual(mute, [])
 })
