@@ -9,6 +9,11 @@ import { exportFormats } from '#exports/exporter.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Command, Flag, LocalCommand, Words } from './command.ts'
 import { commands, mcpDoctor, webhooksListen } from './commands.ts'
+import {
+  type ConformanceStart,
+  conformanceCommand,
+  toConformanceStart,
+} from './conformance/conformance-command.ts'
 import { type ExportStart, exportCommand } from './export-command.ts'
 import type { ListenStart } from './listen.ts'
 import type { McpDoctorStart } from './mcp-doctor.ts'
@@ -27,6 +32,7 @@ export type Invocation =
   | { readonly kind: 'store-copy'; readonly start: StoreCopyStart }
   | { readonly kind: 'listen'; readonly start: ListenStart }
   | { readonly kind: 'export'; readonly start: ExportStart }
+  | { readonly kind: 'conformance'; readonly start: ConformanceStart }
   | {
       readonly kind: 'call'
       readonly command: Command
@@ -68,6 +74,7 @@ export function parseInvocation(args: readonly string[]): Invocation {
   }
   if (noun === setupCommand.noun) return parseSetup(words, general.has('--json'))
   if (noun === exportCommand.noun) return parseExport(words)
+  if (noun === conformanceCommand.noun) return parseConformance(words, general.has('--json'))
   if (noun === storeCopy.noun) return parseStoreCopy(words, general.has('--json'))
   const own = commands.filter((command) => command.noun === noun)
   if (own.length === 0) throw new UsageError(`there is no "${noun}"`, shortList())
@@ -209,6 +216,15 @@ function parseExport(args: readonly string[]): Invocation {
     isForSpreadsheet: values.spreadsheet === true,
   }
   return { kind: 'export', start }
+}
+
+function parseConformance(args: readonly string[], json: boolean): Invocation {
+  const { values, positionals } = readFlags(conformanceCommand, args)
+  // It is not repeated: it may be the key.
+  if (positionals.length > 0) throw wrong(conformanceCommand, 'it takes no argument without a flag')
+  const start = toConformanceStart(values, json)
+  if (typeof start === 'string') throw wrong(conformanceCommand, start)
+  return { kind: 'conformance', start }
 }
 
 function parseSandboxStart(args: readonly string[], json: boolean): Invocation {

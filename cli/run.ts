@@ -85,6 +85,10 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 
     const { exportAccount } = await import('./export.ts')
     return exportAccount(invocation.start, terminal)
   }
+  if (invocation.kind === 'conformance') {
+    const { runConformance } = await import('./conformance/conformance.ts')
+    return runConformance(invocation.start, terminal)
+  }
   if (invocation.kind === 'mcp-doctor') return examineAndShow(invocation.start, terminal)
   return callAndShow(invocation, terminal)
 }

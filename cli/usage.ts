@@ -1,6 +1,7 @@
 /** The help texts, generated from the table of commands: nothing about a command is written twice. */
 import type { Flag, Words } from './command.ts'
 import { commands, mcpDoctor, placeMeanings, webhooksListen } from './commands.ts'
+import { conformanceCommand } from './conformance/conformance-command.ts'
 import { exportCommand } from './export-command.ts'
 import { sandboxStart } from './sandbox-commands.ts'
 import { setupCommand } from './setup/setup-command.ts'
@@ -12,6 +13,7 @@ const everything: readonly Words[] = [
   ...commands,
   webhooksListen,
   exportCommand,
+  conformanceCommand,
   storeCopy,
   sandboxStart,
   mcpDoctor,
