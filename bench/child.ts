@@ -1,6 +1,6 @@
 /**
- * Runs the measured program in its own process, on its own core where `taskset` exists, and asks it for its CPU
- * time and memory. The measured file reports its port with `serveChild`.
+ * Runs the measured program in its own process, on its own core where `taskset` exists, and asks it for its
+ * CPU time and memory. The measured file reports its port with `serveChild`.
  */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'
@@ -33,8 +33,8 @@ export interface ChildOptions {
   /** With the flags and the environment that `npm start` gives to the service. */
   readonly isService?: boolean
   /**
-   * The measured process has core 0 for itself (the default), helper processes are on core 1. `any`: both, where the
-   * garbage collector's threads would otherwise disturb the measurement.
+   * The measured process has core 0 for itself (the default), helper processes are on core 1. `any`: both,
+   * where the garbage collector's threads would otherwise disturb the measurement.
    */
   readonly core?: 0 | 1 | 'any'
 }
@@ -71,8 +71,8 @@ export async function startChild<Facts>(
 }
 
 /**
- * Children on core 0, the load generator on core 1: otherwise they compete for one. A child gets its core at the start,
- * since Node then chooses its number of threads.
+ * Children on core 0, the load generator on core 1: otherwise they compete for one. A child gets its core at
+ * the start, since Node then chooses its number of threads.
  */
 function toPinned(core: 0 | 1 | 'any', flags: readonly string[]) {
   if (!hasTaskset()) return { execPath: process.execPath, execArgv: [...flags] }

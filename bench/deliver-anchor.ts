@@ -1,6 +1,6 @@
 /**
- * Anchor: a bare loop of undici over signed events that were made before. A GET posts as many as it says and answers with
- * the milliseconds that this took. Argument: the URL of the receiver.
+ * Anchor: a bare loop of undici over signed events that were made before. A GET posts as many as it says and
+ * answers with the milliseconds that this took. Argument: the URL of the receiver.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

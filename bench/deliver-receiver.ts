@@ -1,4 +1,7 @@
-/** A receiver in a process of its own: reads a body to its end and answers 200 with the time when its headers came. */
+/**
+ * A receiver in a process of its own: reads a body to its end and answers 200 with the time when its headers
+ * came.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serveChild } from './serve.ts'

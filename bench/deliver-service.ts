@@ -1,7 +1,7 @@
 /**
- * The deliveries of a service on one store. `/round` accepts as many events as it says, then starts the worker and answers
- * with the milliseconds until all are delivered and kept; `/latency` accepts one after another while the worker runs.
- * Arguments: the URL of the receiver, the place of the store as JSON.
+ * The deliveries of a service on one store. `/round` accepts as many events as it says, then starts the
+ * worker and answers with the milliseconds until all are delivered and kept; `/latency` accepts one after
+ * another while the worker runs. Arguments: the URL of the receiver, the place of the store as JSON.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

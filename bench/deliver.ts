@@ -1,6 +1,6 @@
 /**
- * Deliveries to a local receiver, from the claim to the kept attempt, against a bare loop of undici that posts the same
- * signed bytes; and how long after its commit an event reaches the receiver.
+ * Deliveries to a local receiver, from the claim to the kept attempt, against a bare loop of undici that
+ * posts the same signed bytes; and how long after its commit an event reaches the receiver.
  */
 import { request } from 'undici'
 import { type Child, startChild } from './child.ts'
@@ -19,7 +19,9 @@ export interface DeliverSizes {
   readonly timed: number
 }
 
-/** Of a process that has run for a while: in rounds of 320 the service is not compiled yet, the anchor half. */
+/**
+ * Of a process that has run for a while: in rounds of 320 the service is not compiled yet, the anchor half.
+ */
 const usual: DeliverSizes = { rounds: 5, perRound: 640, timed: 100 }
 const warmUp = 3
 const goal = 0.5

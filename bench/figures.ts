@@ -1,6 +1,6 @@
 /**
- * The results of a benchmark: one line per figure, printed at once and later written into docs/performance.md. It
- * measures nothing.
+ * The results of a benchmark: one line per figure, printed at once and later written into
+ * docs/performance.md. It measures nothing.
  */
 
 export interface Figure {

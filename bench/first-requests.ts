@@ -1,4 +1,7 @@
-/** The first request to each part that is loaded at its first use, each in a new process that has been quiet for a while. */
+/**
+ * The first request to each part that is loaded at its first use, each in a new process that has been quiet
+ * for a while.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { Figure } from './figures.ts'

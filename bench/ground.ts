@@ -1,6 +1,7 @@
 /**
- * A store of its own for one measurement, on either engine: a temporary directory, or a database made on the server of
- * TEST_DATABASE_URL. Both are removed afterwards. Sizes and rows are read beside the store, while it is closed.
+ * A store of its own for one measurement, on either engine: a temporary directory, or a database made on the
+ * server of TEST_DATABASE_URL. Both are removed afterwards. Sizes and rows are read beside the store, while
+ * it is closed.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -48,7 +49,10 @@ export async function withEngine<Result>(
   }
 }
 
-/** Measures on SQLite always, on PostgreSQL where TEST_DATABASE_URL names a server whose user may create databases. */
+/**
+ * Measures on SQLite always, on PostgreSQL where TEST_DATABASE_URL names a server whose user may create
+ * databases.
+ */
 export async function onGrounds<Result>(
   work: (ground: Ground) => Promise<readonly Result[]>,
 ): Promise<Result[]> {

@@ -1,6 +1,7 @@
 /**
- * Anchor: node:http that writes the same bytes with one `writeHead` and one `end`, and does nothing else. Argument: a
- * list of answers as JSON, each with its path, its flat list of headers and the length of its body.
+ * Anchor: node:http that writes the same bytes with one `writeHead` and one `end`, and does nothing else.
+ * Argument: a list of answers as JSON, each with its path, its flat list of headers and the length of its
+ * body.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

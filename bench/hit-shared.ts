@@ -1,7 +1,7 @@
 /**
- * Cached GETs of 1 KB and 32 KB with fast state in Redis, and with the store in PostgreSQL too, against the embedded
- * service and bare node:http in the same run; and the CPU time of two processes that share both, against one, and of two
- * bare servers against one. Needs TEST_REDIS_URL and TEST_DATABASE_URL.
+ * Cached GETs of 1 KB and 32 KB with fast state in Redis, and with the store in PostgreSQL too, against the
+ * embedded service and bare node:http in the same run; and the CPU time of two processes that share both,
+ * against one, and of two bare servers against one. Needs TEST_REDIS_URL and TEST_DATABASE_URL.
  */
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
@@ -20,7 +20,10 @@ const goal = 2
 const goalOfTwo = 1.8
 
 type Service = Child<TributaryFacts>
-/** `second` and `bareSecond` have the core of the load generator; `two` and `bareTwo` are both of a kind at once. */
+/**
+ * `second` and `bareSecond` have the core of the load generator; `two` and `bareTwo` are both of a kind at
+ * once.
+ */
 type Name = 'bare' | 'bareSecond' | 'bareTwo' | 'embedded' | 'redis' | 'both' | 'second' | 'two'
 
 interface Target extends LoadOptions {
@@ -126,7 +129,10 @@ async function measureOne(target: Target): Promise<Sample> {
   return { ...sample, [`core${target.core}`]: sample.cpuMicros ?? Number.NaN }
 }
 
-/** CPU of an answer of both, and what an answer takes of the time of all cores: theirs, Redis, the load generator, nobody. */
+/**
+ * CPU of an answer of both, and what an answer takes of the time of all cores: theirs, Redis, the load
+ * generator, nobody.
+ */
 async function measureAtOnce(pair: readonly Target[], client: Redis): Promise<Sample> {
   const {
     result: samples,
@@ -168,8 +174,9 @@ function toFigures(turns: Turns<Name>, what: string): Figure[] {
       met: ratio <= goal,
     }
   })
-  // What two answer on two cores of their own when CPU time is what limits them: each is compared with itself alone, since an
-  // answer costs more on the core of the load generator. Two bare servers show what this machine allows.
+  // What two answer on two cores of their own when CPU time is what limits them: each is compared with itself
+  // alone, since an answer costs more on the core of the load generator. Two bare servers show what this
+  // machine allows.
   const gainOf = (two: Name, first: Name, second: Name) =>
     turns.ratio(first, two, 'core0') + turns.ratio(second, two, 'core1')
   const gain = gainOf('two', 'both', 'second')

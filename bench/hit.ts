@@ -1,6 +1,6 @@
 /**
- * Cached GETs of 1 KB and 30 KB, all work included (key, limits, cache, headers), against bare node:http writing the
- * same bytes on the same core.
+ * Cached GETs of 1 KB and 30 KB, all work included (key, limits, cache, headers), against bare node:http
+ * writing the same bytes on the same core.
  */
 import { request as httpRequest } from 'node:http'
 import { type Child, startChild } from './child.ts'
@@ -11,7 +11,10 @@ import { hasWrk, measureByWrk } from './wrk.ts'
 
 const rounds = 11
 const durationMs = 1000
-/** Enough to compile both: the service has more to compile than the anchor, and a busy machine takes long for them. */
+/**
+ * Enough to compile both: the service has more to compile than the anchor, and a busy machine takes long for
+ * them.
+ */
 const warmUpRequests = 60_000
 const goal = 0.9
 

@@ -1,7 +1,7 @@
 /**
- * Walks over fifty pages of 860 KB, more than the memory for pages can hold: how many page fetches each window needs, for
- * one reader in one process, and for two readers on two processes that share their pages. Runs in this process over
- * generated pages; the result does not depend on the machine.
+ * Walks over fifty pages of 860 KB, more than the memory for pages can hold: how many page fetches each
+ * window needs, for one reader in one process, and for two readers on two processes that share their pages.
+ * Runs in this process over generated pages; the result does not depend on the machine.
  */
 import { randomBytes } from 'node:crypto'
 import type { CachedAnswer } from '#fast/port.ts'

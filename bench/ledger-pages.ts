@@ -1,4 +1,7 @@
-/** Pages of 1,000 transactions as Fiskil sends them, fetched once from its emulator, and the query that they answer. */
+/**
+ * Pages of 1,000 transactions as Fiskil sends them, fetched once from its emulator, and the query that they
+ * answer.
+ */
 import { request } from 'undici'
 import { type AccountId, type ConnectionId, newId, upstreamId } from '#kernel/ids.ts'
 import { getZone, systemClock } from '#kernel/time.ts'

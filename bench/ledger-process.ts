@@ -1,6 +1,7 @@
 /**
- * Measures one ledger in a process of its own: what a sync of some thousand rows costs after its pages were read, beside
- * reading the same pages, and what the ledger takes on the disk. Arguments: the place of the store and the sizes, as JSON.
+ * Measures one ledger in a process of its own: what a sync of some thousand rows costs after its pages were
+ * read, beside reading the same pages, and what the ledger takes on the disk. Arguments: the place of the
+ * store and the sizes, as JSON.
  */
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * The ledger: what a sync of 1,000 rows costs between the rows and the commit, beside reading the same pages; how long it
- * holds up the event loop; and how many bytes a row takes on the disk.
+ * The ledger: what a sync of 1,000 rows costs between the rows and the commit, beside reading the same pages;
+ * how long it holds up the event loop; and how many bytes a row takes on the disk.
  */
 import { startChild } from './child.ts'
 import type { Figure } from './figures.ts'

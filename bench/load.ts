@@ -1,6 +1,6 @@
 /**
- * A load generator that uses little CPU: keep-alive sockets that send one prepared request, count the bytes of its
- * answer by Content-Length, and send the next. It knows nothing about the server.
+ * A load generator that uses little CPU: keep-alive sockets that send one prepared request, count the bytes
+ * of its answer by Content-Length, and send the next. It knows nothing about the server.
  */
 import { connect, type Socket } from 'node:net'
 import type { Child } from './child.ts'

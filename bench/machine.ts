@@ -1,4 +1,7 @@
-/** Where the time of the machine's cores goes while something runs: this process, Redis, nobody. In microseconds of CPU. */
+/**
+ * Where the time of the machine's cores goes while something runs: this process, Redis, nobody. In
+ * microseconds of CPU.
+ */
 import { cpus } from 'node:os'
 import type { Redis } from 'ioredis'
 

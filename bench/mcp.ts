@@ -1,7 +1,7 @@
 /**
- * A cached call of a tool, in both eras of the protocol, against the cached REST request that it stands for, on the
- * same service and core; and what reading such a request and writing such an answer costs bare node:http. CPU per
- * request is the figure.
+ * A cached call of a tool, in both eras of the protocol, against the cached REST request that it stands for,
+ * on the same service and core; and what reading such a request and writing such an answer costs bare
+ * node:http. CPU per request is the figure.
  */
 import { request as httpRequest } from 'node:http'
 import { startChild } from './child.ts'

@@ -1,4 +1,6 @@
-/** A whole Tributary for measuring: production settings, embedded engines, limits that count but never refuse. */
+/**
+ * A whole Tributary for measuring: production settings, embedded engines, limits that count but never refuse.
+ */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

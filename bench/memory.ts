@@ -1,6 +1,6 @@
 /**
- * Memory over idle and the longest event-loop stall while four heavy requests are in flight, and whether memory grows
- * over ten thousand mixed requests.
+ * Memory over idle and the longest event-loop stall while four heavy requests are in flight, and whether
+ * memory grows over ten thousand mixed requests.
  */
 import type { Figure } from './figures.ts'
 import { type MeasuredService, startService } from './service.ts'

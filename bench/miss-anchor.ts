@@ -1,6 +1,6 @@
 /**
- * Anchor: fetch, decode and JSON.parse of the same pages, nothing else. A GET makes one round over the pages given as
- * JSON in the argument, with the same headers and the same client: one after another, or the first
+ * Anchor: fetch, decode and JSON.parse of the same pages, nothing else. A GET makes one round over the pages
+ * given as JSON in the argument, with the same headers and the same client: one after another, or the first
  * one, then all others at once, then the first one again.
  */
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * A call without accountId that scans 5,000 upstream rows and answers 500, and five slow numbered pages: both compared with
- * fetching, decoding and parsing the same pages, in the same run.
+ * A call without accountId that scans 5,000 upstream rows and answers 500, and five slow numbered pages: both
+ * compared with fetching, decoding and parsing the same pages, in the same run.
  */
 import { request } from 'undici'
 import { type Child, startChild } from './child.ts'
@@ -80,7 +80,10 @@ async function measureChild(child: Child<unknown>, once: () => Promise<void>): P
   return { cpuMs: (after.cpuMicros - before.cpuMicros) / perRound / 1000 }
 }
 
-/** Wall time of both in turns: what the service adds to fetching and parsing the same pages as early as it can. */
+/**
+ * Wall time of both in turns: what the service adds to fetching and parsing the same pages as early as it
+ * can.
+ */
 async function measurePages(service: MeasuredService, anchor: Anchor): Promise<Figure> {
   const tradesOnce = () => service.window('trades', `from=${service.freshFrom()}&limit=500`, 'MISS')
   const anchorOnce = () => askAnchor(anchor)

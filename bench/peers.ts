@@ -1,6 +1,7 @@
 /**
- * The same cached GET served by Fastify, Hono and Express with their usual plug-ins, compared with ours. Their packages are
- * in a separate folder, so that the product's lock file stays small, and are installed on demand.
+ * The same cached GET served by Fastify, Hono and Express with their usual plug-ins, compared with ours.
+ * Their packages are in a separate folder, so that the product's lock file stays small, and are installed on
+ * demand.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * Fiskil and SnapTrade in a process of their own, so that their work is not counted: the emulators behind recorders.
- * The person with a history has 5,400 rows at each, on six pages; the argument names another person.
+ * Fiskil and SnapTrade in a process of their own, so that their work is not counted: the emulators behind
+ * recorders. The person with a history has 5,400 rows at each, on six pages; the argument names another
+ * person.
  */
 import { systemClock } from '#kernel/time.ts'
 import { startSandbox } from '#sandbox/start.ts'

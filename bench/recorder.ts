@@ -1,6 +1,7 @@
 /**
- * A proxy in front of an emulator that caches its pages of rows as bytes, so that a page costs the provider no CPU and
- * is sent after exactly the configured delay, or after the configured delays in turn. Other requests are passed on.
+ * A proxy in front of an emulator that caches its pages of rows as bytes, so that a page costs the provider
+ * no CPU and is sent after exactly the configured delay, or after the configured delays in turn. Other
+ * requests are passed on.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +17,10 @@ interface Recorded {
   readonly body: Buffer
 }
 
-/** The recorder's own path: returns how many pages it served, and resets it with another delay, or with several, joined by commas. */
+/**
+ * The recorder's own path: returns how many pages it served, and resets it with another delay, or with
+ * several, joined by commas.
+ */
 export const controlPath = '/recorder'
 const maxPages = 100
 
@@ -35,7 +39,8 @@ export async function startRecorder(origin: string, rows: RegExp): Promise<Recor
       return
     }
     if (!rows.test(url.pathname)) return write(response, await pass(incoming, url))
-    // Pages are identified by their cursor alone: the emulator's rows do not change, and no query asks for fewer of them.
+    // Pages are identified by their cursor alone: the emulator's rows do not change, and no query asks for
+    // fewer of them.
     const page = url.searchParams.get('page[after]') ?? url.searchParams.get('offset') ?? ''
     const delayMs = delaysMs[served.length % delaysMs.length]
     served.push(page)

@@ -1,8 +1,8 @@
 /**
- * Runs the benchmarks that are named, or all of them, and prints their figures. After a run in which all of them were
- * measured at their usual sizes the table of docs/performance.md is written anew. `--connections`, `--endpoints`,
- * `--minutes` and `--workers` set the sizes of `fleet`. `--profile FOLDER` leaves a CPU profile of each round of
- * `ledger` and `deliver` there.
+ * Runs the benchmarks that are named, or all of them, and prints their figures. After a run in which all of
+ * them were measured at their usual sizes the table of docs/performance.md is written anew. `--connections`,
+ * `--endpoints`, `--minutes` and `--workers` set the sizes of `fleet`. `--profile FOLDER` leaves a CPU
+ * profile of each round of `ledger` and `deliver` there.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'

@@ -1,4 +1,6 @@
-/** What some work of this process takes: wall time and CPU; or the longest stall of the event loop meanwhile. */
+/**
+ * What some work of this process takes: wall time and CPU; or the longest stall of the event loop meanwhile.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { basename, join } from 'node:path'
@@ -28,7 +30,10 @@ export async function measureSpan(work: () => Promise<unknown>): Promise<Span> {
 const profileEveryMicros = 200
 let profiles = 0
 
-/** With `--profile` (bench/run.ts) each measured work leaves a CPU profile; its figures are then those of a slower process. */
+/**
+ * With `--profile` (bench/run.ts) each measured work leaves a CPU profile; its figures are then those of a
+ * slower process.
+ */
 async function beginProfile(): Promise<() => Promise<void>> {
   const folder = process.env.BENCH_PROFILE
   if (folder === undefined) return async () => {}
@@ -48,8 +53,8 @@ async function beginProfile(): Promise<() => Promise<void>> {
 }
 
 /**
- * As `measureSpan`, with the longest stall. What watches for stalls wakes the process every millisecond, also while it
- * waits: its CPU time is then part of `cpuMs`.
+ * As `measureSpan`, with the longest stall. What watches for stalls wakes the process every millisecond, also
+ * while it waits: its CPU time is then part of `cpuMs`.
  */
 export async function measureStall(work: () => Promise<unknown>): Promise<StallSpan> {
   const loop = monitorEventLoopDelay({ resolution: 1 })

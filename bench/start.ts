@@ -1,6 +1,7 @@
 /**
- * Time from the command that `npm start` runs to `/readyz` 200 on a new SQLite store, with and without the sandbox, and
- * the memory that the service then keeps, and the first requests to what is loaded at its first use.
+ * Time from the command that `npm start` runs to `/readyz` 200 on a new SQLite store, with and without the
+ * sandbox, and the memory that the service then keeps, and the first requests to what is loaded at its first
+ * use.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

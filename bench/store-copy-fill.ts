@@ -1,6 +1,6 @@
 /**
- * A store of made-up people for the measurement of copies: connections with accounts, months of the ledger, keys, and
- * events that wait with sealed payloads. Nothing of it is read by a service.
+ * A store of made-up people for the measurement of copies: connections with accounts, months of the ledger,
+ * keys, and events that wait with sealed payloads. Nothing of it is read by a service.
  */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'

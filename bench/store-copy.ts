@@ -1,6 +1,7 @@
 /**
- * `tributary store copy` of a made-up store of 100,000 connections into the PostgreSQL of TEST_DATABASE_URL: the command as
- * an operator runs it, from its start to its end. The anchor writes as many bytes to a file and syncs it.
+ * `tributary store copy` of a made-up store of 100,000 connections into the PostgreSQL of TEST_DATABASE_URL:
+ * the command as an operator runs it, from its start to its end. The anchor writes as many bytes to a file
+ * and syncs it.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,7 @@
-/** All windows of a walk over 5,400 rows, 200 at a time: every page of the provider is fetched once (reading R19). */
+/**
+ * All windows of a walk over 5,400 rows, 200 at a time: every page of the provider is fetched once (reading
+ * R19).
+ */
 import type { Figure } from './figures.ts'
 import { measureLargeWalk } from './large-walk.ts'
 import { type MeasuredService, startService } from './service.ts'

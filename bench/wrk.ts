@@ -1,6 +1,7 @@
 /**
- * The load generator `wrk` in the place of ours (load.ts), where it is installed. It is far faster and sleeps until an
- * answer comes: waking it is work of the server that writes the answer, and a slower server has to wake it more often.
+ * The load generator `wrk` in the place of ours (load.ts), where it is installed. It is far faster and sleeps
+ * until an answer comes: waking it is work of the server that writes the answer, and a slower server has to
+ * wake it more often.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,8 +16,8 @@ export const hasWrk = (): boolean => spawnSync('wrk', ['--version']).error === u
 const lookMs = 20
 
 /**
- * Puts load on a child and measures: requests per second, CPU per request, and how often wrk slept for each request. It
- * has the core of this process (child.ts).
+ * Puts load on a child and measures: requests per second, CPU per request, and how often wrk slept for each
+ * request. It has the core of this process (child.ts).
  */
 export async function measureByWrk(
   child: Child<unknown>,
@@ -54,7 +55,9 @@ export async function measureByWrk(
   }
 }
 
-/** Voluntary context switches of all its threads (proc(5)); 0 where the system does not tell, or it has ended. */
+/**
+ * Voluntary context switches of all its threads (proc(5)); 0 where the system does not tell, or it has ended.
+ */
 function countSleeps(pid: number): number {
   try {
     return readdirSync(`/proc/${pid}/task`)

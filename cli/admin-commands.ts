@@ -1,6 +1,6 @@
 /**
- * The commands that are one call of the admin API, from its table: words, arguments, flags, method and path. What a command
- * says beside that stands in command-extras.ts.
+ * The commands that are one call of the admin API, from its table: words, arguments, flags, method and path.
+ * What a command says beside that stands in command-extras.ts.
  */
 import { z } from 'zod'
 import { type AdminCall, readRoute } from '#doors/admin/table/call.ts'

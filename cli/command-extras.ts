@@ -1,6 +1,7 @@
 /**
- * What a command says beside its row in the table of the admin API: how the answer is shown to a person, where a record, a
- * table of every column or "Done." would not do, and what its words need on the command line.
+ * What a command says beside its row in the table of the admin API: how the answer is shown to a person,
+ * where a record, a table of every column or "Done." would not do, and what its words need on the command
+ * line.
  */
 import type { AdminCallName } from '#doors/admin/table/table.ts'
 import type { UsageResults } from '#usage/report.ts'

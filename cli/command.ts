@@ -1,13 +1,14 @@
 /**
- * The types of the command table: a command's words and flags, its call of the admin API, and how the answer is shown.
+ * The types of the command table: a command's words and flags, its call of the admin API, and how the answer
+ * is shown.
  */
 
 export interface Flag {
   /** Without the dashes. */
   readonly name: string
   /**
-   * The value's placeholder in the usage line: a letter that `help` explains, or the allowed words separated by bars;
-   * null: the flag has no value and means `true`.
+   * The value's placeholder in the usage line: a letter that `help` explains, or the allowed words separated
+   * by bars; null: the flag has no value and means `true`.
    */
   readonly value: string | null
   readonly isRequired?: true

@@ -1,6 +1,6 @@
 /**
- * The one table of all commands: words, flags, the call of the admin API, and how its answer is shown. Most come from the
- * table of that API; the server defines what their fields mean.
+ * The one table of all commands: words, flags, the call of the admin API, and how its answer is shown. Most
+ * come from the table of that API; the server defines what their fields mean.
  */
 import { adminCommands } from './admin-commands.ts'
 import type { Command, LocalCommand } from './command.ts'

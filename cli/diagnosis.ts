@@ -1,6 +1,6 @@
 /**
- * Formats the doctor's answer for people: a mark, what was checked, what was found, and below it what to do. The
- * verdicts come from the server.
+ * Formats the doctor's answer for people: a mark, what was checked, what was found, and below it what to do.
+ * The verdicts come from the server.
  */
 import { toPrintable } from './printable.ts'
 

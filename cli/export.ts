@@ -1,7 +1,7 @@
 /**
- * `tributary export`: reads the rows of one account by a key through REST, page after page, and writes them as a file on
- * standard output. Progress and failures are said on standard error. A file that fails in its middle has no end, so that no
- * program takes it for whole.
+ * `tributary export`: reads the rows of one account by a key through REST, page after page, and writes them
+ * as a file on standard output. Progress and failures are said on standard error. A file that fails in its
+ * middle has no end, so that no program takes it for whole.
  */
 import type { Account, Balance } from '#contract/resources.ts'
 import type { ExportedRow, Exporter, ExportSubject } from '#exports/exporter.ts'

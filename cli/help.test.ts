@@ -1,4 +1,7 @@
-/** The help texts, at every level, contain every option and its values, and come from the one table of commands. */
+/**
+ * The help texts, at every level, contain every option and its values, and come from the one table of
+ * commands.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

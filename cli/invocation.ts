@@ -1,6 +1,6 @@
 /**
- * Converts the command line to a call of the admin API. It knows the table of commands and nothing of HTTP; invalid
- * input is a UsageError with the usage line of the closest command.
+ * Converts the command line to a call of the admin API. It knows the table of commands and nothing of HTTP;
+ * invalid input is a UsageError with the usage line of the closest command.
  */
 import { parseArgs } from 'node:util'
 import type { Provider } from '#contract/resources.ts'
@@ -40,7 +40,10 @@ export type Invocation =
       readonly path: string
       /** Null: the call has no body. */
       readonly body: Body | null
-      /** The flags whose values are read from standard input, in the order of the command line, with their fields. */
+      /**
+       * The flags whose values are read from standard input, in the order of the command line, with their
+       * fields.
+       */
       readonly secrets: readonly { readonly flag: string; readonly field: string }[]
     }
 
@@ -375,8 +378,8 @@ function wrong(command: Words, message: string): UsageError {
 }
 
 /**
- * Rewords a line of the server's `details` for the command line: `endUserId: is required` refers to a flag, or to an
- * argument without a name.
+ * Rewords a line of the server's `details` for the command line: `endUserId: is required` refers to a flag,
+ * or to an argument without a name.
  */
 export function toFlagWords(command: Words & Pick<Command, 'placeFields'>, line: string): string {
   const [, field = '', problem = ''] = /^(\w+): (.+)$/s.exec(line) ?? []

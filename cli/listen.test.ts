@@ -1,4 +1,7 @@
-/** `webhooks listen` as a process, against a whole service: it receives, verifies, prints, and leaves nothing behind. */
+/**
+ * `webhooks listen` as a process, against a whole service: it receives, verifies, prints, and leaves nothing
+ * behind.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
- * `tributary webhooks listen`: a receiver on this machine. It creates an endpoint for itself, verifies and prints the
- * events, and removes the endpoint when it ends, also after a failure.
+ * `tributary webhooks listen`: a receiver on this machine. It creates an endpoint for itself, verifies and
+ * prints the events, and removes the endpoint when it ends, also after a failure.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

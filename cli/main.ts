@@ -1,5 +1,6 @@
 /**
- * The command `tributary` as a process: its arguments and environment go in, its exit code comes out. No logic here.
+ * The command `tributary` as a process: its arguments and environment go in, its exit code comes out. No
+ * logic here.
  */
 import { environment } from './config.ts'
 import { run } from './run.ts'

@@ -1,4 +1,7 @@
-/** `tributary doctor --mcp URL` against the real service, and against other servers that people give by mistake. */
+/**
+ * `tributary doctor --mcp URL` against the real service, and against other servers that people give by
+ * mistake.
+ */
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,7 +1,7 @@
 /**
- * `tributary doctor --mcp URL`: replays what an agent's client does with a bare URL, step by step, and reports which
- * step fails, why, and what to do. It sends only what clients send; it uses no person's token, and without a key it
- * ends where a person would have to sign in.
+ * `tributary doctor --mcp URL`: replays what an agent's client does with a bare URL, step by step, and
+ * reports which step fails, why, and what to do. It sends only what clients send; it uses no person's token,
+ * and without a key it ends where a person would have to sign in.
  */
 import { makeChecks, type Step } from './mcp-handshake.ts'
 

@@ -1,6 +1,7 @@
 /**
- * The steps of a client's handshake with `/mcp` (MCP 2025-11-25 and 2026-07-28, RFC 9728, RFC 8414, RFC 7591, PKCE),
- * one function each. Every wait and every body is bounded; the server's statements are shown but not trusted.
+ * The steps of a client's handshake with `/mcp` (MCP 2025-11-25 and 2026-07-28, RFC 9728, RFC 8414, RFC 7591,
+ * PKCE), one function each. Every wait and every body is bounded; the server's statements are shown but not
+ * trusted.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { type Answer, ask, reasonOf } from './mcp-request.ts'

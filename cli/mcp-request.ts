@@ -1,4 +1,6 @@
-/** One bounded HTTP exchange of the MCP doctor: JSON in both directions; redirects are reported, not followed. */
+/**
+ * One bounded HTTP exchange of the MCP doctor: JSON in both directions; redirects are reported, not followed.
+ */
 
 export interface Answer {
   readonly status: number

@@ -1,6 +1,6 @@
 /**
- * Reads what must not stand on a command line: secrets from standard input, one line each, or from a terminal, which
- * then shows nothing of them.
+ * Reads what must not stand on a command line: secrets from standard input, one line each, or from a
+ * terminal, which then shows nothing of them.
  */
 import { Refusal } from './server.ts'
 
@@ -73,7 +73,8 @@ export function makeLineReader(input: SecretInput, show: (text: string) => void)
 /**
  * The secrets in this order: lines of standard input, or answers on a terminal.
  * @param names what each is called, e.g. `--user-token`.
- * @throws Refusal when one is missing, and when there are more lines: a token that is broken over two lines is not used by half.
+ * @throws Refusal when one is missing, and when there are more lines: a token that is broken over two lines
+ *   is not used by half.
  */
 export async function readSecrets(
   input: SecretInput,

@@ -1,6 +1,7 @@
 /**
- * One run of the command: parse, call, show. Exit codes: 0 done, 1 refused (or an error found), 2 wrong usage. With
- * `--json` standard output is one JSON document or nothing, and a refusal is an envelope on standard error.
+ * One run of the command: parse, call, show. Exit codes: 0 done, 1 refused (or an error found), 2 wrong
+ * usage. With `--json` standard output is one JSON document or nothing, and a refusal is an envelope on
+ * standard error.
  */
 import packageFile from '../package.json' with { type: 'json' }
 import type { Command } from './command.ts'

@@ -1,6 +1,6 @@
 /**
- * The commands for the sandbox of a running server, and the one that starts a sandbox alone. Part of the table of
- * commands; `sandbox/` defines what they do.
+ * The commands for the sandbox of a running server, and the one that starts a sandbox alone. Part of the
+ * table of commands; `sandbox/` defines what they do.
  */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'

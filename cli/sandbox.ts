@@ -1,6 +1,6 @@
 /**
- * `tributary sandbox`: runs the emulators alone in the foreground, for another Tributary or any other client. Prints
- * their addresses as environment lines to copy, and runs until it is stopped.
+ * `tributary sandbox`: runs the emulators alone in the foreground, for another Tributary or any other client.
+ * Prints their addresses as environment lines to copy, and runs until it is stopped.
  */
 import { systemClock } from '#kernel/time.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'

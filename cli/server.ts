@@ -1,6 +1,6 @@
 /**
- * The admin API from the command's side: its address, its token, and one bounded call. Every failure is a Refusal with
- * the error envelope that is shown.
+ * The admin API from the command's side: its address, its token, and one bounded call. Every failure is a
+ * Refusal with the error envelope that is shown.
  */
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -46,8 +46,9 @@ const refusal = (message: string, details: readonly string[] = [], cause?: unkno
   new Refusal({ error: { message, ...(details.length === 0 ? {} : { details }) } }, { cause })
 
 /**
- * What changes something may ask a provider: three times the server's own time limit for that (`REQUEST_TIMEOUT_MS`, a minute
- * unless set), because an action may wait for others on the same person. What only reads asks none.
+ * What changes something may ask a provider: three times the server's own time limit for that
+ * (`REQUEST_TIMEOUT_MS`, a minute unless set), because an action may wait for others on the same person. What
+ * only reads asks none.
  */
 const waits = { change: 180, read: 60 }
 const maxAnswerBytes = 64 * 1024 * 1024
@@ -84,8 +85,8 @@ export async function findServer(own: Environment, workingDirectory: string): Pr
 }
 
 /**
- * The `.env` of the server, which reads it in its working directory: usually the clone. Not read when the environment
- * already has everything needed, nor in tests.
+ * The `.env` of the server, which reads it in its working directory: usually the clone. Not read when the
+ * environment already has everything needed, nor in tests.
  */
 function findFile(own: Environment, workingDirectory: string): EnvironmentFile | null {
   if (own.NODE_ENV === 'test' || (own.ADMIN_URL && own.ADMIN_TOKEN)) return null

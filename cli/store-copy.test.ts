@@ -1,4 +1,6 @@
-/** `tributary store copy` as a command: how the database is named, and what is refused before one is asked. */
+/**
+ * `tributary store copy` as a command: how the database is named, and what is refused before one is asked.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,7 @@
 /**
- * `tributary store copy`: moves an installation from the embedded store to PostgreSQL. It needs no running service, and
- * refuses to run beside one. What is copied, and how it is verified, is defined in `src/store/copy-store.ts`.
+ * `tributary store copy`: moves an installation from the embedded store to PostgreSQL. It needs no running
+ * service, and refuses to run beside one. What is copied, and how it is verified, is defined in
+ * `src/store/copy-store.ts`.
  */
 import { describeFailure } from '#app/welcome.ts'
 import type { Config } from '#settings/config-types.ts'
@@ -73,7 +74,8 @@ async function readSettings(
   try {
     const file = readEnvironmentFile(workingDirectory)
     const setting = (name: string) => (own[name] ?? file?.variables[name])?.trim() ?? ''
-    // Without a database, and so on the embedded store. Whoever moves to PostgreSQL moves a live store, unless they say so.
+    // Without a database, and so on the embedded store. Whoever moves to PostgreSQL moves a live store,
+    // unless they say so.
     const embedded = { ...own, DATABASE_URL: '', SANDBOX: setting('SANDBOX') || 'false' }
     const config = readConfig(embedded, workingDirectory, file)
     const [line] = fromInput ? await readSecrets(input, ['--to'], err) : [setting('DATABASE_URL')]

@@ -1,4 +1,7 @@
-/** The command as a process, against a listening admin door: what it prints, on which stream, and its exit codes. */
+/**
+ * The command as a process, against a listening admin door: what it prints, on which stream, and its exit
+ * codes.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

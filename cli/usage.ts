@@ -25,8 +25,8 @@ export function usageLine(command: Words): string {
 }
 
 /**
- * The text of `--help`: for one command, for all whose words begin with those given, or for everything. It contains
- * every option with its values. Null when no command begins with these words.
+ * The text of `--help`: for one command, for all whose words begin with those given, or for everything. It
+ * contains every option with its values. Null when no command begins with these words.
  * @param words the command line without its flags.
  */
 export function findHelp(words: readonly string[]): string | null {

@@ -1,6 +1,6 @@
 /**
- * One request to the REST API, with retries: address and key come from the environment (`BASE_URL`, `API_KEY`), and it
- * waits as long as `Retry-After` says. It contains nothing about single paths.
+ * One request to the REST API, with retries: address and key come from the environment (`BASE_URL`,
+ * `API_KEY`), and it waits as long as `Retry-After` says. It contains nothing about single paths.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -32,8 +32,8 @@ export function readCount(name: string, text: string, least: number): number {
 }
 
 /**
- * The parameters of each path, from /openapi.json: the service ignores unknown ones, so a misspelt name would give the
- * answer to another request.
+ * The parameters of each path, from /openapi.json: the service ignores unknown ones, so a misspelt name would
+ * give the answer to another request.
  */
 const known: Readonly<Record<string, readonly string[]>> = {
   '/v1/connections': [],

@@ -1,7 +1,7 @@
 /**
- * Polls the balances of all bank accounts and prints each change once. It polls no more often than the service
- * reads the bank (answers are kept for five minutes) and obeys `Retry-After`. It exits with 1
- * when an account is missing from an answer.
+ * Polls the balances of all bank accounts and prints each change once. It polls no more often than the
+ * service reads the bank (answers are kept for five minutes) and obeys `Retry-After`. It exits with 1 when an
+ * account is missing from an answer.
  *
  *   API_KEY=trib_live_… node scripts/pinned.js examples/poll-balances.ts [rounds]
  */

@@ -1,6 +1,6 @@
 /**
- * What the audit records of the sandbox commands: names and numbers, never rows or amounts. The values of the details, in their
- * order, are the text of `subject`.
+ * What the audit records of the sandbox commands: names and numbers, never rows or amounts. The values of the
+ * details, in their order, are the text of `subject`.
  */
 import type { SandboxProvider } from './magic-users.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The look of the pages that the emulators show to a browser: one calm layout that says whose made-up page it is, with plain
- * forms that work without JavaScript, by keyboard and on a narrow screen. What the pages ask, and what follows, is the
- * emulators' own.
+ * The look of the pages that the emulators show to a browser: one calm layout that says whose made-up page it
+ * is, with plain forms that work without JavaScript, by keyboard and on a narrow screen. What the pages ask,
+ * and what follows, is the emulators' own.
  */
 import { hash } from 'node:crypto'
 import type { EmulatorReply } from './emulator.ts'
@@ -147,7 +147,9 @@ export function carry(fields: Readonly<Record<string, string>>): Markup {
   )}`
 }
 
-/** Whether a browser may be sent there: `https`, or `http` on this machine, without user-info and fragment. */
+/**
+ * Whether a browser may be sent there: `https`, or `http` on this machine, without user-info and fragment.
+ */
 export function isReturnAddress(text: unknown): text is string {
   const url = typeof text === 'string' && text.length <= 4_096 ? URL.parse(text) : null
   if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') return false

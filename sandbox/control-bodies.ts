@@ -1,6 +1,6 @@
 /**
- * The bodies of the sandbox commands: strict schemas, so that a misspelt field is refused and not ignored. Amounts are
- * decimal text, instants come with `Z` or an offset.
+ * The bodies of the sandbox commands: strict schemas, so that a misspelt field is refused and not ignored.
+ * Amounts are decimal text, instants come with `Z` or an offset.
  */
 import { z } from 'zod'
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'

@@ -1,6 +1,6 @@
 /**
- * The sandbox commands as paths of the admin API: people, rows, logins, consents, latency, failures, reset. They
- * exist only in sandbox mode and need the admin token. No code here names a provider.
+ * The sandbox commands as paths of the admin API: people, rows, logins, consents, latency, failures, reset.
+ * They exist only in sandbox mode and need the admin token. No code here names a provider.
  */
 import type { FastifyInstance } from 'fastify'
 import { EmptyInput, parseInput } from '#contract/input.ts'
@@ -146,7 +146,8 @@ function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
 
   addVerb('login.break', ({ login }, person) => login?.breakIt(person))
   addVerb('login.mend', ({ login }, person) => login?.mend(person))
-  // No provider reports a pending second factor for an existing link, so only our own store has it (reading R20b).
+  // No provider reports a pending second factor for an existing link, so only our own store has it (reading
+  // R20b).
   addVerb('login.challenge', () => {}, { challenges: true })
   addVerb('consent.expire', ({ consent }, person) => consent.expire(person))
   addVerb('consent.revoke', ({ consent }, person) => consent.revoke(person))

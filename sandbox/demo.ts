@@ -1,7 +1,7 @@
 /**
- * The demo of sandbox mode: one user per plan, linked to every person without a fault in the emulators, with a key and a
- * password. Both are derived from the encryption key, so every start over one store prints the same ones, from whichever
- * folder, and none is stored as text. They give access to made-up data only.
+ * The demo of sandbox mode: one user per plan, linked to every person without a fault in the emulators, with
+ * a key and a password. Both are derived from the encryption key, so every start over one store prints the
+ * same ones, from whichever folder, and none is stored as text. They give access to made-up data only.
  */
 import { createHmac } from 'node:crypto'
 import type { UserActions } from '#auth/actions.ts'

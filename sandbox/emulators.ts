@@ -1,6 +1,6 @@
 /**
- * The emulator of every provider of the contract: how to start it, the settings that point an adapter at it, who lives
- * there, and the credentials of its people. The compiler requires one entry per provider.
+ * The emulator of every provider of the contract: how to start it, the settings that point an adapter at it,
+ * who lives there, and the credentials of its people. The compiler requires one entry per provider.
  */
 import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'

@@ -1,6 +1,7 @@
 /**
- * What the sandbox commands can do to a person or a provider, in terms that fit all emulators; each folder defines
- * the meaning for its provider. Names and amounts are already validated; an impossible command is a FaultControlError.
+ * What the sandbox commands can do to a person or a provider, in terms that fit all emulators; each folder
+ * defines the meaning for its provider. Names and amounts are already validated; an impossible command is a
+ * FaultControlError.
  */
 import type { Decimal } from '#kernel/decimal.ts'
 import type { EmulatorReply, EmulatorRequest } from './emulator.ts'

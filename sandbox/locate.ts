@@ -1,6 +1,6 @@
 /**
- * Where a sandbox command acts: the providers that have the person, and their fault controls. An impossible command
- * becomes `invalid_params` with a message.
+ * Where a sandbox command acts: the providers that have the person, and their fault controls. An impossible
+ * command becomes `invalid_params` with a message.
  */
 import { apiError } from '#contract/errors.ts'
 import { factsOf } from '#providers/all-facts.ts'
@@ -42,7 +42,9 @@ export function readProvider(text: string): SandboxProvider {
   throw apiError('invalid_params', { details })
 }
 
-/** Some have no logins to break, or no apps of people: an error when such a one was named, skipped otherwise. */
+/**
+ * Some have no logins to break, or no apps of people: an error when such a one was named, skipped otherwise.
+ */
 export function canServe(
   sandbox: Sandbox,
   provider: SandboxProvider,

@@ -1,6 +1,7 @@
 /**
- * The table of magic users: people with the same name at every provider who each show one state. The providers' folders
- * say what is to be seen there (`shows.ts`) and define the people and their data. `docs/sandbox.md` has the same table.
+ * The table of magic users: people with the same name at every provider who each show one state. The
+ * providers' folders say what is to be seen there (`shows.ts`) and define the people and their data.
+ * `docs/sandbox.md` has the same table.
  */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
@@ -16,7 +17,9 @@ export interface MagicUser {
   readonly shows: string
   /** What is to be seen at each provider; null: there is no such person there. */
   readonly at: Readonly<Record<SandboxProvider, string | null>>
-  /** What to type once the person is linked to see the state, and where; null: it shows at once everywhere. */
+  /**
+   * What to type once the person is linked to see the state, and where; null: it shows at once everywhere.
+   */
   readonly after: { readonly command: string; readonly at: readonly SandboxProvider[] } | null
 }
 

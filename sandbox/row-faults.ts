@@ -1,6 +1,6 @@
 /**
- * How a provider answers requests for a person's rows (transactions, holdings, trades): late, or with a failure.
- * Linking is not affected, so that the failure can be seen through the API.
+ * How a provider answers requests for a person's rows (transactions, holdings, trades): late, or with a
+ * failure. Linking is not affected, so that the failure can be seen through the API.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EmulatorReply } from './emulator.ts'

@@ -1,6 +1,7 @@
 /**
- * The only source of random numbers for made-up data: the same seed gives the same numbers on every machine. For the sandbox
- * only; nothing here is fit for secrets, and amounts of money are composed as text from its integers.
+ * The only source of random numbers for made-up data: the same seed gives the same numbers on every machine.
+ * For the sandbox only; nothing here is fit for secrets, and amounts of money are composed as text from its
+ * integers.
  */
 
 export interface Random {
@@ -13,8 +14,8 @@ export interface Random {
 }
 
 /**
- * Makes a random number generator from a text: FNV-1a hashes the seed to 32 bits, mulberry32 draws from them. Streams
- * of different seeds are independent, so every person and account can have its own.
+ * Makes a random number generator from a text: FNV-1a hashes the seed to 32 bits, mulberry32 draws from them.
+ * Streams of different seeds are independent, so every person and account can have its own.
  */
 export function makeRandom(seed: string): Random {
   let state = hashSeed(seed)

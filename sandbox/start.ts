@@ -1,6 +1,6 @@
 /**
- * The whole sandbox: every provider's emulator on loopback, with the access that points the real adapters at them and the
- * people whose consents can be linked. The demo uses the same adapters as production.
+ * The whole sandbox: every provider's emulator on loopback, with the access that points the real adapters at
+ * them and the people whose consents can be linked. The demo uses the same adapters as production.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'

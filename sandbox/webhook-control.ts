@@ -1,6 +1,6 @@
 /**
- * The sandbox commands that send a provider's webhooks, and the wait for webhooks that other commands cause. A webhook
- * by command is sent as commanded, even when nothing happened that it could report.
+ * The sandbox commands that send a provider's webhooks, and the wait for webhooks that other commands cause.
+ * A webhook by command is sent as commanded, even when nothing happened that it could report.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +21,9 @@ interface WebhookControlDeps extends AdoptedDeps {
 /** The longest time that a command waits for webhooks in flight. */
 const maxWaitMs = 5000
 
-/** Resolves when the webhooks that are due were answered, so that the command's answer shows what they did. */
+/**
+ * Resolves when the webhooks that are due were answered, so that the command's answer shows what they did.
+ */
 export async function awaitWebhooks(
   sandbox: Sandbox,
   providers: readonly SandboxProvider[] = sandboxProviders,

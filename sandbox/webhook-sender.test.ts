@@ -1,4 +1,7 @@
-/** How emulators send webhooks: in order, repeated until they are accepted, and with the faults that a command sets. */
+/**
+ * How emulators send webhooks: in order, repeated until they are accepted, and with the faults that a command
+ * sets.
+ */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

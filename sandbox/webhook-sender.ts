@@ -1,7 +1,7 @@
 /**
- * Sends an emulator's webhooks: at once and in order, repeated until they are accepted, on the schedule of its provider. A
- * command can make it send one late, twice, after the next one, or with a wrong signature. It depends on no provider:
- * each makes its own bodies and signatures.
+ * Sends an emulator's webhooks: at once and in order, repeated until they are accepted, on the schedule of
+ * its provider. A command can make it send one late, twice, after the next one, or with a wrong signature. It
+ * depends on no provider: each makes its own bodies and signatures.
  */
 import { request as httpsRequest } from 'node:https'
 import { request as httpRequest } from '#kernel/node-http.ts'

@@ -1,6 +1,6 @@
 /**
- * The tables of docs/admin-api.md, from the table of the admin API: what stands between two marks is written, the rest of the
- * page stays as it is.
+ * The tables of docs/admin-api.md, from the table of the admin API: what stands between two marks is written,
+ * the rest of the page stays as it is.
  */
 import { addSchema, type Json, type JsonObject, makeSchemas } from '#contract/openapi-schemas.ts'
 import { type AdminCall, statusOf } from '#doors/admin/table/call.ts'

@@ -1,6 +1,6 @@
 /**
- * The lock of an install, a folder in the clone: plain JavaScript that any Node 20 can run, for the starter. It names
- * the process that installs and npm, which may outlive it; it is free when both have ended.
+ * The lock of an install, a folder in the clone: plain JavaScript that any Node 20 can run, for the starter.
+ * It names the process that installs and npm, which may outlive it; it is free when both have ended.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

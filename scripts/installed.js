@@ -1,15 +1,15 @@
 /**
- * Which packages `node_modules` contains and which process runs from it: plain JavaScript that any Node 20 can run, for
- * the starter. It only reads.
+ * Which packages `node_modules` contains and which process runs from it: plain JavaScript that any Node 20
+ * can run, for the starter. It only reads.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Compares npm's record of its last install with the lock file. `complete`: everything; `production`: everything but
- * the development packages, which were left out; `stale`: something is missing or has another version; `none`.
- * `omitsDev` tells how the last install was made, so that the next one is made alike.
+ * Compares npm's record of its last install with the lock file. `complete`: everything; `production`:
+ * everything but the development packages, which were left out; `stale`: something is missing or has another
+ * version; `none`. `omitsDev` tells how the last install was made, so that the next one is made alike.
  */
 export function judgeInstall(root, runtime) {
   const held = readPackages(join(root, 'node_modules/.package-lock.json'))
@@ -18,8 +18,8 @@ export function judgeInstall(root, runtime) {
   const omitsDev = !Object.values(held).some(({ dev }) => dev === true)
   const fits = ([name, { version, integrity }]) =>
     held[name]?.version === version && held[name]?.integrity === integrity
-  // Optional packages of other platforms may be missing; an installed one must have the right version, the runtime
-  // above all.
+  // Optional packages of other platforms may be missing; an installed one must have the right version, the
+  // runtime above all.
   const isNeeded = ([name, { optional }]) => name !== '' && (!optional || name in held)
   const needed = wanted.filter(isNeeded)
   const production = needed.filter(([, { dev }]) => !dev)
@@ -29,10 +29,16 @@ export function judgeInstall(root, runtime) {
   return { kind: omitsDev ? 'production' : 'stale-development', omitsDev }
 }
 
-/** In the clone, while packages are installed without those for development, and after such an install was cut off. */
+/**
+ * In the clone, while packages are installed without those for development, and after such an install was cut
+ * off.
+ */
 export const omissionFile = '.tributary-omits-dev'
 
-/** The path of a package that npm's record has and the disk has not, or of the record; null when nothing is missing. */
+/**
+ * The path of a package that npm's record has and the disk has not, or of the record; null when nothing is
+ * missing.
+ */
 export function findGap(root) {
   const record = 'node_modules/.package-lock.json'
   const held = readPackages(join(root, record))
@@ -71,7 +77,8 @@ function findInProc(isInside) {
 }
 
 /**
- * The program's path; empty for another user's process (only its command line can be read) and for one that has ended.
+ * The program's path; empty for another user's process (only its command line can be read) and for one that
+ * has ended.
  */
 function programOf(pid) {
   try {

@@ -1,6 +1,6 @@
 /**
- * Temporary files of tests in memory: each commit of an embedded store waits for the disk, which took more of a suite's
- * time than anything else. Where memory cannot be had as a folder, they stay where they are.
+ * Temporary files of tests in memory: each commit of an embedded store waits for the disk, which took more of
+ * a suite's time than anything else. Where memory cannot be had as a folder, they stay where they are.
  */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 

@@ -1,7 +1,7 @@
 /**
- * `npm run mutate [-- NAME …]`: mutation testing of the pure modules. Every mutant of a module is run against the
- * module's own tests, two at a time; the ones that no test detects are printed, with the score. The tree is not
- * changed, and a run exits with 1 when a score is below its floor.
+ * `npm run mutate [-- NAME …]`: mutation testing of the pure modules. Every mutant of a module is run against
+ * the module's own tests, two at a time; the ones that no test detects are printed, with the score. The tree
+ * is not changed, and a run exits with 1 when a score is below its floor.
  */
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -68,8 +68,8 @@ const subjects: readonly Subject[] = [
 ]
 const inParallel = 2
 /**
- * A mutant that loops endlessly counts as detected: after twenty times the tests' normal duration, and at least this
- * long.
+ * A mutant that loops endlessly counts as detected: after twenty times the tests' normal duration, and at
+ * least this long.
  */
 const leastLimitMs = 10_000
 const firstLimitMs = 120_000

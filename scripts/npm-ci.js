@@ -1,8 +1,8 @@
 /**
- * One run of `npm ci` for the starter: plain JavaScript that any Node 20 can run. npm retries for minutes and reports an
- * install on a full disk as a success, so its output is read: a registry that cannot be reached, or a file that cannot
- * be written, ends the run with its reason. npm has a process group of its own, which a signal to the starter ends as a
- * whole: when the promise is settled, nothing of npm runs any more.
+ * One run of `npm ci` for the starter: plain JavaScript that any Node 20 can run. npm retries for minutes and
+ * reports an install on a full disk as a success, so its output is read: a registry that cannot be reached,
+ * or a file that cannot be written, ends the run with its reason. npm has a process group of its own, which a
+ * signal to the starter ends as a whole: when the promise is settled, nothing of npm runs any more.
  */
 import { spawn } from 'node:child_process'
 

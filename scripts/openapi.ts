@@ -1,7 +1,7 @@
 /**
- * Rewrites docs/openapi.json from the table of operations, docs/admin-openapi.json and the tables of docs/admin-api.md from the
- * table of the admin API; with --check it only compares, and exits 1 on drift. The address in the checked-in document is a
- * placeholder: a running server writes its own.
+ * Rewrites docs/openapi.json from the table of operations, docs/admin-openapi.json and the tables of
+ * docs/admin-api.md from the table of the admin API; with --check it only compares, and exits 1 on drift. The
+ * address in the checked-in document is a placeholder: a running server writes its own.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { makeOpenApi } from '#contract/openapi.ts'

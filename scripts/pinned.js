@@ -1,8 +1,9 @@
 /**
- * The starter: plain JavaScript that any Node 20 can run, without dependencies. It installs the locked packages when
- * they are missing or stale, then runs the given TypeScript file on the runtime that the lock file pins. It never adds
- * packages that an install left out on purpose, and does not install while a process runs from this folder. It does not
- * guess: an unsupported platform or an incomplete install is one clear line and exit 1.
+ * The starter: plain JavaScript that any Node 20 can run, without dependencies. It installs the locked
+ * packages when they are missing or stale, then runs the given TypeScript file on the runtime that the lock
+ * file pins. It never adds packages that an install left out on purpose, and does not install while a process
+ * runs from this folder. It does not guess: an unsupported platform or an incomplete install is one clear
+ * line and exit 1.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -83,8 +84,8 @@ function refuseLeftOut({ kind }) {
 }
 
 /**
- * True when a process runs from this folder and the packages suffice: they must not be touched. Exits when they do not
- * suffice.
+ * True when a process runs from this folder and the packages suffice: they must not be touched. Exits when
+ * they do not suffice.
  */
 function isLive({ kind }, script) {
   const pid = findLiveProcess(root)
@@ -115,7 +116,10 @@ async function installLocked({ omitsDev }, lock) {
   process.exit(ended?.signal === undefined ? 1 : 128 + constants.signals[ended.signal])
 }
 
-/** npm skips an optional package that it cannot have, and the runtime is one: for each platform there is another. */
+/**
+ * npm skips an optional package that it cannot have, and the runtime is one: for each platform there is
+ * another.
+ */
 function findMissing() {
   const gap = findGap(root)
   if (gap !== null) return `${gap} is missing after npm ci`
@@ -124,8 +128,8 @@ function findMissing() {
 }
 
 /**
- * For the service alone, and explained in docs/performance.md: the runtime's own flags, and what its memory allocator reads
- * from the environment.
+ * For the service alone, and explained in docs/performance.md: the runtime's own flags, and what its memory
+ * allocator reads from the environment.
  */
 function readForService(file) {
   return JSON.parse(readFileSync(join(root, 'scripts', file), 'utf8'))
@@ -148,8 +152,8 @@ function run(args, isService) {
   if (isService) env.TRIBUTARY_STARTER = String(process.pid)
   const child = spawn(runtime, flagged, { stdio: 'inherit', env })
   child.on('error', (error) => fail(`the pinned runtime could not be started: ${error.message}`))
-  // A terminal sends Ctrl-C to the whole process group, `kill` only to this process: forward both and wait for the
-  // child.
+  // A terminal sends Ctrl-C to the whole process group, `kill` only to this process: forward both and wait
+  // for the child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   watchParent(() => child.kill('SIGTERM'))
   child.on('exit', (code, signal) => {
@@ -159,9 +163,9 @@ function run(args, isService) {
 }
 
 /**
- * npm runs us through a shell: a signal to npm ends the shell, which forwards nothing, and the product would keep
- * running without a parent. Only under npm: when started by hand in the background, outliving the shell is intended.
- * Returns what ends the watch.
+ * npm runs us through a shell: a signal to npm ends the shell, which forwards nothing, and the product would
+ * keep running without a parent. Only under npm: when started by hand in the background, outliving the shell
+ * is intended. Returns what ends the watch.
  */
 function watchParent(onGone) {
   if (process.env.npm_lifecycle_event === undefined) return () => {}

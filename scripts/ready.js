@@ -1,8 +1,8 @@
 /**
- * Asks the service of this machine whether it is ready, at the address of its admin listener. For the health check of the
- * image (`--once`) the exit code is the answer. The unit waits for it: what starts after it finds a listening service and
- * an admin token. It stops waiting after a minute without an error, since a migration may take longer than systemd allows
- * for a start.
+ * Asks the service of this machine whether it is ready, at the address of its admin listener. For the health
+ * check of the image (`--once`) the exit code is the answer. The unit waits for it: what starts after it
+ * finds a listening service and an admin token. It stops waiting after a minute without an error, since a
+ * migration may take longer than systemd allows for a start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 

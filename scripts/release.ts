@@ -1,6 +1,6 @@
 /**
- * `npm run release -- 1.2.3`: checks the tree and the changelog, writes the version, commits and tags. It reports all
- * reasons for a refusal at once and exits 1; wrong arguments exit 2.
+ * `npm run release -- 1.2.3`: checks the tree and the changelog, writes the version, commits and tags. It
+ * reports all reasons for a refusal at once and exits 1; wrong arguments exit 2.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * Writes the types of the client libraries from docs/openapi.json: `types.d.ts` of TypeScript and `_models.py` of Python.
- * With `--check` it only compares, and exits 1 on drift. It writes types alone: what runs is written by hand in sdk/.
+ * Writes the types of the client libraries from docs/openapi.json: `types.d.ts` of TypeScript and
+ * `_models.py` of Python. With `--check` it only compares, and exits 1 on drift. It writes types alone: what
+ * runs is written by hand in sdk/.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

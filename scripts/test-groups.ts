@@ -1,7 +1,7 @@
 /**
- * Test files that share a process, one after another: loading the service takes longer than most files take to run. Each
- * file is a test named after it, with the file's own tests and hooks below it. Files that measure or change their process
- * have one of their own.
+ * Test files that share a process, one after another: loading the service takes longer than most files take
+ * to run. Each file is a test named after it, with the file's own tests and hooks below it. Files that
+ * measure or change their process have one of their own.
  */
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * Runs one of the test suites with node:test: `unit` (beside the code), `conformance`, `cluster`, `browser`, `sdk` (as it is installed, with Python), `release`
- * (on real git), or all that need nothing but npm (no argument).
+ * Runs one of the test suites with node:test: `unit` (beside the code), `conformance`, `cluster`, `browser`,
+ * `sdk` (as it is installed, with Python), `release` (on real git), or all that need nothing but npm (no
+ * argument).
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -37,7 +38,8 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// As many processes at once as there are cores; by default it is one less. Suites on shared servers keep the default.
+// As many processes at once as there are cores; by default it is one less. Suites on shared servers keep the
+// default.
 const atOnce = ['cluster', 'browser'].includes(name)
   ? []
   : [`--test-concurrency=${availableParallelism()}`]

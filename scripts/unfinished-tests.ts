@@ -1,6 +1,6 @@
 /**
- * A reporter for node:test that says nothing but which tests were running when the run was interrupted: a time limit
- * then names them, not only itself.
+ * A reporter for node:test that says nothing but which tests were running when the run was interrupted: a
+ * time limit then names them, not only itself.
  */
 interface Progress {
   readonly type: string

@@ -1,7 +1,8 @@
 /**
- * Prints the settings of the unit (`EnvironmentFile=`) as assignments for a shell, for deploy/tributary.sh. The file is
- * read as systemd reads it (systemd.exec(5), EnvironmentFile): other than in `.env`, a `#` is a comment only at the
- * beginning of a line, and backslashes escape. What the caller's environment has takes precedence and is not printed.
+ * Prints the settings of the unit (`EnvironmentFile=`) as assignments for a shell, for deploy/tributary.sh.
+ * The file is read as systemd reads it (systemd.exec(5), EnvironmentFile): other than in `.env`, a `#` is a
+ * comment only at the beginning of a line, and backslashes escape. What the caller's environment has takes
+ * precedence and is not printed.
  */
 import { readFileSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-/** Proves how the environment is read: defaults, every refusal, all problems at once, and no secret in any message. */
+/** How the environment is read: defaults, every refusal, all problems at once, no secret in any message. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * Parses the environment once into a deeply frozen object: the only file that reads `process.env`. It does not guess:
- * every problem of every variable is reported at once, without ever showing a secret.
+ * Parses the environment once into a deeply frozen object: the only file that reads `process.env`. It does
+ * not guess: every problem of every variable is reported at once, without ever showing a secret.
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -29,7 +29,9 @@ export class ConfigError extends Error {
 /** The parts of the environment that are not settings: how this process was started. */
 export interface StartInfo {
   readonly byNpm: boolean
-  /** The process id of the starter where it stays as the parent (`scripts/pinned.js`); null where it does not. */
+  /**
+   * The process id of the starter where it stays as the parent (`scripts/pinned.js`); null where it does not.
+   */
   readonly starter: number | null
   /** The directories in which commands are searched. */
   readonly path: string
@@ -45,8 +47,8 @@ export function readStartInfo(): StartInfo {
 }
 
 /**
- * The configuration of this process: its environment, with the `.env` of the working directory as fallback. Under
- * `NODE_ENV=test` no file is read: tests set everything explicitly.
+ * The configuration of this process: its environment, with the `.env` of the working directory as fallback.
+ * Under `NODE_ENV=test` no file is read: tests set everything explicitly.
  * @throws ConfigError, EnvironmentFileError
  */
 export function readOwnConfig(): Config {
@@ -86,8 +88,8 @@ export function readConfig(
 }
 
 /**
- * The runtime falls back to UTC without a word. What does not look like an IANA name (`:/etc/localtime`, `AEST-10`) is for the C
- * library; it changes nothing here, because every zone of the service is named.
+ * The runtime falls back to UTC without a word. What does not look like an IANA name (`:/etc/localtime`,
+ * `AEST-10`) is for the C library; it changes nothing here, because every zone of the service is named.
  */
 function findUnknownZone(own: Environment): string[] {
   const text = readText(own, 'TZ')
@@ -114,7 +116,8 @@ function findExposedFile(file: EnvironmentFile | null): string[] {
 }
 
 /**
- * The effective public origins once the listener has its port: an origin that is not configured is the listener's own.
+ * The effective public origins once the listener has its port: an origin that is not configured is the
+ * listener's own.
  */
 export function toOrigins(config: Config, port: number = config.listener.port): Origins {
   const { host } = config.listener

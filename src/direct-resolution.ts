@@ -1,8 +1,8 @@
 /**
- * What an import of a module of ours, or of a package with many modules, leads to: found by its text alone, without the
- * look-ups of files and package descriptions with which the runtime begins. The answers are the runtime's own for a
- * folder without symbolic links inside; a file that does not exist fails when it is loaded. For everything else the runtime
- * is asked.
+ * What an import of a module of ours, or of a package with many modules, leads to: found by its text alone,
+ * without the look-ups of files and package descriptions with which the runtime begins. The answers are the
+ * runtime's own for a folder without symbolic links inside; a file that does not exist fails when it is
+ * loaded. For everything else the runtime is asked.
  */
 
 const root = new URL('../', import.meta.url).href

@@ -1,6 +1,6 @@
 /**
- * The entry of a process of the service. A start is the loading of some hundred modules, a fifth of it their resolution:
- * so the shorter way to resolve is in place before anything else is loaded.
+ * The entry of a process of the service. A start is the loading of some hundred modules, a fifth of it their
+ * resolution: so the shorter way to resolve is in place before anything else is loaded.
  */
 import { registerHooks } from 'node:module'
 import { resolveDirectly } from '#src/direct-resolution.ts'

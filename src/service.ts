@@ -1,6 +1,6 @@
 /**
- * One process of the service: reads the configuration, builds the app, listens, prints its addresses, and drains on SIGTERM.
- * Anything that prevents the start is one clear line and exit code 1.
+ * One process of the service: reads the configuration, builds the app, listens, prints its addresses, and
+ * drains on SIGTERM. Anything that prevents the start is one clear line and exit code 1.
  */
 
 import { type App, openApp } from '#app/app.ts'
@@ -115,8 +115,8 @@ function stop(running: Running): void {
 }
 
 /**
- * The first signal drains, a second one ends the process at once. The handlers are installed first: as process 1 of a
- * container, the process would otherwise ignore the signal.
+ * The first signal drains, a second one ends the process at once. The handlers are installed first: as
+ * process 1 of a container, the process would otherwise ignore the signal.
  */
 function stopOnSignal(running: Running): void {
   const onSignal = (signal: NodeJS.Signals) => {
@@ -135,9 +135,9 @@ function stopOnSignal(running: Running): void {
 const parentCheckMs = 250
 
 /**
- * Calls `end` once the parent is gone. npm runs the service through a shell: a signal to npm ends the shell, which forwards
- * nothing. The same goes for the starter where it stays as the parent (below Node 22.15). Without both, a service that is
- * started by hand in the background outlives its shell.
+ * Calls `end` once the parent is gone. npm runs the service through a shell: a signal to npm ends the shell,
+ * which forwards nothing. The same goes for the starter where it stays as the parent (below Node 22.15).
+ * Without both, a service that is started by hand in the background outlives its shell.
  */
 function endWithParent(end: () => void, parent: number): void {
   const watch = setInterval(() => {
@@ -173,8 +173,8 @@ process.once('beforeExit', () => {
   process.exit(1)
 })
 start(running).catch((error: unknown) => {
-  // A stop during the start closes what is being opened, so opening fails: not a failed start, the stop continues and
-  // ends the process.
+  // A stop during the start closes what is being opened, so opening fails: not a failed start, the stop
+  // continues and ends the process.
   if (running.stopping) return
   process.stderr.write(`tributary: ${describeFailure(error)}\n`)
   process.exit(1)

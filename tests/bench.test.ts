@@ -1,4 +1,7 @@
-/** The benchmarks of the event river run to their end at tiny sizes; what they measure is no concern of a test. */
+/**
+ * The benchmarks of the event river run to their end at tiny sizes; what they measure is no concern of a
+ * test.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /**
- * `npm run games -- --games 50000 [--seed S]`: plays games of the paging room (tests/support/paging-game.ts), half of them
- * in a second process, and ends with 1 when one of them breaks the promise. A game is played again by its own seed:
- * `--games 1 --seed S`.
+ * `npm run games -- --games 50000 [--seed S]`: plays games of the paging room (tests/support/paging-game.ts),
+ * half of them in a second process, and ends with 1 when one of them breaks the promise. A game is played
+ * again by its own seed: `--games 1 --seed S`.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
- * What one claim of due work costs as the fleet grows: syncs claimed one by one, as the worker does, and endpoints claimed
- * with a delivery each. A tenth of the fleet is due, as after an hour's outage.
+ * What one claim of due work costs as the fleet grows: syncs claimed one by one, as the worker does, and
+ * endpoints claimed with a delivery each. A tenth of the fleet is due, as after an hour's outage.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * A fleet as rows, made in bulk without any provider: people with connections whose syncs are spread over the interval,
- * and webhook endpoints. Logins have no secret, since nothing is asked of a provider.
+ * A fleet as rows, made in bulk without any provider: people with connections whose syncs are spread over the
+ * interval, and webhook endpoints. Logins have no secret, since nothing is asked of a provider.
  */
 import { randomBytes } from 'node:crypto'
 import { Provider } from '#contract/resources.ts'
@@ -164,7 +164,10 @@ export interface PendingOptions {
   readonly each: number
 }
 
-/** Pending deliveries that are due, of lanes of their own; their events have no payload, since nothing is sent. */
+/**
+ * Pending deliveries that are due, of lanes of their own; their events have no payload, since nothing is
+ * sent.
+ */
 export async function fillDeliveries(
   engine: Engine,
   people: readonly Person[],

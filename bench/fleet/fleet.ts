@@ -1,6 +1,6 @@
 /**
- * A fleet on one store: what a claim costs as the fleet grows, whether every statement uses an index, and how late work
- * begins in simulated time. On PostgreSQL the fleet is twenty times as large as on SQLite.
+ * A fleet on one store: what a claim costs as the fleet grows, whether every statement uses an index, and how
+ * late work begins in simulated time. On PostgreSQL the fleet is twenty times as large as on SQLite.
  */
 import { sql } from 'kysely'
 import type { Figure } from '../figures.ts'

@@ -1,6 +1,7 @@
 /**
- * How late syncs begin and events arrive when a tenth of the endpoints never answers. The workers, the store and its statements
- * are the service's own; reading a provider and posting to a receiver are waits of virtual time.
+ * How late syncs begin and events arrive when a tenth of the endpoints never answers. The workers, the store
+ * and its statements are the service's own; reading a provider and posting to a receiver are waits of virtual
+ * time.
  */
 import type { JobReport } from '#jobs/periodic.ts'
 import type { EndpointId } from '#kernel/ids.ts'

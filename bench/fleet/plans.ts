@@ -1,6 +1,6 @@
 /**
- * The plans of the statements that look for due work, over a filled fleet: each table is read by a range of an index. The
- * statements are those that the store builds; they are recorded as they run and then explained.
+ * The plans of the statements that look for due work, over a filled fleet: each table is read by a range of
+ * an index. The statements are those that the store builds; they are recorded as they run and then explained.
  */
 import { CompiledQuery, type KyselyPlugin, type QueryId, type RootOperationNode, sql } from 'kysely'
 import type { EndpointId, SyncRunId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * Several simulated processes in one: apps of their own, with their own listeners, pools and memory, over one PostgreSQL
- * and one Redis. Argument: `ProcessesOptions` as JSON. The users are made by the first of them.
+ * Several simulated processes in one: apps of their own, with their own listeners, pools and memory, over one
+ * PostgreSQL and one Redis. Argument: `ProcessesOptions` as JSON. The users are made by the first of them.
  */
 import { mkdtemp } from 'node:fs/promises'
 import { createServer } from 'node:http'

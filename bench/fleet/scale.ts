@@ -1,6 +1,7 @@
 /**
- * One to sixteen simulated processes over one Redis and one PostgreSQL, cached answers and misses with the delay of a
- * provider: CPU of each part per request, round trips, p99, and from these which part is the first to be full.
+ * One to sixteen simulated processes over one Redis and one PostgreSQL, cached answers and misses with the
+ * delay of a provider: CPU of each part per request, round trips, p99, and from these which part is the first
+ * to be full.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
@@ -17,8 +18,8 @@ const counts = [1, 2, 4, 8, 16]
 const users = 16
 const connections = 32
 /**
- * Milliseconds until a provider sends a page, in turn: a mean of 197, a median of 150, one in twenty about 700. An assumption
- * about their shape, since none of the providers says how long it takes.
+ * Milliseconds until a provider sends a page, in turn: a mean of 197, a median of 150, one in twenty about
+ * 700. An assumption about their shape, since none of the providers says how long it takes.
  */
 const providerDelaysMs = [
   150, 90, 210, 130, 310, 110, 170, 140, 240, 100, 160, 700, 120, 190, 80, 150, 280, 130, 360, 120,
@@ -128,7 +129,10 @@ async function readTrips({ child, servers }: Pick<Stage, 'child' | 'servers'>): 
   return { redisTrips: (await servers.read()).redisReads, postgresTrips }
 }
 
-/** CPU of `node:http` for an answer of as many bytes, in the same minute: the measure of the machine's other load. */
+/**
+ * CPU of `node:http` for an answer of as many bytes, in the same minute: the measure of the machine's other
+ * load.
+ */
 async function measureBare({ ports, users: people }: ProcessesFacts): Promise<number> {
   const [user] = people
   const path = `/v1/transactions?connectionId=${user?.connectionId}&accountId=${user?.accountId}`

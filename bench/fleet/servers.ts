@@ -56,7 +56,8 @@ async function stop(redis: Redis, child: ChildProcess): Promise<void> {
 }
 
 /**
- * CPU of the backends of the database in microseconds; NaN where they are on another machine. proc(5): user and system time are the 14th and 15th field, in ticks of ten milliseconds.
+ * CPU of the backends of the database in microseconds; NaN where they are on another machine. proc(5): user
+ * and system time are the 14th and 15th field, in ticks of ten milliseconds.
  * @param known ticks by process: a backend that has ended keeps the last that was read.
  */
 export async function readBackends(database: Client, known: Map<number, number>): Promise<number> {

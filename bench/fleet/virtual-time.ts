@@ -1,6 +1,6 @@
 /**
- * Time that passes only when nothing is left to do: hours of a fleet in minutes. Statements of the store run for real and
- * take no virtual time.
+ * Time that passes only when nothing is left to do: hours of a fleet in minutes. Statements of the store run
+ * for real and take no virtual time.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '#kernel/time.ts'
@@ -20,7 +20,9 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Turns of the event loop without a call of the store, after which every earlier answer has been processed. */
+/**
+ * Turns of the event loop without a call of the store, after which every earlier answer has been processed.
+ */
 const quietTurns = 4
 
 export function makeVirtualTime(start: number): VirtualTime {

@@ -1,6 +1,6 @@
 /**
- * The job that every peer does in its own way: a bearer key by its digest, a finished body out of an LRU cache. The
- * argument contains the paths, the lengths of their bodies and the key.
+ * The job that every peer does in its own way: a bearer key by its digest, a finished body out of an LRU
+ * cache. The argument contains the paths, the lengths of their bodies and the key.
  */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'

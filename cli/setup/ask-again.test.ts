@@ -1,6 +1,6 @@
 /**
- * A key that a provider refuses is asked for again on a terminal, and its line of `.env` is replaced once it is accepted.
- * The terminal is a stand-in; the store, the adapters and the files are real.
+ * A key that a provider refuses is asked for again on a terminal, and its line of `.env` is replaced once it
+ * is accepted. The terminal is a stand-in; the store, the adapters and the files are real.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Asks on a terminal for the values of a key that a provider has refused. What is set in the environment is not asked
- * for: the next process would have the old value again.
+ * Asks on a terminal for the values of a key that a provider has refused. What is set in the environment is
+ * not asked for: the next process would have the old value again.
  */
 import { factsOf } from '#providers/all-facts.ts'
 import type { LineReader } from '../read-secrets.ts'

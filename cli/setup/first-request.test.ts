@@ -1,4 +1,6 @@
-/** Which request a setup prints: of an account for which the provider has rows, as far as a few seconds tell. */
+/**
+ * Which request a setup prints: of an account for which the provider has rows, as far as a few seconds tell.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#kernel/time.ts'

@@ -1,6 +1,6 @@
 /**
- * The request that a setup prints: it reads one account of the person, if possible one of which the provider returns
- * rows. That is found out by asking, for a few accounts and a few seconds.
+ * The request that a setup prints: it reads one account of the person, if possible one of which the provider
+ * returns rows. That is found out by asking, for a few accounts and a few seconds.
  */
 import type { Account, Connection } from './setup-report.ts'
 
@@ -31,7 +31,8 @@ async function hasRows(reading: Promise<unknown>): Promise<boolean> {
   try {
     return ((await reading) as { readonly data: readonly unknown[] }).data.length > 0
   } catch {
-    // Whatever the reason is, another account is the better one to begin with; a request for this one tells it.
+    // Whatever the reason is, another account is the better one to begin with; a request for this one tells
+    // it.
     return false
   }
 }

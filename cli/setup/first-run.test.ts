@@ -1,4 +1,7 @@
-/** The first run as a person makes it, with processes: setup in an empty folder, the service, the printed request, the doctor. */
+/**
+ * The first run as a person makes it, with processes: setup in an empty folder, the service, the printed
+ * request, the doctor.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,7 @@
 /**
- * Whether a folder is this user's alone: neither it nor a folder above it may be written by anybody else, who could
- * otherwise choose the settings that are read, and the files that are written, with the rights of this user.
+ * Whether a folder is this user's alone: neither it nor a folder above it may be written by anybody else, who
+ * could otherwise choose the settings that are read, and the files that are written, with the rights of this
+ * user.
  */
 import { realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -28,8 +29,8 @@ function listUpwards(path: string): readonly string[] {
 }
 
 /**
- * True when only `user` and root may change what is in the folder. In a folder above (not `isItself`) that has the sticky
- * bit others may add, but neither rename nor remove what is not theirs.
+ * True when only `user` and root may change what is in the folder. In a folder above (not `isItself`) that
+ * has the sticky bit others may add, but neither rename nor remove what is not theirs.
  */
 export function isOurs(
   { uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>,

@@ -1,6 +1,7 @@
 /**
- * Collects the keys with which one person reaches their own accounts: from flags, the environment and `.env`, and from
- * questions on a terminal. It calls nobody and writes nothing. Which keys there are stands in the facts of the providers.
+ * Collects the keys with which one person reaches their own accounts: from flags, the environment and `.env`,
+ * and from questions on a terminal. It calls nobody and writes nothing. Which keys there are stands in the
+ * facts of the providers.
  */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'

@@ -1,8 +1,8 @@
 /**
- * Adds variables to the `.env` that the service reads at its start. What a person wrote stays as it is: lines are added
- * for variables that are not set, and replaced for those that were asked for again. The file is replaced as a whole,
- * readable by its owner alone. Everything is done by descriptor and through no link, so that nobody who may write to the
- * folder leads it to another file.
+ * Adds variables to the `.env` that the service reads at its start. What a person wrote stays as it is: lines
+ * are added for variables that are not set, and replaced for those that were asked for again. The file is
+ * replaced as a whole, readable by its owner alone. Everything is done by descriptor and through no link, so
+ * that nobody who may write to the folder leads it to another file.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
@@ -122,7 +122,10 @@ function extend(text: string, added: readonly (readonly [string, string])[]): st
   return `${text}${separator}# Added by tributary setup.\n${lines.join('')}`
 }
 
-/** The values are visible ASCII; some characters are only read as written between quotes, and `\\n` not between all. */
+/**
+ * The values are visible ASCII; some characters are only read as written between quotes, and `\\n` not
+ * between all.
+ */
 function quote(value: string): string {
   const isReadBack = (text: string) => parseEnv(`A=${text}`).A === value
   if (/^[\w./:@+=-]*$/.test(value)) return value

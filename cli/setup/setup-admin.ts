@@ -1,6 +1,6 @@
 /**
- * The admin API that a setup uses: that of the service that runs on this machine, or one inside this process while none
- * runs. Both answer the same calls.
+ * The admin API that a setup uses: that of the service that runs on this machine, or one inside this process
+ * while none runs. Both answer the same calls.
  */
 
 import { statSync } from 'node:fs'

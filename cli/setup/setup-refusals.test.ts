@@ -1,4 +1,6 @@
-/** What `tributary setup` refuses before it opens a store: the zone of the machine, and a token that is cut. */
+/**
+ * What `tributary setup` refuses before it opens a store: the zone of the machine, and a token that is cut.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -40,8 +40,8 @@ export interface Outcome {
   readonly notes: readonly string[]
   readonly written: Written | null
   /**
-   * Variables that the service needs too, and has from the environment of this process alone; null: what starts the
-   * service sets them.
+   * Variables that the service needs too, and has from the environment of this process alone; null: what
+   * starts the service sets them.
    */
   readonly fromEnvironment: readonly string[] | null
   /** The service is running already. */

@@ -1,4 +1,7 @@
-/** `tributary setup` while a service runs: it is used when it is in live mode, and otherwise the person is told what to do. */
+/**
+ * `tributary setup` while a service runs: it is used when it is in live mode, and otherwise the person is
+ * told what to do.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

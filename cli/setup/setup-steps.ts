@@ -1,4 +1,7 @@
-/** The steps of a setup against the admin API: the user, the links, the key. Each is skipped where it is done already. */
+/**
+ * The steps of a setup against the admin API: the user, the links, the key. Each is skipped where it is done
+ * already.
+ */
 
 import { Refusal } from '../server.ts'
 import { chooseRequest } from './first-request.ts'
@@ -15,13 +18,16 @@ export interface Arrangement {
   readonly admin: SetupAdmin
   /** The service runs and does not know what was asked for just now. */
   readonly isRunning: boolean
-  /** The keys with what a person gives in place of what was refused for this reason; null: nothing. @throws Refusal */
+  /**
+   * The keys with what a person gives in place of what was refused for this reason; null: nothing. @throws
+   * Refusal
+   */
   readonly askAgain: (keys: PersonalKeys, reason: string) => Promise<PersonalKeys | null>
   /** Adds what the service needs to its settings, what these keys need included. @throws Refusal */
   readonly writeSettings: (accepted: readonly PersonalKeys[]) => Promise<Written | null>
   /**
-   * Variables that the service needs too, and has from the environment of this process alone; null: what starts the
-   * service sets them.
+   * Variables that the service needs too, and has from the environment of this process alone; null: what
+   * starts the service sets them.
    */
   readonly fromEnvironment: readonly string[] | null
   /** A variable with the place that it was read from; empty: it was typed or sent. */
@@ -30,7 +36,9 @@ export interface Arrangement {
   readonly leftInFile: readonly string[]
 }
 
-/** @throws Refusal when the user or the key cannot be made; links that are refused are part of the outcome. */
+/**
+ * @throws Refusal when the user or the key cannot be made; links that are refused are part of the outcome.
+ */
 export async function arrange(given: Arrangement): Promise<Outcome> {
   const { admin, collected } = given
   const { user, isNew } = await ensureUser(given)
@@ -42,7 +50,8 @@ export async function arrange(given: Arrangement): Promise<Outcome> {
     if (typeof result === 'string') refused.push(result)
     else accepted.push(result)
   }
-  // What was refused is not kept: the next run asks for it again. What was linked is kept before the key is shown.
+  // What was refused is not kept: the next run asks for it again. What was linked is kept before the key is
+  // shown.
   const written = await given.writeSettings(accepted)
   const failures = [...collected.problems, ...refused]
   const connections = await listConnections(admin, user)
@@ -105,7 +114,10 @@ async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: bool
   }
 }
 
-/** A mistyped address must not become a second owner, whose keys the first one then cannot use. @throws Refusal */
+/**
+ * A mistyped address must not become a second owner, whose keys the first one then cannot use. @throws
+ * Refusal
+ */
 async function refuseSecondOwner(admin: SetupAdmin, email: string): Promise<void> {
   const answer = await admin.ask({ method: 'GET', path: '/admin/users?limit=2', body: null })
   const [first, second] = (answer as { readonly data: readonly { readonly email: string }[] }).data
@@ -195,7 +207,9 @@ function describeReason({ envelope }: Refusal): string {
   return [message, ...details].map((text) => text.replace(/[.;]$/, '')).join('; ')
 }
 
-/** For the person who is asked again: what the provider says, without what the operator of a server would do. */
+/**
+ * For the person who is asked again: what the provider says, without what the operator of a server would do.
+ */
 function toReason({ name, provider }: PersonalKeys, { envelope }: Refusal): string {
   const { code, message, details = [] } = envelope.error
   const said = details.map((text) => text.replace(`${provider}: `, '')).join('; ')

@@ -1,6 +1,7 @@
 /**
- * `tributary setup` in a folder of its own against the emulators: what it makes and prints, its second run, runs that
- * were cut off, and every wrong input. The terminal is a stand-in; the store, the adapters and the files are real.
+ * `tributary setup` in a folder of its own against the emulators: what it makes and prints, its second run,
+ * runs that were cut off, and every wrong input. The terminal is a stand-in; the store, the adapters and the
+ * files are real.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * `tributary setup`: one person's first run. It makes the owner and an API key and links the person's own keys. Every step
- * looks first at what is there, so a run that was cut off is completed by the next one, and a further run changes nothing.
+ * `tributary setup`: one person's first run. It makes the owner and an API key and links the person's own
+ * keys. Every step looks first at what is there, so a run that was cut off is completed by the next one, and
+ * a further run changes nothing.
  */
 import { findCommand } from '#app/command.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'

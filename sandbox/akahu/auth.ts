@@ -1,6 +1,6 @@
 /**
- * Authentication of the Akahu emulator: user endpoints need the user's bearer token and the app's id, app endpoints
- * HTTP Basic. It only checks credentials; `routes.ts` has the answers.
+ * Authentication of the Akahu emulator: user endpoints need the user's bearer token and the app's id, app
+ * endpoints HTTP Basic. It only checks credentials; `routes.ts` has the answers.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import type { AkahuPeople } from './demo.ts'
@@ -20,8 +20,8 @@ interface Caller {
 }
 
 /**
- * The person whose token was sent, or the refusal: 403 without the app's id, for an unknown app, a token of another app
- * and an address outside the allow-list; 401 for an invalid token.
+ * The person whose token was sent, or the refusal: 403 without the app's id, for an unknown app, a token of
+ * another app and an address outside the allow-list; 401 for an invalid token.
  */
 export function authenticateUser(
   request: EmulatorRequest,

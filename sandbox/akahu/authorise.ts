@@ -1,7 +1,7 @@
 /**
- * The authorisation page of the Akahu emulator (`oauthUrl`): whether the request for consent is right, what the person
- * decides, and where the browser goes. A person is known by the e-mail address that is typed; an address that is new makes a
- * new person.
+ * The authorisation page of the Akahu emulator (`oauthUrl`): whether the request for consent is right, what
+ * the person decides, and where the browser goes. A person is known by the e-mail address that is typed; an
+ * address that is new makes a new person.
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'

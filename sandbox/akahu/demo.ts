@@ -1,6 +1,6 @@
 /**
- * The ordinary people of the Akahu emulator, as data. A new person is an entry here (or one added to
- * `people` at run time): accounts made with `account`, and switches. People who show one state are in `states.ts`.
+ * The ordinary people of the Akahu emulator, as data. A new person is an entry here (or one added to `people`
+ * at run time): accounts made with `account`, and switches. People who show one state are in `states.ts`.
  */
 import { addDays, type Clock } from '#kernel/time.ts'
 import { account, type Grow, institutions, noisyToken, person, toUserToken } from './factories.ts'

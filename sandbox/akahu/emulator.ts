@@ -1,6 +1,7 @@
 /**
  * An Akahu server on loopback: the real paths, credentials, pages and errors, with people generated from a
- * seed and a clock. It contains no rule of Tributary's; the real adapter uses it in sandbox mode and in tests.
+ * seed and a clock. It contains no rule of Tributary's; the real adapter uses it in sandbox mode and in
+ * tests.
  */
 import type { Clock } from '#kernel/time.ts'
 import { type SendingEmulator, startEmulator, withWebhooks } from '../emulator.ts'

@@ -1,6 +1,6 @@
 /**
- * Factories for the data of the Akahu emulator: institutions, accounts and persons, with generated values for all
- * fields that are not given. It does not decide who exists.
+ * Factories for the data of the Akahu emulator: institutions, accounts and persons, with generated values for
+ * all fields that are not given. It does not decide who exists.
  */
 import type { Clock } from '#kernel/time.ts'
 import { defer } from '../defer.ts'

@@ -1,6 +1,6 @@
 /**
- * The sandbox commands at Akahu: future rows are pending until their time, a broken login is INACTIVE, an expired
- * consent is an invalid token, a withdrawn one leaves the token without its logins.
+ * The sandbox commands at Akahu: future rows are pending until their time, a broken login is INACTIVE, an
+ * expired consent is an invalid token, a withdrawn one leaves the token without its logins.
  */
 import type { Clock } from '#kernel/time.ts'
 import {

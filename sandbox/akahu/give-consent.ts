@@ -1,7 +1,7 @@
 /**
- * What a consent on the page of the Akahu emulator gives: accounts with rows of the last months at a bank that is new to
- * the person, a mended login at one that is not. Ids come from the person and the bank, so that the same link after a restart
- * has the same ones.
+ * What a consent on the page of the Akahu emulator gives: accounts with rows of the last months at a bank
+ * that is new to the person, a mended login at one that is not. Ids come from the person and the bank, so
+ * that the same link after a restart has the same ones.
  */
 import { addDays, type Clock } from '#kernel/time.ts'
 import { account, institutions } from './factories.ts'
@@ -19,7 +19,10 @@ import { type AkahuWebhooks, tellAccount } from './webhooks.ts'
 export interface NewConsent {
   readonly person: AkahuPerson
   readonly bank: AkahuInstitution
-  /** A bank that is linked already gets a new login there, and accounts and rows with new ids, without the former ones. */
+  /**
+   * A bank that is linked already gets a new login there, and accounts and rows with new ids, without the
+   * former ones.
+   */
   readonly hasNewIds: boolean
 }
 
@@ -48,7 +51,10 @@ export function giveConsent({ person, bank, hasNewIds }: NewConsent, world: Worl
   for (const { _id } of fresh) tellAccount(webhooks, person, 'CREATE', { item_id: _id })
 }
 
-/** The same account under a new login: another id for it and its rows, and nothing that leads to the former ones. */
+/**
+ * The same account under a new login: another id for it and its rows, and nothing that leads to the former
+ * ones.
+ */
 function renumber(former: AkahuAccount): AkahuAccount {
   const { _migrated: _former, _credentials, _authorisation, ...kept } = former
   return {

@@ -1,6 +1,6 @@
 /**
- * The people of the Akahu emulator as plain, mutable data: tests and the sandbox command add rows, flip a login to
- * INACTIVE, revoke a token or move an account by changing it. Who is in it is decided in `demo.ts`.
+ * The people of the Akahu emulator as plain, mutable data: tests and the sandbox command add rows, flip a
+ * login to INACTIVE, revoke a token or move an account by changing it. Who is in it is decided in `demo.ts`.
  */
 import { type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
@@ -34,7 +34,9 @@ export interface AkahuRow {
   meta?: Record<string, unknown>
   /** Pending from then on, until `date`; absent: seen when it is posted. */
   seenFrom?: string
-  /** Overrides fields of the row as it is sent, to make it invalid in any way; `undefined` removes a field. */
+  /**
+   * Overrides fields of the row as it is sent, to make it invalid in any way; `undefined` removes a field.
+   */
   overrides?: Record<string, unknown>
 }
 
@@ -121,8 +123,8 @@ export function loginOf(account: AkahuAccount): string | undefined {
 }
 
 /**
- * Moves an account to an official open-banking connection: it and its transactions get new ids, the former ones stay
- * as `_migrated`, and the old account id is gone (404).
+ * Moves an account to an official open-banking connection: it and its transactions get new ids, the former
+ * ones stay as `_migrated`, and the old account id is gone (404).
  */
 export function migrateAccount(account: AkahuAccount, official: AkahuInstitution): void {
   const former = account._id

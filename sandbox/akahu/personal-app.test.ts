@@ -1,4 +1,7 @@
-/** The personal apps of the Akahu emulator: what they reach, what they do not, and how their owners end or limit them. */
+/**
+ * The personal apps of the Akahu emulator: what they reach, what they do not, and how their owners end or
+ * limit them.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

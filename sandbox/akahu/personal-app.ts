@@ -1,7 +1,7 @@
 /**
- * The personal app of each person of the Akahu emulator: made by its owner at my.akahu.nz, without a secret and without
- * webhooks, for the accounts of one person. Its owner regenerates its tokens, switches permissions off and limits the
- * addresses that may use it.
+ * The personal app of each person of the Akahu emulator: made by its owner at my.akahu.nz, without a secret
+ * and without webhooks, for the accounts of one person. Its owner regenerates its tokens, switches
+ * permissions off and limits the addresses that may use it.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { refusal } from './wire.ts'

@@ -1,6 +1,6 @@
 /**
- * The daily rows of each kind of account: salary, rent, shopping, interest, fees, card bills, foreign currency,
- * corrections of zero. Together they show every transaction type that Akahu documents.
+ * The daily rows of each kind of account: salary, rent, shopping, interest, fees, card bills, foreign
+ * currency, corrections of zero. Together they show every transaction type that Akahu documents.
  */
 import type { Day, Happening, Recipe } from './rows.ts'
 import { purchase } from './rows.ts'

@@ -1,6 +1,6 @@
 /**
- * The paths of Akahu's API v1 and what each answers. As strict as the documentation says the real one is: other paths
- * and methods are 404, a wrong credential 401, a missing app id 403.
+ * The paths of Akahu's API v1 and what each answers. As strict as the documentation says the real one is:
+ * other paths and methods are 404, a wrong credential 401, a missing app id 403.
  */
 import nzfcc from '#providers/akahu/nzfcc.data.json' with { type: 'json' }
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'

@@ -1,6 +1,7 @@
 /**
- * Generates the rows of New Zealand bank accounts, day by day: a day's rows depend only on the seed, the account and the
- * day, so that a later start gives the same rows with the same ids, plus those of the days since.
+ * Generates the rows of New Zealand bank accounts, day by day: a day's rows depend only on the seed, the
+ * account and the day, so that a later start gives the same rows with the same ids, plus those of the days
+ * since.
  */
 import { hash } from 'node:crypto'
 import nzfcc from '#providers/akahu/nzfcc.data.json' with { type: 'json' }
@@ -35,8 +36,8 @@ export interface Day {
 export type Recipe = (day: Day, random: Random) => readonly Happening[]
 
 /**
- * How a bank stamps a day: most write midnight in New Zealand as UTC, a card issuer writes midnight UTC, a wallet
- * knows the time.
+ * How a bank stamps a day: most write midnight in New Zealand as UTC, a card issuer writes midnight UTC, a
+ * wallet knows the time.
  */
 export type StampStyle = 'nz-midnight' | 'utc-midnight' | 'instant'
 

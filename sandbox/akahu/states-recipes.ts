@@ -1,6 +1,6 @@
 /**
- * Rows for the people who show one state: amounts in foreign currencies, purchases that stay
- * pending for hours, duplicates, and invalid rows. Balances are counted in hundredths, precise enough for a sandbox.
+ * Rows for the people who show one state: amounts in foreign currencies, purchases that stay pending for
+ * hours, duplicates, and invalid rows. Balances are counted in hundredths, precise enough for a sandbox.
  */
 import { purchase, type Recipe } from './rows.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The people of the Akahu emulator who each show one state: a login that needs its user, a slow or failing bank,
- * unusual rows and accounts. `magic-users.ts` of the sandbox says what each name shows.
+ * The people of the Akahu emulator who each show one state: a login that needs its user, a slow or failing
+ * bank, unusual rows and accounts. `magic-users.ts` of the sandbox says what each name shows.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'

@@ -1,6 +1,6 @@
 /**
- * `POST /token` of the Akahu emulator: a short-lived, single-use code for the redirect it was issued to becomes the
- * person's user token. `issue` follows the person's agreement (`authorise.ts`).
+ * `POST /token` of the Akahu emulator: a short-lived, single-use code for the redirect it was issued to
+ * becomes the person's user token. `issue` follows the person's agreement (`authorise.ts`).
  */
 import type { EmulatorReply } from '../emulator.ts'
 import type { AkahuApp } from './auth.ts'
@@ -12,7 +12,9 @@ const codeLifeMs = 60_000
 const maxCodes = 1_000
 
 export interface TokenExchange {
-  /** The code that goes into the redirect once the person agreed; valid for a minute unless said otherwise. */
+  /**
+   * The code that goes into the redirect once the person agreed; valid for a minute unless said otherwise.
+   */
   issue(person: AkahuPerson, redirectUri: string, lifeMs?: number): string
   exchange(body: string): EmulatorReply
 }

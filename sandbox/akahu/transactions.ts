@@ -1,6 +1,6 @@
 /**
- * The paged transaction lists of the Akahu emulator: 100 rows a page, `start` exclusive, `end` inclusive, opaque
- * cursors that are valid for their own query only, and (if configured) empty pages in the middle.
+ * The paged transaction lists of the Akahu emulator: 100 rows a page, `start` exclusive, `end` inclusive,
+ * opaque cursors that are valid for their own query only, and (if configured) empty pages in the middle.
  */
 import { type Micros, parseInstant, toIso, toMicros, toMillis } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'

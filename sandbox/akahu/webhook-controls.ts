@@ -1,6 +1,6 @@
 /**
- * The webhooks of the Akahu emulator by command: what each kind names of a person. Only `ACCOUNT_MIGRATE` makes happen what
- * it reports, because it names an id that the account must have.
+ * The webhooks of the Akahu emulator by command: what each kind names of a person. Only `ACCOUNT_MIGRATE`
+ * makes happen what it reports, because it names an id that the account must have.
  */
 import { chooseAccount, findPerson, type WebhookControls } from '../fault-controls.ts'
 import type { SentWebhook, WebhookManner } from '../webhook-sender.ts'

@@ -1,7 +1,7 @@
 /**
- * The webhooks of the Akahu emulator: those that a person's token requested, sent with their `state` and signed by a key
- * that can rotate; and the list of sent webhooks, which the app may read. One repetition after a minute, because Akahu's
- * schedule is not documented.
+ * The webhooks of the Akahu emulator: those that a person's token requested, sent with their `state` and
+ * signed by a key that can rotate; and the list of sent webhooks, which the app may read. One repetition
+ * after a minute, because Akahu's schedule is not documented.
  */
 import { generateKeyPairSync, type KeyObject, sign as makeSignature } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'

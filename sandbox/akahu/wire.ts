@@ -1,6 +1,7 @@
 /**
- * The JSON of the Akahu emulator: amounts are JSON numbers whose digits are chosen by the data (`30252.859999999997`,
- * `1.50`, `-0`), so they are kept as text and written unchanged. It knows shapes, not people or rules.
+ * The JSON of the Akahu emulator: amounts are JSON numbers whose digits are chosen by the data
+ * (`30252.859999999997`, `1.50`, `-0`), so they are kept as text and written unchanged. It knows shapes, not
+ * people or rules.
  */
 import type { EmulatorReply } from '../emulator.ts'
 

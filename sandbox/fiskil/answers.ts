@@ -1,6 +1,6 @@
 /**
- * The forms of the Fiskil emulator's answers: error bodies as the provider writes them (two kinds), and lists in pages
- * with cursors. The callers decide what is listed.
+ * The forms of the Fiskil emulator's answers: error bodies as the provider writes them (two kinds), and lists
+ * in pages with cursors. The callers decide what is listed.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 
@@ -21,7 +21,9 @@ export function dataError(refusal: Refusal): EmulatorReply {
   }
 }
 
-/** A refusal of a sign-in or consent endpoint: the same with three booleans, under a content type of its own. */
+/**
+ * A refusal of a sign-in or consent endpoint: the same with three booleans, under a content type of its own.
+ */
 export function serviceError(refusal: Refusal): EmulatorReply {
   return {
     status: refusal.status,
@@ -44,8 +46,9 @@ export interface Listed {
 }
 
 /**
- * One page of a list: `page[size]` is clamped to 1,000, a size that is no positive number is refused with 400, a cursor
- * that names no row answers 503 as the live service does. `links.next` is a whole URL on the host that was asked.
+ * One page of a list: `page[size]` is clamped to 1,000, a size that is no positive number is refused with
+ * 400, a cursor that names no row answers 503 as the live service does. `links.next` is a whole URL on the
+ * host that was asked.
  */
 export function page(
   request: EmulatorRequest,

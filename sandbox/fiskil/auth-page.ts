@@ -1,6 +1,7 @@
 /**
- * The page of an auth session at the Fiskil emulator, which replaces the bank's own sign-in: what a person may decide, and
- * where the browser goes. Allowing leads to the redirect address, everything else to the cancel address with Fiskil's error.
+ * The page of an auth session at the Fiskil emulator, which replaces the bank's own sign-in: what a person
+ * may decide, and where the browser goes. Allowing leads to the redirect address, everything else to the
+ * cancel address with Fiskil's error.
  */
 import {
   carry,

@@ -1,6 +1,7 @@
 /**
- * The Fiskil emulator's authentication: client credentials are exchanged for signed tokens of fifteen minutes; and the
- * version header. It refuses what Fiskil refuses: unknown credentials, expired or foreign tokens, unknown versions.
+ * The Fiskil emulator's authentication: client credentials are exchanged for signed tokens of fifteen
+ * minutes; and the version header. It refuses what Fiskil refuses: unknown credentials, expired or foreign
+ * tokens, unknown versions.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'

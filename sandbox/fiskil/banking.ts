@@ -1,6 +1,7 @@
 /**
- * The emulator's data endpoints: accounts, balances and transactions of one end user, over all their live consents.
- * As at the real provider, deleted people and ended consents give 200 with empty lists, and there is no filter by consent.
+ * The emulator's data endpoints: accounts, balances and transactions of one end user, over all their live
+ * consents. As at the real provider, deleted people and ended consents give 200 with empty lists, and there
+ * is no filter by consent.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
@@ -115,7 +116,9 @@ function pendingForm(row: SandboxRow): Record<string, unknown> {
   return { ...rest, fiskil_id: `${String(rest.fiskil_id)}_p`, status: 'PENDING' }
 }
 
-/** The posting time counts, else the execution time; a row with neither is left out when a filter is given. */
+/**
+ * The posting time counts, else the execution time; a row with neither is left out when a filter is given.
+ */
 function within(body: Record<string, unknown>, window: { from?: number; to?: number }): boolean {
   if (window.from === undefined && window.to === undefined) return true
   const text = body.posting_date_time ?? body.execution_date_time

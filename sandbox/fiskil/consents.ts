@@ -1,6 +1,6 @@
 /**
- * The emulator's endpoints about people and their consents: end users, the list of consents in the form of the version
- * asked for, revocation that may be repeated, and the institutions there are.
+ * The emulator's endpoints about people and their consents: end users, the list of consents in the form of
+ * the version asked for, revocation that may be repeated, and the institutions there are.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'

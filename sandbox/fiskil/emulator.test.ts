@@ -1,6 +1,6 @@
 /**
- * Tests of the Fiskil emulator: it is as strict as the provider's documentation, its data is the same for the same
- * seed and clock, and it shows every feature that the adapter maps.
+ * Tests of the Fiskil emulator: it is as strict as the provider's documentation, its data is the same for the
+ * same seed and clock, and it shows every feature that the adapter maps.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Factories for the data of the Fiskil sandbox: persons, consents and accounts, with fields that are not given
- * generated from the seed. It does not decide who exists.
+ * Factories for the data of the Fiskil sandbox: persons, consents and accounts, with fields that are not
+ * given generated from the seed. It does not decide who exists.
  */
 import { defer } from '../defer.ts'
 import { makeRandom } from '../seed.ts'
@@ -103,7 +103,9 @@ export interface AccountPlan {
   /** Current and available. */
   readonly balance: readonly [string, string | null]
   readonly limit?: string
-  /** Days from today, `until` excluded, for which rows are made once; absent: eighteen months, and growing. */
+  /**
+   * Days from today, `until` excluded, for which rows are made once; absent: eighteen months, and growing.
+   */
   readonly days?: { readonly from: number; readonly until: number }
 }
 

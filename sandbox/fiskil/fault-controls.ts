@@ -1,6 +1,7 @@
 /**
- * The sandbox commands at Fiskil: rows are posted or pending by the clock, a consent expires, is withdrawn or renewed.
- * No command breaks a login: a person signs in at their bank once, and afterwards only the consent exists.
+ * The sandbox commands at Fiskil: rows are posted or pending by the clock, a consent expires, is withdrawn or
+ * renewed. No command breaks a login: a person signs in at their bank once, and afterwards only the consent
+ * exists.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { EmulatorRequest } from '../emulator.ts'

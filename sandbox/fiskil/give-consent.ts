@@ -1,7 +1,7 @@
 /**
- * What a consent on the page of the Fiskil emulator gives: a new consent with the accounts of a newcomer, or a renewed one,
- * under its own id or, where that is wanted, under a new one with new ids of its accounts and rows. The accounts are there at
- * once, or arrive later, as at the real provider.
+ * What a consent on the page of the Fiskil emulator gives: a new consent with the accounts of a newcomer, or
+ * a renewed one, under its own id or, where that is wanted, under a new one with new ids of its accounts and
+ * rows. The accounts are there at once, or arrive later, as at the real provider.
  */
 import { makeFreshConsent, makeUuid } from './factories.ts'
 import type { FiskilWebhooks } from './webhooks.ts'

@@ -1,6 +1,6 @@
 /**
- * The Fiskil emulator: the provider's own paths, checks and peculiarities with made-up people, so that the real adapter
- * runs against it unchanged. It owns the table of paths; the other files have the answers.
+ * The Fiskil emulator: the provider's own paths, checks and peculiarities with made-up people, so that the
+ * real adapter runs against it unchanged. It owns the table of paths; the other files have the answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#kernel/time.ts'

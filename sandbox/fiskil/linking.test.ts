@@ -1,5 +1,6 @@
 /**
- * Tests of how a person links a bank at the Fiskil emulator: end users, auth sessions, and every way out of the page.
+ * Tests of how a person links a bank at the Fiskil emulator: end users, auth sessions, and every way out of
+ * the page.
  */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'

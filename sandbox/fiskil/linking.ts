@@ -1,6 +1,6 @@
 /**
- * Linking a person to a bank at the emulator: end users are created, and an auth session is opened, whose page replaces the
- * bank's own sign-in (`auth-page.ts`).
+ * Linking a person to a bank at the emulator: end users are created, and an auth session is opened, whose
+ * page replaces the bank's own sign-in (`auth-page.ts`).
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
@@ -63,7 +63,10 @@ export function makeLinking(options: LinkingOptions): Linking {
   }
 }
 
-/** Unlike those of the other people, it is another after each start: what was linked before must not be somebody else. */
+/**
+ * Unlike those of the other people, it is another after each start: what was linked before must not be
+ * somebody else.
+ */
 function makeId(prefix: string): string {
   return `${prefix}_${randomBytes(9).toString('base64url')}`
 }

@@ -1,6 +1,7 @@
 /**
- * Generates bank rows, day by day: the rows of a day depend only on the seed, the account and that day, so a sandbox
- * started tomorrow has the same history and one more day. Amounts are composed as text from whole cents.
+ * Generates bank rows, day by day: the rows of a day depend only on the seed, the account and that day, so a
+ * sandbox started tomorrow has the same history and one more day. Amounts are composed as text from whole
+ * cents.
  */
 import { makeRandom, type Random } from '../seed.ts'
 import { type Merchant, merchants, travelMerchants } from './merchants.ts'
@@ -226,7 +227,9 @@ export function instantRow(day: Day, fields: Record<string, unknown>): SandboxRo
   return makeRow(day, { executedMs: ms, postedMs: ms, fields })
 }
 
-/** A row that is seen from `executedMs` on, pending until `postedMs`, then posted; `fields` override its own. */
+/**
+ * A row that is seen from `executedMs` on, pending until `postedMs`, then posted; `fields` override its own.
+ */
 export function makeRow(
   { source, random }: Day,
   made: { executedMs: number; postedMs: number; fields: Record<string, unknown> },

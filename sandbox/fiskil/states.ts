@@ -1,6 +1,6 @@
 /**
- * The people of the Fiskil sandbox who each show one state: an ended consent, a slow or failing bank, unusual rows and
- * accounts. `magic-users.ts` of the sandbox says what each name shows.
+ * The people of the Fiskil sandbox who each show one state: an ended consent, a slow or failing bank, unusual
+ * rows and accounts. `magic-users.ts` of the sandbox says what each name shows.
  */
 import {
   type AccountPlan,

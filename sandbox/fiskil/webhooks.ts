@@ -1,6 +1,6 @@
 /**
- * The webhooks of the Fiskil emulator: one for each consent that an event is about, signed with the key of the Console, up
- * to five attempts within a quarter of an hour.
+ * The webhooks of the Fiskil emulator: one for each consent that an event is about, signed with the key of
+ * the Console, up to five attempts within a quarter of an hour.
  */
 import { createHmac } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'

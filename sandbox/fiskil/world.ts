@@ -6,8 +6,8 @@ import type { EmulatorReply } from '../emulator.ts'
 import type { RowFaults } from '../row-faults.ts'
 
 /**
- * One transaction. It is invisible before `seenFromMs`, pending until `postsAtMs`, posted afterwards. `body` is the
- * posted form exactly as it is sent, so that a test may break any field of it.
+ * One transaction. It is invisible before `seenFromMs`, pending until `postsAtMs`, posted afterwards. `body`
+ * is the posted form exactly as it is sent, so that a test may break any field of it.
  */
 export interface SandboxRow {
   seenFromMs: number

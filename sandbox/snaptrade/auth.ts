@@ -80,8 +80,8 @@ const commercialCalls = [
 ]
 
 /**
- * What a personal key may not do. That it refuses user parameters is stricter than what is documented, which says only
- * that there are none.
+ * What a personal key may not do. That it refuses user parameters is stricter than what is documented, which
+ * says only that there are none.
  */
 export function refusePersonal(path: string, request: EmulatorRequest): EmulatorReply | null {
   if (commercialCalls.includes(`${request.method} ${path}`)) {
@@ -114,8 +114,8 @@ export interface RateWindow {
 }
 
 /**
- * A rolling minute of a key, all its users together, or of an account; `name` is the start of its headers. `perMinute`
- * null: switched off, no headers.
+ * A rolling minute of a key, all its users together, or of an account; `name` is the start of its headers.
+ * `perMinute` null: switched off, no headers.
  */
 export function makeRateWindow(perMinute: number | null, name = 'X-RateLimit'): RateWindow {
   const times: number[] = []

@@ -1,6 +1,6 @@
 /**
- * What a consent in the portal of the emulator gives: a mended connection, or a new one with accounts, holdings and
- * trades of recent days.
+ * What a consent in the portal of the emulator gives: a mended connection, or a new one with accounts,
+ * holdings and trades of recent days.
  */
 import { makeAccount, makeConnection, planRows, type World } from './factories.ts'
 import { hold } from './positions.ts'
@@ -10,8 +10,8 @@ import type { SnapTradeAccount, SnapTradeConnection, SnapTradePerson } from './s
 import type { PortalSession, SnapTradeState } from './state.ts'
 
 /**
- * Repairs the connection that the session names, else makes a new one at this brokerage; null when the user does not exist
- * any more.
+ * Repairs the connection that the session names, else makes a new one at this brokerage; null when the user
+ * does not exist any more.
  */
 export function giveConsent(
   session: PortalSession,

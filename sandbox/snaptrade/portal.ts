@@ -1,6 +1,7 @@
 /**
- * The connection portal of the emulator: the page on which a person picks a broker and decides. A form without JavaScript
- * with a button for each outcome; it ends, as the real one does, by sending the browser to `customRedirect`.
+ * The connection portal of the emulator: the page on which a person picks a broker and decides. A form
+ * without JavaScript with a button for each outcome; it ends, as the real one does, by sending the browser to
+ * `customRedirect`.
  */
 import {
   carry,

@@ -1,4 +1,7 @@
-/** What one SnapTrade emulator holds while it runs: its people, and the connection-portal sessions that are open. */
+/**
+ * What one SnapTrade emulator holds while it runs: its people, and the connection-portal sessions that are
+ * open.
+ */
 import type { People } from './people.ts'
 import type { SnapTradeWebhooks } from './webhooks.ts'
 

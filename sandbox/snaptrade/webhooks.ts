@@ -1,6 +1,7 @@
 /**
- * The webhooks of the SnapTrade emulator, signed with the consumer key over the canonical body; three attempts, the first
- * repetition after half an hour. The signature is made by code of its own, not by the adapter's.
+ * The webhooks of the SnapTrade emulator, signed with the consumer key over the canonical body; three
+ * attempts, the first repetition after half an hour. The signature is made by code of its own, not by the
+ * adapter's.
  */
 import { createHmac } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'

@@ -1,4 +1,7 @@
-/** Up's categories: two levels, ids as names. A list of the emulator's own, so that the adapter's table is tested by it. */
+/**
+ * Up's categories: two levels, ids as names. A list of the emulator's own, so that the adapter's table is
+ * tested by it.
+ */
 
 const tree: Readonly<Record<string, readonly string[]>> = {
   'good-life': [

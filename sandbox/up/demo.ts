@@ -1,6 +1,6 @@
 /**
- * The people of the Up emulator, as data: `shows.ts` says what each of them shows. A new person is an entry here and
- * there. The joint account is one object that two people have.
+ * The people of the Up emulator, as data: `shows.ts` says what each of them shows. A new person is an entry
+ * here and there. The joint account is one object that two people have.
  */
 import { addDays, type Clock } from '#kernel/time.ts'
 import { defer } from '../defer.ts'

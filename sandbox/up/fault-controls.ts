@@ -1,6 +1,7 @@
 /**
- * The sandbox commands at Up: a row of the future is held until its time; a consent that expires or is withdrawn is a
- * token that is refused. There is no login to break, and Up sends no webhooks unless a client asks for them.
+ * The sandbox commands at Up: a row of the future is held until its time; a consent that expires or is
+ * withdrawn is a token that is refused. There is no login to break, and Up sends no webhooks unless a client
+ * asks for them.
  */
 import type { Clock } from '#kernel/time.ts'
 import {

@@ -1,6 +1,7 @@
 /**
- * An Up server on loopback: the real paths, tokens, pages, limits and errors, with people generated from a seed and a
- * clock. It contains no rule of Tributary's; the real adapter uses it in sandbox mode and in tests.
+ * An Up server on loopback: the real paths, tokens, pages, limits and errors, with people generated from a
+ * seed and a clock. It contains no rule of Tributary's; the real adapter uses it in sandbox mode and in
+ * tests.
  */
 import type { Clock } from '#kernel/time.ts'
 import { type Emulator, startEmulator } from '../emulator.ts'

@@ -1,6 +1,7 @@
 /**
- * The paged lists of the Up emulator: at most 100 entries, absolute links, cursors of a moment and an id. It refuses
- * what Up refuses: sizes above 100, times without a zone, a bare `+`, names that the list does not have.
+ * The paged lists of the Up emulator: at most 100 entries, absolute links, cursors of a moment and an id. It
+ * refuses what Up refuses: sizes above 100, times without a zone, a bare `+`, names that the list does not
+ * have.
  */
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { categoryIds } from './categories.ts'

@@ -1,6 +1,6 @@
 /**
- * The people of the Up emulator as plain, mutable data: tests and the sandbox commands add rows, end a token or close
- * an account by changing it. Who is in it is decided in `demo.ts`.
+ * The people of the Up emulator as plain, mutable data: tests and the sandbox commands add rows, end a token
+ * or close an account by changing it. Who is in it is decided in `demo.ts`.
  */
 import { type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'

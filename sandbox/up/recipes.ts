@@ -1,6 +1,6 @@
 /**
- * The daily rows of each kind of Up account: pay, rent, shopping with round ups, covers from savers, cashback, holds
- * that settle with another amount, purchases in rupiah, payments between people.
+ * The daily rows of each kind of Up account: pay, rent, shopping with round ups, covers from savers,
+ * cashback, holds that settle with another amount, purchases in rupiah, payments between people.
  */
 import { makeRandom, type Random } from '../seed.ts'
 import { centsText, type Day, type Happening, type Recipe } from './rows.ts'
@@ -100,8 +100,8 @@ export const spending =
   ]
 
 /**
- * A purchase, and its round up as a move of its own; the attribute only tells of it. Both accounts need the same
- * amount, so it depends on the day alone.
+ * A purchase, and its round up as a move of its own; the attribute only tells of it. Both accounts need the
+ * same amount, so it depends on the day alone.
  */
 function roundUps(day: Day): readonly { readonly purchase: Happening; readonly move: Happening }[] {
   return every(day, 5, 2, () => {
@@ -153,7 +153,9 @@ function atPump(random: Random): Happening {
   }
 }
 
-/** What the other halves of those moves are; internal moves have rows on both sides, and nothing links them. */
+/**
+ * What the other halves of those moves are; internal moves have rows on both sides, and nothing links them.
+ */
 export const saving =
   (spender: string): Recipe =>
   (day) => [

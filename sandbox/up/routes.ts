@@ -1,4 +1,7 @@
-/** The reading paths of the Up emulator: who asks, whether the hour allows it, and which list or resource it is. */
+/**
+ * The reading paths of the Up emulator: who asks, whether the hour allows it, and which list or resource it
+ * is.
+ */
 import type { Clock } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { applyRowFaults } from '../row-faults.ts'

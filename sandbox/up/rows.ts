@@ -1,6 +1,6 @@
 /**
- * Generates the rows of Up accounts, day by day: a day's rows depend only on the seed, the account and the day, so that
- * a later start gives the same rows with the same ids, plus those of the days since.
+ * Generates the rows of Up accounts, day by day: a day's rows depend only on the seed, the account and the
+ * day, so that a later start gives the same rows with the same ids, plus those of the days since.
  */
 import { hash } from 'node:crypto'
 import { fromScaled } from '#kernel/decimal.ts'

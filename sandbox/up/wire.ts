@@ -1,6 +1,6 @@
 /**
- * The JSON of the Up emulator: resources, links, errors, money and times as Up writes them. It knows shapes, not
- * people or rules.
+ * The JSON of the Up emulator: resources, links, errors, money and times as Up writes them. It knows shapes,
+ * not people or rules.
  */
 import { add, type Decimal, parseDecimal, toScaled, zero } from '#kernel/decimal.ts'
 import { toExactInteger } from '#kernel/json.ts'

@@ -1,6 +1,6 @@
 /**
- * The mutants of one file: every small mistake that a developer could make in it, one at a time. Boundaries, operators,
- * constants, conditions, patterns and omitted statements; invalid programs are dropped.
+ * The mutants of one file: every small mistake that a developer could make in it, one at a time. Boundaries,
+ * operators, constants, conditions, patterns and omitted statements; invalid programs are dropped.
  */
 import { stripTypeScriptTypes } from 'node:module'
 import { readTokens, type Token } from './tokens.ts'

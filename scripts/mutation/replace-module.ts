@@ -1,6 +1,6 @@
 /**
- * Preloaded before a test run: redirects the import of one module to another file, so that a mutant is tested without
- * changing the tree. `MUTANT` is a JSON pair: the module's URL and the file that replaces it.
+ * Preloaded before a test run: redirects the import of one module to another file, so that a mutant is tested
+ * without changing the tree. `MUTANT` is a JSON pair: the module's URL and the file that replaces it.
  */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'

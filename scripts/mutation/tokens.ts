@@ -1,6 +1,6 @@
 /**
- * Splits one of our TypeScript files into tokens with their positions, types left out. Enough for mutation testing of
- * plain modules; it is not a parser, and relies on the formatter's style.
+ * Splits one of our TypeScript files into tokens with their positions, types left out. Enough for mutation
+ * testing of plain modules; it is not a parser, and relies on the formatter's style.
  */
 import { stripTypeScriptTypes } from 'node:module'
 

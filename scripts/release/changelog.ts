@@ -1,6 +1,6 @@
 /**
- * The changelog for a release: the section Unreleased with its parts in a fixed order, each with entries. It works on
- * text; the caller handles files and tags.
+ * The changelog for a release: the section Unreleased with its parts in a fixed order, each with entries. It
+ * works on text; the caller handles files and tags.
  */
 
 /** The parts of a section, in the order in which a reader needs them. */
@@ -8,7 +8,9 @@ const parts = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security',
 
 const heading = '## Unreleased'
 
-/** The reasons why the section Unreleased cannot be released, one sentence each; empty when there are none. */
+/**
+ * The reasons why the section Unreleased cannot be released, one sentence each; empty when there are none.
+ */
 export function findChangelogFaults(changelog: string): string[] {
   const section = readUnreleased(changelog)
   if (section === null) return [`CHANGELOG.md has no section "${heading}"`]

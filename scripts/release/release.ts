@@ -1,6 +1,6 @@
 /**
- * Makes one release: refuses a tree that is not ready, writes the version into every file that contains it, commits and
- * tags. It does not push. Nothing else in this repository makes a tag.
+ * Makes one release: refuses a tree that is not ready, writes the version into every file that contains it,
+ * commits and tags. It does not push. Nothing else in this repository makes a tag.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -13,14 +13,18 @@ export interface ReleaseOptions {
   readonly version: string
   /** The day of the release, YYYY-MM-DD. */
   readonly day: string
-  /** Regenerates what contains the version (the OpenAPI document) and runs the checks; throws when they fail. */
+  /**
+   * Regenerates what contains the version (the OpenAPI document) and runs the checks; throws when they fail.
+   */
   readonly prepare: (root: string) => void
 }
 
 /** Files that contain the version as `"version": "…"`; the first occurrence is our own. */
 const versioned = ['package.json', 'server.json']
 
-/** Makes the commit and the tag `v<version>`. Throws with every reason against it before anything is written. */
+/**
+ * Makes the commit and the tag `v<version>`. Throws with every reason against it before anything is written.
+ */
 export function release({ root, version, day, prepare }: ReleaseOptions): void {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const faults = [...findTreeFaults(root, version), ...findChangelogFaults(changelog)]

@@ -49,7 +49,8 @@ function assembleMonitoring(parts: AdminDoorParts, isDraining: () => boolean): H
     },
     readiness: {
       checks: { store: () => store.ping(), kv: () => kv.ping() },
-      // Every process falls back to memory in the same way: sending traffic to another process would not help.
+      // Every process falls back to memory in the same way: sending traffic to another process would not
+      // help.
       isUnavailable: (name) => name === 'kv' && kv.connections().some(({ isUp }) => !isUp),
       isDraining,
     },

@@ -1,7 +1,8 @@
 /**
- * The composition root: it assembles the parts that the files beside it open, in the order of their dependencies, and
- * closes them in reverse. It contains no rule of its own. `ROLE` names the parts of a process: `api` has the public
- * listener, `worker` the background work, `all` both; each has the admin listener.
+ * The composition root: it assembles the parts that the files beside it open, in the order of their
+ * dependencies, and closes them in reverse. It contains no rule of its own. `ROLE` names the parts of a
+ * process: `api` has the public listener, `worker` the background work, `all` both; each has the admin
+ * listener.
  */
 import type { UserActions } from '#auth/actions.ts'
 import type { Connections } from '#connections/connections.ts'
@@ -46,7 +47,8 @@ export interface App {
 
 export async function openApp(options: AppOptions): Promise<App> {
   const { config } = options
-  // With port 0 the origins are known once the listener is bound, so they are read for each answer (reading R2).
+  // With port 0 the origins are known once the listener is bound, so they are read for each answer (reading
+  // R2).
   let origins = toOrigins(config)
   const foundation = await openFoundation(options, () => origins)
   const { store, kv, adapters, actions, connections } = foundation
@@ -78,13 +80,14 @@ export async function openApp(options: AppOptions): Promise<App> {
     async close() {
       draining = true
       const cutAt = performance.now() + drainMs
-      // The background work stops at once, because a new run would be new work; requests in flight keep their time.
+      // The background work stops at once, because a new run would be new work; requests in flight keep their
+      // time.
       const workEnd = background?.stop(syncGraceMs) ?? syncs.close(syncGraceMs)
       await Promise.all([serving?.drain(drainMs), workEnd])
       // What people's requests began goes on behind their answers.
       await connections.close(Math.max(0, cutAt - performance.now()))
-      // The admin listener closes last, because it reports the drain to monitors. Its requests have had the same time
-      // by now.
+      // The admin listener closes last, because it reports the drain to monitors. Its requests have had the
+      // same time by now.
       await adminListener.drain(Math.max(adminDrainMs, cutAt - performance.now()))
       await admin.close()
       await serving?.close()

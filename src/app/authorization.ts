@@ -1,6 +1,6 @@
 /**
- * Assembles the authorization server with its dependencies: limits and secrets from the configuration, the guarded HTTP
- * client for clients' documents, reports for operators. It contains no rule of its own.
+ * Assembles the authorization server with its dependencies: limits and secrets from the configuration, the
+ * guarded HTTP client for clients' documents, reports for operators. It contains no rule of its own.
  */
 import { maxDocumentBytes } from '#auth/oauth/engine.ts'
 import { makeOAuth, type OAuth } from '#auth/oauth/oauth.ts'

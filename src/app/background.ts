@@ -1,6 +1,6 @@
 /**
- * The background work of a process, each task in the one periodic loop. A process with `ROLE=api` does none of it; other
- * processes do the due work.
+ * The background work of a process, each task in the one periodic loop. A process with `ROLE=api` does none
+ * of it; other processes do the due work.
  */
 import { makeOAuthSweep } from '#auth/oauth/sweep.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
@@ -18,7 +18,9 @@ interface BackgroundParts extends AppParts {
 }
 
 export interface Background {
-  /** Starts no new work and resolves when current work has ended. Syncs have `graceMs`, then they are aborted. */
+  /**
+   * Starts no new work and resolves when current work has ended. Syncs have `graceMs`, then they are aborted.
+   */
   stop(graceMs: number): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 /**
- * How the `tributary` command is called on this install, for printed instructions: by npm when npm started this
- * process, by its own name when a wrapper of this install is on the path (container image, service unit), else with the
- * pinned runtime, which always works.
+ * How the `tributary` command is called on this install, for printed instructions: by npm when npm started
+ * this process, by its own name when a wrapper of this install is on the path (container image, service
+ * unit), else with the pinned runtime, which always works.
  */
 import { readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'

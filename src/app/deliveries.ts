@@ -1,6 +1,6 @@
 /**
- * The part of a process that sends events: the guarded agent, the worker that the store notifies of due work, and the
- * sweeps at the end of retention.
+ * The part of a process that sends events: the guarded agent, the worker that the store notifies of due work,
+ * and the sweeps at the end of retention.
  */
 import { startPeriodic } from '#jobs/periodic.ts'
 import { lazily } from '#kernel/lazily.ts'
@@ -16,7 +16,10 @@ import { maxDeliveriesInFlight, startDeliveryWorker } from '#webhooks/worker.ts'
 import type { AppParts } from './foundation.ts'
 
 export interface Deliveries {
-  /** Sends nothing more; resolves when the attempts in flight have ended and are stored, after about 20 s at most. */
+  /**
+   * Sends nothing more; resolves when the attempts in flight have ended and are stored, after about 20 s at
+   * most.
+   */
   stop(): Promise<void>
 }
 
@@ -43,8 +46,8 @@ export function startDeliveries(parts: AppParts): Deliveries {
       schedule: retryScheduleSeconds,
       redact: makeRedactor(listSecretTexts(config, parts.secrets)),
       report,
-      // SQLite has one writer. On PostgreSQL more would keep fewer attempts each, in as many statements, and the usual attempt
-      // does not wait for the disk.
+      // SQLite has one writer. On PostgreSQL more would keep fewer attempts each, in as many statements, and
+      // the usual attempt does not wait for the disk.
       writers: 1,
     },
     reports.jobs,

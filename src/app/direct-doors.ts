@@ -1,6 +1,6 @@
 /**
- * The doors of the public listener that need no router: agents, the authorization server, webhooks of providers. This
- * file loads none of them.
+ * The doors of the public listener that need no router: agents, the authorization server, webhooks of
+ * providers. This file loads none of them.
  */
 import type { OAuth } from '#auth/oauth/oauth.ts'
 import type { DirectDoor } from '#doors/late-router.ts'
@@ -18,7 +18,10 @@ interface DirectDoorParts extends AppParts {
   readonly simplefin: { readonly gate: Gate; readonly throttle: Throttle }
 }
 
-/** Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them later. */
+/**
+ * Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them
+ * later.
+ */
 const failedWebhooksPerMinute = 600
 
 export function listDirectDoors(parts: DirectDoorParts): readonly DirectDoor[] {
@@ -101,7 +104,9 @@ function toSimplefinDoor({
   }
 }
 
-/** `POST /providers/{provider}/webhook` for each provider that is configured with what verifies its webhooks. */
+/**
+ * `POST /providers/{provider}/webhook` for each provider that is configured with what verifies its webhooks.
+ */
 function listWebhookDoors(parts: DirectDoorParts): readonly DirectDoor[] {
   const { adapters, config, connections, kv, reports } = parts
   const openLane = lazily(async () => {

@@ -1,6 +1,6 @@
 /**
- * Assembles the doctor with what it checks: the configuration in a form that may be shown, the ports, this machine. It
- * contains no rule of its own.
+ * Assembles the doctor with what it checks: the configuration in a form that may be shown, the ports, this
+ * machine. It contains no rule of its own.
  */
 import { type Examine, type Installation, makeDoctor, realMachine } from '#doctor/doctor.ts'
 import { version } from '#src/version.ts'

@@ -1,4 +1,6 @@
-/** The doors behind Fastify on the public listener: documents and pages. The others are in `direct-doors.ts`. */
+/**
+ * The doors behind Fastify on the public listener: documents and pages. The others are in `direct-doors.ts`.
+ */
 import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '#auth/oauth/oauth.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'

@@ -1,6 +1,6 @@
 /**
- * What every part of a process depends on: reports, store, fast state, adapters, connections, sign-in. Each is opened as
- * the configuration says; no rule is defined here.
+ * What every part of a process depends on: reports, store, fast state, adapters, connections, sign-in. Each
+ * is opened as the configuration says; no rule is defined here.
  */
 
 import { createHash } from 'node:crypto'
@@ -33,7 +33,10 @@ import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
 import type { AppOptions } from './options.ts'
 
 export interface Foundation {
-  /** Called for each answer and mail: with port 0 the origins are known once the listener is bound (reading R2). */
+  /**
+   * Called for each answer and mail: with port 0 the origins are known once the listener is bound (reading
+   * R2).
+   */
   readonly origins: () => Origins
   readonly reports: Reports
   readonly store: Store
@@ -184,7 +187,10 @@ function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
   })
 }
 
-/** Changes with the contract and the version: an answer that was cached before an upgrade may differ from a new one. */
+/**
+ * Changes with the contract and the version: an answer that was cached before an upgrade may differ from a
+ * new one.
+ */
 async function digestContract(): Promise<string> {
   const { makeOpenApi } = await import('#contract/openapi.ts')
   const contract = JSON.stringify(makeOpenApi({ baseUrl: '', version }))

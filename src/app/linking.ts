@@ -1,4 +1,7 @@
-/** What the pages of linking need of the configuration: where their forms may lead, and tokens of made-up people. */
+/**
+ * What the pages of linking need of the configuration: where their forms may lead, and tokens of made-up
+ * people.
+ */
 import type { LinkingWay } from '#connections/connections.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
@@ -7,8 +10,9 @@ import type { Credentials } from '#providers/credentials.ts'
 const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/
 
 /**
- * Sources of `form-action`: browsers apply it to the redirect that answers a form. Providers' pages are on any https address;
- * where a provider is configured at plain http on this machine (the sandbox), its pages are there too, on any port.
+ * Sources of `form-action`: browsers apply it to the redirect that answers a form. Providers' pages are on
+ * any https address; where a provider is configured at plain http on this machine (the sandbox), its pages
+ * are there too, on any port.
  */
 export function listLinkingTargets(access: ProviderAccess): readonly string[] {
   const addresses = Object.values(access)

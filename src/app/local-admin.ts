@@ -1,6 +1,7 @@
 /**
- * The admin API and the reads without a listener, for a command that works while no service runs: the same door with the
- * same actions on the same store, which it holds until it is closed. No background work, and no port is bound.
+ * The admin API and the reads without a listener, for a command that works while no service runs: the same
+ * door with the same actions on the same store, which it holds until it is closed. No background work, and no
+ * port is bound.
  */
 import assert from 'node:assert/strict'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
@@ -41,7 +42,8 @@ const graceMs = 1000
  * @throws StoreOpenError when another process holds it.
  */
 export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
-  // Calls are injected: the listener of the settings, which may be another machine's name, has no part in them.
+  // Calls are injected: the listener of the settings, which may be another machine's name, has no part in
+  // them.
   const adminListener = { host: '127.0.0.1', port: 0, isLoopback: true }
   const options = { ...given, config: { ...given.config, adminListener } }
   const origins = () => toOrigins(options.config)

@@ -1,4 +1,6 @@
-/** The part of a process that sends mail: the worker that the store notifies of waiting mails, and the sweep. */
+/**
+ * The part of a process that sends mail: the worker that the store notifies of waiting mails, and the sweep.
+ */
 import { defaultTimezone } from '#auth/caller.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
 import { makeCompose } from '#mail/compose.ts'

@@ -1,6 +1,7 @@
 /**
- * Doors are loaded at their first request, from the folder that this process was started from. When an upgrade has replaced
- * that folder meanwhile, a door of the new version would run inside the old one: it is refused, until the service is restarted.
+ * Doors are loaded at their first request, from the folder that this process was started from. When an
+ * upgrade has replaced that folder meanwhile, a door of the new version would run inside the old one: it is
+ * refused, until the service is restarted.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,8 +16,8 @@ export class ReplacedCodeError extends Error {
 }
 
 /**
- * Makes the check to call before code is loaded late: it throws ReplacedCodeError when a source file, or npm's record of its last
- * install, is newer than this process.
+ * Makes the check to call before code is loaded late: it throws ReplacedCodeError when a source file, or
+ * npm's record of its last install, is newer than this process.
  * @param folder the clone.
  */
 export function makeCodeCheck(clock: Clock, folder: string = root): () => void {
@@ -31,8 +32,9 @@ export function makeCodeCheck(clock: Clock, folder: string = root): () => void {
 }
 
 /**
- * The later of two readings of the start: by the clock of then, and by the clock of now. A clock that was set since, in either
- * direction, does not make the files of before the start newer than it. One that is now behind the start has one reading only.
+ * The later of two readings of the start: by the clock of then, and by the clock of now. A clock that was set
+ * since, in either direction, does not make the files of before the start newer than it. One that is now
+ * behind the start has one reading only.
  */
 function startedAt(now: number): number {
   const byNow = now - process.uptime() * 1000
@@ -40,7 +42,9 @@ function startedAt(now: number): number {
   return byThen > now ? byNow : Math.max(byNow, byThen)
 }
 
-/** The first file that changed between these instants (in milliseconds). It reads directories, and no file. */
+/**
+ * The first file that changed between these instants (in milliseconds). It reads directories, and no file.
+ */
 function findChanged(folder: string, { from, to }: { from: number; to: number }): string | null {
   const entries = readdirSync(join(folder, 'src'), { recursive: true, encoding: 'utf8' })
   // What an editor leaves beside a file that is only looked at is no code.
@@ -49,7 +53,8 @@ function findChanged(folder: string, { from, to }: { from: number; to: number })
   const files = ['node_modules/.package-lock.json', ...sources.map((path) => join('src', path))]
   const isNewer = (path: string) => {
     const at = statSync(join(folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
-    // Beside a clock that is behind, as on a machine that has none of its own, every file is of the future and says nothing.
+    // Beside a clock that is behind, as on a machine that has none of its own, every file is of the future
+    // and says nothing.
     return at > from && at <= to
   }
   return files.find(isNewer) ?? null

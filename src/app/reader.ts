@@ -1,6 +1,6 @@
 /**
- * Assembles a read from resource to provider: the part that every read uses, and that reports what reads find out about
- * consents. The caller closes it before the store.
+ * Assembles a read from resource to provider: the part that every read uses, and that reports what reads find
+ * out about consents. The caller closes it before the store.
  */
 import { makeConsentMonitor } from '#connections/consent-monitor.ts'
 import { bySystem } from '#contract/actor.ts'

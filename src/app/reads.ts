@@ -1,6 +1,6 @@
 /**
- * Assembles the path of a read, from throttle to provider, and the two lanes that use it: REST and agents. The caller
- * closes it before the store.
+ * Assembles the path of a read, from throttle to provider, and the two lanes that use it: REST and agents.
+ * The caller closes it before the store.
  */
 import type { TokenReader } from '#auth/oauth/port.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'

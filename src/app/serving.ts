@@ -1,6 +1,6 @@
 /**
- * What answers on the public listener: reads, the authorization server and the doors. A process with `ROLE=worker` has
- * none of it.
+ * What answers on the public listener: reads, the authorization server and the doors. A process with
+ * `ROLE=worker` has none of it.
  */
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { listenerTimes } from '#doors/listener.ts'

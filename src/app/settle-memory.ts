@@ -1,7 +1,8 @@
 /**
- * Gives back the memory that only the start needed. A start allocates a lot and keeps little of it; the runtime would
- * hold the emptied pages for as long as the process is quiet. A full collection that is told to shrink returns them;
- * nothing is answered meanwhile (docs/performance.md), so it waits for a quiet second, and a busy process has none.
+ * Gives back the memory that only the start needed. A start allocates a lot and keeps little of it; the
+ * runtime would hold the emptied pages for as long as the process is quiet. A full collection that is told to
+ * shrink returns them; nothing is answered meanwhile (docs/performance.md), so it waits for a quiet second,
+ * and a busy process has none.
  */
 
 /** After the start, and after the first syncs, which are due at once. */

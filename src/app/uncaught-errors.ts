@@ -1,7 +1,7 @@
 /**
- * Handles uncaught errors: one fatal line without secrets, a metric, and a drain that ends the process with exit code
- * 1, so that its supervisor starts another. After such an error the state of the process cannot be trusted; a second
- * one ends it at once.
+ * Handles uncaught errors: one fatal line without secrets, a metric, and a drain that ends the process with
+ * exit code 1, so that its supervisor starts another. After such an error the state of the process cannot be
+ * trusted; a second one ends it at once.
  */
 import type { Log } from '#telemetry/log.ts'
 import { toLoggedError } from '#telemetry/log-error.ts'
@@ -17,7 +17,8 @@ export interface UncaughtErrorOptions {
 }
 
 /**
- * A drain takes 25 s and closing everything a few more; after this limit the process ends with whatever is still open.
+ * A drain takes 25 s and closing everything a few more; after this limit the process ends with whatever is
+ * still open.
  */
 const deadlineMs = 32_000
 

@@ -57,8 +57,8 @@ function describePublic(origins: Origins): string[] {
 }
 
 /**
- * Leaves out variables that the command finds by itself, also in `.env`; the others are put before the command, since
- * another terminal does not have them.
+ * Leaves out variables that the command finds by itself, also in `.env`; the others are put before the
+ * command, since another terminal does not have them.
  */
 function describeNext(welcome: Welcome): string {
   const { config, origins, adminUrl, adminTokenFile, command, firstUser } = welcome

@@ -1,4 +1,7 @@
-/** Every action on users and keys writes its audit row or changes nothing, and refuses what belongs to another user. */
+/**
+ * Every action on users and keys writes its audit row or changes nothing, and refuses what belongs to another
+ * user.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type By, byOperator } from '#contract/actor.ts'

@@ -1,4 +1,7 @@
-/** Assembles the actions on users and keys that an operator or a person can make, for the doors that offer them. */
+/**
+ * Assembles the actions on users and keys that an operator or a person can make, for the doors that offer
+ * them.
+ */
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type CreateKey, makeCreateKey } from './create-key.ts'

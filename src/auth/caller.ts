@@ -1,6 +1,6 @@
 /**
- * The caller: who makes a request, once identified. All later steps and resources get this one value, for REST and for
- * agents alike.
+ * The caller: who makes a request, once identified. All later steps and resources get this one value, for
+ * REST and for agents alike.
  */
 import type { UserId } from '#kernel/ids.ts'
 import type { PlanRow } from '#store/ports/users.ts'
@@ -18,8 +18,8 @@ export interface Caller {
   /** Part of every cache key. Incrementing it invalidates the cached replies of this user (reading R10). */
   readonly epoch: number
   /**
-   * What fast state said of the user's rows before plan, zone and epoch were read (`src/fast/port.ts`); empty: nothing. Absent: they
-   * were read for this request alone.
+   * What fast state said of the user's rows before plan, zone and epoch were read (`src/fast/port.ts`);
+   * empty: nothing. Absent: they were read for this request alone.
    */
   readonly edition?: string
 }

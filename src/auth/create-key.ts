@@ -1,6 +1,7 @@
 /**
- * Creates an API key for a user, the same for every door. A person or an operator gives a user at most twenty active keys;
- * the demo of sandbox mode adds its own whatever their number is. The key itself appears only in the reply that creates it.
+ * Creates an API key for a user, the same for every door. A person or an operator gives a user at most twenty
+ * active keys; the demo of sandbox mode adds its own whatever their number is. The key itself appears only in
+ * the reply that creates it.
  */
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
@@ -35,7 +36,10 @@ export type CreateKey = (
   minted?: MintedKey,
 ) => Promise<{ readonly row: KeyRow; readonly key: string }>
 
-/** Counting, inserting and the audit row are one transaction, so that parallel requests cannot exceed the maximum. */
+/**
+ * Counting, inserting and the audit row are one transaction, so that parallel requests cannot exceed the
+ * maximum.
+ */
 export function makeCreateKey(deps: {
   readonly store: Pick<Store, 'transact'>
   readonly clock: Clock

@@ -1,6 +1,6 @@
 /**
- * Creates a user at an operator's request; self-service sign-up is in sign-in/. Without a plan, the default plan of
- * this installation applies.
+ * Creates a user at an operator's request; self-service sign-up is in sign-in/. Without a plan, the default
+ * plan of this installation applies.
  */
 import { z } from 'zod'
 import type { By, Operator, System } from '#contract/actor.ts'

@@ -1,8 +1,8 @@
 /**
- * API keys: `trib_live_` + 33 base62 characters (192 random bits) + 6 base62 characters of CRC-32 over everything
- * before. Only the SHA-256 is stored; a key whose checksum is wrong is refused before any lookup. The brand prefix has
- * ten characters, so that the pre-auth bucket, which counts the first 16 characters, includes six random ones
- * (contract, Limits).
+ * API keys: `trib_live_` + 33 base62 characters (192 random bits) + 6 base62 characters of CRC-32 over
+ * everything before. Only the SHA-256 is stored; a key whose checksum is wrong is refused before any lookup.
+ * The brand prefix has ten characters, so that the pre-auth bucket, which counts the first 16 characters,
+ * includes six random ones (contract, Limits).
  */
 
 import { hash, randomBytes } from 'node:crypto'
@@ -34,12 +34,17 @@ export function mintKey(bytes: Uint8Array = randomBytes(secretBytes)): MintedKey
   return { key, prefix: key.slice(0, prefix.length + 6), hash: hashKey(key) }
 }
 
-/** True when the text has the key prefix, valid or not. Such a text is never looked up as another kind of token. */
+/**
+ * True when the text has the key prefix, valid or not. Such a text is never looked up as another kind of
+ * token.
+ */
 export function isMeantAsKey(text: string): boolean {
   return text.startsWith('trib_')
 }
 
-/** True when the text has the format of a key and a correct checksum; does not show whether the key exists. */
+/**
+ * True when the text has the format of a key and a correct checksum; does not show whether the key exists.
+ */
 export function isKeyShaped(text: string): boolean {
   if (!keyPattern.test(text)) return false
   const body = text.slice(0, -checksumLength)
@@ -58,7 +63,10 @@ export function hasKeyExpired(expiresAt: Millis | null, now: Millis): boolean {
 
 export type KeyStatus = 'active' | 'expired' | 'revoked'
 
-/** What a key is worth at `now`; only an active one is accepted, and only active ones count towards the maximum. */
+/**
+ * What a key is worth at `now`; only an active one is accepted, and only active ones count towards the
+ * maximum.
+ */
 export function toKeyStatus(
   {
     revokedAt,

@@ -1,6 +1,6 @@
 /**
- * Who may use what: the contract's plan rules (contract, Authentication) as readings R25 and R26 settle them. Pure: the
- * clock and the settings are passed in.
+ * Who may use what: the contract's plan rules (contract, Authentication) as readings R25 and R26 settle them.
+ * Pure: the clock and the settings are passed in.
  */
 import type { PlanName, PlanRow, PlanStatus } from '#store/ports/users.ts'
 import type { Scope } from './scopes.ts'
@@ -35,8 +35,8 @@ function toLegacyEnd({ legacyUntil }: PlanRow): number | null {
 }
 
 /**
- * Reading R25: a paid plan that is active, trialing or past due; a legacy account in its grace period; a grandfathered
- * one.
+ * Reading R25: a paid plan that is active, trialing or past due; a legacy account in its grace period; a
+ * grandfathered one.
  */
 export function hasApiAccess(row: PlanRow, settings: PlanSettings, now: number): boolean {
   if (row.grandfathered) return true
@@ -54,7 +54,10 @@ export function hasBrokerageAccess(row: PlanRow, settings: PlanSettings): boolea
   return status === 'active' || status === 'past_due'
 }
 
-/** Which of these scopes a person with this plan may give to an agent: brokerage needs the plan for it (reading R26). */
+/**
+ * Which of these scopes a person with this plan may give to an agent: brokerage needs the plan for it
+ * (reading R26).
+ */
 export function grantableScopes(
   scopes: readonly Scope[],
   row: PlanRow,

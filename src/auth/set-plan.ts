@@ -1,6 +1,6 @@
 /**
- * Sets a user's plan; what each plan allows is defined in plans.ts. The change applies from the next request on, in
- * every process. Nobody sets their own plan: persons are no actors of this action.
+ * Sets a user's plan; what each plan allows is defined in plans.ts. The change applies from the next request
+ * on, in every process. Nobody sets their own plan: persons are no actors of this action.
  */
 import { z } from 'zod'
 import type { By, Operator, System } from '#contract/actor.ts'

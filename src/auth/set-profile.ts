@@ -1,6 +1,6 @@
 /**
- * Sets the name and the time zone of a user. A new zone makes earlier cached answers invalid (reading R10): days in them are those
- * of the former zone.
+ * Sets the name and the time zone of a user. A new zone makes earlier cached answers invalid (reading R10):
+ * days in them are those of the former zone.
  */
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'

@@ -1,6 +1,6 @@
 /**
- * What the actions on connections guarantee before a provider is called: no access for others, no change without
- * audit.
+ * What the actions on connections guarantee before a provider is called: no access for others, no change
+ * without audit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

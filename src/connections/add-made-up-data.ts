@@ -1,6 +1,6 @@
 /**
- * Sandbox mode: links a made-up person at every emulated provider to a user, so that newcomers see data without an account
- * at a bank. Each link is an ordinary one, with its own audit row.
+ * Sandbox mode: links a made-up person at every emulated provider to a user, so that newcomers see data
+ * without an account at a bank. Each link is an ordinary one, with its own audit row.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'

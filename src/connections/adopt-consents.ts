@@ -1,7 +1,7 @@
 /**
- * Stores the consents that a provider lists for one login: one connection per institution, with its accounts. Everything is
- * stored in one transaction, or nothing. When the user is being deleted meanwhile, nothing is stored and the consents are
- * ended.
+ * Stores the consents that a provider lists for one login: one connection per institution, with its accounts.
+ * Everything is stored in one transaction, or nothing. When the user is being deleted meanwhile, nothing is
+ * stored and the consents are ended.
  */
 import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -29,7 +29,9 @@ export interface Adoption {
   readonly credentials: Pick<LoginRow, 'upstreamUserId' | 'secret'> & { readonly isOurs?: boolean }
   /** The login, saved or read in the transaction. @throws OwnerGoneError */
   readonly login: (tx: StoreRows) => Promise<LoginRow>
-  /** Further changes of the same transaction. False: nothing was linked that the audit does not have already. */
+  /**
+   * Further changes of the same transaction. False: nothing was linked that the audit does not have already.
+   */
   readonly also?: (tx: StoreRows, adopted: readonly AdoptedConsent[]) => Promise<boolean>
 }
 
@@ -60,8 +62,8 @@ export async function adoptConsents(
 ): Promise<{ readonly login: LoginRow; readonly adopted: readonly AdoptedConsent[] }> {
   try {
     return await deps.store.transact(async (tx) => {
-      // Saving or reading it locks the user's row: a concurrent deletion of the user or the login waits for the end of the
-      // transaction.
+      // Saving or reading it locks the user's row: a concurrent deletion of the user or the login waits for
+      // the end of the transaction.
       const login = await steps.login(tx)
       const adopted = await saveAll({ ...deps, store: tx }, login, { discovered, renews, choice })
       const isNews = (await steps.also?.(tx, adopted)) ?? true
@@ -79,8 +81,8 @@ export async function adoptConsents(
     if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })
     if (!(error instanceof OwnerGoneError)) throw error
     if ((await deps.store.users.find(userId)) !== null) throw error
-    // The user was deleted during the provider call. That deletion found no rows of these consents, so they are ended
-    // here.
+    // The user was deleted during the provider call. That deletion found no rows of these consents, so they
+    // are ended here.
     await endUnsavedConsents(deps, { ...toUnsaved(credentials), userId, provider }, discovered)
     throw apiError('user_not_found', { cause: error })
   }

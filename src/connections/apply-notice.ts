@@ -1,7 +1,7 @@
 /**
- * Applies one notice of a provider's webhook to the connections that it concerns. Cached answers are invalidated, but not so
- * often that replayed webhooks leave a user without them; a status is stored when it is recent and newer than the stored
- * one; everything else is left to a sync. Each login is one transaction.
+ * Applies one notice of a provider's webhook to the connections that it concerns. Cached answers are
+ * invalidated, but not so often that replayed webhooks leave a user without them; a status is stored when it
+ * is recent and newer than the stored one; everything else is left to a sync. Each login is one transaction.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
@@ -25,8 +25,9 @@ const maxLogins = 100
 /** After an older status a newer webhook may have been lost, so a sync asks the provider instead. */
 const freshMs = 5 * 60_000
 /**
- * Cached answers of one login are invalidated by webhooks so often at most. A provider that has read every bank of a person
- * sends some twenty; after that a sync finds new rows, and balances are cached for minutes only.
+ * Cached answers of one login are invalidated by webhooks so often at most. A provider that has read every
+ * bank of a person sends some twenty; after that a sync finds new rows, and balances are cached for minutes
+ * only.
  */
 const outdates = { most: 30, withinMs: 5 * 60_000 }
 
@@ -186,8 +187,8 @@ async function saveStatus(
 }
 
 /**
- * The login's secret was revoked at the provider: it is deleted here too, and all its connections become `revoked`. When
- * the secret was replaced meanwhile, nothing changes.
+ * The login's secret was revoked at the provider: it is deleted here too, and all its connections become
+ * `revoked`. When the secret was replaced meanwhile, nothing changes.
  */
 async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Promise<void> {
   const row = await openLogin(deps, login.id)
@@ -204,7 +205,9 @@ async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Prom
   })
 }
 
-/** Null also for a damaged row, whose secret cannot be compared; the next read detects that it does not work. */
+/**
+ * Null also for a damaged row, whose secret cannot be compared; the next read detects that it does not work.
+ */
 async function openLogin({ store }: ActionDeps, id: LoginId): Promise<LoginRow | null> {
   try {
     return await store.logins.get(id)

@@ -1,6 +1,7 @@
 /**
- * Runs calls to a provider within the time of one action, however many there are. Every failure is an UpstreamError, including the
- * timeout, so that callers catch one type and map it to public errors in one place.
+ * Runs calls to a provider within the time of one action, however many there are. Every failure is an
+ * UpstreamError, including the timeout, so that callers catch one type and map it to public errors in one
+ * place.
  */
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
@@ -24,7 +25,10 @@ export interface Asking extends Pick<AskOptions, 'priority'> {
   readonly stop?: AbortSignal | undefined
 }
 
-/** The options of one action. Its time begins now, so they are made once, after any waiting that is no provider's. */
+/**
+ * The options of one action. Its time begins now, so they are made once, after any waiting that is no
+ * provider's.
+ */
 export function limitTime(
   { timeoutMs }: Pick<ConnectionsDeps, 'timeoutMs'>,
   { priority, stop }: Asking,
@@ -76,7 +80,10 @@ export function toLogin(row: LoginRow): Login {
   }
 }
 
-/** A connection in the form that adapters expect; they have no status `deleting`, and such a consent is being withdrawn. */
+/**
+ * A connection in the form that adapters expect; they have no status `deleting`, and such a consent is being
+ * withdrawn.
+ */
 export function toConnectionRef({ id, upstreamId, status }: ConnectionRow): ConnectionRef {
   return { id, upstreamId, status: status === 'deleting' ? 'revoked' : status }
 }

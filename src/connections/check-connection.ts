@@ -1,7 +1,7 @@
 /**
- * A person asks on a page whether a connection still works: it is refreshed at once, with the priority of a user, and its
- * sync becomes due, which reads rows where the provider's rate of scheduled reads allows it. Not more often than once a
- * minute for a connection, so that a button costs no provider's budget.
+ * A person asks on a page whether a connection still works: it is refreshed at once, with the priority of a
+ * user, and its sync becomes due, which reads rows where the provider's rate of scheduled reads allows it.
+ * Not more often than once a minute for a connection, so that a button costs no provider's budget.
  */
 import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'

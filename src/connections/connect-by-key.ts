@@ -1,6 +1,7 @@
 /**
- * Links by a key that a person pasted. It waits no longer than a moment: what takes longer goes on, and is kept like a link that
- * came back from a provider's page, whose page says what has become of it. The key itself is kept nowhere before it is accepted.
+ * Links by a key that a person pasted. It waits no longer than a moment: what takes longer goes on, and is
+ * kept like a link that came back from a provider's page, whose page says what has become of it. The key
+ * itself is kept nowhere before it is accepted.
  */
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'

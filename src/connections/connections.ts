@@ -1,6 +1,6 @@
 /**
- * Assembles the actions of this room: how people's consents at providers become connections, stay up to date and are
- * removed. Doors and background work use only these actions.
+ * Assembles the actions of this room: how people's consents at providers become connections, stay up to date
+ * and are removed. Doors and background work use only these actions.
  */
 
 import { type CheckConnection, makeCheckConnection } from './check-connection.ts'

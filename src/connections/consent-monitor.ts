@@ -1,8 +1,8 @@
 /**
  * Records what live reads prove about a consent: that it is active although its connection has another status
- * (reading R20b), that it is lost although nothing failed (balances), and that the connection was refreshed just now
- * where the provider reports no times. It wraps the adapters and changes no answer; a note that cannot be written is
- * reported.
+ * (reading R20b), that it is lost although nothing failed (balances), and that the connection was refreshed
+ * just now where the provider reports no times. It wraps the adapters and changes no answer; a note that
+ * cannot be written is reported.
  */
 import { LRUCache } from 'lru-cache'
 import type { ConnectionStatus } from '#contract/resources.ts'
@@ -32,7 +32,8 @@ export interface ConsentMonitorDeps {
   readonly clock: Clock
   readonly windows: Pick<WindowStore, 'take'>
   /**
-   * A note could not be written, or the provider could not be called: logged and counted, while the read continues.
+   * A note could not be written, or the provider could not be called: logged and counted, while the read
+   * continues.
    */
   readonly onFailure: (error: unknown) => void
 }
@@ -50,7 +51,10 @@ const askEveryMs = 60_000
 const noteEveryMs = 60_000
 const maxRemembered = 10_000
 
-/** Statuses that a proof of an active consent ends. A `revoked` connection becomes active again only by linking. */
+/**
+ * Statuses that a proof of an active consent ends. A `revoked` connection becomes active again only by
+ * linking.
+ */
 const doubtful: readonly ConnectionStatus[] = ['invalidated', 'pending_mfa']
 
 interface Seen {

@@ -1,8 +1,8 @@
 /**
- * Deletes a person. First all access in their name ends (keys, sessions, agents, connections) and nothing more is
- * stored for them; then their consents are ended at the providers, as far as these answer in time; then all their
- * data is deleted. A provider that is unavailable, or a secret that does not decrypt, is reported and does not stop
- * the deletion. The sweep finishes an interrupted deletion.
+ * Deletes a person. First all access in their name ends (keys, sessions, agents, connections) and nothing
+ * more is stored for them; then their consents are ended at the providers, as far as these answer in time;
+ * then all their data is deleted. A provider that is unavailable, or a secret that does not decrypt, is
+ * reported and does not stop the deletion. The sweep finishes an interrupted deletion.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
@@ -18,8 +18,8 @@ export interface EndedConnection {
 }
 
 /**
- * False when there is no such user. Aborting `stop` interrupts the deletion; a later sweep finishes it. `note` is called
- * once for each connection whose end was tried.
+ * False when there is no such user. Aborting `stop` interrupts the deletion; a later sweep finishes it.
+ * `note` is called once for each connection whose end was tried.
  */
 export type DeleteUser = (
   by: By,
@@ -29,7 +29,8 @@ export type DeleteUser = (
 ) => Promise<boolean>
 
 /**
- * Makes the action. All consents together share the time limit of one action; the providers are called concurrently.
+ * Makes the action. All consents together share the time limit of one action; the providers are called
+ * concurrently.
  */
 export function makeDeleteUser(deps: ActionDeps): DeleteUser {
   const { store, clock } = deps

@@ -1,6 +1,6 @@
 /**
- * What every action on connections needs, and how it reports. Actions change our own rows; they never read money
- * data.
+ * What every action on connections needs, and how it reports. Actions change our own rows; they never read
+ * money data.
  */
 import type { Provider } from '#contract/resources.ts'
 import type { WindowStore } from '#fast/port.ts'
@@ -15,9 +15,9 @@ import type { UserQueue } from './user-queue.ts'
 /** What actions report to operators; the composition root turns it into log lines and metrics. */
 export interface ConnectionsReport extends LateReport {
   /**
-   * One attempt to end a consent and delete its connection. `pending`: the provider did not end it; the connection
-   * stays `deleting` and is tried again. `abandoned`: our rows are deleted anyway, because their user is being
-   * deleted or the login's secret does not decrypt, so a consent may remain at the provider.
+   * One attempt to end a consent and delete its connection. `pending`: the provider did not end it; the
+   * connection stays `deleting` and is tried again. `abandoned`: our rows are deleted anyway, because their
+   * user is being deleted or the login's secret does not decrypt, so a consent may remain at the provider.
    */
   deletion(event: {
     readonly provider: Provider
@@ -28,8 +28,8 @@ export interface ConnectionsReport extends LateReport {
     readonly detail: string
   }): void
   /**
-   * A link that was begun in a browser came back. `code`: why it did not end with a connection, in the provider's words for
-   * the log; null where there is nothing to say.
+   * A link that was begun in a browser came back. `code`: why it did not end with a connection, in the
+   * provider's words for the log; null where there is nothing to say.
    */
   linking(event: {
     readonly provider: Provider
@@ -49,7 +49,9 @@ export interface ConnectionsDeps {
   /** The time limit of all provider calls of one action together (`REQUEST_TIMEOUT_MS`). */
   readonly timeoutMs: number
   readonly report: ConnectionsReport
-  /** Sandbox mode: several users may link the same made-up person by a personal key. Absent: one user only. */
+  /**
+   * Sandbox mode: several users may link the same made-up person by a personal key. Absent: one user only.
+   */
   readonly sharesPersonalKeys?: boolean
 }
 

@@ -1,7 +1,8 @@
 /**
- * Ends the logins that links in a browser left behind: the person never returned, declined, or the provider failed, and nothing
- * was linked within the hour that a link lives. What this installation made at the provider ends there, with any consent that
- * was given and never read; a provider that fails is asked again by the next sweep.
+ * Ends the logins that links in a browser left behind: the person never returned, declined, or the provider
+ * failed, and nothing was linked within the hour that a link lives. What this installation made at the
+ * provider ends there, with any consent that was given and never read; a provider that fails is asked again
+ * by the next sweep.
  */
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'
@@ -16,7 +17,10 @@ const maxPerSweep = 100
 
 export type EndAbandoned = (stop: AbortSignal) => Promise<void>
 
-/** Makes one part of the deletion sweep. Each sweep goes on behind the one before, so that failures do not block others. */
+/**
+ * Makes one part of the deletion sweep. Each sweep goes on behind the one before, so that failures do not
+ * block others.
+ */
 export function makeEndAbandoned(deps: ActionDeps): EndAbandoned {
   let reached: LoginId | null = null
   return async (stop) => {

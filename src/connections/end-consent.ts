@@ -1,8 +1,8 @@
 /**
- * Ends one consent at its provider, as a step of deleting it here. A consent that no longer exists, or credentials
- * that are no longer valid, count as ended. When the provider cannot be called the reason is returned, and the
- * connection has to wait. Without the login's secret the provider can never be called: the consent is abandoned, and
- * the deletion continues.
+ * Ends one consent at its provider, as a step of deleting it here. A consent that no longer exists, or
+ * credentials that are no longer valid, count as ended. When the provider cannot be called the reason is
+ * returned, and the connection has to wait. Without the login's secret the provider can never be called: the
+ * consent is abandoned, and the deletion continues.
  */
 import { type ConnectionId, type LoginId, newId } from '#kernel/ids.ts'
 import type { RevokeOptions } from '#providers/credentials.ts'
@@ -44,8 +44,8 @@ export async function endConsent(
 }
 
 /**
- * Ends the consents that linking found when their user was deleted meanwhile: they have no rows, so nothing else
- * would end them. Consents that the provider does not end are reported.
+ * Ends the consents that linking found when their user was deleted meanwhile: they have no rows, so nothing
+ * else would end them. Consents that the provider does not end are reported.
  */
 export async function endUnsavedConsents(
   deps: ActionDeps,
@@ -67,8 +67,8 @@ export async function endUnsavedConsents(
 }
 
 /**
- * Ends a login at its provider that has no connection of ours, where the provider has a call for it. Failures are reported:
- * nothing waits for them, because our row goes in any case.
+ * Ends a login at its provider that has no connection of ours, where the provider has a call for it. Failures
+ * are reported: nothing waits for them, because our row goes in any case.
  */
 export async function endUnsavedLogin(
   deps: ActionDeps,
@@ -79,8 +79,8 @@ export async function endUnsavedLogin(
 }
 
 /**
- * As `endUnsavedLogin`, for a login that has a row; the provider's failure, or null. A login that existed at the provider
- * before it was linked here stays there.
+ * As `endUnsavedLogin`, for a login that has a row; the provider's failure, or null. A login that existed at
+ * the provider before it was linked here stays there.
  */
 export async function endEmptyLogin(
   deps: ActionDeps,

@@ -1,9 +1,10 @@
 /**
- * The background sweep for unfinished deletions: connections whose provider has not ended the consent yet, then users
- * whose deletion was interrupted, then logins that links in a browser left behind. It runs at the start and every few
- * minutes, one deletion at a time. Once a provider is unavailable, it is skipped for the rest of the sweep. Each sweep continues after the previous one, or, where
- * that one covered all of them, with the first that it skipped, so that deletions that keep failing do not block the others: with people's own keys the failure may
- * concern one login alone.
+ * The background sweep for unfinished deletions: connections whose provider has not ended the consent yet,
+ * then users whose deletion was interrupted, then logins that links in a browser left behind. It runs at the
+ * start and every few minutes, one deletion at a time. Once a provider is unavailable, it is skipped for the
+ * rest of the sweep. Each sweep continues after the previous one, or, where that one covered all of them,
+ * with the first that it skipped, so that deletions that keep failing do not block the others: with people's
+ * own keys the failure may concern one login alone.
  */
 import { bySystem } from '#contract/actor.ts'
 import type { Provider } from '#contract/resources.ts'
@@ -115,7 +116,9 @@ async function listRound(
   return [...behind, ...front.filter((row) => row.id <= reached)]
 }
 
-/** The sweep as a task that runs every `everyMs` (five minutes). Stopping it aborts the current provider call. */
+/**
+ * The sweep as a task that runs every `everyMs` (five minutes). Stopping it aborts the current provider call.
+ */
 export function makeDeletionSweep(
   finishDeletions: FinishDeletions,
   everyMs = defaultEveryMs,

@@ -1,6 +1,7 @@
 /**
- * Ends a link that was begun in a browser: uses the state once, lets the adapter read the return, and reads the consents from
- * the provider. Nothing in the address is trusted but the state; whoever is in another browser cannot use it.
+ * Ends a link that was begun in a browser: uses the state once, lets the adapter read the return, and reads
+ * the consents from the provider. Nothing in the address is trusted but the state; whoever is in another
+ * browser cannot use it.
  */
 import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -50,7 +51,8 @@ export interface LinkingArrival {
 export type Arrival = LinkingState | { readonly kind: 'unknown' | 'expired' | 'other_session' }
 
 /**
- * It waits no longer than a moment: what takes longer goes on, and the link's page says what has become of it.
+ * It waits no longer than a moment: what takes longer goes on, and the link's page says what has become of
+ * it.
  * @throws ApiError `provider_not_configured`, `user_not_found` when the user was deleted meanwhile.
  */
 export type FinishLinking = (by: By<Person>, arrival: LinkingArrival) => Promise<Arrival>
@@ -123,7 +125,10 @@ async function finish(deps: ActionDeps, arrived: Arrived): Promise<void> {
   await readConsents(deps, by, { attempt, login: saved }, options)
 }
 
-/** What the adapter makes of the return. A provider that does not answer is a result too: the state is used by now. */
+/**
+ * What the adapter makes of the return. A provider that does not answer is a result too: the state is used by
+ * now.
+ */
 async function readReturn(
   deps: ActionDeps,
   { arrival, linking, attempt, options }: Arrived,
@@ -152,7 +157,10 @@ async function readReturn(
   }
 }
 
-/** True when a renewal brought another person's login than that of the connection; nothing of it is stored then. */
+/**
+ * True when a renewal brought another person's login than that of the connection; nothing of it is stored
+ * then.
+ */
 async function isOther(
   { store }: ActionDeps,
   { connectionId, loginId }: LinkingRow,
@@ -163,7 +171,9 @@ async function isOther(
   return known !== null && known.upstreamUserId !== upstreamUserId
 }
 
-/** Stores the login with its newest secret before anything is read with it: a secret may be given only once. */
+/**
+ * Stores the login with its newest secret before anything is read with it: a secret may be given only once.
+ */
 async function saveLogin(
   deps: ActionDeps,
   { by, arrival, linking, attempt }: Arrived,

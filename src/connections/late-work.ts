@@ -1,20 +1,27 @@
 /**
- * Work at a provider that a person's request begins and does not wait for to its end: providers may take a minute. The request
- * is answered after a moment while the work goes on; a failure after that is reported. The end of the process waits for it.
+ * Work at a provider that a person's request begins and does not wait for to its end: providers may take a
+ * minute. The request is answered after a moment while the work goes on; a failure after that is reported.
+ * The end of the process waits for it.
  */
 
 export interface LateReport {
-  /** What a person's request began failed after the request was answered. `what`: the work, with the id that it concerns. */
+  /**
+   * What a person's request began failed after the request was answered. `what`: the work, with the id that
+   * it concerns.
+   */
   failedLate(event: { readonly what: string; readonly error: unknown }): void
 }
 
 export interface LateWork {
   /**
-   * True when `work` has ended within a moment; false: it goes on. Where work with the same key is under way, that one is
-   * waited for instead. @throws what `work` throws within the moment.
+   * True when `work` has ended within a moment; false: it goes on. Where work with the same key is under way,
+   * that one is waited for instead. @throws what `work` throws within the moment.
    */
   begin(key: string, work: (stop: AbortSignal) => Promise<void>): Promise<boolean>
-  /** Waits so long for work that is under way, then aborts its calls to providers. Resolves when all of it has ended. */
+  /**
+   * Waits so long for work that is under way, then aborts its calls to providers. Resolves when all of it has
+   * ended.
+   */
   close(graceMs: number): Promise<void>
 }
 

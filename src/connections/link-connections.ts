@@ -1,6 +1,7 @@
 /**
- * Adopts the consents that a person has given at a provider: one connection per institution, with its accounts.
- * Linking again updates existing connections and keeps their ids. Nothing is stored before the provider has answered.
+ * Adopts the consents that a person has given at a provider: one connection per institution, with its
+ * accounts. Linking again updates existing connections and keeps their ids. Nothing is stored before the
+ * provider has answered.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -28,8 +29,9 @@ export type LinkConnections = (
 
 /**
  * Makes the action. It returns a connection for each consent of the provider, newest first.
- * @throws ApiError `user_not_found`, `provider_not_configured`; `invalid_params` for invalid input, and when the provider
- * has no consent; `login_taken` for a personal key of somebody who is linked here; every upstream failure by the mapping of `guard.ts`.
+ * @throws ApiError `user_not_found`, `provider_not_configured`; `invalid_params` for invalid input, and when
+ *   the provider has no consent; `login_taken` for a personal key of somebody who is linked here; every
+ *   upstream failure by the mapping of `guard.ts`.
  */
 export function makeLinkConnections(deps: ActionDeps): LinkConnections {
   return async (by, userId, input) =>
@@ -126,8 +128,8 @@ function refuseMisplaced(provider: Provider, fields: object): void {
 }
 
 /**
- * Akahu answers the same for a wrong app token as for a refused user token. A call with our own credentials alone
- * shows which one it is, so that operators do not search for the mistake with the person.
+ * Akahu answers the same for a wrong app token as for a refused user token. A call with our own credentials
+ * alone shows which one it is, so that operators do not search for the mistake with the person.
  */
 async function askWhoseFault(
   adapter: Adapter,

@@ -1,6 +1,6 @@
 /**
- * The input for adopting a consent: a person's credentials at a provider. Each provider declares its fields; a
- * misspelt field is refused instead of ignored.
+ * The input for adopting a consent: a person's credentials at a provider. Each provider declares its fields;
+ * a misspelt field is refused instead of ignored.
  */
 import { z } from 'zod'
 import { Provider } from '#contract/resources.ts'

@@ -1,6 +1,6 @@
 /**
- * A link that a person begins in a browser: its state, how long it lives, and how it can end. The state is 32 random bytes
- * that only the provider's page and the browser see; the store has their SHA-256.
+ * A link that a person begins in a browser: its state, how long it lives, and how it can end. The state is 32
+ * random bytes that only the provider's page and the browser see; the store has their SHA-256.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
@@ -8,7 +8,10 @@ import type { ConnectionId } from '#kernel/ids.ts'
 import type { Linking, LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 
-/** A person may search for a card reader, or wait for a code by post; the provider's own page lives as long or less. */
+/**
+ * A person may search for a card reader, or wait for a code by post; the provider's own page lives as long or
+ * less.
+ */
 export const linkingLifeMs = 60 * 60_000
 
 export function newState(): string {
@@ -25,8 +28,9 @@ export function isState(text: string): boolean {
 }
 
 /**
- * How far a link has come after its return, as the store keeps it. `waiting`: the login is saved, and the consent or its accounts
- * are not listed yet. `unread`: as `waiting`, and the provider could not be read the last time. The others are ends.
+ * How far a link has come after its return, as the store keeps it. `waiting`: the login is saved, and the
+ * consent or its accounts are not listed yet. `unread`: as `waiting`, and the provider could not be read the
+ * last time. The others are ends.
  */
 export type LinkingOutcome = 'waiting' | 'unread' | 'linked' | LinkingFailure
 
@@ -34,7 +38,10 @@ export type LinkingOutcome = 'waiting' | 'unread' | 'linked' | LinkingFailure
 export type LinkingState =
   /** Also for a renewal. */
   | { readonly kind: 'linked'; readonly connections: readonly ConnectionRow[] }
-  /** The return is being read, or the provider does not list the consent or its accounts yet, or cannot be read now. */
+  /**
+   * The return is being read, or the provider does not list the consent or its accounts yet, or cannot be
+   * read now.
+   */
   | {
       readonly kind: 'waiting'
       readonly attempt: LinkingName

@@ -23,7 +23,8 @@ interface Wanted {
 }
 
 /**
- * The login of the renewed connection, else those of the person at this provider that take consents; none yet: an empty list.
+ * The login of the renewed connection, else those of the person at this provider that take consents; none
+ * yet: an empty list.
  * @throws ApiError `invalid_params` for a connection by a key of the person's own.
  */
 export async function findLinkingLogins(

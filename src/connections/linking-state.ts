@@ -1,4 +1,7 @@
-/** What a person is told of a link that came back, from what the store has of it: the same in every process, and after a reload. */
+/**
+ * What a person is told of a link that came back, from what the store has of it: the same in every process,
+ * and after a reload.
+ */
 
 import type { ConnectionId } from '#kernel/ids.ts'
 import { linkingFailures } from '#providers/linking.ts'
@@ -41,8 +44,8 @@ interface Candidate {
 }
 
 /**
- * The consents that the person meant: the renewed connection; else those to the chosen institution; else those that are new;
- * else, where somebody gave a known consent again, all of them.
+ * The consents that the person meant: the renewed connection; else those to the chosen institution; else
+ * those that are new; else, where somebody gave a known consent again, all of them.
  */
 export function selectMeant<One extends Candidate>(
   { connectionId, institutionId }: LinkingRow,

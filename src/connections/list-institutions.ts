@@ -1,6 +1,6 @@
 /**
- * The institutions that a person can choose at a provider. They are public and change rarely, so each process keeps them for
- * ten minutes and asks once however many people wait.
+ * The institutions that a person can choose at a provider. They are public and change rarely, so each process
+ * keeps them for ten minutes and asks once however many people wait.
  */
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
@@ -12,8 +12,8 @@ import type { ActionDeps } from './deps.ts'
 
 /**
  * Sorted by name; null: the provider's own page asks.
- * @throws ApiError `provider_not_configured`, also where nobody can link in a browser; upstream failures by the mapping of
- * `guard.ts`.
+ * @throws ApiError `provider_not_configured`, also where nobody can link in a browser; upstream failures by
+ *   the mapping of `guard.ts`.
  */
 export type ListInstitutions = (provider: Provider) => Promise<readonly Institution[] | null>
 

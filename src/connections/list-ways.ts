@@ -1,4 +1,7 @@
-/** The ways in which people can link here: at each configured provider its own page, keys of their own, or both. */
+/**
+ * The ways in which people can link here: at each configured provider its own page, keys of their own, or
+ * both.
+ */
 import type { ConnectionCategory, Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { OwnKeyAccess } from '#providers/credentials.ts'

@@ -1,7 +1,7 @@
 /**
- * Requests webhooks about a login from a provider that does not send them by itself: after a link, and again with later
- * refreshes, at most once an hour for each login, because the provider may have cancelled or refused an earlier request.
- * A failure is reported; scheduled syncs then find changes later.
+ * Requests webhooks about a login from a provider that does not send them by itself: after a link, and again
+ * with later refreshes, at most once an hour for each login, because the provider may have cancelled or
+ * refused an earlier request. A failure is reported; scheduled syncs then find changes later.
  */
 import type { LoginId } from '#kernel/ids.ts'
 import type { LoginRow } from '#store/ports/logins.ts'

@@ -1,7 +1,7 @@
 /**
- * Records that a consent or its credentials are lost (readings R20, R20b), whether a read or a refresh detected it. A
- * `revoked` connection never becomes `invalidated`, and a loss detected with credentials that were replaced meanwhile
- * changes nothing.
+ * Records that a consent or its credentials are lost (readings R20, R20b), whether a read or a refresh
+ * detected it. A `revoked` connection never becomes `invalidated`, and a loss detected with credentials that
+ * were replaced meanwhile changes nothing.
  */
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'

@@ -1,7 +1,7 @@
 /**
- * Finds which accounts of a renewed consent are the stored ones, where the provider gave them new ids. It never guesses: a
- * stored account and a listed one belong together only when neither has another candidate. The order of both lists does
- * not matter. Pure.
+ * Finds which accounts of a renewed consent are the stored ones, where the provider gave them new ids. It
+ * never guesses: a stored account and a listed one belong together only when neither has another candidate.
+ * The order of both lists does not matter. Pure.
  */
 import type { UpstreamId } from '#kernel/ids.ts'
 import type { KnownAccount, ListedAccount } from '#store/ports/accounts.ts'
@@ -14,8 +14,8 @@ export interface NewAccount extends ListedAccount {
   /** The former id, when the provider gave the account a new one; our id stays. */
   readonly previousUpstreamId: UpstreamId | null
   /**
-   * Fields that the provider omitted this time: a known account keeps its stored values, a new one uses the values
-   * here.
+   * Fields that the provider omitted this time: a known account keeps its stored values, a new one uses the
+   * values here.
    */
   readonly assumed?: readonly AssumedField[]
 }
@@ -33,9 +33,9 @@ export interface Unmatched {
 }
 
 /**
- * By masked number first: hidden accounts return too, but one that was listed until now comes before a hidden one. Then by
- * elimination among what was listed until now: one candidate on either side, of the same type and currency. Accounts whose
- * numbers are known and differ never belong together.
+ * By masked number first: hidden accounts return too, but one that was listed until now comes before a hidden
+ * one. Then by elimination among what was listed until now: one candidate on either side, of the same type
+ * and currency. Accounts whose numbers are known and differ never belong together.
  */
 export function matchRenewed(lists: Unmatched): AccountPair[] {
   const { rows, accounts } = lists

@@ -1,7 +1,7 @@
 /**
- * Records an operator's change at a provider of the sandbox: cached answers of the affected people are not served
- * again, and connections that now need a second factor are marked (reading R20b: no provider reports one on an
- * existing connection). The change and its audit row are one transaction.
+ * Records an operator's change at a provider of the sandbox: cached answers of the affected people are not
+ * served again, and connections that now need a second factor are marked (reading R20b: no provider reports
+ * one on an existing connection). The change and its audit row are one transaction.
  */
 import { z } from 'zod'
 import type { By, Operator, System } from '#contract/actor.ts'

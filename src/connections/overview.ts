@@ -1,6 +1,7 @@
 /**
- * What a person sees of their connections at a glance: status, accounts, the last success and failure, the next sync, and
- * the runs of the last days. Our own rows only: no provider is asked, and nothing of it is money data.
+ * What a person sees of their connections at a glance: status, accounts, the last success and failure, the
+ * next sync, and the runs of the last days. Our own rows only: no provider is asked, and nothing of it is
+ * money data.
  */
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import type { ConnectionRow, StoredStatus } from '#store/ports/connections.ts'
@@ -44,7 +45,10 @@ export interface RunDays {
 
 type Reads = Pick<StoreReader, 'connections' | 'accounts' | 'syncs'>
 
-/** Newest first, as the connections are listed. Five queries, six where the clock was set back, however many connections there are. */
+/**
+ * Newest first, as the connections are listed. Five queries, six where the clock was set back, however many
+ * connections there are.
+ */
 export async function readOverview(
   { connections, accounts, syncs }: Reads,
   userId: UserId,
@@ -62,7 +66,8 @@ export async function readOverview(
     byConnection(succeeded),
     byConnection(ended),
   ]
-  // Where the clock was set back, the newest start is not that of the last run: the count of failures knows how that ended.
+  // Where the clock was set back, the newest start is not that of the last run: the count of failures knows
+  // how that ended.
   const isHidden = states.some(
     ({ connectionId, failures }) => failures > 0 && endOf.get(connectionId)?.state !== 'failed',
   )
@@ -109,7 +114,10 @@ export async function readRunDays(
   return { days: starts.slice(0, -1), counts }
 }
 
-/** Connections that need their owner come first: consent that is lost, then those whose sync fails, then the others. */
+/**
+ * Connections that need their owner come first: consent that is lost, then those whose sync fails, then the
+ * others.
+ */
 export function sortByNeed(all: readonly ConnectionOverview[]): ConnectionOverview[] {
   const needOf = ({ row, failure }: ConnectionOverview) =>
     needs[row.status] + (failure === null ? 0 : 1)

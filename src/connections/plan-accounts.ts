@@ -1,6 +1,6 @@
 /**
- * Decides, without writing, how a connection's stored accounts become the provider's current list: which are new,
- * which changed under the same id, which are missing.
+ * Decides, without writing, how a connection's stored accounts become the provider's current list: which are
+ * new, which changed under the same id, which are missing.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { UpstreamId } from '#kernel/ids.ts'
@@ -20,11 +20,12 @@ import {
 } from './match-accounts.ts'
 
 /**
- * Makes the stored accounts equal to `accounts`, the provider's list. Known ones keep our id: matched by the provider's current
- * id first, then by the former one where only one account names it; a row is matched once. When two entries have the same
- * id, the last one is used. Missing ones are hidden and keep their id if they return. In the first list after a renewal of
- * the consent ids may be new, so accounts are also matched by their masked numbers and by elimination
- * (`match-accounts.ts`); in later lists of the same renewal by numbers only. Otherwise a new id is a new account.
+ * Makes the stored accounts equal to `accounts`, the provider's list. Known ones keep our id: matched by the
+ * provider's current id first, then by the former one where only one account names it; a row is matched once.
+ * When two entries have the same id, the last one is used. Missing ones are hidden and keep their id if they
+ * return. In the first list after a renewal of the consent ids may be new, so accounts are also matched by
+ * their masked numbers and by elimination (`match-accounts.ts`); in later lists of the same renewal by
+ * numbers only. Otherwise a new id is a new account.
  */
 export function planAccounts(accounts: readonly NewAccount[]): PlanAccounts {
   const listed = [...new Map(accounts.map((account) => [account.upstreamId, account])).values()]

@@ -1,6 +1,7 @@
 /**
- * Reads the consents of a link that was begun in a browser, adopts them, and judges whether the one that was meant has
- * arrived: providers list a consent, and its accounts, some seconds to minutes after the person agreed.
+ * Reads the consents of a link that was begun in a browser, adopts them, and judges whether the one that was
+ * meant has arrived: providers list a consent, and its accounts, some seconds to minutes after the person
+ * agreed.
  */
 import type { By } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
@@ -26,7 +27,10 @@ export interface OpenLinking {
   readonly login: LoginRow
 }
 
-/** The outcome is noted in the store, also where the provider cannot be read. @throws ApiError `user_not_found` */
+/**
+ * The outcome is noted in the store, also where the provider cannot be read. @throws ApiError
+ * `user_not_found`
+ */
 export async function readConsents(
   deps: ActionDeps,
   by: By,
@@ -50,7 +54,10 @@ export async function readConsents(
 /** A list that other processes outdate so often is read again by the next look. */
 const maxTries = 3
 
-/** `waiting`: the consent or its accounts have not arrived. @throws UpstreamError when the provider cannot be read. */
+/**
+ * `waiting`: the consent or its accounts have not arrived. @throws UpstreamError when the provider cannot be
+ * read.
+ */
 export async function discoverAndAdopt(
   deps: ActionDeps,
   by: By,
@@ -118,8 +125,9 @@ async function demandCurrent(tx: StoreRows, login: LoginRow): Promise<LoginRow> 
 }
 
 /**
- * Providers go on listing consents that have ended: those of connections that were removed do not come back with another
- * link. One that the provider has not ended yet does only where a consent keeps its id when it is given again, and was meant.
+ * Providers go on listing consents that have ended: those of connections that were removed do not come back
+ * with another link. One that the provider has not ended yet does only where a consent keeps its id when it
+ * is given again, and was meant.
  */
 function toChoice({ provider, connectionId, institutionId }: LinkingRow): Choice {
   const keepsIds = !factsOf(provider).oneConsentPerInstitution
@@ -138,8 +146,8 @@ interface Settling {
 }
 
 /**
- * Whether the audit gets an entry, since a waiting page polls. A new connection gets one when it is made, a known one
- * when its consent has arrived.
+ * Whether the audit gets an entry, since a waiting page polls. A new connection gets one when it is made, a
+ * known one when its consent has arrived.
  */
 async function isNews(
   tx: StoreRows,

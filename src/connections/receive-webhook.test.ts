@@ -1,6 +1,6 @@
 /**
- * What webhooks do to connections: which ones they concern, which status is stored, when a sync is requested, and that a
- * repetition, an older one and one about another login change nothing.
+ * What webhooks do to connections: which ones they concern, which status is stored, when a sync is requested,
+ * and that a repetition, an older one and one about another login change nothing.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /**
- * Receives a webhook of a provider: its adapter verifies it, repetitions are ignored, its changes are applied to our rows.
- * It calls no provider, except for a signing key that is not known yet and for a consent that a person is giving now
- * (`resume-linking.ts`); for data that must be read it requests a sync.
- * Without webhooks scheduled syncs find the same changes later.
+ * Receives a webhook of a provider: its adapter verifies it, repetitions are ignored, its changes are applied
+ * to our rows. It calls no provider, except for a signing key that is not known yet and for a consent that a
+ * person is giving now (`resume-linking.ts`); for data that must be read it requests a sync. Without webhooks
+ * scheduled syncs find the same changes later.
  */
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
@@ -12,8 +12,9 @@ import { getAdapter, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
 /**
- * The result for a webhook. `done`: it concerned connections of ours. `unmatched`: it concerned none of ours. `ignored`:
- * it reports nothing that we serve. `repeated`: it was received before. The others are refusals, which change nothing.
+ * The result for a webhook. `done`: it concerned connections of ours. `unmatched`: it concerned none of ours.
+ * `ignored`: it reports nothing that we serve. `repeated`: it was received before. The others are refusals,
+ * which change nothing.
  */
 export type WebhookOutcome =
   | 'done'
@@ -26,15 +27,18 @@ export type WebhookOutcome =
   | 'unreadable'
 
 /**
- * @throws ApiError `provider_not_configured` when no webhooks of this provider are received; UpstreamError when the
- * webhook could not be verified now.
+ * @throws ApiError `provider_not_configured` when no webhooks of this provider are received; UpstreamError
+ *   when the webhook could not be verified now.
  */
 export type ReceiveWebhook = (
   provider: Provider,
   request: WebhookRequest,
 ) => Promise<WebhookOutcome>
 
-/** Makes the action. A webhook whose changes could not be stored counts as not received: its repetition is applied. */
+/**
+ * Makes the action. A webhook whose changes could not be stored counts as not received: its repetition is
+ * applied.
+ */
 export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
   return async (provider, request) => {
     const { webhooks } = getAdapter(deps.adapters, provider)

@@ -1,7 +1,7 @@
 /**
- * Compares the stored connections of a login with those that its provider lists now: which are known, which are new,
- * which are missing. It changes nothing. A connection keeps its id when the provider renews it under another one; what is
- * not certain is new. The order of both lists does not matter.
+ * Compares the stored connections of a login with those that its provider lists now: which are known, which
+ * are new, which are missing. It changes nothing. A connection keeps its id when the provider renews it under
+ * another one; what is not certain is new. The order of both lists does not matter.
  */
 import type { ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
@@ -37,7 +37,9 @@ export interface HeldConnection {
 export interface Holding {
   /** Newest first. */
   readonly held: readonly HeldConnection[]
-  /** Ids at the provider of those that are being deleted: none of these consents renews another connection. */
+  /**
+   * Ids at the provider of those that are being deleted: none of these consents renews another connection.
+   */
   readonly leaving: ReadonlySet<UpstreamId>
 }
 
@@ -53,9 +55,10 @@ export async function holdConnections(store: StoreRows, login: LoginRow): Promis
 }
 
 /**
- * Matches by the provider's id first. The rest are renewals: an account moved with its id; at the same institution most
- * account numbers are equal; the person asked to renew this connection and one new consent came; a person has one consent
- * for each institution. Each step matches only what has one candidate on either side.
+ * Matches by the provider's id first. The rest are renewals: an account moved with its id; at the same
+ * institution most account numbers are equal; the person asked to renew this connection and one new consent
+ * came; a person has one consent for each institution. Each step matches only what has one candidate on
+ * either side.
  * @param renews the connection whose renewal the person asked for; null or absent: they asked for none.
  */
 export function reconcile(
@@ -84,8 +87,9 @@ export function reconcile(
 }
 
 /**
- * A renewed connection whose broken consent is still listed beside the new one (Akahu may keep the old authorisation): the
- * only other active consent whose account numbers are mostly equal takes its place. Null: there is none, or it is not certain.
+ * A renewed connection whose broken consent is still listed beside the new one (Akahu may keep the old
+ * authorisation): the only other active consent whose account numbers are mostly equal takes its place. Null:
+ * there is none, or it is not certain.
  */
 function findMoved(
   { held, leaving }: Holding,
@@ -164,8 +168,8 @@ const countMoved: Score = ({ accounts }, found) => {
 }
 
 /**
- * Equal account numbers at the same institution; 0 when they are no more than half of the shorter list: two people's logins
- * at one bank may share an account.
+ * Equal account numbers at the same institution; 0 when they are no more than half of the shorter list: two
+ * people's logins at one bank may share an account.
  */
 const countNumbers: Score = ({ row, accounts }, found) => {
   if (row.institutionId !== found.institutionId) return 0

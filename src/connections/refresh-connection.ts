@@ -1,8 +1,8 @@
 /**
- * Reads a login's connections from the provider again and stores what changed: status, institution, accounts, time of
- * the last refresh. Providers list consents per login, so the other connections of the login are updated too. It
- * adopts no new connection, because people decide what is linked. Results obtained with credentials that were
- * replaced meanwhile change no status.
+ * Reads a login's connections from the provider again and stores what changed: status, institution, accounts,
+ * time of the last refresh. Providers list consents per login, so the other connections of the login are
+ * updated too. It adopts no new connection, because people decide what is linked. Results obtained with
+ * credentials that were replaced meanwhile change no status.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import type { AuditDetails } from '#contract/audit.ts'
@@ -35,9 +35,10 @@ export type RefreshConnection = (
 ) => Promise<ConnectionRow>
 
 /**
- * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with its new
- * status.
- * @throws ApiError `connection_not_found`, `provider_not_configured`, other upstream failures by the mapping of `guard.ts`.
+ * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with
+ * its new status.
+ * @throws ApiError `connection_not_found`, `provider_not_configured`, other upstream failures by the mapping
+ *   of `guard.ts`.
  */
 export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
   return async (by, id, options) => {

@@ -1,6 +1,6 @@
 /**
- * The public time of a connection's last refresh: the provider's own time; where it reports none, our last successful
- * read of an active connection; null when neither is known.
+ * The public time of a connection's last refresh: the provider's own time; where it reports none, our last
+ * successful read of an active connection; null when neither is known.
  */
 import type { Clock, Millis } from '#kernel/time.ts'
 import { parseInstant, toMillis } from '#kernel/time.ts'

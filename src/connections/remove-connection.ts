@@ -1,6 +1,7 @@
 /**
- * Removes a connection: it becomes invisible at once, then its consent is ended at the provider, then its rows are
- * deleted. When the provider is unavailable the connection stays `deleting`, and `finishDeletions` tries again.
+ * Removes a connection: it becomes invisible at once, then its consent is ended at the provider, then its
+ * rows are deleted. When the provider is unavailable the connection stays `deleting`, and `finishDeletions`
+ * tries again.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -15,13 +16,16 @@ import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
 
 export interface RemoveOptions {
   /**
-   * The consent behind a person's own key ends at the provider too; otherwise the key is only forgotten here. Other
-   * consents end there in any case.
+   * The consent behind a person's own key ends at the provider too; otherwise the key is only forgotten here.
+   * Other consents end there in any case.
    */
   readonly endsAtProvider?: boolean
 }
 
-/** `leaving`: it is invisible, and its rows are deleted when its provider has confirmed the end of the consent. */
+/**
+ * `leaving`: it is invisible, and its rows are deleted when its provider has confirmed the end of the
+ * consent.
+ */
 export type Removal = 'removed' | 'leaving'
 
 export type RemoveConnection = (
@@ -31,9 +35,10 @@ export type RemoveConnection = (
 ) => Promise<Removal>
 
 /**
- * Makes the action. An operator waits for the provider, a person no longer than a moment. Calling it again for one that is
- * leaving tries at once.
- * @throws ApiError `connection_not_found`; `invalid_params` when the end at a provider is asked for that has no call for it.
+ * Makes the action. An operator waits for the provider, a person no longer than a moment. Calling it again
+ * for one that is leaving tries at once.
+ * @throws ApiError `connection_not_found`; `invalid_params` when the end at a provider is asked for that has
+ *   no call for it.
  */
 export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
   return async (by, id, { endsAtProvider = false } = {}) => {
@@ -42,7 +47,8 @@ export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
     if (endsAtProvider) demandCall(row.provider)
     // Done before waiting in the queue: from now on nobody can read through this connection.
     await deps.store.transact(async (tx) => {
-      // A repeated removal changes nothing here, so it writes no audit row; it only tries again at the provider.
+      // A repeated removal changes nothing here, so it writes no audit row; it only tries again at the
+      // provider.
       if (!(await tx.connections.startDeletion(id, { endsAtProvider }))) return
       await tx.audit({
         at: deps.clock.now(),
@@ -72,8 +78,8 @@ function demandCall(provider: Provider): void {
 const outcomes = { ended: 'done', pending: 'pending', abandoned: 'abandoned' } as const
 
 /**
- * Sandbox mode: several users may link one made-up person, whose consent then stays for the others. Elsewhere a consent is
- * one person's, and its removal ends it.
+ * Sandbox mode: several users may link one made-up person, whose consent then stays for the others. Elsewhere
+ * a consent is one person's, and its removal ends it.
  */
 async function isLinkedByOthers(
   { store, sharesPersonalKeys }: ActionDeps,
@@ -88,8 +94,8 @@ async function isLinkedByOthers(
 }
 
 /**
- * Ends the consent of a `deleting` connection and deletes the row, and the login too when no other connection uses
- * it.
+ * Ends the consent of a `deleting` connection and deletes the row, and the login too when no other connection
+ * uses it.
  */
 export function purgeConnection(
   deps: ActionDeps,
@@ -109,7 +115,8 @@ export function purgeConnection(
     const adopted = others.some(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
     )
-    // The consent of a link that is not ended yet uses the login too. The sweep ends a login that nothing came of.
+    // The consent of a link that is not ended yet uses the login too. The sweep ends a login that nothing
+    // came of.
     const isAwaited = (await store.linkings.findOpen(row.loginId, deps.clock.now())) !== null
     const last = others.length === 0 && !isAwaited
     const isKept = adopted || (await isLinkedByOthers(deps, current))
@@ -135,8 +142,8 @@ export function purgeConnection(
 }
 
 /**
- * Deletes the login unless a connection uses it. Where its connections were removed at the same time by several processes,
- * none of them was the last one: then the login ends at the provider here.
+ * Deletes the login unless a connection uses it. Where its connections were removed at the same time by
+ * several processes, none of them was the last one: then the login ends at the provider here.
  */
 async function forgetLogin(
   deps: ActionDeps,

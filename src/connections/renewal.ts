@@ -1,6 +1,6 @@
 /**
- * How a person renews a connection that no longer works: on the provider's page, by a new key of their own, or not by
- * themselves. Nothing is called.
+ * How a person renews a connection that no longer works: on the provider's page, by a new key of their own,
+ * or not by themselves. Nothing is called.
  */
 import { factsOf } from '#providers/all-facts.ts'
 import { openLogin } from '#store/open-login.ts'
@@ -17,7 +17,10 @@ export type Renewal =
   | 'operator'
 
 export interface Renewals {
-  /** As the provider is set up here, for many connections at once: a login by a personal key is not told apart. */
+  /**
+   * As the provider is set up here, for many connections at once: a login by a personal key is not told
+   * apart.
+   */
   guess(row: ConnectionRow): Renewal
   /** As the login of this connection is. */
   find(row: ConnectionRow): Promise<Renewal>

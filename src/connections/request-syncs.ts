@@ -1,18 +1,25 @@
 /**
- * Requests the syncs that a provider's webhook asks for. Their number is bounded, however many webhooks arrive, replayed ones
- * with good signatures too: after a few runs within minutes the next one is due later. So no webhook is without effect.
+ * Requests the syncs that a provider's webhook asks for. Their number is bounded, however many webhooks
+ * arrive, replayed ones with good signatures too: after a few runs within minutes the next one is due later.
+ * So no webhook is without effect.
  */
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ActionDeps } from './deps.ts'
 
-/** Runs of one connection by webhooks; one event at a provider is often several webhooks, which are read by one or two. */
+/**
+ * Runs of one connection by webhooks; one event at a provider is often several webhooks, which are read by
+ * one or two.
+ */
 const maxRuns = 5
 const withinMs = 5 * 60_000
 /** Runs for other reasons may lie between them. */
 const looks = 10
 
-/** A sync reads the connection, its accounts and its rows; however often it is requested before it begins, it runs once. */
+/**
+ * A sync reads the connection, its accounts and its rows; however often it is requested before it begins, it
+ * runs once.
+ */
 export async function requestSyncs(
   { clock }: Pick<ActionDeps, 'clock'>,
   { syncs }: Pick<StoreRows, 'syncs'>,

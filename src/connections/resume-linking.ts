@@ -1,7 +1,7 @@
 /**
- * Looks again for a consent that a person gave in a browser and that had not arrived, or could not be read: when they ask,
- * and when the provider's webhook reports it although the browser never returned. Without an open attempt nothing is adopted,
- * because people decide what is linked.
+ * Looks again for a consent that a person gave in a browser and that had not arrived, or could not be read:
+ * when they ask, and when the provider's webhook reports it although the browser never returned. Without an
+ * open attempt nothing is adopted, because people decide what is linked.
  */
 import { type By, bySystem, mayActFor, type Person } from '#contract/actor.ts'
 import { openLogin } from '#store/open-login.ts'
@@ -14,7 +14,10 @@ import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
 
-/** What has become of a link; the provider is asked once more where it is still open. It waits no longer than a moment. */
+/**
+ * What has become of a link; the provider is asked once more where it is still open. It waits no longer than
+ * a moment.
+ */
 export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<LinkingState>
 
 /** A page that waits asks every few seconds; a provider is asked no more often than this for one login. */
@@ -35,8 +38,8 @@ export function makeResumeLinking(deps: ActionDeps): ResumeLinking {
 }
 
 /**
- * Whether its return was read. Another process may be reading it; where that took longer than it may, the process has ended
- * meanwhile.
+ * Whether its return was read. Another process may be reading it; where that took longer than it may, the
+ * process has ended meanwhile.
  */
 function isReturned({ clock, timeoutMs }: ActionDeps, { usedAt, outcome }: LinkingRow): boolean {
   if (usedAt === null) return false
@@ -63,7 +66,8 @@ function lookAgain(deps: ActionDeps, by: By<Person>, { row, stop }: Look): Promi
 }
 
 /**
- * Adopts what an open attempt of the login waits for. Returns the number of connections; 0 without such an attempt.
+ * Adopts what an open attempt of the login waits for. Returns the number of connections; 0 without such an
+ * attempt.
  * @throws UpstreamError when the provider cannot be read; it sends the webhook again.
  */
 export function adoptAwaited(

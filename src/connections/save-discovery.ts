@@ -1,7 +1,7 @@
 /**
- * Stores what a provider reported about one connection. Only differences are written, so that a refresh without
- * changes leaves cached answers valid. Omitted values stay as stored, a connection that was removed meanwhile is not
- * created again, and credentials that were replaced meanwhile change no status.
+ * Stores what a provider reported about one connection. Only differences are written, so that a refresh
+ * without changes leaves cached answers valid. Omitted values stay as stored, a connection that was removed
+ * meanwhile is not created again, and credentials that were replaced meanwhile change no status.
  */
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
@@ -75,8 +75,8 @@ function readConsentEnd({ consentExpiresAt = null }: DiscoveredConnection): numb
 }
 
 /**
- * Sets the status that a discovery with these credentials found, whatever it was before. A later report of the provider
- * about an earlier time changes nothing.
+ * Sets the status that a discovery with these credentials found, whatever it was before. A later report of
+ * the provider about an earlier time changes nothing.
  */
 export function settleStatus(
   { store, clock }: Pick<SaveDeps, 'store' | 'clock'>,

@@ -1,6 +1,6 @@
 /**
- * Begins a link in a browser: makes the person's login at the provider where it needs one, stores the state, and opens the
- * provider's page. The consent itself is read when the browser returns (`finish-linking.ts`).
+ * Begins a link in a browser: makes the person's login at the provider where it needs one, stores the state,
+ * and opens the provider's page. The consent itself is read when the browser returns (`finish-linking.ts`).
  */
 import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -49,9 +49,9 @@ const starts = { most: 20, withinMs: 60 * 60_000 }
 
 /**
  * Makes the action.
- * @throws ApiError `user_not_found`, `connection_not_found`, `provider_not_configured`, `rate_limited`; `invalid_params` for an
- * institution that cannot be chosen, and for a connection by a key of the person's own; upstream failures by the mapping of
- * `guard.ts`.
+ * @throws ApiError `user_not_found`, `connection_not_found`, `provider_not_configured`, `rate_limited`;
+ *   `invalid_params` for an institution that cannot be chosen, and for a connection by a key of the person's
+ *   own; upstream failures by the mapping of `guard.ts`.
  */
 export function makeStartLinking(
   deps: ActionDeps,
@@ -211,8 +211,8 @@ async function registerAlone<Page>(
 }
 
 /**
- * Makes the login at the provider; null where the return brings it. Each call may make another one, so it is never repeated
- * here.
+ * Makes the login at the provider; null where the return brings it. Each call may make another one, so it is
+ * never repeated here.
  */
 async function register({
   linking,

@@ -1,6 +1,7 @@
 /**
- * Serialises the actions on one user's connections within a process: two removals from one login must not each assume
- * that the other connection still needs the login. Across processes the store's constraints apply.
+ * Serialises the actions on one user's connections within a process: two removals from one login must not
+ * each assume that the other connection still needs the login. Across processes the store's constraints
+ * apply.
  */
 
 export interface UserQueue {

@@ -1,6 +1,6 @@
 /**
- * Who makes a change, through any door. Every action takes an actor and records it in the audit; whose data an
- * actor may change is decided here, once for all actions.
+ * Who makes a change, through any door. Every action takes an actor and records it in the audit; whose data
+ * an actor may change is decided here, once for all actions.
  */
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'

@@ -1,7 +1,7 @@
 /**
- * What the audit records: one row per action with its `details`, the facts of an entry, and with the text of `subject`, which the
- * admin API answers. Ids, names and numbers only, never a secret and never money data. What an extension of the admin API records
- * (the sandbox's commands) is not in this table.
+ * What the audit records: one row per action with its `details`, the facts of an entry, and with the text of
+ * `subject`, which the admin API answers. Ids, names and numbers only, never a secret and never money data.
+ * What an extension of the admin API records (the sandbox's commands) is not in this table.
  */
 import { z } from 'zod'
 import type { UserId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * The sixteen fixed categories, in the order of the contract (contract, Category). Providers' codes are mapped to
- * these keys or to null.
+ * The sixteen fixed categories, in the order of the contract (contract, Category). Providers' codes are
+ * mapped to these keys or to null.
  */
 export const categories = [
   { key: 'BANK_FEES', label: 'Bank Fees' },

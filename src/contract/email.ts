@@ -1,12 +1,12 @@
 /**
- * E-mail addresses: which text is accepted as one, and when two spellings are equal. Operators who create users,
- * sign-up and sign-in share this rule, so that an address that was accepted can sign in. Pure.
+ * E-mail addresses: which text is accepted as one, and when two spellings are equal. Operators who create
+ * users, sign-up and sign-in share this rule, so that an address that was accepted can sign in. Pure.
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
 
 /**
- * A host without dots is allowed (`owner@localhost`), and so are letters of any script (RFC 6531). No angle brackets: mail would
- * reach the address between them (RFC 5322 §3.4), which is another account's.
+ * A host without dots is allowed (`owner@localhost`), and so are letters of any script (RFC 6531). No angle
+ * brackets: mail would reach the address between them (RFC 5322 §3.4), which is another account's.
  */
 const pattern = /^[^\s@<>\p{Cc}\p{Cf}]{1,64}@[^\s@.<>\p{Cc}\p{Cf}]+(?:\.[^\s@.<>\p{Cc}\p{Cf}]+)*$/u
 export const maxEmailLength = 254
@@ -28,8 +28,9 @@ export function tidyEmail(text: string): string {
 }
 
 /**
- * The spellings to look an address up by, the preferred one first: blanks, case and Unicode forms do not matter. A
- * browser sends the domain `bücher.example` as `xn--bcher-kva.example`, so both are looked up; the first is stored.
+ * The spellings to look an address up by, the preferred one first: blanks, case and Unicode forms do not
+ * matter. A browser sends the domain `bücher.example` as `xn--bcher-kva.example`, so both are looked up; the
+ * first is stored.
  */
 export function comparableEmails(text: string): readonly [string, ...string[]] {
   const plain = tidyEmail(text).toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * The one catalogue of errors (contract, Errors): name → status, public code or none, message. An ApiError takes a
- * name from it; public text and private cause never mix.
+ * The one catalogue of errors (contract, Errors): name → status, public code or none, message. An ApiError
+ * takes a name from it; public text and private cause never mix.
  */
 import type { ErrorEnvelope } from './resources.ts'
 

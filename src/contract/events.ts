@@ -1,13 +1,17 @@
 /**
- * The events that webhook endpoints receive (contract, Events): one schema each, the source of the types and the
- * checks in tests. Names are snake_case; amounts of transactions are integers in the currency's minor unit.
+ * The events that webhook endpoints receive (contract, Events): one schema each, the source of the types and
+ * the checks in tests. Names are snake_case; amounts of transactions are integers in the currency's minor
+ * unit.
  */
 import { z } from 'zod'
 import { parseWithBigIntegers } from '#kernel/json.ts'
 import { categoryKeys } from './categories.ts'
 import { TradeType } from './resources.ts'
 
-/** The version date of the events' shape. It changes when a field changes its meaning, not when a field is added. */
+/**
+ * The version date of the events' shape. It changes when a field changes its meaning, not when a field is
+ * added.
+ */
 export const apiVersion = '2026-11-01'
 
 export const eventTypes = ['transactions.synced', 'trades.synced'] as const
@@ -28,7 +32,9 @@ const decimal = (description: string) =>
       description: `${description} Exact decimal text: parse it as a decimal, never as a float.`,
     })
 
-/** In the currency's smallest unit, of any size: beyond 2^53 a bigint, since a number would be another amount. */
+/**
+ * In the currency's smallest unit, of any size: beyond 2^53 a bigint, since a number would be another amount.
+ */
 export const MinorUnits = z.union([z.int(), z.bigint()]).meta({
   description:
     'In the smallest unit of the currency, negative for debits. It has every digit and may exceed 2^53: do not parse it as a float.',
@@ -141,7 +147,9 @@ export const TradesSynced = envelopeOf('trades.synced', TradeEvent).meta({
 export const EventEnvelope = z.discriminatedUnion('type', [TransactionsSynced, TradesSynced])
 export type EventEnvelope = z.infer<typeof EventEnvelope>
 
-/** The envelope in the body of an event, each amount exact. @throws SyntaxError or ZodError for anything else. */
+/**
+ * The envelope in the body of an event, each amount exact. @throws SyntaxError or ZodError for anything else.
+ */
 export function parseEvent(body: string): EventEnvelope {
   return EventEnvelope.parse(parseWithBigIntegers(body))
 }

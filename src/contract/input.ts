@@ -1,6 +1,7 @@
 /**
- * How an action reads its input: one strict schema each, so that a misspelt field is refused instead of ignored.
- * Each problem is one line that says what to do. A refused value is never repeated, because it may be a secret.
+ * How an action reads its input: one strict schema each, so that a misspelt field is refused instead of
+ * ignored. Each problem is one line that says what to do. A refused value is never repeated, because it may
+ * be a secret.
  */
 import { z } from 'zod'
 import { parseInstant } from '#kernel/time.ts'

@@ -1,6 +1,6 @@
 /**
- * Examples of the OpenAPI description, with made-up people and realistic shapes. A test checks each one against its
- * schema; the running service uses the same schemas.
+ * Examples of the OpenAPI description, with made-up people and realistic shapes. A test checks each one
+ * against its schema; the running service uses the same schemas.
  */
 import { categories } from './categories.ts'
 import {

@@ -64,7 +64,10 @@ const ParameterMeta = z.object({
   example: z.json(),
 })
 
-/** @throws Error when a query field lacks its metadata, because the published parameter would have no description. */
+/**
+ * @throws Error when a query field lacks its metadata, because the published parameter would have no
+ *   description.
+ */
 function readMeta(place: string, field: z.ZodType): JsonObject {
   const inner = field instanceof z.ZodOptional ? (field.unwrap() as z.ZodType) : field
   const meta = ParameterMeta.safeParse(inner.meta())

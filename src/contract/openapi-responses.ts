@@ -1,6 +1,7 @@
 /**
- * Responses of the OpenAPI description: per operation its 200 and each error that it can return, grouped by status,
- * with one example per error of the catalogue. Responses that are the same for every operation share a component.
+ * Responses of the OpenAPI description: per operation its 200 and each error that it can return, grouped by
+ * status, with one example per error of the catalogue. Responses that are the same for every operation share
+ * a component.
  */
 import { type ErrorName, errorCatalogue } from './errors.ts'
 import { errorExample, makeErrorExamples, replyExamples } from './openapi-examples.ts'

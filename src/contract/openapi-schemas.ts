@@ -1,7 +1,7 @@
 /**
- * Component schemas of the OpenAPI description, made from the zod schemas of the contract. OpenAPI 3.1 uses JSON
- * Schema 2020-12, so nothing is lost. Patterns behind a format and closed objects are left out, because a client
- * must accept fields that are added later.
+ * Component schemas of the OpenAPI description, made from the zod schemas of the contract. OpenAPI 3.1 uses
+ * JSON Schema 2020-12, so nothing is lost. Patterns behind a format and closed objects are left out, because
+ * a client must accept fields that are added later.
  */
 import { z } from 'zod'
 import { MinorUnits } from './events.ts'
@@ -14,8 +14,8 @@ export interface JsonObject {
 }
 
 /**
- * Every named schema of the replies, the error envelope and the bodies of events, by component name, in the order of the
- * operations.
+ * Every named schema of the replies, the error envelope and the bodies of events, by component name, in the
+ * order of the operations.
  */
 export function makeSchemas(events: readonly z.ZodType[]): JsonObject {
   const schemas: Record<string, Json> = {}
@@ -24,7 +24,10 @@ export function makeSchemas(events: readonly z.ZodType[]): JsonObject {
   return schemas
 }
 
-/** Adds the named schemas that this one consists of; returns it in its published form, a reference where it has a name. */
+/**
+ * Adds the named schemas that this one consists of; returns it in its published form, a reference where it
+ * has a name.
+ */
 export function addSchema(schemas: Record<string, Json>, schema: z.ZodType): Json {
   const { $defs = {}, ...root } = z.toJSONSchema(schema, {
     io: 'output',
@@ -85,8 +88,8 @@ function isNoise(key: string, value: Json, schema: JsonObject): boolean {
 }
 
 /**
- * `anyOf: [{type: T}, {type: null}]` becomes the equivalent `type: [T, null]`, which is easier for readers and
- * generators.
+ * `anyOf: [{type: T}, {type: null}]` becomes the equivalent `type: [T, null]`, which is easier for readers
+ * and generators.
  */
 function mergeNullable(schema: Record<string, Json>): JsonObject {
   const { anyOf, ...rest } = schema

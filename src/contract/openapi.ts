@@ -1,7 +1,7 @@
 /**
- * The OpenAPI 3.1 description of the REST API and of the events that receivers get, derived from the table of operations
- * and from the events' schemas, so that nothing is written twice. It is served at /openapi.json and checked in as docs/openapi.json; tests validate
- * answers against it.
+ * The OpenAPI 3.1 description of the REST API and of the events that receivers get, derived from the table of
+ * operations and from the events' schemas, so that nothing is written twice. It is served at /openapi.json
+ * and checked in as docs/openapi.json; tests validate answers against it.
  */
 import { makeHeaders } from './openapi-headers.ts'
 import { makeParameters } from './openapi-parameters.ts'

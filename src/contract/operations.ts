@@ -1,6 +1,7 @@
 /**
- * The one table of operations: each read is one descriptor, and the REST route, the OpenAPI operation, the agent
- * tool, limits, cache life and documentation derive from it. Nothing about an operation is written twice.
+ * The one table of operations: each read is one descriptor, and the REST route, the OpenAPI operation, the
+ * agent tool, limits, cache life and documentation derive from it. Nothing about an operation is written
+ * twice.
  */
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'

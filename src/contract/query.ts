@@ -1,6 +1,6 @@
 /**
- * How query parameters are read (readings R11, R12, R14): one schema per kind of parameter, from raw text to a
- * typed value. The OpenAPI description shows the output side of each schema.
+ * How query parameters are read (readings R11, R12, R14): one schema per kind of parameter, from raw text to
+ * a typed value. The OpenAPI description shows the output side of each schema.
  */
 import { z } from 'zod'
 import { parseUuid } from '#kernel/ids.ts'
@@ -30,8 +30,9 @@ const toolOffset = offset.schema
   .meta({ description: 'Rows to skip; for the next page see above.', default: 0 })
 
 /**
- * The fields `limit` and `offset` of a list. In a query a larger page size is clamped (reading R11), and `pagination.limit`
- * reports the clamped value; an agent's arguments are numbers, and nothing is clamped (reading R29).
+ * The fields `limit` and `offset` of a list. In a query a larger page size is clamped (reading R11), and
+ * `pagination.limit` reports the clamped value; an agent's arguments are numbers, and nothing is clamped
+ * (reading R29).
  */
 function pagesOf(fallback: number, max: number) {
   const limit = wholeNumber(1, max)
@@ -102,7 +103,9 @@ export const uuidList = (description: string) =>
       example: '1b4e28ba-2fa1-41d2-883f-0016d3cca427',
     })
 
-/** A day or an instant. The resource parses it, because a plain day needs the user's time zone (reading R14). */
+/**
+ * A day or an instant. The resource parses it, because a plain day needs the user's time zone (reading R14).
+ */
 export const dateText = (description: string, example: string) =>
   z
     .string()
@@ -120,9 +123,9 @@ export type QueryReading<T> =
   | { readonly ok: false; readonly details: readonly string[] }
 
 /**
- * Reads the parameters that a schema knows from a parsed query string. Unknown parameters are ignored, a repeated
- * scalar is an error, and an empty value does not count as absent (reading R11). All problems are reported
- * together.
+ * Reads the parameters that a schema knows from a parsed query string. Unknown parameters are ignored, a
+ * repeated scalar is an error, and an empty value does not count as absent (reading R11). All problems are
+ * reported together.
  */
 export function readQuery<Schema extends z.ZodObject>(
   schema: Schema,
@@ -139,7 +142,8 @@ export function readQuery<Schema extends z.ZodObject>(
 }
 
 /**
- * Validates named values against a schema; `details` are problems found before. All problems are reported together.
+ * Validates named values against a schema; `details` are problems found before. All problems are reported
+ * together.
  */
 export function readFields<Schema extends z.ZodObject>(
   schema: Schema,

@@ -1,6 +1,6 @@
 /**
- * The resources of the public contract (contract, Resources): one schema each, the source of the types, the OpenAPI
- * description and the checks in tests. Money is decimal text, never a number.
+ * The resources of the public contract (contract, Resources): one schema each, the source of the types, the
+ * OpenAPI description and the checks in tests. Money is decimal text, never a number.
  */
 import { z } from 'zod'
 import type { Decimal } from '#kernel/decimal.ts'

@@ -1,7 +1,7 @@
 /**
- * The tools as `tools/list` returns them, made from the operation table: JSON Schema 2020-12 without what only zod
- * needs. The list is the same for every caller and in the order of the table (reading R29; MCP 2026-07-28,
- * tools/list).
+ * The tools as `tools/list` returns them, made from the operation table: JSON Schema 2020-12 without what
+ * only zod needs. The list is the same for every caller and in the order of the table (reading R29; MCP
+ * 2026-07-28, tools/list).
  */
 import { z } from 'zod'
 import { type Json, type JsonObject, tidySchema } from './openapi-schemas.ts'
@@ -26,8 +26,8 @@ export const toolOperations: readonly ToolOperation[] = operations.filter(
 )
 
 /**
- * All tools, for any caller: each description says what a call needs, and the call itself is checked when it is
- * made.
+ * All tools, for any caller: each description says what a call needs, and the call itself is checked when it
+ * is made.
  */
 export function describeTools(): readonly ToolDescription[] {
   return toolOperations.map((operation) => ({
@@ -35,8 +35,8 @@ export function describeTools(): readonly ToolDescription[] {
     title: operation.title,
     description: operation.tool.description,
     inputSchema: toObjectSchema(z.toJSONSchema(operation.tool.input, { io: 'input' })),
-    // Clients of the 1.x line validate error results against this schema too, so it allows both shapes (reading
-    // R28).
+    // Clients of the 1.x line validate error results against this schema too, so it allows both shapes
+    // (reading R28).
     outputSchema: toObjectSchema(z.toJSONSchema(z.union([operation.reply, ErrorEnvelope]))),
     annotations: {
       title: operation.title,

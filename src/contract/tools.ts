@@ -1,7 +1,7 @@
 /**
- * What makes an operation a tool for agents: its arguments and the texts for the model (contract, Agents; reading
- * R29). Arguments become the canonical REST query, so that both doors run the same code. It holds no rule of an
- * operation.
+ * What makes an operation a tool for agents: its arguments and the texts for the model (contract, Agents;
+ * reading R29). Arguments become the canonical REST query, so that both doors run the same code. It holds no
+ * rule of an operation.
  */
 import { z } from 'zod'
 import { accountPages, type QueryReading, readFields, rowPages, uuidItem } from './query.ts'
@@ -9,7 +9,10 @@ import { accountPages, type QueryReading, readFields, rowPages, uuidItem } from 
 export interface ToolFacts {
   /** For the model: purpose, where the ids come from, units and signs, paging, requirements. */
   readonly description: string
-  /** Only listed arguments are read; unknown ones are ignored, as REST ignores unknown parameters (reading R11). */
+  /**
+   * Only listed arguments are read; unknown ones are ignored, as REST ignores unknown parameters (reading
+   * R11).
+   */
   readonly input: z.ZodObject
   /** How many days `from` and `to` may be apart; a bound that is left out is filled in (reading R30). */
   readonly maxDays?: number
@@ -139,7 +142,8 @@ export const tradesTool: ToolFacts = {
 export type ToolArguments = Readonly<Record<string, string | number | readonly string[]>>
 
 /**
- * Validates arguments against a tool's schema: strict types, nothing clamped, all problems together (reading R29).
+ * Validates arguments against a tool's schema: strict types, nothing clamped, all problems together (reading
+ * R29).
  */
 export function readToolArguments(
   tool: ToolFacts,

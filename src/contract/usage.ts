@@ -2,8 +2,8 @@
 import type { OperationName } from './operations.ts'
 
 /**
- * What became of a request: `HIT`, `MISS`, `BYPASS` as in the header `X-Cache` of an answer; `limited`: 429; `refused`:
- * another 4xx; `failed`: 5xx; `disconnected`: the client left before its answer (499).
+ * What became of a request: `HIT`, `MISS`, `BYPASS` as in the header `X-Cache` of an answer; `limited`: 429;
+ * `refused`: another 4xx; `failed`: 5xx; `disconnected`: the client left before its answer (499).
  */
 export const usageResults = [
   'HIT',

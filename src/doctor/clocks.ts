@@ -1,6 +1,6 @@
 /**
- * Whether the clock of another system agrees with ours. Signatures, tokens and dates depend on it, and a wrong clock is
- * otherwise hard to recognise from its effects.
+ * Whether the clock of another system agrees with ours. Signatures, tokens and dates depend on it, and a
+ * wrong clock is otherwise hard to recognise from its effects.
  */
 import { type Finding, ok, warning } from './finding.ts'
 
@@ -9,7 +9,8 @@ const toleranceMs = 30_000
 const grainMs = 1000
 
 /**
- * Compares the time in an answer with the interval between request and answer; no finding when the answer has no time.
+ * Compares the time in an answer with the interval between request and answer; no finding when the answer has
+ * no time.
  * @param span in milliseconds since the epoch, by our clock.
  */
 export function compareClocks(

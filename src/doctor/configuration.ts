@@ -1,10 +1,13 @@
 /**
- * Reports the configuration that this process read from its environment, in a form that may be shown, and warns about
- * risky settings.
+ * Reports the configuration that this process read from its environment, in a form that may be shown, and
+ * warns about risky settings.
  */
 import { type Finding, ok, warning } from './finding.ts'
 
-/** The part of the configuration that the doctor reports; built by the composition root, secrets already masked. */
+/**
+ * The part of the configuration that the doctor reports; built by the composition root, secrets already
+ * masked.
+ */
 export interface Installation {
   readonly version: string
   readonly mode: 'live' | 'sandbox'

@@ -1,6 +1,6 @@
 /**
- * Connections that need an action by their person, the operator or the provider: which, whose, and what to do. Only the provider
- * knows when a consent will expire; it is reported here after it has.
+ * Connections that need an action by their person, the operator or the provider: which, whose, and what to
+ * do. Only the provider knows when a consent will expire; it is reported here after it has.
  */
 import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'

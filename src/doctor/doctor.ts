@@ -1,6 +1,7 @@
 /**
- * The doctor: checks everything that this process depends on, in parallel and within ten seconds, and reports what is
- * wrong and what to do. It changes nothing and stores nothing; concurrent requests share one examination.
+ * The doctor: checks everything that this process depends on, in parallel and within ten seconds, and reports
+ * what is wrong and what to do. It changes nothing and stores nothing; concurrent requests share one
+ * examination.
  */
 
 import type { Kv } from '#fast/port.ts'

@@ -1,4 +1,7 @@
-/** What the doctor says of syncs, deliveries, leases, endpoints, ledgers, event keys and webhooks of providers. */
+/**
+ * What the doctor says of syncs, deliveries, leases, endpoints, ledgers, event keys and webhooks of
+ * providers.
+ */
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints that receive nothing although their owner did not disable them, ledgers that do not match endpoints
- * (reading R34b), and the place of the event keys, which must be private and writable.
+ * Webhook endpoints that receive nothing although their owner did not disable them, ledgers that do not match
+ * endpoints (reading R34b), and the place of the event keys, which must be private and writable.
  */
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { TroubledEndpoint } from '#store/ports/inspector.ts'

@@ -1,6 +1,6 @@
 /**
- * Active connections that cannot be read: whose last sync failed, or whose last read in this process did. The store has the code
- * and the time; the provider's sentence is in the memory of the process that called it.
+ * Active connections that cannot be read: whose last sync failed, or whose last read in this process did. The
+ * store has the code and the time; the provider's sentence is in the memory of the process that called it.
  */
 import { type Clock, toIso } from '#kernel/time.ts'
 import { ownCredentialsOf } from '#providers/all-facts.ts'

@@ -1,6 +1,6 @@
 /**
- * The doctor's findings: one per thing that was checked, with advice. The text is for an operator; it names people by
- * e-mail address and never contains a secret or money data.
+ * The doctor's findings: one per thing that was checked, with advice. The text is for an operator; it names
+ * people by e-mail address and never contains a secret or money data.
  */
 
 export type Verdict = 'ok' | 'warning' | 'error'
@@ -20,7 +20,10 @@ export interface Diagnosis {
   readonly checks: readonly Finding[]
 }
 
-/** One check; must end when `signal` is aborted. An exception becomes an `error` finding under the check's name. */
+/**
+ * One check; must end when `signal` is aborted. An exception becomes an `error` finding under the check's
+ * name.
+ */
 export type Check = (signal: AbortSignal) => Promise<readonly Finding[]>
 
 export function ok(name: string, message: string, action: string | null = null): Finding {

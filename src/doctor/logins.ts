@@ -1,6 +1,6 @@
 /**
- * The logins behind connections: whether the present variables can serve each, found out without a call, and what comes next
- * for its person or the operator, which depends on the provider and on whose key it is.
+ * The logins behind connections: whether the present variables can serve each, found out without a call, and
+ * what comes next for its person or the operator, which depends on the provider and on whose key it is.
  */
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'

@@ -1,7 +1,7 @@
 /**
- * Requests the public addresses from here, like a client elsewhere, to see whether they lead to this service. Many networks
- * do not let a machine reach its own public address, so no answer is a warning; an answer of another service is an
- * error.
+ * Requests the public addresses from here, like a client elsewhere, to see whether they lead to this service.
+ * Many networks do not let a machine reach its own public address, so no answer is a warning; an answer of
+ * another service is an error.
  */
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The webhooks of each provider: the URL to register there, whether the provider can reach it, and whether a webhook ever
- * led to a sync. Which URL is registered is known only to the provider.
+ * The webhooks of each provider: the URL to register there, whether the provider can reach it, and whether a
+ * webhook ever led to a sync. Which URL is registered is known only to the provider.
  */
 import { isIP } from 'node:net'
 import type { Provider } from '#contract/resources.ts'

@@ -1,6 +1,6 @@
 /**
- * Each configured provider: whether it answers, whether it accepts our app's credentials, and what time its clock
- * shows. People and their consents are not checked here.
+ * Each configured provider: whether it answers, whether it accepts our app's credentials, and what time its
+ * clock shows. People and their consents are not checked here.
  */
 import type { Provider } from '#contract/resources.ts'
 import { type Clock, toIso } from '#kernel/time.ts'
@@ -99,7 +99,8 @@ async function findStale(
   store: Parts['store'],
   clock: Clock,
 ): Promise<readonly Finding[]> {
-  // Brokers report refreshes that depend on the plan of the key; our own reads are judged by the connection's status.
+  // Brokers report refreshes that depend on the plan of the key; our own reads are judged by the connection's
+  // status.
   if (category !== 'banking' || freshness !== 'reported') return []
   const before = clock.now() - staleMs
   const stale = await store.inspector.listStale({ provider, before, limit: maxStale })

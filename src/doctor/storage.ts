@@ -1,6 +1,6 @@
 /**
- * The durable store: whether it answers and accepts a write, whether its schema matches this code, whether its server's
- * clock agrees with ours, and how far a rotation of the encryption key has progressed.
+ * The durable store: whether it answers and accepts a write, whether its schema matches this code, whether
+ * its server's clock agrees with ours, and how far a rotation of the encryption key has progressed.
  */
 import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'

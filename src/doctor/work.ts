@@ -1,6 +1,6 @@
 /**
- * Syncs and deliveries: whether due work is claimed, and whether a lease is held for longer than work can last. Other
- * processes may do the work, so the store is queried instead of this process.
+ * Syncs and deliveries: whether due work is claimed, and whether a lease is held for longer than work can
+ * last. Other processes may do the work, so the store is queried instead of this process.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { StuckLease } from '#store/ports/inspector.ts'

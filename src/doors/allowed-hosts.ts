@@ -1,7 +1,8 @@
 /**
- * The host names under which this server answers. A page whose domain was pointed at this machine (DNS rebinding) sends
- * its own name as Host or Origin, and a form on a foreign page sends its own as Origin: neither is one of ours (MCP
- * 2025-11-25, Streamable HTTP, Security Warning). Each door decides what it refuses, and how.
+ * The host names under which this server answers. A page whose domain was pointed at this machine (DNS
+ * rebinding) sends its own name as Host or Origin, and a form on a foreign page sends its own as Origin:
+ * neither is one of ours (MCP 2025-11-25, Streamable HTTP, Security Warning). Each door decides what it
+ * refuses, and how.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -14,7 +15,10 @@ export interface PublicOrigins {
 export interface AllowedHostsOptions {
   /** Called late: with port 0 the origins are known only after the server listens. */
   readonly origins: () => PublicOrigins
-  /** Only this machine can reach the listener: then its loopback names count too (docs/configuration.md, Listeners). */
+  /**
+   * Only this machine can reach the listener: then its loopback names count too (docs/configuration.md,
+   * Listeners).
+   */
   readonly isLoopback: boolean
 }
 
@@ -27,7 +31,8 @@ export interface AllowedHosts {
   /** True when Host, without its port, is a name of this server. */
   isOwnHost(request: Asked): boolean
   /**
-   * True when the name in `origin` is one of this server, whatever its scheme and port: a local tool has its own port.
+   * True when the name in `origin` is one of this server, whatever its scheme and port: a local tool has its
+   * own port.
    */
   isOwnName(origin: string): boolean
   /** True when `origin` is a public origin of ours, or on loopback exactly the origin that was requested. */

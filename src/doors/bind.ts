@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import type { Handler, Listener } from './listener.ts'
 
 /**
- * Resolves with the port; rejects when the first address cannot be bound, e.g. because the port is in use. Another
- * address of `localhost` that cannot be bound is left out: a machine without IPv6 has none.
+ * Resolves with the port; rejects when the first address cannot be bound, e.g. because the port is in use.
+ * Another address of `localhost` that cannot be bound is left out: a machine without IPv6 has none.
  */
 export async function bind(
   listener: Listener,

@@ -1,6 +1,6 @@
 /**
- * What is known of a client before it is identified: its address behind trusted proxies, the request's id, and whether
- * it is still connected.
+ * What is known of a client before it is identified: its address behind trusted proxies, the request's id,
+ * and whether it is still connected.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
@@ -16,8 +16,8 @@ export type IsTrustedProxy = (address: string) => boolean
 const maxForwarded = 32
 
 /**
- * The nearest address that is not a trusted proxy, read from the right; the peer's own when it is not trusted itself, and where
- * something that is no address comes first.
+ * The nearest address that is not a trusted proxy, read from the right; the peer's own when it is not trusted
+ * itself, and where something that is no address comes first.
  */
 export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProxy): string {
   const peer = plainAddress(request.socket.remoteAddress ?? 'unknown')
@@ -37,8 +37,8 @@ export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProx
 }
 
 /**
- * Removes the port that some proxies add and the prefix of IPv4-mapped IPv6 addresses, so that one address has one
- * bucket.
+ * Removes the port that some proxies add and the prefix of IPv4-mapped IPv6 addresses, so that one address
+ * has one bucket.
  */
 function plainAddress(text: string): string {
   const address =
@@ -52,8 +52,8 @@ function plainAddress(text: string): string {
 const withPort = /^(?:\[([^\]]*)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/
 
 /**
- * The Authorization header, undefined when there is none. Two headers are joined, which makes them an invalid bearer
- * token (reading R5): Node's own `headers` would return the first and hide the second.
+ * The Authorization header, undefined when there is none. Two headers are joined, which makes them an invalid
+ * bearer token (reading R5): Node's own `headers` would return the first and hide the second.
  */
 export function authorizationOf(request: IncomingMessage): string | undefined {
   const only = request.headers.authorization
@@ -71,16 +71,16 @@ export function authorizationOf(request: IncomingMessage): string | undefined {
 }
 
 /**
- * Whether a header has this name, given in lower case. The length is compared first, because this runs for every
- * header.
+ * Whether a header has this name, given in lower case. The length is compared first, because this runs for
+ * every header.
  */
 export function isNamed(name: string, lower: string): boolean {
   return name.length === lower.length && (name === lower || name.toLowerCase() === lower)
 }
 
 /**
- * The client of a request: computed once per connection, and again when a header changes that it depends on. The result
- * is dropped with the connection.
+ * The client of a request: computed once per connection, and again when a header changes that it depends on.
+ * The result is dropped with the connection.
  */
 export function makeApplicantReader(
   isTrusted: IsTrustedProxy,
@@ -112,14 +112,17 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && sane.test(given) ? given : nextId()
 }
 
-/** The reason of an aborted `disconnectSignal` signal: the client closed the connection before its answer was written. */
+/**
+ * The reason of an aborted `disconnectSignal` signal: the client closed the connection before its answer was
+ * written.
+ */
 export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected'
 }
 
 /**
- * Aborted when the client disconnects before its answer is complete (reading R22). Create it only where something
- * waits.
+ * Aborted when the client disconnects before its answer is complete (reading R22). Create it only where
+ * something waits.
  */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
@@ -132,8 +135,9 @@ export function disconnectSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Whether the client disconnected during its own body, or sent an invalid one: no answer is possible. The stream of a
- * request without a body is destroyed too, but it has ended (`optimizeEmptyRequests` of node:http).
+ * Whether the client disconnected during its own body, or sent an invalid one: no answer is possible. The
+ * stream of a request without a body is destroyed too, but it has ended (`optimizeEmptyRequests` of
+ * node:http).
  */
 export function hasDisconnected(request: IncomingMessage): boolean {
   return request.destroyed && !request.complete && !request.readableEnded

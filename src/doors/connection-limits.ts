@@ -1,6 +1,6 @@
 /**
- * How many connections the listeners hold. Each takes one of the process's open files (`ulimit -n`): where these are few,
- * so are the connections, and the store, the providers and the admin listener keep theirs.
+ * How many connections the listeners hold. Each takes one of the process's open files (`ulimit -n`): where
+ * these are few, so are the connections, and the store, the providers and the admin listener keep theirs.
  */
 import { readFileSync } from 'node:fs'
 

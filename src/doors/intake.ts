@@ -1,7 +1,7 @@
 /**
- * What one turn of the event loop takes in from all connections of a listener. A thousand packets that arrive together
- * would otherwise be parsed and answered in one turn, and everything else would wait for it: monitoring, timers,
- * other people's answers.
+ * What one turn of the event loop takes in from all connections of a listener. A thousand packets that arrive
+ * together would otherwise be parsed and answered in one turn, and everything else would wait for it:
+ * monitoring, timers, other people's answers.
  */
 
 /** From so many reads and parts of bodies on, the time of a turn is measured: others pay nothing for it. */
@@ -9,15 +9,17 @@ const measureFrom = 64
 /** After this time nothing more is read in this turn. */
 const mostMs = 20
 /**
- * Requests of one connection in one turn. A client that waits for its answers sends one. Turns are told apart only where
- * requests come fast, so that others pay nothing for it: of `countFrom` before that, some may belong to an earlier turn.
+ * Requests of one connection in one turn. A client that waits for its answers sends one. Turns are told apart
+ * only where requests come fast, so that others pay nothing for it: of `countFrom` before that, some may
+ * belong to an earlier turn.
  */
 const mostOfOne = 12
 const countFrom = 4
 
 /**
- * Connections that were read in a turn that was full wait until the others were read too: the system names those first that it
- * named before, and a few busy clients would be all that is served. After so many turns they wait no longer.
+ * Connections that were read in a turn that was full wait until the others were read too: the system names
+ * those first that it named before, and a few busy clients would be all that is served. After so many turns
+ * they wait no longer.
  */
 const mostTurns = 50
 

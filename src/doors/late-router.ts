@@ -1,6 +1,6 @@
 /**
- * Doors that are loaded at the first request for them. Requests that come meanwhile wait for them. When they cannot be
- * loaded, those are answered 503 and the next request tries again.
+ * Doors that are loaded at the first request for them. Requests that come meanwhile wait for them. When they
+ * cannot be loaded, those are answered 503 and the next request tries again.
  */
 import { lazily } from '#kernel/lazily.ts'
 import { requestIdOf } from './client.ts'

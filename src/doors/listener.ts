@@ -1,6 +1,6 @@
 /**
- * What the public and the admin listener have in common: a node:http server on which every wait has a limit, every
- * socket is tracked from its accept on, and which closes within a given time. It knows no door.
+ * What the public and the admin listener have in common: a node:http server on which every wait has a limit,
+ * every socket is tracked from its accept on, and which closes within a given time. It knows no door.
  */
 import assert from 'node:assert/strict'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -56,13 +56,13 @@ export const listenerTimes: ListenerTimes = {
 }
 /** How many of the longest idle connections are examined to find one that can be closed. */
 const looks = 64
-/** How long to read from a client that still sends after its last answer: closing earlier could reset the connection. */
+/** How long to read from a client that still sends after its last answer, so that no reset loses it. */
 const lingerMs = 1000
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface Listener {
-  /** A server that passes its requests to this handler; not listening yet. Several share one set of connections. */
+  /** A server that passes its requests to this handler, not listening yet. All share their connections. */
   makeServer(handler: Handler): Server
   /** For Fastify, which attaches it to the server that it receives. */
   readonly clientErrorHandler: (error: ParseError, socket: Socket) => void
@@ -144,14 +144,16 @@ function makeServer(connections: Connections, handler: Handler): Server {
       connectionsCheckingInterval: times.check,
       // `hasProperHost` checks the header, so that the refusal is the error envelope.
       requireHostHeader: false,
-      // A request without a body is complete at once: its stream has ended before the handler sees it, and emits nothing.
+      // A request without a body is complete at once: its stream has ended before the handler sees it, and
+      // emits nothing.
       optimizeEmptyRequests: true,
       IncomingMessage: class extends ReceivedRequest {
         protected override get receiver() {
           return receiver
         }
       },
-      // An Upgrade header is ignored; the request itself is answered, as the last one of its connection (`begin`).
+      // An Upgrade header is ignored; the request itself is answered, as the last one of its connection
+      // (`begin`).
       shouldUpgradeCallback: () => false,
     },
     answer,
@@ -200,8 +202,8 @@ function add(connections: Connections, socket: Socket): void {
   const { open, limits } = connections
   if (open.size >= limits.evictAbove) evictIdle(connections)
   if (open.size >= limits.refuseAbove) return void socket.destroy()
-  // Node removes its own error listener from a socket that it hands over (CONNECT): without ours a reset would end the
-  // process.
+  // Node removes its own error listener from a socket that it hands over (CONNECT): without ours a reset
+  // would end the process.
   ignoreErrors(socket)
   const connection: Connection = {
     ...noneOwed(),
@@ -222,8 +224,9 @@ function add(connections: Connections, socket: Socket): void {
 }
 
 /**
- * Whether another request is accepted. When too many came at once or are unanswered it is not, and nothing behind it: the
- * connection ends with the answers that it is owed. A client that sent more sends it again (RFC 9112 §9.3.2).
+ * Whether another request is accepted. When too many came at once or are unanswered it is not, and nothing
+ * behind it: the connection ends with the answers that it is owed. A client that sent more sends it again
+ * (RFC 9112 §9.3.2).
  */
 function mayBegin(connections: Connections, socket: Socket, connection: Connection): boolean {
   const isOpen = !connection.isEnding && !connection.isCutOff && !socket.destroyed
@@ -262,8 +265,8 @@ function begin(
   if (!request.readableEnded) request.read(0)
   // Ordering starts before eviction does, so that the order is complete by then.
   if (open.size >= limits.evictAbove / 2) putLast(open, request.socket, connection)
-  // Marks the last answer of a connection with `Connection: close`. A body that will not be read makes it the last one
-  // too, and so does an offer to upgrade: Node drops what arrived together with it.
+  // Marks the last answer of a connection with `Connection: close`. A body that will not be read makes it the
+  // last one too, and so does an offer to upgrade: Node drops what arrived together with it.
   if (areAnswersLast || announcesTooMuch(request) || offersUpgrade(request)) {
     response.shouldKeepAlive = false
   }
@@ -279,8 +282,8 @@ function answerNoMore(connections: Connections): void {
 }
 
 /**
- * Writes the last answer of a connection: after the answers that earlier complete requests still wait for, and never
- * into the middle of one.
+ * Writes the last answer of a connection: after the answers that earlier complete requests still wait for,
+ * and never into the middle of one.
  */
 function endWith({ open, times }: Connections, socket: Socket, write: () => void): void {
   const connection = open.get(socket)
@@ -303,8 +306,8 @@ function endWith({ open, times }: Connections, socket: Socket, write: () => void
 }
 
 /**
- * One address can open as many connections as a listener holds, and send nothing on them. A real request needs only a
- * moment, so new connections are accepted and those that have been idle longest are closed.
+ * One address can open as many connections as a listener holds, and send nothing on them. A real request
+ * needs only a moment, so new connections are accepted and those that have been idle longest are closed.
  */
 function evictIdle(connections: Connections): void {
   const { open } = connections
@@ -338,16 +341,17 @@ function putLast(open: Connections['open'], socket: Socket, connection: Connecti
 }
 
 /**
- * True while a complete request waits for our answer. A client that is still sending, or does not read, does not count.
+ * True while a complete request waits for our answer. A client that is still sending, or does not read, does
+ * not count.
  */
 function isWorkedFor(connection: Connection): boolean {
   return owedOf(connection).some(({ req, headersSent }) => req.complete && !headersSent)
 }
 
 /**
- * A client that does not read its answer must not hold its connection without limit. Node's own timer would be reset at
- * every request, and one of ours for each waiting request would cost more than this: connections with an unsent answer
- * get their timer at the next check.
+ * A client that does not read its answer must not hold its connection without limit. Node's own timer would
+ * be reset at every request, and one of ours for each waiting request would cost more than this: connections
+ * with an unsent answer get their timer at the next check.
  */
 function limitSilence(connections: Connections, server: Server): void {
   const { open, times } = connections
@@ -369,8 +373,8 @@ function limitSilence(connections: Connections, server: Server): void {
 }
 
 /**
- * Node closes a connection right after its last answer; the system then resets it if bytes still arrive, and the client
- * can lose the answer.
+ * Node closes a connection right after its last answer; the system then resets it if bytes still arrive, and
+ * the client can lose the answer.
  */
 function lingerAtTheEnd(socket: Socket, connection: Connection): void {
   const destroySoon = socket.destroySoon.bind(socket)

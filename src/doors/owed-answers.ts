@@ -1,6 +1,6 @@
 /**
- * The answers that connections are still owed. Only a client that sends its next request without waiting is owed more than
- * one; how many may wait is bounded for each connection and for all of them together.
+ * The answers that connections are still owed. Only a client that sends its next request without waiting is
+ * owed more than one; how many may wait is bounded for each connection and for all of them together.
  */
 import type { ServerResponse } from 'node:http'
 
@@ -12,9 +12,9 @@ const mostBehind = 1000
 /** What one connection is owed. */
 export interface OwedAnswers {
   /**
-   * The latest answer that was not completed synchronously with its request; it may be finished by now. This slot is
-   * written over: a set with an addition and a removal for each request would cost the garbage collector more than the
-   * rest of the answer.
+   * The latest answer that was not completed synchronously with its request; it may be finished by now. This
+   * slot is written over: a set with an addition and a removal for each request would cost the garbage
+   * collector more than the rest of the answer.
    */
   latestOwed: ServerResponse | null
   /** Answers before it, of requests that the client sent without waiting; some of them may be finished. */

@@ -1,8 +1,9 @@
 /**
- * The public listener: one node:http server. `/v1` goes to the REST lane before any router. Doors that know their own
- * paths come next, and everything else goes to Fastify; for paths that no door owns the REST lane answers `not_found`
- * (reading R4). Each of these doors, and Fastify with the doors behind it, is loaded at the first request for it: who
- * only reads through the REST API never pays for them, and an agent does not pay for pages.
+ * The public listener: one node:http server. `/v1` goes to the REST lane before any router. Doors that know
+ * their own paths come next, and everything else goes to Fastify; for paths that no door owns the REST lane
+ * answers `not_found` (reading R4). Each of these doors, and Fastify with the doors behind it, is loaded at
+ * the first request for it: who only reads through the REST API never pays for them, and an agent does not
+ * pay for pages.
  */
 import type { FastifyInstance } from 'fastify'
 import { bind } from './bind.ts'

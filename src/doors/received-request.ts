@@ -1,6 +1,6 @@
 /**
- * A request whose body is taken in as it comes, whoever reads it and when: copied into one buffer, bounded in bytes, in
- * parts and in what surrounds them. Its stream gives the body as one chunk once all of it is there.
+ * A request whose body is taken in as it comes, whoever reads it and when: copied into one buffer, bounded in
+ * bytes, in parts and in what surrounds them. Its stream gives the body as one chunk once all of it is there.
  */
 import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 import { IncomingMessage } from '#kernel/node-http.ts'
@@ -8,14 +8,19 @@ import { bodyLimitOf } from './body-limits.ts'
 import { passOver } from './unparsed-rest.ts'
 
 /**
- * Parts of one body, chunks or reads of the socket: so many, and one more for each sixteen bytes. Each costs the parser as
- * much as a thousand bytes.
+ * Parts of one body, chunks or reads of the socket: so many, and one more for each sixteen bytes. Each costs
+ * the parser as much as a thousand bytes.
  */
 const mostParts = 1000
 const bytesPerPart = 16
-/** What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit. */
+/**
+ * What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit.
+ */
 const mostRaw = 2
-/** All bodies together that are being received. Above this, the one that was begun first ends with its connection. */
+/**
+ * All bodies together that are being received. Above this, the one that was begun first ends with its
+ * connection.
+ */
 const mostHeld = 32 * 1024 * 1024
 
 /** The bodies of one listener that are being received. */
@@ -77,7 +82,9 @@ export class ReceivedRequest extends IncomingMessage {
     return super.push(null)
   }
 
-  /** To be called now and then, for what brings no part of a body: endless chunk sizes, extensions, trailers. */
+  /**
+   * To be called now and then, for what brings no part of a body: endless chunk sizes, extensions, trailers.
+   */
   check(): void {
     if (!this.complete && this.isEndless) this.refuse()
   }

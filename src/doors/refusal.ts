@@ -1,6 +1,6 @@
 /**
- * How all public doors refuse, and how they show the state of a limit. They convert a thrown error to a public one; the
- * gate and the rooms behind it decide what is refused.
+ * How all public doors refuse, and how they show the state of a limit. They convert a thrown error to a
+ * public one; the gate and the rooms behind it decide what is refused.
  */
 import { ApiError, apiError } from '#contract/errors.ts'
 import type { WindowState } from '#fast/port.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads a request's body whole: the one way for every door. It is read before the client is known, so its size is bounded
- * where it is received (`received-request.ts`).
+ * Reads a request's body whole: the one way for every door. It is read before the client is known, so its
+ * size is bounded where it is received (`received-request.ts`).
  */
 import type { IncomingMessage } from 'node:http'
 import { apiError } from '#contract/errors.ts'
@@ -13,8 +13,8 @@ import { ReceivedRequest } from './received-request.ts'
 export type Body = Uint8Array | 'too_large' | ClientDisconnected
 
 /**
- * The bytes; `too_large` when more are declared or come; ClientDisconnected when the client left during its request. These
- * are returned, not thrown, because the caller decides what each costs.
+ * The bytes; `too_large` when more are declared or come; ClientDisconnected when the client left during its
+ * request. These are returned, not thrown, because the caller decides what each costs.
  */
 export function readBody(request: IncomingMessage): Promise<Body> {
   return new Promise((resolve) => {

@@ -1,13 +1,13 @@
 /**
- * Request ids: they identify a line in the log and have no security purpose. One id costs a hundredth of a random UUID,
- * which took three per cent of a cached answer's time.
+ * Request ids: they identify a line in the log and have no security purpose. One id costs a hundredth of a
+ * random UUID, which took three per cent of a cached answer's time.
  */
 import { randomUUID } from 'node:crypto'
 
 const bytes = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
 /**
- * Odd, so that 65,536 consecutive counts give 65,536 different values; large, so that consecutive ids do not show the
- * request rate.
+ * Odd, so that 65,536 consecutive counts give 65,536 different values; large, so that consecutive ids do not
+ * show the request rate.
  */
 const scatter = 0x9e37
 const perStem = 2 ** 16

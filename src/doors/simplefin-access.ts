@@ -1,6 +1,7 @@
 /**
- * The credentials of the SimpleFIN protocol: a setup token is the base64 of a claim URL, and a claim gives an access URL with
- * a user name and a password in it. Clients take both apart by hand, so each has letters and digits alone.
+ * The credentials of the SimpleFIN protocol: a setup token is the base64 of a claim URL, and a claim gives an
+ * access URL with a user name and a password in it. Clients take both apart by hand, so each has letters and
+ * digits alone.
  */
 
 const claimPath = '/simplefin/claim/'

@@ -1,6 +1,7 @@
 /**
- * Answers input that never became a request: bytes that are not HTTP, heads that are too large or arrived too slowly,
- * tunnels. Each gets the error envelope (contract, Error envelope), then the connection ends. No door is involved.
+ * Answers input that never became a request: bytes that are not HTTP, heads that are too large or arrived too
+ * slowly, tunnels. Each gets the error envelope (contract, Error envelope), then the connection ends. No door
+ * is involved.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -19,8 +20,8 @@ const lingerMs = 1000
 
 /** Answers a parse error or a timeout of the head, and ends the connection. */
 export function answerUnparsed(error: ParseError, socket: Duplex): void {
-  // The rest of a request that was refused already, or a client that has disconnected: a second answer would not be
-  // read.
+  // The rest of a request that was refused already, or a client that has disconnected: a second answer would
+  // not be read.
   if (socket.writableEnded) return
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   if (error.code === 'HPE_INVALID_METHOD' && isRequestLine(error)) {
@@ -54,7 +55,8 @@ function explain(code: string | undefined) {
 }
 
 /**
- * Whether the failing input begins like a request, e.g. `FOO /v1/accounts HTTP/1.1`, and not like random bytes or TLS.
+ * Whether the failing input begins like a request, e.g. `FOO /v1/accounts HTTP/1.1`, and not like random
+ * bytes or TLS.
  */
 function isRequestLine({ rawPacket, bytesParsed = 0 }: ParseError): boolean {
   if (!(rawPacket instanceof Uint8Array)) return false
@@ -109,7 +111,10 @@ export function refuseHost(response: ServerResponse): void {
 /** An upgrade ends with a restart soon. */
 const loadRetrySeconds = 5
 
-/** Answers a request whose door could not be loaded: its files are gone or were replaced, until the service is restarted. */
+/**
+ * Answers a request whose door could not be loaded: its files are gone or were replaced, until the service is
+ * restarted.
+ */
 export function answerFailedLoad(response: ServerResponse, requestId: string): void {
   const error = apiError('service_unavailable')
   const body = JSON.stringify(toEnvelope(error))

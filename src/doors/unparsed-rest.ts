@@ -1,24 +1,30 @@
 /**
- * Ends the parsing of a connection in the middle of a packet. node:http has no means for it: pausing or destroying a
- * socket ends its next reads, while up to 64 KiB that are read, thousands of requests, are parsed to their end.
+ * Ends the parsing of a connection in the middle of a packet. node:http has no means for it: pausing or
+ * destroying a socket ends its next reads, while up to 64 KiB that are read, thousands of requests, are
+ * parsed to their end.
  */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * The parser of a connection, which the types of node:http do not name. `tests/request/listener/unanswered.test.ts` shows
- * that it still works like this.
+ * The parser of a connection, which the types of node:http do not name.
+ * `tests/request/listener/unanswered.test.ts` shows that it still works like this.
  */
 interface Parser {
   readonly constructor: { readonly kOnExecute: number; readonly kOnBody: number }
   /** Called with each complete head, before there is an answer for it. */
   onIncoming: (request: IncomingMessage, keepAlive: boolean) => number
-  /** By the numbers above: called with what came of each read, once it is parsed, and with each part of a body in it. */
+  /**
+   * By the numbers above: called with what came of each read, once it is parsed, and with each part of a body
+   * in it.
+   */
   [name: number]: ((result: unknown) => void) | undefined
 }
 
-/** Calls `counted` after each read of a socket, whatever was in it: a head that is not complete, or not HTTP. */
+/**
+ * Calls `counted` after each read of a socket, whatever was in it: a head that is not complete, or not HTTP.
+ */
 export function countReads(socket: Socket, counted: () => void): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
   const { kOnExecute, kOnBody } = parser.constructor
@@ -33,7 +39,10 @@ export function countReads(socket: Socket, counted: () => void): void {
   }
 }
 
-/** To be called by a part of a body: those behind it in the same read are parsed, but nobody is called with them. */
+/**
+ * To be called by a part of a body: those behind it in the same read are parsed, but nobody is called with
+ * them.
+ */
 export function passOver(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
   parser[parser.constructor.kOnBody] = undefined
@@ -56,8 +65,8 @@ export function askBeforeEach(socket: Socket, mayBegin: () => boolean): void {
 }
 
 /**
- * Throws away what still comes, unparsed, one read of the socket in each turn of the event loop: reading goes on so that
- * the end of the connection is noticed.
+ * Throws away what still comes, unparsed, one read of the socket in each turn of the event loop: reading goes
+ * on so that the end of the connection is noticed.
  */
 export function discard(socket: Socket): void {
   socket.removeAllListeners('data')

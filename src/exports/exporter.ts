@@ -1,6 +1,6 @@
 /**
- * The rows of one account as a file: what begins it, what each page of rows adds, and what ends it. A file whose end is
- * not written is not whole, so nothing here is written before it is known.
+ * The rows of one account as a file: what begins it, what each page of rows adds, and what ends it. A file
+ * whose end is not written is not whole, so nothing here is written before it is known.
  */
 import type { Account, Balance, Trade, Transaction } from '#contract/resources.ts'
 

@@ -1,4 +1,6 @@
-/** One JSON document: the account, what was asked for, and the rows as the API sends them. Decimals are text. */
+/**
+ * One JSON document: the account, what was asked for, and the rows as the API sends them. Decimals are text.
+ */
 import type { ExportedRow, Exporter, ExportSubject } from './exporter.ts'
 
 export function makeJson({ account, from, to, now }: ExportSubject): Exporter<ExportedRow> {

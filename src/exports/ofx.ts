@@ -1,6 +1,6 @@
 /**
- * OFX 1.02 (SGML), which GnuCash, KMyMoney, HomeBank and others read: one statement of a bank account or a card.
- * `FITID` is the transaction's id, by which programs know rows that they have read before.
+ * OFX 1.02 (SGML), which GnuCash, KMyMoney, HomeBank and others read: one statement of a bank account or a
+ * card. `FITID` is the transaction's id, by which programs know rows that they have read before.
  */
 import { hash } from 'node:crypto'
 import type { AccountType, Transaction } from '#contract/resources.ts'

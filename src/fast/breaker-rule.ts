@@ -1,6 +1,6 @@
 /**
- * The numbers of the breaker (contract, Limits; reading R21), shared by both drivers. The rule itself exists in
- * TypeScript and in Lua; the contract suite checks that both behave the same.
+ * The numbers of the breaker (contract, Limits; reading R21), shared by both drivers. The rule itself exists
+ * in TypeScript and in Lua; the contract suite checks that both behave the same.
  */
 export interface BreakerRule {
   /** This many failures … */

@@ -54,7 +54,8 @@ test('after a stall of this process the answers that arrived meanwhile are read 
   const deadline = makeCommandDeadline(30)
   const commands = Array.from({ length: 5 }, makePending)
   for (const command of commands) deadline.watch(command)
-  // The answers are in the socket: they are read in the poll phase that follows the timers, one after another.
+  // The answers are in the socket: they are read in the poll phase that follows the timers, one after
+  // another.
   let read = 0
   const readOne = () => {
     const command = commands[read]

@@ -1,7 +1,7 @@
 /**
- * One deadline for all commands in flight on a connection: a timer of its own for each would cost more than sending it.
- * Commands are answered in the order in which they were sent, so only the age of the oldest counts. It fails
- * commands and decides nothing else.
+ * One deadline for all commands in flight on a connection: a timer of its own for each would cost more than
+ * sending it. Commands are answered in the order in which they were sent, so only the age of the oldest
+ * counts. It fails commands and decides nothing else.
  */
 
 /** A command that was sent. */
@@ -54,8 +54,8 @@ export function makeCommandDeadline(
     if (!flying.isWatched) return
     const leftMs = timeoutMs - (now() - (flying.sentAt[flying.first] ?? 0))
     if (leftMs > 0) return void setTimeout(arm, Math.ceil(leftMs))
-    // Timers run before sockets are read: after a pause of this process the answer may be waiting there. So one poll
-    // phase passes before a command is called late, and another one as long as answers arrive.
+    // Timers run before sockets are read: after a pause of this process the answer may be waiting there. So
+    // one poll phase passes before a command is called late, and another one as long as answers arrive.
     const { ended } = flying
     setImmediate(() => judge(ended))
   }

@@ -1,7 +1,7 @@
 /**
- * Whether a Redis is in use. A successful probe puts it into use; a lost connection, a refusal or too many stalls
- * (unavailability-rule.ts) take it out of use, and background probes follow until it answers again. Every change is logged
- * once and updates one metric.
+ * Whether a Redis is in use. A successful probe puts it into use; a lost connection, a refusal or too many
+ * stalls (unavailability-rule.ts) take it out of use, and background probes follow until it answers again.
+ * Every change is logged once and updates one metric.
  */
 import type { Redis } from 'ioredis'
 import { timedOut } from './command-deadline.ts'
@@ -100,8 +100,8 @@ export function makeLinkState(options: LinkStateOptions): LinkState {
 }
 
 /**
- * Probes periodically while Redis is unavailable, and listens to connection events. Returns a function that stops
- * the probes.
+ * Probes periodically while Redis is unavailable, and listens to connection events. Returns a function that
+ * stops the probes.
  */
 function watch(link: Link): () => void {
   const { client } = link
@@ -117,7 +117,8 @@ function watch(link: Link): () => void {
   })
   client.on('ready', () => void ask(link))
   client.on('close', () => {
-    // While unavailable, report the newest cause, for example a server that is reachable again but refuses us.
+    // While unavailable, report the newest cause, for example a server that is reachable again but refuses
+    // us.
     if (link.phase !== 'unavailable' || link.lastCause !== null) {
       leave(link, link.lastCause ?? new Error('the connection was closed'))
     }
@@ -196,7 +197,9 @@ async function learnProtocol(link: Link): Promise<void> {
 /** The texts for a server that answers but refuses our commands. */
 const refusals = /^(?:its user|it requires|it refuses|it has no database|its port)/
 
-/** Writes the log lines and sets the metric. While Redis is unavailable, only a new refusal is logged again. */
+/**
+ * Writes the log lines and sets the metric. While Redis is unavailable, only a new refusal is logged again.
+ */
 function makeStateLog({ variable, serves, report }: LinkStateOptions) {
   let logged = ''
   return {

@@ -1,6 +1,6 @@
 /**
- * One request's window, places and cached answer in this process's memory, in the order of reading R3. It is also what
- * the Redis driver does while Redis is unavailable, without the cache.
+ * One request's window, places and cached answer in this process's memory, in the order of reading R3. It is
+ * also what the Redis driver does while Redis is unavailable, without the cache.
  */
 
 import type { Acquired } from './memory-leases.ts'

@@ -1,6 +1,6 @@
 /**
- * Breakers in this process's memory. A healthy connection has no entry: the first failure creates it. This file
- * decides open, probe or closed; the guard decides what counts as a failure.
+ * Breakers in this process's memory. A healthy connection has no entry: the first failure creates it. This
+ * file decides open, probe or closed; the guard decides what counts as a failure.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'

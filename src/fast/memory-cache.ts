@@ -1,7 +1,7 @@
 /**
- * Finished answers in this process's memory, bounded by bytes in total and per owner; each entry expires by the
- * injected clock. It does not decide what may be cached. Keys contain user and epoch, so entries never need to be
- * invalidated by key.
+ * Finished answers in this process's memory, bounded by bytes in total and per owner; each entry expires by
+ * the injected clock. It does not decide what may be cached. Keys contain user and epoch, so entries never
+ * need to be invalidated by key.
  */
 import { LRUCache } from 'lru-cache'
 import { atFirstUse } from '#kernel/lazily.ts'
@@ -20,7 +20,9 @@ export interface MemoryCacheOptions {
 export interface MemoryCache<Answer extends CachedAnswer = CachedAnswer> extends CacheStore {
   get(key: string): MemoryLookup<Answer>
   set(key: string, answer: Answer, ttlMs: number, owner?: string): boolean
-  /** Removes expired entries; memory must not hold money data longer than the contract allows the cache to. */
+  /**
+   * Removes expired entries; memory must not hold money data longer than the contract allows the cache to.
+   */
   sweep(): void
   /** Removes the entries of one owner; null: all. */
   remove(owner: string | null): void
@@ -142,8 +144,8 @@ function isAlive(entry: Entry<CachedAnswer>, now: number): boolean {
 }
 
 /**
- * A view on a larger buffer would keep all of that buffer in memory without counting it. The result is a Buffer,
- * because Node would otherwise convert the bytes for every answer.
+ * A view on a larger buffer would keep all of that buffer in memory without counting it. The result is a
+ * Buffer, because Node would otherwise convert the bytes for every answer.
  */
 function detach(body: Uint8Array): Uint8Array {
   const { buffer } = body.byteLength === body.buffer.byteLength ? body : new Uint8Array(body)

@@ -1,6 +1,6 @@
 /**
- * Counts requests in flight in this process. The counts need no expiry: when the process ends, its requests and the
- * counts end together. It stores one number per key in use, and a few thousand idle ones at most.
+ * Counts requests in flight in this process. The counts need no expiry: when the process ends, its requests
+ * and the counts end together. It stores one number per key in use, and a few thousand idle ones at most.
  */
 import type { Lease, LeaseStore } from './port.ts'
 
@@ -16,8 +16,8 @@ export interface MemoryLeases extends LeaseStore {
 }
 
 /**
- * Any request in flight may end at any moment, so it advises the shortest wait that `Retry-After` can express. The
- * time to the next expiry would make well-behaved clients wait needlessly long.
+ * Any request in flight may end at any moment, so it advises the shortest wait that `Retry-After` can
+ * express. The time to the next expiry would make well-behaved clients wait needlessly long.
  */
 export const leasesTaken: Acquired = { lease: null, retryMs: 1000 }
 
@@ -37,8 +37,8 @@ export function makeMemoryLeases(): MemoryLeases {
   const inFlight = new Map<string, Places>()
   let nextSweep = sweepAt
 
-  // Idle keys stay in the map for a while: removing them after each request would make the map rehash every few
-  // requests.
+  // Idle keys stay in the map for a while: removing them after each request would make the map rehash every
+  // few requests.
   function open(key: string): Places {
     if (inFlight.size >= nextSweep) {
       for (const [name, { taken }] of inFlight) if (taken === 0) inFlight.delete(name)

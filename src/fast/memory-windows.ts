@@ -1,7 +1,7 @@
 /**
- * Rate windows in this process's memory: fixed windows that start with the first request counted in them (reading
- * R7). Each purpose has its own bound, so that filling one evicts nothing of another. This file only counts; the
- * gate decides what a window is for and what a refusal says. Why we wrote it:
+ * Rate windows in this process's memory: fixed windows that start with the first request counted in them
+ * (reading R7). Each purpose has its own bound, so that filling one evicts nothing of another. This file only
+ * counts; the gate decides what a window is for and what a refusal says. Why we wrote it:
  * docs/decisions/0002-own-rate-windows.md.
  */
 import type { Clock } from '#kernel/time.ts'
@@ -23,8 +23,8 @@ export interface MemoryWindows extends WindowStore {
   /** Stores the count that Redis returned, so that counting continues from it while Redis is unavailable. */
   learn(key: WindowKey, reply: CountReply): void
   /**
-   * What to send to Redis about a window after Redis became available again, once: Redis may have lost its count,
-   * and has not counted the requests counted here. Null when there is nothing to send.
+   * What to send to Redis about a window after Redis became available again, once: Redis may have lost its
+   * count, and has not counted the requests counted here. Null when there is nothing to send.
    */
   recall(key: WindowKey, era: number): Recalled | null
   /** Records a request that was given back in Redis, here too. */
@@ -112,7 +112,8 @@ function poolOfPurpose(byPurpose: Pools['byPurpose'], purpose: string): WindowPo
 }
 
 function poolOf({ byPurpose, callers }: Pools, key: WindowKey): WindowPool {
-  // Every answered request has such a key: its purpose is not cut out of it, which would make a new text each time.
+  // Every answered request has such a key: its purpose is not cut out of it, which would make a new text each
+  // time.
   if (key.startsWith('key:')) return callers
   return poolOfPurpose(byPurpose, key.slice(0, key.indexOf(':')))
 }
@@ -183,8 +184,8 @@ export function windowState(limit: number, count: number, resetMs: number): Wind
 }
 
 /**
- * A window that ends later than its length allows was started before the clock was set back. It is ignored, so that
- * nobody is refused until the clock catches up.
+ * A window that ends later than its length allows was started before the clock was set back. It is ignored,
+ * so that nobody is refused until the clock catches up.
  */
 function isRunning(window: Window, now: number, windowMs: number): boolean {
   return now < window.endsAt && window.endsAt - now <= windowMs

@@ -1,6 +1,6 @@
 /**
- * Fast state of one process, all in memory and synchronous, because every cached answer passes through it. It is
- * also the fallback of the Redis driver. Nothing here outlives the process or is shared with another.
+ * Fast state of one process, all in memory and synchronous, because every cached answer passes through it. It
+ * is also the fallback of the Redis driver. Nothing here outlives the process or is shared with another.
  */
 import type { Clock } from '#kernel/time.ts'
 import { admitLocally, type LocalSteps } from './memory-admit.ts'

@@ -1,6 +1,6 @@
 /**
- * Opens fast state: in memory, or shared through Valkey/Redis with memory as the fallback. Other rooms import this
- * file only.
+ * Opens fast state: in memory, or shared through Valkey/Redis with memory as the fallback. Other rooms import
+ * this file only.
  */
 import type { JobReport } from '#jobs/periodic.ts'
 import type { StoreMark } from '#store/ports/meta.ts'
@@ -16,7 +16,9 @@ export interface KvOptions extends MemoryKvOptions {
   readonly redisUrl: string | null
   /** A separate server for cached answers; absent, null or equal: they are stored at `redisUrl` too. */
   readonly redisCacheUrl?: string | null
-  /** 32 bytes from which the names and values in Redis are derived; the same in every process of one service. */
+  /**
+   * 32 bytes from which the names and values in Redis are derived; the same in every process of one service.
+   */
   readonly cacheKey: Uint8Array
   /** Changes when the same rows would give a different answer: contract and version of this software. */
   readonly generation?: string
@@ -28,8 +30,9 @@ export interface KvOptions extends MemoryKvOptions {
 }
 
 /**
- * Opens fast state; the caller closes it. When Redis is unreachable it opens anyway, logs a warning and uses Redis
- * as soon as it is available. Rejects for a URL of another scheme and for a `cacheKey` that is not 32 bytes long.
+ * Opens fast state; the caller closes it. When Redis is unreachable it opens anyway, logs a warning and uses
+ * Redis as soon as it is available. Rejects for a URL of another scheme and for a `cacheKey` that is not 32
+ * bytes long.
  */
 export async function openKv(options: KvOptions): Promise<Kv> {
   if (options.redisUrl === null) {
@@ -37,7 +40,8 @@ export async function openKv(options: KvOptions): Promise<Kv> {
     options.log?.info({ redisUrl: null }, message)
     return openMemoryKv(options)
   }
-  // Imported only when used: it costs memory and time, and ioredis slows strings down (see `restoreStringSpeed`).
+  // Imported only when used: it costs memory and time, and ioredis slows strings down (see
+  // `restoreStringSpeed`).
   const { openRedisKv } = await import('./redis.ts')
   restoreStringSpeed()
   return openRedisKv({

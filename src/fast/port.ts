@@ -1,11 +1,12 @@
 /**
- * Fast state that may be lost without harm: cached answers, shared snapshots, rate windows, leases, breakers. One port,
- * two drivers: memory and Valkey/Redis. Every method may return a value or a promise (`T | Promise<T>`), so that a
- * cached answer from memory needs no turn of the event loop. No method ever throws: while Redis is unavailable,
- * windows, leases and breakers continue in this process's memory and the cache answers `unavailable`.
+ * Fast state that may be lost without harm: cached answers, shared snapshots, rate windows, leases, breakers.
+ * One port, two drivers: memory and Valkey/Redis. Every method may return a value or a promise (`T |
+ * Promise<T>`), so that a cached answer from memory needs no turn of the event loop. No method ever throws:
+ * while Redis is unavailable, windows, leases and breakers continue in this process's memory and the cache
+ * answers `unavailable`.
  *
- * Keys with the same owner in braces after their first colon (`key:{owner}:…`) are stored together, so that one step can
- * use several of them.
+ * Keys with the same owner in braces after their first colon (`key:{owner}:…`) are stored together, so that
+ * one step can use several of them.
  */
 
 import type { BeginChange } from '#store/ports/changes.ts'
@@ -28,13 +29,14 @@ export type CacheLookup =
 export interface CacheStore {
   get(key: string): Maybe<CacheLookup>
   /**
-   * Stores for `ttlMs`; false when it was not stored (too large, unavailable). Encrypted when it leaves the process.
-   * `owner`: the user whose bytes they are; beyond an eighth of the cache, an owner evicts only their own answers.
+   * Stores for `ttlMs`; false when it was not stored (too large, unavailable). Encrypted when it leaves the
+   * process. `owner`: the user whose bytes they are; beyond an eighth of the cache, an owner evicts only
+   * their own answers.
    */
   set(key: string, answer: CachedAnswer, ttlMs: number, owner?: string): Maybe<boolean>
   /**
-   * An owner's rows changed (null: perhaps everybody's): copies that only make this process faster are freed. What is stored
-   * is not deleted; the epoch in its key decides whether it is found.
+   * An owner's rows changed (null: perhaps everybody's): copies that only make this process faster are freed.
+   * What is stored is not deleted; the epoch in its key decides whether it is found.
    */
   drop(owner: string | null): void
 }
@@ -49,8 +51,8 @@ export interface WindowState {
 }
 
 /**
- * How many windows of a purpose (the part of a key before its first colon) are remembered. Unauthenticated callers
- * choose addresses and token prefixes; keys, accounts and browsers belong to users.
+ * How many windows of a purpose (the part of a key before its first colon) are remembered. Unauthenticated
+ * callers choose addresses and token prefixes; keys, accounts and browsers belong to users.
  */
 export const windowBounds = {
   // Before the caller is identified (gate/throttle.ts): address and token prefix, address, IPv6 network.
@@ -86,7 +88,8 @@ export const windowBounds = {
   alive: 20_000,
   oauth: 20_000,
   'admin-token': 1000,
-  // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login (connections/listen-to.ts).
+  // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login
+  // (connections/listen-to.ts).
   webhook: 50_000,
   listen: 20_000,
   // Requests that a provider allows us, in all or for each person's credentials (providers/budget.ts).
@@ -99,8 +102,8 @@ export type WindowPurpose = keyof typeof windowBounds
 export type WindowKey = `${WindowPurpose}:${string}`
 
 /**
- * Fixed windows that start with the first request counted in them (reading R7). A limit of 0 means no limit. A key
- * starts with its purpose and a colon; in memory each purpose has its own bound (memory-windows.ts).
+ * Fixed windows that start with the first request counted in them (reading R7). A limit of 0 means no limit.
+ * A key starts with its purpose and a colon; in memory each purpose has its own bound (memory-windows.ts).
  */
 export interface WindowStore {
   /** Counts a request; a refused one is not counted. */
@@ -120,8 +123,8 @@ export interface Lease {
 
 export interface LeaseStore {
   /**
-   * Null when all `limit` places are taken; `retryMs` is then the time until one may be free. A limit of 0 means no
-   * limit.
+   * Null when all `limit` places are taken; `retryMs` is then the time until one may be free. A limit of 0
+   * means no limit.
    */
   acquire(
     key: string,
@@ -144,15 +147,15 @@ export interface Admission {
   /** The user whose bytes the answer has. */
   readonly owner: string
   /**
-   * Of the rows by which the request is judged and its answer is named: what an `unsure` step said before they were read, or an
-   * empty text. Absent: they were read after the request began, and are not doubted.
+   * Of the rows by which the request is judged and its answer is named: what an `unsure` step said before
+   * they were read, or an empty text. Absent: they were read after the request began, and are not doubted.
    */
   readonly edition?: string
 }
 
 /**
- * The user's rows may have changed since they were read. `edition`: theirs from now on, until they change again; null: they
- * are being changed, so only who reads them for each request knows them.
+ * The user's rows may have changed since they were read. `edition`: theirs from now on, until they change
+ * again; null: they are being changed, so only who reads them for each request knows them.
  */
 export interface Unsure {
   readonly kind: 'unsure'
@@ -171,7 +174,10 @@ export type Admitted =
   | { readonly kind: 'hit'; readonly window: WindowState | null; readonly answer: CachedAnswer }
   /** Counted, and no place was taken; never without an edition. */
   | (Unsure & { readonly window: WindowState | null })
-  /** Counted; the caller releases the place. `lease` null: there is no limit. Where `unavailable`, any rows may be outdated. */
+  /**
+   * Counted; the caller releases the place. `lease` null: there is no limit. Where `unavailable`, any rows
+   * may be outdated.
+   */
   | {
       readonly kind: 'miss' | 'unavailable'
       readonly window: WindowState | null
@@ -187,11 +193,14 @@ export type BreakerState =
 /** Three failures within 60 s open a breaker for 60 s (contract, Limits; reading R21). */
 export interface BreakerStore {
   check(key: string): Maybe<BreakerState>
-  /** A request ended with the provider unavailable. `probe`: it was the probe, so the breaker opens again at once. */
+  /**
+   * A request ended with the provider unavailable. `probe`: it was the probe, so the breaker opens again at
+   * once.
+   */
   fail(key: string, probe: boolean): Maybe<void>
   /**
-   * The provider answered. Closes the breaker after a probe, otherwise changes nothing (a success does not reset the
-   * count).
+   * The provider answered. Closes the breaker after a probe, otherwise changes nothing (a success does not
+   * reset the count).
    */
   succeed(key: string, probe: boolean): Maybe<void>
   /** The probe ended without a result (the caller left), so the next request may be the probe. */
@@ -227,7 +236,10 @@ export type SnapshotSaving =
   /** Too large, or nothing is shared, in general or at present. */
   | { readonly kind: 'unavailable' }
 
-/** What processes share about the rows that a query has read, without bodies: snapshots and anchors (reading R18). */
+/**
+ * What processes share about the rows that a query has read, without bodies: snapshots and anchors (reading
+ * R18).
+ */
 export interface SharedSnapshots {
   load(key: string, known: string | null): Maybe<SnapshotLookup>
   /** Compare-and-set. `expected` null: nothing is stored yet. */
@@ -243,8 +255,9 @@ export interface SharedSnapshots {
 
 export interface Kv {
   /**
-   * The window, the places and the cached answer of one request in this order, which is that of reading R3, as one step:
-   * a refused request is not counted, a full one does not reach the cache, and only a miss takes a place.
+   * The window, the places and the cached answer of one request in this order, which is that of reading R3,
+   * as one step: a refused request is not counted, a full one does not reach the cache, and only a miss takes
+   * a place.
    */
   admit(admission: Admission): Maybe<Admitted>
   readonly cache: CacheStore
@@ -255,8 +268,8 @@ export interface Kv {
   readonly anchors: SharedSnapshots | null
   readonly windows: WindowStore
   /**
-   * Windows of a provider's limit for all processes together. While Redis is unavailable each process has a share of
-   * the remainder, whereas it has the whole of every other window.
+   * Windows of a provider's limit for all processes together. While Redis is unavailable each process has a
+   * share of the remainder, whereas it has the whole of every other window.
    */
   readonly budgets: WindowStore
   readonly leases: LeaseStore

@@ -1,7 +1,7 @@
 /**
- * One request's window, places and cached answer in Redis, as one script and one round trip, in the order of reading R3.
- * Where cached answers are on another server, both are asked at the same time. While Redis is unavailable the
- * steps run in this process's memory.
+ * One request's window, places and cached answer in Redis, as one script and one round trip, in the order of
+ * reading R3. Where cached answers are on another server, both are asked at the same time. While Redis is
+ * unavailable the steps run in this process's memory.
  */
 
 import { admitLocally, type LocalSteps, placeRetryMs } from './memory-admit.ts'
@@ -25,10 +25,11 @@ import { type LookReply, readReply, replies } from './redis-reply.ts'
 import { countLua, newsLua, type RedisWindows } from './redis-windows.ts'
 import type { KvMetrics } from './report.ts'
 
-// KEYS: window, places, answer, edition; a name that is not needed stands for another one. ARGV: limit (0: none) and length
-// of the window, number of places (0: no limit), what follows the count, the known version, the id of the lease and its
-// life, the known edition and a new one, then the news of the window. What follows: `none`; `look` into the cache, and take
-// a place on a miss; `take` a place; `check` whether one is free.
+// KEYS: window, places, answer, edition; a name that is not needed stands for another one. ARGV: limit (0:
+// none) and length of the window, number of places (0: no limit), what follows the count, the known version,
+// the id of the lease and its life, the known edition and a new one, then the news of the window. What
+// follows: `none`; `look` into the cache, and take a place on a miss; `take` a place; `check` whether one is
+// free.
 const admitLua = `${ownLua}
 local count, left = 0, 0
 local limit = tonumber(ARGV[1])

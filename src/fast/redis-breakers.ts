@@ -1,6 +1,7 @@
 /**
- * Breakers shared through Redis: the rule of memory-breakers.ts in Lua, by the server's clock, each call one atomic
- * step. A healthy connection has no key; an open breaker is a hash that expires when it may be forgotten.
+ * Breakers shared through Redis: the rule of memory-breakers.ts in Lua, by the server's clock, each call one
+ * atomic step. A healthy connection has no key; an open breaker is a hash that expires when it may be
+ * forgotten.
  */
 
 import type { BreakerRule } from './breaker-rule.ts'

@@ -1,6 +1,7 @@
 /**
- * Finished answers in Redis, encrypted, with their life as the expiry of the key. While Redis is unavailable the
- * cache answers `unavailable` instead of using local memory, because processes must not disagree about what is fresh.
+ * Finished answers in Redis, encrypted, with their life as the expiry of the key. While Redis is unavailable
+ * the cache answers `unavailable` instead of using local memory, because processes must not disagree about
+ * what is fresh.
  */
 import type { Clock } from '#kernel/time.ts'
 import { ownerShare } from './memory-cache.ts'
@@ -28,9 +29,9 @@ export interface RedisCacheOptions {
 /** The largest number of answers per user, whatever their size. */
 const maxOwned = 1024
 
-// Each user has a hash with the key, size and expiry of every answer, and the sum of the sizes. A user over the
-// bound loses their own answers, the earliest to expire first, down to three quarters, so that trimming is rare.
-// ARGV: answer, its life, the name of the hash, bytes and answers allowed per user.
+// Each user has a hash with the key, size and expiry of every answer, and the sum of the sizes. A user over
+// the bound loses their own answers, the earliest to expire first, down to three quarters, so that trimming
+// is rare. ARGV: answer, its life, the name of the hash, bytes and answers allowed per user.
 const storeLua = `
 local owner = ARGV[3]
 local time = redis.call('TIME')
@@ -82,8 +83,8 @@ return 1
 `
 
 /**
- * Reads the answer under a key unless it still is the one of this version, the script's last steps. `key` and `known`: Lua
- * expressions of the key and of the known version, which is empty when none is.
+ * Reads the answer under a key unless it still is the one of this version, the script's last steps. `key` and
+ * `known`: Lua expressions of the key and of the known version, which is empty when none is.
  */
 export const lookLua = (key: string, known: string) => `
 local version = own(${key}, 'GETRANGE', 0, ${versionLength - 1})
@@ -94,8 +95,8 @@ end
 `
 
 /**
- * A command on a key whose value may be foreign, of another type: it is then deleted and counted, and the reply is false.
- * Other errors end the script.
+ * A command on a key whose value may be foreign, of another type: it is then deleted and counted, and the
+ * reply is false. Other errors end the script.
  */
 export const ownLua = `
 local foreign = 0
@@ -134,7 +135,10 @@ export interface RedisCache extends CacheStore {
   close(): void
 }
 
-/** Null: it cannot be opened, or Redis would hold it past its life: its clock was set back, or the expiry was taken away. */
+/**
+ * Null: it cannot be opened, or Redis would hold it past its life: its clock was set back, or the expiry was
+ * taken away.
+ */
 function openInLife(seal: Seal, key: string, sealed: Buffer, leftMs: number): KeptAnswer | null {
   const opened = seal.open(key, sealed)
   if (opened === null || leftMs < 0 || leftMs > opened.lifeMs) return null

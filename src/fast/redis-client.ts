@@ -1,6 +1,6 @@
 /**
- * The Redis client as this service uses it: one deadline for all commands in flight, the commands of one turn of the
- * event loop in one write, and scripts by their digest. It knows no script and no key.
+ * The Redis client as this service uses it: one deadline for all commands in flight, the commands of one turn
+ * of the event loop in one write, and scripts by their digest. It knows no script and no key.
  */
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -52,8 +52,9 @@ export class LinkedRedis extends Redis {
   }
 
   /**
-   * Holds what is to be sent until the sockets of this turn were read: requests that arrive together are sent together, as
-   * one text where they are texts, since a write of many parts takes longer and, with TLS, makes a record of each.
+   * Holds what is to be sent until the sockets of this turn were read: requests that arrive together are sent
+   * together, as one text where they are texts, since a write of many parts takes longer and, with TLS, makes
+   * a record of each.
    */
   #hold(part: string | Buffer): boolean {
     const { stream } = this
@@ -110,7 +111,8 @@ export function makeRedisScript(
   }
   const evaluate: Script['run'] = (keys, args) => send('eval', keys, args)
   return {
-    // NOSCRIPT: the server was restarted or dropped the script. It has not run, so sending it again repeats nothing.
+    // NOSCRIPT: the server was restarted or dropped the script. It has not run, so sending it again repeats
+    // nothing.
     run: (keys, args) =>
       send('evalsha', keys, args).catch((cause: unknown) => {
         if (!(cause instanceof Error) || !cause.message.startsWith('NOSCRIPT')) throw cause

@@ -1,7 +1,8 @@
 /**
- * The edition of each user's rows in the database: a random text in Redis that every change of the rows replaces, on the
- * server of the cached answers. A process that saw an edition before it read the rows may take them for current as long as
- * that edition stands. During a change there is none. Rows and epochs are not here: the database has the truth.
+ * The edition of each user's rows in the database: a random text in Redis that every change of the rows
+ * replaces, on the server of the cached answers. A process that saw an edition before it read the rows may
+ * take them for current as long as that edition stands. During a change there is none. Rows and epochs are
+ * not here: the database has the truth.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -34,7 +35,10 @@ const unchecked = '*'
 const changing = '!'
 const form = /^!?[\w-]{1,64}$/
 
-/** Returns the edition unless the caller's rows have it. `known`, `next`: Lua expressions of theirs and of a new one. */
+/**
+ * Returns the edition unless the caller's rows have it. `known`, `next`: Lua expressions of theirs and of a
+ * new one.
+ */
 export const editionLua = (key: string, known: string, next: string) => `
 if ${known} ~= '${unchecked}' then
   local edition = own(${key}, 'GET')
@@ -46,7 +50,8 @@ if ${known} ~= '${unchecked}' then
 end
 `
 
-// ARGV: the text of this change, a new edition, its life. The text of another change stays: that one is not over yet.
+// ARGV: the text of this change, a new edition, its life. The text of another change stays: that one is not
+// over yet.
 const endLua = `
 local found = redis.call('GET', KEYS[1])
 if found and found ~= ARGV[1] and string.sub(found, 1, 1) == '${changing}' then return 0 end
@@ -58,8 +63,9 @@ export function makeRedisEditions(link: RedisLink, seal: Seal): RedisEditions {
   const end = link.script(endLua)
   const own = randomBytes(12).toString('base64url')
   let made = 0
-  // A server that was restarted, or another one in its place, may have forgotten changes: what was seen there is not known
-  // any more. Every edition is remembered with the number of the connection on which it was seen.
+  // A server that was restarted, or another one in its place, may have forgotten changes: what was seen there
+  // is not known any more. Every edition is remembered with the number of the connection on which it was
+  // seen.
   let connection = 0
   link.onEnter(() => {
     connection += 1
@@ -106,7 +112,8 @@ export function makeRedisEditions(link: RedisLink, seal: Seal): RedisEditions {
       await all(users, (key) => link.client.set(key, change, 'PX', changeMs))
       return async () => {
         const isDone = await all(users, (key) => end(key, change, make(), lifeMs))
-        // Other processes may still reach Redis. Once no row is as old as this change, none of them needs to hear of it.
+        // Other processes may still reach Redis. Once no row is as old as this change, none of them needs to
+        // hear of it.
         if (!isDone) await sleep(rowTrustMs + slackMs)
       }
     },

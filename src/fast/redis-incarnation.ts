@@ -1,8 +1,8 @@
 /**
- * Determines the key names of cached answers. Besides user and epoch, a name includes the generation (contract and
- * version of this software) and the incarnation of the store. After a restore of the database epochs repeat, so
- * Redis remembers the last mark of the store: a lower mark starts a new incarnation, and nothing cached before
- * it is used again. See docs/decisions/0012-incarnations.md.
+ * Determines the key names of cached answers. Besides user and epoch, a name includes the generation
+ * (contract and version of this software) and the incarnation of the store. After a restore of the database
+ * epochs repeat, so Redis remembers the last mark of the store: a lower mark starts a new incarnation, and
+ * nothing cached before it is used again. See docs/decisions/0012-incarnations.md.
  */
 import { randomUUID } from 'node:crypto'
 import { type PeriodicTask, startPeriodic } from '#jobs/periodic.ts'
@@ -25,8 +25,8 @@ export interface IncarnationTiming {
   /** The longest wait between two looks. */
   readonly lookEveryMs: number
   /**
-   * After this time the next look of any process advances the mark: restoring a backup older than both waits is
-   * detected.
+   * After this time the next look of any process advances the mark: restoring a backup older than both waits
+   * is detected.
    */
   readonly advanceEveryMs: number
 }
@@ -40,14 +40,14 @@ export interface Incarnation {
   close(): Promise<void>
 }
 
-// Two waits of the loop take nine to ten seconds, so a process that is alone advances the mark at every second look: a
-// restored backup that is older than ten seconds is detected (docs/operations/install.md).
+// Two waits of the loop take nine to ten seconds, so a process that is alone advances the mark at every
+// second look: a restored backup that is older than ten seconds is detected (docs/operations/install.md).
 const defaultTiming: IncarnationTiming = { lookEveryMs: 5000, advanceEveryMs: 8500 }
 /** Longer than any cached answer lives, so that no answer outlives the record of its incarnation. */
 const lifeMs = 7_200_000
 
-// ARGV: the mark, an id for a new incarnation, the higher mark seen by the first look or -1, two durations. Returns
-// the incarnation, whether to advance the mark, and the higher mark that ours is behind, or -1.
+// ARGV: the mark, an id for a new incarnation, the higher mark seen by the first look or -1, two durations.
+// Returns the incarnation, whether to advance the mark, and the higher mark that ours is behind, or -1.
 const lookLua = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -144,8 +144,8 @@ function lookNow(watch: Watch): Promise<void> {
 }
 
 /**
- * One look at a time, shared by all callers. After a failure, most likely of the database, the incarnation stays the
- * same until the next look.
+ * One look at a time, shared by all callers. After a failure, most likely of the database, the incarnation
+ * stays the same until the next look.
  */
 function share(watch: Watch): Promise<void> {
   watch.looking ??= look(watch).finally(() => {

@@ -1,7 +1,8 @@
 /**
- * Finished answers from Redis that this process keeps opened, so that they need not cross the socket and be decrypted
- * again. One is used only when Redis says in the same step that its version is still the stored one: expiry, eviction and
- * deletion in Redis count at once. Bounded in bytes; they are money data, so none is held longer than Redis holds it.
+ * Finished answers from Redis that this process keeps opened, so that they need not cross the socket and be
+ * decrypted again. One is used only when Redis says in the same step that its version is still the stored
+ * one: expiry, eviction and deletion in Redis count at once. Bounded in bytes; they are money data, so none
+ * is held longer than Redis holds it.
  */
 import type { Clock } from '#kernel/time.ts'
 import { makeMemoryCache } from './memory-cache.ts'

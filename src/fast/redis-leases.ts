@@ -1,7 +1,8 @@
 /**
- * Requests in flight, shared through Redis: a sorted set of leases by their expiry, by the server's clock. A lease
- * lives ten seconds and is renewed every three seconds while it is held, so that the leases of a crashed process
- * expire. A release that Redis did not receive is kept and sent when Redis is available again.
+ * Requests in flight, shared through Redis: a sorted set of leases by their expiry, by the server's clock. A
+ * lease lives ten seconds and is renewed every three seconds while it is held, so that the leases of a
+ * crashed process expire. A release that Redis did not receive is kept and sent when Redis is available
+ * again.
  */
 import { randomBytes } from 'node:crypto'
 import { type Acquired, freeLease, leasesTaken, type MemoryLeases } from './memory-leases.ts'
@@ -45,8 +46,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `
 
 /**
- * Removes places that have expired at `now`, and those that expire later than their life allows: they were taken before the
- * clock of Redis was set back. `key` and `life`: Lua expressions.
+ * Removes places that have expired at `now`, and those that expire later than their life allows: they were
+ * taken before the clock of Redis was set back. `key` and `life`: Lua expressions.
  */
 export const removeEndedLua = (key: string, life: string) => `
 redis.call('ZREMRANGEBYSCORE', ${key}, '-inf', now)
@@ -68,8 +69,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `
 
-// The longest request that can be configured (REQUEST_TIMEOUT_MS); after it, a lease that was never released is no
-// longer renewed.
+// The longest request that can be configured (REQUEST_TIMEOUT_MS); after it, a lease that was never released
+// is no longer renewed.
 const longestMs = 3_600_000
 // Releases waiting for Redis; beyond this number the oldest is dropped, and its lease expires.
 const maxOwed = 10_000
@@ -185,8 +186,8 @@ function makeIds(): () => string {
 }
 
 /**
- * The places that this process holds, in a list in which a place that is given back is replaced by the last one: a set
- * with an addition and a removal for each request would cost the garbage collector too much.
+ * The places that this process holds, in a list in which a place that is given back is replaced by the last
+ * one: a set with an addition and a removal for each request would cost the garbage collector too much.
  */
 function makeHeld() {
   const places: Held[] = []

@@ -1,7 +1,7 @@
 /**
- * A connection to one Valkey/Redis: it sends a command or, when that fails or takes too long, falls back to memory.
- * While Redis is unavailable nothing waits for it. It does not interpret commands, and none of its methods throws.
- * link-state.ts decides whether Redis is available.
+ * A connection to one Valkey/Redis: it sends a command or, when that fails or takes too long, falls back to
+ * memory. While Redis is unavailable nothing waits for it. It does not interpret commands, and none of its
+ * methods throws. link-state.ts decides whether Redis is available.
  */
 import type { Redis, RedisOptions } from 'ioredis'
 import { speaksPlainRedis, speaksTls } from '#store/port-protocol.ts'
@@ -19,15 +19,15 @@ export interface RedisLink {
   /** False while memory is used instead. */
   isUp(): boolean
   /**
-   * Registers a script of one key. When the key holds a value of another type, the key is deleted and the script runs
-   * again.
+   * Registers a script of one key. When the key holds a value of another type, the key is deleted and the
+   * script runs again.
    */
   script(lua: string): RedisScript
   /** Registers a script of several keys, whose replies have buffers for texts. */
   scriptOfKeys(lua: string): Script
   /**
-   * Calls `send`, or `fallback` at once when Redis is unavailable and after `send` failed. Never rejects unless
-   * `fallback` throws.
+   * Calls `send`, or `fallback` at once when Redis is unavailable and after `send` failed. Never rejects
+   * unless `fallback` throws.
    */
   run<T>(concern: KvConcern, send: () => Promise<T>, fallback: () => Maybe<T>): Maybe<T>
   /** Registers a callback for each time Redis becomes available. */
@@ -48,14 +48,15 @@ export interface RedisLinkOptions {
   readonly probeKey: string
 }
 
-// A healthy round trip takes a tenth of a millisecond; this bounds the delay that a slow Redis adds to a request.
+// A healthy round trip takes a tenth of a millisecond; this bounds the delay that a slow Redis adds to a
+// request.
 const commandTimeoutMs = 250
 const connectTimeoutMs = 2000
 const maxReconnectDelayMs = 2000
 
 /**
- * Opens the connection and waits until the first probe has succeeded or failed, two seconds at most. Throws only
- * for a URL that is not a Redis URL, without quoting it, because it may contain a password.
+ * Opens the connection and waits until the first probe has succeeded or failed, two seconds at most. Throws
+ * only for a URL that is not a Redis URL, without quoting it, because it may contain a password.
  */
 export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
   const variable = options.serves.includes('limits') ? 'REDIS_URL' : 'REDIS_CACHE_URL'
@@ -123,7 +124,8 @@ function makeClient(url: string, variable: KvConnection['variable']): Redis {
     // A command is answered now or by the fallback: it is never queued, and never retried.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // It asks INFO, which the user of the URL may not be allowed; the probe finds out whether the server can be used.
+    // It asks INFO, which the user of the URL may not be allowed; the probe finds out whether the server can
+    // be used.
     enableReadyCheck: false,
     retryStrategy: (times) => Math.min(times * 100, maxReconnectDelayMs) * (0.5 + Math.random()),
     // After a failover the old primary refuses writes; reconnecting finds the new one.
@@ -153,8 +155,9 @@ function makeScript(client: Redis, script: Script, metrics: KvMetrics): RedisScr
 }
 
 /**
- * A key holds a value that this version never writes: another service uses our prefix, or another version another
- * type. This says nothing about the health of the server, and the key must be free for the next write.
+ * A key holds a value that this version never writes: another service uses our prefix, or another version
+ * another type. This says nothing about the health of the server, and the key must be free for the next
+ * write.
  */
 function isForeignValue(cause: unknown): boolean {
   return cause instanceof Error && /^WRONGTYPE |value is not an integer/.test(cause.message)
@@ -184,7 +187,8 @@ function makeProbe({ serves, probeKey }: RedisLinkOptions, client: Redis): Probe
   const database = client.options.db ?? 0
   return {
     async write() {
-      // When Redis refuses the database, ioredis reports nothing and continues in database 0; SELECT reports it.
+      // When Redis refuses the database, ioredis reports nothing and continues in database 0; SELECT reports
+      // it.
       if (database > 0) await client.select(database)
       // Both ways in which scripts are sent.
       await Promise.all(

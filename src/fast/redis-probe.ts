@@ -1,7 +1,7 @@
 /**
- * What a probe of Redis does: it runs the commands that fast state uses, in scripts, on a reserved key. A ping or a
- * single write would pass on a server that is full, read-only, or whose user may not run scripts. This file also
- * turns the server's errors into messages for operators.
+ * What a probe of Redis does: it runs the commands that fast state uses, in scripts, on a reserved key. A
+ * ping or a single write would pass on a server that is full, read-only, or whose user may not run scripts.
+ * This file also turns the server's errors into messages for operators.
  */
 import { isCertificateRefusal } from '#store/failure.ts'
 import type { KvConnection } from './port.ts'
@@ -16,8 +16,8 @@ export interface Probe {
 /** An interrupted probe leaves keys that expire after this time. */
 const lifeMs = 1000
 
-// The first refusal stops the probe; the command's name follows the server's message. A full server refuses only
-// the first write of a script, so a write that needs memory comes first.
+// The first refusal stops the probe; the command's name follows the server's message. A full server refuses
+// only the first write of a script, so a write that needs memory comes first.
 const tryLua = `
 local refusal = nil
 local function try(command, ...)

@@ -1,6 +1,7 @@
 /**
- * Counts the processes that share a Redis: each adds its id to a set every few seconds and reads the size of the
- * set. The last count is kept while Redis is unavailable; a limit of all processes together is then divided by it.
+ * Counts the processes that share a Redis: each adds its id to a set every few seconds and reads the size of
+ * the set. The last count is kept while Redis is unavailable; a limit of all processes together is then
+ * divided by it.
  */
 import { randomUUID } from 'node:crypto'
 import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
@@ -22,11 +23,13 @@ export interface Processes {
 
 const beatEveryMs = 3000
 /**
- * A process that has not renewed its entry for this long has ended. It leaves time for three heartbeats, each delayed
- * by a command's deadline.
+ * A process that has not renewed its entry for this long has ended. It leaves time for three heartbeats, each
+ * delayed by a command's deadline.
  */
 const lifeMs = 10_000
-/** Used when Redis was never available: a share that is too small is safer than exceeding the limit in total. */
+/**
+ * Used when Redis was never available: a share that is too small is safer than exceeding the limit in total.
+ */
 const whenUnknown = 4
 
 const beatLua = `
@@ -45,7 +48,10 @@ export async function openProcesses({ link, seal, jobs }: ProcessesOptions): Pro
   const id = randomUUID()
   let known: number | null = null
 
-  /** Never rejects; returns the failure or null. The link decides from its failures whether Redis is unavailable. */
+  /**
+   * Never rejects; returns the failure or null. The link decides from its failures whether Redis is
+   * unavailable.
+   */
   async function act(): Promise<Error | null> {
     let failure: Error | null = null
     const send = async () => {

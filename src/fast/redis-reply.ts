@@ -1,6 +1,6 @@
 /**
- * Validates the replies of our own Lua scripts. A reply of another shape comes from a foreign script or key: these
- * functions throw, and the link falls back to memory.
+ * Validates the replies of our own Lua scripts. A reply of another shape comes from a foreign script or key:
+ * these functions throw, and the link falls back to memory.
  */
 
 /** Reads two numbers. @throws Error for another reply. */

@@ -1,6 +1,6 @@
 /**
- * The seal of what is stored in Redis: names reveal nothing, and values open only unchanged, with their secret and
- * key.
+ * The seal of what is stored in Redis: names reveal nothing, and values open only unchanged, with their
+ * secret and key.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Protects what this process stores in Redis from anyone who can read Redis: names are keyed hashes, cached answers
- * are encrypted and bound to their name. This file owns the formats and stores nothing.
+ * Protects what this process stores in Redis from anyone who can read Redis: names are keyed hashes, cached
+ * answers are encrypted and bound to their name. This file owns the formats and stores nothing.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -13,8 +13,9 @@ export interface SealedAnswer extends CachedAnswer {
 
 export interface Seal {
   /**
-   * The Redis key of `key`: deterministic, and it reveals nothing about the key. Names of one owner (see `ownerOf`) have
-   * one hash tag, so that one script may use them on a cluster. Another `scope` gives another name.
+   * The Redis key of `key`: deterministic, and it reveals nothing about the key. Names of one owner (see
+   * `ownerOf`) have one hash tag, so that one script may use them on a cluster. Another `scope` gives another
+   * name.
    */
   name(concern: string, key: string, scope?: string): string
   /** Encrypts an answer, bound to its cache key. */
@@ -43,16 +44,16 @@ const maxRemembered = 4096
 const maxRememberedLength = 1024
 
 /**
- * Derives the keys for names and values from one 32-byte secret. `prefix` starts every name. Throws for a secret of
- * another length.
+ * Derives the keys for names and values from one 32-byte secret. `prefix` starts every name. Throws for a
+ * secret of another length.
  */
 export function makeSeal(secret: Uint8Array, prefix: string): Seal {
   if (secret.byteLength !== 32) throw new Error('the cache key must have 32 bytes')
   const nameKey = derive(secret, 'tributary kv names')
   const valueKey = derive(secret, 'tributary kv values')
 
-  // One key per value: with a single key and random nonces, a busy service would reach the GCM bound of 2^32 values
-  // within weeks.
+  // One key per value: with a single key and random nonces, a busy service would reach the GCM bound of 2^32
+  // values within weeks.
   const keyOf = (salt: string) => createHmac('sha256', valueKey).update(salt).digest()
 
   const digest = (text: string) =>
@@ -115,8 +116,9 @@ export function versionOf(sealed: Buffer): string {
 }
 
 /**
- * The owner whose keys belong together, in braces after a key's first colon (`key:{user}:…`); null for keys without. A
- * name that an outsider chose cannot contain one there, because an owner is the first thing after the purpose of a key.
+ * The owner whose keys belong together, in braces after a key's first colon (`key:{user}:…`); null for keys
+ * without. A name that an outsider chose cannot contain one there, because an owner is the first thing after
+ * the purpose of a key.
  */
 function ownerOf(key: string): string | null {
   const start = key.indexOf(':') + 1

@@ -1,7 +1,8 @@
 /**
- * Snapshots without bodies, or anchors, in Redis: sealed like cached answers, with their life as the expiry of the
- * key. Saving is a compare-and-set, so that a later writer does not overwrite an earlier one. A value's version is the
- * text at its start with the salt that it was sealed with, so that checking for a new version costs a few bytes.
+ * Snapshots without bodies, or anchors, in Redis: sealed like cached answers, with their life as the expiry
+ * of the key. Saving is a compare-and-set, so that a later writer does not overwrite an earlier one. A
+ * value's version is the text at its start with the salt that it was sealed with, so that checking for a new
+ * version costs a few bytes.
  */
 import type { SharedSnapshots, SnapshotLookup, SnapshotSaving } from './port.ts'
 import type { RedisLink } from './redis-link.ts'

@@ -1,6 +1,6 @@
 /**
- * Rate windows shared through Redis: the rule of memory-windows.ts in Lua, by the server's clock, each call one
- * atomic step. A window is one number whose expiry is the end of the window.
+ * Rate windows shared through Redis: the rule of memory-windows.ts in Lua, by the server's clock, each call
+ * one atomic step. A window is one number whose expiry is the end of the window.
  */
 
 import { type MemoryWindows, noLimit, windowState } from './memory-windows.ts'
@@ -9,17 +9,17 @@ import type { RedisLink } from './redis-link.ts'
 import { readPair, readTriple } from './redis-reply.ts'
 import type { Seal } from './redis-seal.ts'
 
-// After Redis was unavailable, a process sends the count it knew, the requests it counted meanwhile, and the time
-// left.
+// After Redis was unavailable, a process sends the count it knew, the requests it counted meanwhile, and the
+// time left.
 const readLua = (first: number, window?: string) => `
 local count, left
 ${countLua("redis.call('GET', KEYS[1])", window)}
 ${newsLua(first)}`
 
 /**
- * Sets `count` and `left` of the window under the first key. A window that ends later than its length allows was started
- * before the clock of Redis was set back: it counts as ended, so that nobody is refused until the clock catches up.
- * `text` and `window`: Lua expressions of the stored value and of the length.
+ * Sets `count` and `left` of the window under the first key. A window that ends later than its length allows
+ * was started before the clock of Redis was set back: it counts as ended, so that nobody is refused until the
+ * clock catches up. `text` and `window`: Lua expressions of the stored value and of the length.
  */
 export const countLua = (text: string, window?: string) => `
 count = tonumber(string.match(${text} or '', '^%d+$')) or 0
@@ -37,8 +37,8 @@ if ARGV[${first}] then
 end
 `
 
-// Returns whether the request is allowed, the count, and the milliseconds left. A count of 0 means no window is
-// running.
+// Returns whether the request is allowed, the count, and the milliseconds left. A count of 0 means no window
+// is running.
 const takeLua = `${readLua(3, 'ARGV[2]')}
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2])
@@ -68,12 +68,14 @@ return {tonumber(redis.call('GET', KEYS[1])) or 0, redis.call('PTTL', KEYS[1])}
 export interface RedisWindowsOptions {
   readonly link: RedisLink
   readonly seal: Seal
-  /** Learns every count and continues from it while Redis is unavailable; Redis gets those counts afterwards. */
+  /**
+   * Learns every count and continues from it while Redis is unavailable; Redis gets those counts afterwards.
+   */
   readonly local: MemoryWindows
   /**
-   * The number of processes among which the rest of a window is divided while Redis is unavailable; absent: each
-   * has all of it. Our callers reach any process and must not be refused early; a provider's limit must not be
-   * exceeded.
+   * The number of processes among which the rest of a window is divided while Redis is unavailable; absent:
+   * each has all of it. Our callers reach any process and must not be refused early; a provider's limit must
+   * not be exceeded.
    */
   readonly shareOut?: () => number
 }
@@ -107,7 +109,9 @@ type Script = ReturnType<RedisLink['script']>
 interface Shared extends RedisWindowsOptions {
   readonly scripts: Readonly<Record<'take' | 'giveBack' | 'peek' | 'report', Script>>
   readonly name: (key: WindowKey) => string
-  /** Keys of the divided windows. They are few, and their counts are sent as soon as Redis is available again. */
+  /**
+   * Keys of the divided windows. They are few, and their counts are sent as soon as Redis is available again.
+   */
   readonly sharedOut: Set<WindowKey>
   /** Grows each time Redis becomes available. */
   era: number
@@ -253,7 +257,8 @@ function reportCounts(shared: Shared, key: WindowKey): Maybe<void> {
 }
 
 /**
- * Calls `send` with the counts that Redis missed while it was unavailable: once, and again only if sending failed.
+ * Calls `send` with the counts that Redis missed while it was unavailable: once, and again only if sending
+ * failed.
  */
 async function withNews(
   { local, era }: Shared,

@@ -1,7 +1,7 @@
 /**
- * Fast state shared through Valkey/Redis with memory as the fallback: while Redis is unavailable, windows, leases
- * and breakers continue in this process and the cache answers `unavailable`. This file assembles the parts and holds no
- * rule.
+ * Fast state shared through Valkey/Redis with memory as the fallback: while Redis is unavailable, windows,
+ * leases and breakers continue in this process and the cache answers `unavailable`. This file assembles the
+ * parts and holds no rule.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { StoreMark } from '#store/ports/meta.ts'
@@ -53,8 +53,8 @@ const defaultMaxBytes = 128 * 1024 * 1024
 const steadyMark: StoreMark = { read: async () => 0, advance: async () => {} }
 
 /**
- * Opens shared fast state. When Redis cannot be reached within two seconds it opens on the fallback. Throws for a
- * URL that is not a Redis URL and for a secret that is not 32 bytes long.
+ * Opens shared fast state. When Redis cannot be reached within two seconds it opens on the fallback. Throws
+ * for a URL that is not a Redis URL and for a secret that is not 32 bytes long.
  */
 export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
   const { clock, report, prefix = 'tributary:' } = options

@@ -20,8 +20,8 @@ export interface KvMetrics {
   /** A call used the fallback (the cache: `unavailable`) because Redis was unavailable. */
   fellBack(concern: KvConcern): void
   /**
-   * A value under one of our names cannot be read: it was written with another key or by another version, or was
-   * tampered with. It counts as a miss.
+   * A value under one of our names cannot be read: it was written with another key or by another version, or
+   * was tampered with. It counts as a miss.
    */
   unreadable(): void
 }

@@ -1,7 +1,8 @@
 /**
- * When a slow Redis counts as unavailable. One missed deadline proves little: the network, Redis or this process
- * may have paused briefly, and then all pending commands miss their deadlines together. Deadlines that are missed
- * close together therefore count as one stall, and only several stalls make Redis unavailable.
+ * When a slow Redis counts as unavailable. One missed deadline proves little: the network, Redis or this
+ * process may have paused briefly, and then all pending commands miss their deadlines together. Deadlines
+ * that are missed close together therefore count as one stall, and only several stalls make Redis
+ * unavailable.
  */
 export interface UnavailabilityRule {
   /**
@@ -26,7 +27,9 @@ export const unavailabilityRule: UnavailabilityRule = {
 }
 
 export interface Lateness {
-  /** Records a command that missed its deadline at `now`, in milliseconds; true when Redis is now unavailable. */
+  /**
+   * Records a command that missed its deadline at `now`, in milliseconds; true when Redis is now unavailable.
+   */
   late(now: number): boolean
   /** Records an answered command. */
   answered(): void

@@ -1,8 +1,8 @@
 /**
- * Windows of one purpose in this process's memory, bounded in number. When the pool is full it evicts an expired
- * window first, then the oldest that is not used up, and a used-up one only when there is nothing else. A caller
- * who floods the pool with new names therefore cannot evict the windows of refused callers. Every step takes constant
- * time.
+ * Windows of one purpose in this process's memory, bounded in number. When the pool is full it evicts an
+ * expired window first, then the oldest that is not used up, and a used-up one only when there is nothing
+ * else. A caller who floods the pool with new names therefore cannot evict the windows of refused callers.
+ * Every step takes constant time.
  */
 
 /** A window and its place in one of the pool's two lists. */
@@ -12,7 +12,9 @@ export interface Window {
   endsAt: number
   /** How many requests Redis has counted; the others were counted here while it was unavailable. */
   known: number
-  /** The era of Redis that has this count (see `CountReply`); null: none, or sending the local counts failed. */
+  /**
+   * The era of Redis that has this count (see `CountReply`); null: none, or sending the local counts failed.
+   */
   era: number | null
   list: WindowList
   older: Window | null
@@ -61,8 +63,8 @@ export function makeWindowPool(maxWindows: number): WindowPool {
   }
 
   function makeRoom(now: number): void {
-    // Removes one expired window from each list per addition, so that expired ones do not stay until the pool is
-    // full.
+    // Removes one expired window from each list per addition, so that expired ones do not stay until the pool
+    // is full.
     for (const list of [open, usedUp]) {
       const expired = findExpired(list, now)
       if (expired !== null) remove(expired)

@@ -1,4 +1,7 @@
-/** Which requests are admitted before and after other clients have used up the limits of an address (reading R6). */
+/**
+ * Which requests are admitted before and after other clients have used up the limits of an address (reading
+ * R6).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'

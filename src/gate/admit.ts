@@ -1,8 +1,8 @@
 /**
- * Steps 2 and 3 of reading R3 in one: the pre-auth limit and the caller. A key that is known to be good needs no point
- * and is admitted even when other clients behind its address have used up the limit (reading R6): guesses cannot lock
- * it out. Concurrent requests with one token share one reservation. identify.ts finds the caller and decides when a new
- * lookup is needed.
+ * Steps 2 and 3 of reading R3 in one: the pre-auth limit and the caller. A key that is known to be good needs
+ * no point and is admitted even when other clients behind its address have used up the limit (reading R6):
+ * guesses cannot lock it out. Concurrent requests with one token share one reservation. identify.ts finds the
+ * caller and decides when a new lookup is needed.
  */
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#auth/caller.ts'
@@ -11,7 +11,10 @@ import type { Maybe, WindowState } from '#fast/port.ts'
 import type { Credential } from './credential.ts'
 import { isRefusal, settleUnidentified, type Throttle, type Visitor } from './throttle.ts'
 
-/** The requester before identification: the same object for every request of a connection with the same headers. */
+/**
+ * The requester before identification: the same object for every request of a connection with the same
+ * headers.
+ */
 export interface Applicant {
   readonly credential: Credential
   readonly visitor: Visitor
@@ -31,8 +34,8 @@ export interface Admit {
 }
 
 /**
- * Digests of tokens that were valid at their last lookup. Only existing users' tokens are in it, so that guesses cannot
- * fill it.
+ * Digests of tokens that were valid at their last lookup. Only existing users' tokens are in it, so that
+ * guesses cannot fill it.
  */
 export type GoodTokens = Pick<LRUCache<string, true>, 'has' | 'set' | 'delete'>
 
@@ -90,7 +93,10 @@ async function lookPaying(parts: AdmissionParts, applicant: Applicant): Promise<
   }
 }
 
-/** Looks up a token that was valid before without reserving a point; a point is taken only if it is no longer valid. */
+/**
+ * Looks up a token that was valid before without reserving a point; a point is taken only if it is no longer
+ * valid.
+ */
 async function lookFreely(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
   try {
     return { kind: 'in', caller: await parts.identify.find(applicant.credential) }
@@ -112,7 +118,8 @@ async function follow(
   const admission = await ahead
   switch (admission.kind) {
     case 'in':
-      // Looked up again, since rows may have changed meanwhile (reading R27); usually the key is cached by now.
+      // Looked up again, since rows may have changed meanwhile (reading R27); usually the key is cached by
+      // now.
       return lookFreely(parts, applicant)
     case 'unknown':
       return isRefusal(admission.error) ? charge(parts, applicant, admission.error) : admission
@@ -121,7 +128,9 @@ async function follow(
   }
 }
 
-/** Charges one point for bad credentials; when that exceeds the limit, the answer is `rate_limited` instead. */
+/**
+ * Charges one point for bad credentials; when that exceeds the limit, the answer is `rate_limited` instead.
+ */
 async function charge(
   { throttle }: AdmissionParts,
   { visitor }: Applicant,

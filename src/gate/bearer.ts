@@ -1,6 +1,6 @@
 /**
- * Reads the Authorization header (reading R5; RFC 9110 §11.6.2, RFC 6750 §2.1): exactly one bearer token. It refuses
- * other schemes, empty tokens and two tokens; it does no lookup.
+ * Reads the Authorization header (reading R5; RFC 9110 §11.6.2, RFC 6750 §2.1): exactly one bearer token. It
+ * refuses other schemes, empty tokens and two tokens; it does no lookup.
  */
 
 export type BearerReading =
@@ -18,8 +18,8 @@ export function readBearer(header: string | undefined): BearerReading {
 }
 
 /**
- * The part of a header that names the pre-auth bucket: the first 16 characters of the supplied token (contract,
- * Limits), whatever its form.
+ * The part of a header that names the pre-auth bucket: the first 16 characters of the supplied token
+ * (contract, Limits), whatever its form.
  */
 export function tokenPrefix(header: string | undefined): string {
   // Fast path for the usual spelling, without a regular expression.

@@ -1,6 +1,6 @@
 /**
- * The credential of a request, read and hashed once per connection. Raw tokens are kept nowhere else, and only while
- * the connection is open (ARCHITECTURE.md, The reading river).
+ * The credential of a request, read and hashed once per connection. Raw tokens are kept nowhere else, and
+ * only while the connection is open (ARCHITECTURE.md, The reading river).
  */
 import { hashKey } from '#auth/keys.ts'
 import { type BearerReading, readBearer } from './bearer.ts'

@@ -1,7 +1,7 @@
 /**
- * Identical requests in flight share one computation (reading R22). A caller that disconnects stops waiting; when the
- * last one has disconnected, the computation and its provider call are aborted. A computation that exceeds the time
- * limit of one request ends with a TimeoutError (reading R20c).
+ * Identical requests in flight share one computation (reading R22). A caller that disconnects stops waiting;
+ * when the last one has disconnected, the computation and its provider call are aborted. A computation that
+ * exceeds the time limit of one request ends with a TimeoutError (reading R20c).
  */
 
 interface Flight<T> {
@@ -12,7 +12,8 @@ interface Flight<T> {
 
 export interface Flights<T> {
   /**
-   * Joins the computation under this key, or starts it. Rejects with the signal's reason when the caller disconnects.
+   * Joins the computation under this key, or starts it. Rejects with the signal's reason when the caller
+   * disconnects.
    */
   join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T>
 }

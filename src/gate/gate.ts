@@ -1,6 +1,6 @@
 /**
- * The steps between a door and a resource, in the order of reading R3: limit, entitle, lease, cache, resource. Doors
- * only translate; the rules are here, once, for REST and for agents.
+ * The steps between a door and a resource, in the order of reading R3: limit, entitle, lease, cache,
+ * resource. Doors only translate; the rules are here, once, for REST and for agents.
  */
 import type { Caller } from '#auth/caller.ts'
 import { hasApiAccess, hasBrokerageAccess, type PlanSettings } from '#auth/plans.ts'
@@ -57,9 +57,14 @@ export interface Asked {
   readonly operation: Operation
   /** As received, without "?"; unused where the request is refused. */
   readonly rawQuery: string
-  /** Why the door refuses the request once it is counted, if its plan does not (an agent's scope or arguments). */
+  /**
+   * Why the door refuses the request once it is counted, if its plan does not (an agent's scope or
+   * arguments).
+   */
   readonly refusal: ApiError | null
-  /** Makes the signal that is aborted when the caller disconnects; called only when the answer needs waiting. */
+  /**
+   * Makes the signal that is aborted when the caller disconnects; called only when the answer needs waiting.
+   */
   readonly disconnectSignal: () => AbortSignal
 }
 
@@ -78,13 +83,14 @@ export interface Gate {
   /** Throws `plan_required` or `professional_required`. */
   entitle(caller: Caller, access: Access): void
   /**
-   * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, what the door refuses, a place among the requests in
-   * flight, the cache. `finish` must follow. A hit in the in-process cache is returned synchronously, without a promise.
+   * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, what the door refuses, a place among
+   * the requests in flight, the cache. `finish` must follow. A hit in the in-process cache is returned
+   * synchronously, without a promise.
    */
   pass(asked: Asked): Maybe<Passage>
   /**
-   * The answer of a passage whose window allowed the request: from the cache, or computed. Throws the refusal as an
-   * ApiError, and what fails after the cache was queried as a GateError.
+   * The answer of a passage whose window allowed the request: from the cache, or computed. Throws the refusal
+   * as an ApiError, and what fails after the cache was queried as a GateError.
    */
   finish(asked: Asked, passage: Passage): Maybe<Answer>
   /** Another answer for a request that was counted: `pass` and `finish` without its window. */
@@ -137,8 +143,8 @@ function judgePlan({ plans, clock }: Parts, { plan }: Caller, access: Access): A
 }
 
 /**
- * A request that is not allowed is counted, and reaches neither places nor cache. `isAgain`: its rows were read again since its
- * first step.
+ * A request that is not allowed is counted, and reaches neither places nor cache. `isAgain`: its rows were
+ * read again since its first step.
  */
 function pass(
   parts: Parts,
@@ -166,8 +172,9 @@ function pass(
 const noEdition = {}
 
 /**
- * The rows that the caller is known by may be outdated: they are read again, and the step is repeated without counting. When
- * they change once more meanwhile, they are read for this request alone, so that the third step is the last one.
+ * The rows that the caller is known by may be outdated: they are read again, and the step is repeated without
+ * counting. When they change once more meanwhile, they are read for this request alone, so that the third
+ * step is the last one.
  */
 async function passAgain(
   parts: Parts,

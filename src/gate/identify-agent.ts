@@ -1,7 +1,7 @@
 /**
- * Finds the caller from an agent's Authorization header: an API key as on REST, else an OAuth access token. Tokens and
- * the plan behind them are looked up on every request, so that a revoked token or a changed plan applies to the next
- * call (reading R27); nothing about a token is cached.
+ * Finds the caller from an agent's Authorization header: an API key as on REST, else an OAuth access token.
+ * Tokens and the plan behind them are looked up on every request, so that a revoked token or a changed plan
+ * applies to the next call (reading R27); nothing about a token is cached.
  */
 import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
@@ -28,8 +28,8 @@ const touchEveryMs = 60_000
 const maxRemembered = 10_000
 
 /**
- * Finds the caller of a request to `/mcp`; throws `invalid_token` for anything that is neither a valid key nor a valid
- * token.
+ * Finds the caller of a request to `/mcp`; throws `invalid_token` for anything that is neither a valid key
+ * nor a valid token.
  */
 export type IdentifyAgent = Pick<Identify, 'recall' | 'find'>
 

@@ -1,6 +1,7 @@
 /**
- * The caller behind the credentials of a program that reads SimpleFIN. Programs ask rarely, so their rows are read for each
- * request, and a change counts at once. Guesses are limited before any lookup, as those of API keys are.
+ * The caller behind the credentials of a program that reads SimpleFIN. Programs ask rarely, so their rows are
+ * read for each request, and a change counts at once. Guesses are limited before any lookup, as those of API
+ * keys are.
  */
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { hashSecret } from '#auth/programs/tokens.ts'

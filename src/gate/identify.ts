@@ -1,7 +1,8 @@
 /**
- * Finds the caller of a credential. A positive lookup is trusted for at most a second from its beginning, and dropped at once
- * when the user's rows change (reading R27) or fast state doubts it (reading R10). Negative results are not cached. The cache holds digests, not raw tokens. A busy
- * connection's credential (credential.ts) refers to its entry directly, which saves a map lookup per request.
+ * Finds the caller of a credential. A positive lookup is trusted for at most a second from its beginning, and
+ * dropped at once when the user's rows change (reading R27) or fast state doubts it (reading R10). Negative
+ * results are not cached. The cache holds digests, not raw tokens. A busy connection's credential
+ * (credential.ts) refers to its entry directly, which saves a map lookup per request.
  */
 import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
@@ -35,13 +36,14 @@ export interface Identify {
   /** The caller of a key that was found good within the last second; null when it has to be looked up. */
   recall(credential: Credential): Caller | null
   /**
-   * The caller. Throws `missing_authorization`, or `invalid_token` for a key that is unknown, revoked, expired or
-   * malformed.
+   * The caller. Throws `missing_authorization`, or `invalid_token` for a key that is unknown, revoked,
+   * expired or malformed.
    */
   find(credential: Credential): Maybe<Caller>
   /**
-   * A caller that `find` or `recall` returned, by rows that are read after this edition was seen (`src/fast/port.ts`); null: after
-   * this call, for its request alone. Throws `invalid_token` when the key is no longer good.
+   * A caller that `find` or `recall` returned, by rows that are read after this edition was seen
+   * (`src/fast/port.ts`); null: after this call, for its request alone. Throws `invalid_token` when the key
+   * is no longer good.
    */
   renew(caller: Caller, edition: string | null): Promise<Caller>
   close(): void

@@ -1,6 +1,6 @@
 /**
- * Whether the granted scopes cover an operation (contract, Authentication). API keys have every scope; what a plan
- * allows is checked earlier (reading R28).
+ * Whether the granted scopes cover an operation (contract, Authentication). API keys have every scope; what a
+ * plan allows is checked earlier (reading R28).
  */
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'

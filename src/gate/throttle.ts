@@ -1,8 +1,8 @@
 /**
- * Limits requests before any lookup: guessing keys must cost the guesser, not the database. One point per request is
- * reserved at once and returned when the key turns out good (reading R6), so that parallel guesses cannot exceed the
- * limit. Only bad or missing credentials keep it. The address is checked first, and no narrower window is created for a
- * request that this refuses.
+ * Limits requests before any lookup: guessing keys must cost the guesser, not the database. One point per
+ * request is reserved at once and returned when the key turns out good (reading R6), so that parallel guesses
+ * cannot exceed the limit. Only bad or missing credentials keep it. The address is checked first, and no
+ * narrower window is created for a request that this refuses.
  */
 import { ApiError } from '#contract/errors.ts'
 import type { Maybe, WindowKey, WindowState, WindowStore } from '#fast/port.ts'
@@ -64,9 +64,9 @@ export interface Throttle {
 }
 
 /**
- * Settles the point of a request without a caller, by the error that was thrown: a 401 keeps the point. Any other error
- * is an internal failure (e.g. the store is unavailable): it shows nothing about the key and must not lock it out,
- * because the bucket counts requests without a valid key (contract, Limits).
+ * Settles the point of a request without a caller, by the error that was thrown: a 401 keeps the point. Any
+ * other error is an internal failure (e.g. the store is unavailable): it shows nothing about the key and must
+ * not lock it out, because the bucket counts requests without a valid key (contract, Limits).
  */
 export function settleUnidentified(
   reservation: Reservation & { readonly allowed: true },

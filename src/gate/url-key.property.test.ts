@@ -1,6 +1,6 @@
 /**
- * Cache keys are equal for any order of the same pairs, and different for anything else. A collision would show one
- * person another person's money, so the generated texts contain the separators.
+ * Cache keys are equal for any order of the same pairs, and different for anything else. A collision would
+ * show one person another person's money, so the generated texts contain the separators.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,13 +1,14 @@
 /**
- * The key under which an answer is cached: user, path and the sorted query string (contract, Limits), and the epoch,
- * whose increments make older answers unreachable (reading R10). The query is sorted as raw text: two spellings of one
- * value are two entries, which costs a cache miss and can never mix up two answers.
+ * The key under which an answer is cached: user, path and the sorted query string (contract, Limits), and the
+ * epoch, whose increments make older answers unreachable (reading R10). The query is sorted as raw text: two
+ * spellings of one value are two entries, which costs a cache miss and can never mix up two answers.
  */
 import { makeRecent } from '#kernel/recent.ts'
 
 /**
- * The cache key of one request. `epoch` is the caller's (it grows when older answers must not be served), `rawQuery`
- * the text after "?" as received. Equal for any order of the same pairs; different whenever anything else differs.
+ * The cache key of one request. `epoch` is the caller's (it grows when older answers must not be served),
+ * `rawQuery` the text after "?" as received. Equal for any order of the same pairs; different whenever
+ * anything else differs.
  */
 export type UrlKey = (userId: string, epoch: number, path: string, rawQuery: string) => string
 
@@ -23,8 +24,8 @@ interface Made {
 }
 
 /**
- * Makes the key function. It remembers the latest key of each query: for a repeated query it returns the same string
- * object, whose hash the engine has already computed.
+ * Makes the key function. It remembers the latest key of each query: for a repeated query it returns the same
+ * string object, whose hash the engine has already computed.
  */
 export function makeUrlKey(): UrlKey {
   const latest = makeRecent<Made>(maxRemembered)
@@ -38,8 +39,9 @@ export function makeUrlKey(): UrlKey {
 }
 
 /**
- * Lengths come before texts, so that two different sets of parts never give the same text, whatever characters they contain.
- * The user is in braces, so that a shared store keeps the user's windows and answers together (`src/fast/port.ts`).
+ * Lengths come before texts, so that two different sets of parts never give the same text, whatever
+ * characters they contain. The user is in braces, so that a shared store keeps the user's windows and answers
+ * together (`src/fast/port.ts`).
  */
 function toKey(userId: string, epoch: number, path: string, rawQuery: string): string {
   const owner = `${userId.length}:{${userId}}`

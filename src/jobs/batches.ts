@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
- * `work` returns how many items it processed. Whatever is left after `maxBatches` waits for the next run. The event loop
- * turns between two batches: statements of the embedded store are synchronous, and requests would otherwise wait for
- * all batches.
+ * `work` returns how many items it processed. Whatever is left after `maxBatches` waits for the next run. The
+ * event loop turns between two batches: statements of the embedded store are synchronous, and requests would
+ * otherwise wait for all batches.
  */
 export async function runInBatches(
   work: () => Promise<number>,

@@ -1,7 +1,7 @@
 /**
- * The lease of claimed work while this process does it, renewed on a timer. It ends by the first of two clocks: the monotonic
- * one, which nobody sets, and the wall clock, by which others claim. The second is ahead of the first after a correction, and
- * after the machine was suspended.
+ * The lease of claimed work while this process does it, renewed on a timer. It ends by the first of two
+ * clocks: the monotonic one, which nobody sets, and the wall clock, by which others claim. The second is
+ * ahead of the first after a correction, and after the machine was suspended.
  */
 import type { Clock, Millis } from '#kernel/time.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The one loop of all background work: run, wait with jitter, run again. Runs of one task never overlap, every run
- * is reported, and the caller that starts a task stops it: `stop` aborts the run's signal and waits until the run
- * has ended.
+ * The one loop of all background work: run, wait with jitter, run again. Runs of one task never overlap,
+ * every run is reported, and the caller that starts a task stops it: `stop` aborts the run's signal and waits
+ * until the run has ended.
  */
 
 /** Receives the result of every run; the composition root turns it into metrics and log lines. */

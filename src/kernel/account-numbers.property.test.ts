@@ -1,6 +1,6 @@
 /**
- * Checks masking in both directions: no digits of an account number stay visible in a name, and ordinary names are
- * unchanged.
+ * Checks masking in both directions: no digits of an account number stay visible in a name, and ordinary
+ * names are unchanged.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,13 +1,16 @@
 /**
- * Masks account numbers inside free text from people, banks and brokers, so that at most the last four characters
- * stay visible (contract, Account: "always masked"). It recognises numbers by their shape, and a number given by
- * the provider in every spelling. Ordinary numbers (years, dates, amounts, four digits of a card) are not changed.
- * Pure.
+ * Masks account numbers inside free text from people, banks and brokers, so that at most the last four
+ * characters stay visible (contract, Account: "always masked"). It recognises numbers by their shape, and a
+ * number given by the provider in every spelling. Ordinary numbers (years, dates, amounts, four digits of a
+ * card) are not changed. Pure.
  */
 
 const hidden = 'xxxx'
 
-/** Separators allowed between the digits of one number. They include slashes and dots, because people type both. */
+/**
+ * Separators allowed between the digits of one number. They include slashes and dots, because people type
+ * both.
+ */
 const between = '[ ./\\\\_|·\u200b-]{0,8}'
 /** No account number is longer than this; longer numbers would only slow the pattern down. */
 const maxCharacters = 64
@@ -55,7 +58,9 @@ interface Match {
   readonly innerText: string
 }
 
-/** Decides which part of a match to hide, and the replacement; null when the match is not an account number. */
+/**
+ * Decides which part of a match to hide, and the replacement; null when the match is not an account number.
+ */
 type Judge = (match: Match) => (Span & { readonly by: string }) | null
 
 const digitsOf = (text: string) => text.replace(/\D/g, '')
@@ -70,7 +75,8 @@ const isCompactDate = (digits: string) =>
   )
 
 /**
- * Twelve digits or more are a card or an account number; eleven are one when they start like a branch number (BSB).
+ * Twelve digits or more are a card or an account number; eleven are one when they start like a branch number
+ * (BSB).
  */
 const judgeRun: Judge = ({ found, text }) => {
   const { length } = digitsOf(text)
@@ -88,8 +94,8 @@ const judgeBlock: Judge = ({ found, text }) =>
   isCompactDate(text) ? null : { ...found, by: masked(text) }
 
 /**
- * After a word such as "account": six digits without separators, or seven with separators that do not start with a
- * year.
+ * After a word such as "account": six digits without separators, or seven with separators that do not start
+ * with a year.
  */
 const judgeNamed: Judge = ({ inner, innerText }) => {
   const isWhole = /^\d+$/.test(innerText)
@@ -187,8 +193,8 @@ function toPlain(character: string): string {
 }
 
 /**
- * Unicode, chapter 4.6: the decimal digits of every script are ten consecutive code points that start at a code
- * ending in 0 or in 6.
+ * Unicode, chapter 4.6: the decimal digits of every script are ten consecutive code points that start at a
+ * code ending in 0 or in 6.
  */
 function digitValue(character: string): number {
   const code = character.codePointAt(0) ?? 0

@@ -1,6 +1,6 @@
 /**
- * Decides which IP addresses belong to the public internet or to this machine, and which count as one client. Pure: it
- * resolves and connects nothing. Text that is not an IP address is never public.
+ * Decides which IP addresses belong to the public internet or to this machine, and which count as one client.
+ * Pure: it resolves and connects nothing. Text that is not an IP address is never public.
  */
 import { BlockList, isIP } from 'node:net'
 
@@ -27,9 +27,9 @@ const ipv4Special = [
 ]
 
 /**
- * IANA IPv6 Special-Purpose Address Registry, plus multicast and the deprecated site-local and IPv4-compatible
- * ranges. Ranges that embed an IPv4 address (64:ff9b::/96, 2002::/16, 2001::/23) can reach any IPv4 address, so all
- * are blocked.
+ * IANA IPv6 Special-Purpose Address Registry, plus multicast and the deprecated site-local and
+ * IPv4-compatible ranges. Ranges that embed an IPv4 address (64:ff9b::/96, 2002::/16, 2001::/23) can reach
+ * any IPv4 address, so all are blocked.
  */
 const ipv6Special = [
   '::/96',
@@ -72,9 +72,9 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * The unit that limits per address count as one client: an IPv4 address, also in its IPv6 form (`::ffff:…`), or the
- * network of an IPv6 customer: 64 bits, or 56 where a provider assigns more than one. Text that is not an address
- * is returned as it is.
+ * The unit that limits per address count as one client: an IPv4 address, also in its IPv6 form (`::ffff:…`),
+ * or the network of an IPv6 customer: 64 bits, or 56 where a provider assigns more than one. Text that is not
+ * an address is returned as it is.
  */
 export function toAddressGroup(address: string, bits: 56 | 64 = 64): string {
   if (isIP(address) !== 6) return address

@@ -1,6 +1,6 @@
 /**
- * Checks decimals against an independent model: an integer and a power of ten, computed with bigints only (reading
- * R24).
+ * Checks decimals against an independent model: an integer and a power of ten, computed with bigints only
+ * (reading R24).
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,11 +1,13 @@
 /**
- * Exact decimals as plain text: no float ever touches an amount (contract, What the service does; readings R24,
- * R24b). Digits and trailing zeros are kept as received. Arithmetic uses scaled bigints; only `roundHalfEven`
- * rounds.
+ * Exact decimals as plain text: no float ever touches an amount (contract, What the service does; readings
+ * R24, R24b). Digits and trailing zeros are kept as received. Arithmetic uses scaled bigints; only
+ * `roundHalfEven` rounds.
  */
 
 declare const brand: unique symbol
-/** Plain decimal text: optional `-`, digits, optional fraction; no exponent, no leading `+`, no negative zero. */
+/**
+ * Plain decimal text: optional `-`, digits, optional fraction; no exponent, no leading `+`, no negative zero.
+ */
 export type Decimal = string & { readonly [brand]: 'decimal' }
 
 /** Reading R24b: an exponent beyond this is unreadable, because expanding it could exhaust memory. */
@@ -31,7 +33,10 @@ export function parseDecimal(text: string): Decimal | null {
   return withoutNegativeZero((sign === '-' ? '-' : '') + shiftPoint(whole, fraction, exponent))
 }
 
-/** Moves the decimal point of `whole.fraction` by `exponent` places: "1.50" by 1 is "15.0", "1" by -7 is "0.0000001". */
+/**
+ * Moves the decimal point of `whole.fraction` by `exponent` places: "1.50" by 1 is "15.0", "1" by -7 is
+ * "0.0000001".
+ */
 function shiftPoint(whole: string, fraction: string, exponent: number): string {
   const point = whole.length + exponent
   const digits = whole + fraction
@@ -80,7 +85,10 @@ export function toScaled(value: Decimal, places: number): bigint {
   return BigInt(value.replace('.', '') + '0'.repeat(missing))
 }
 
-/** The inverse of `toScaled`: an integer count of 10^-places as plain text with exactly `places` fraction digits. */
+/**
+ * The inverse of `toScaled`: an integer count of 10^-places as plain text with exactly `places` fraction
+ * digits.
+ */
 export function fromScaled(units: bigint, places: number): Decimal {
   const sign = units < 0n ? '-' : ''
   const digits = (units < 0n ? -units : units).toString().padStart(places + 1, '0')

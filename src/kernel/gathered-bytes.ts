@@ -1,6 +1,6 @@
 /**
- * Bytes that come in parts, copied into one buffer as they come: a part of one byte is an object of a hundred, and a
- * sender chooses how many there are.
+ * Bytes that come in parts, copied into one buffer as they come: a part of one byte is an object of a
+ * hundred, and a sender chooses how many there are.
  */
 
 const leastBytes = 1024

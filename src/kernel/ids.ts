@@ -1,6 +1,6 @@
 /**
- * Branded identifiers: the compiler rejects a connection id where an account id is wanted. The doors parse ids; no
- * other code casts them.
+ * Branded identifiers: the compiler rejects a connection id where an account id is wanted. The doors parse
+ * ids; no other code casts them.
  */
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 
@@ -28,7 +28,10 @@ export type UpstreamId = Id<'upstream'>
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** The canonical lower-case form of a UUID given in any case (reading R12), or null when the text is not a UUID. */
+/**
+ * The canonical lower-case form of a UUID given in any case (reading R12), or null when the text is not a
+ * UUID.
+ */
 export function parseUuid<Name extends Id<string>>(text: string): Name | null {
   if (text.length !== 36) return null
   const lower = text.toLowerCase()
@@ -41,9 +44,9 @@ export function newId<Name extends Id<string>>(): Name {
 }
 
 /**
- * A new id of a row among many that come and go in the order of time (UUID version 7, RFC 9562): rows that are made together
- * are together in the indexes, so that a transaction changes few pages. It shows when it was made, to the millisecond.
- * Nothing may rely on the order.
+ * A new id of a row among many that come and go in the order of time (UUID version 7, RFC 9562): rows that
+ * are made together are together in the indexes, so that a transaction changes few pages. It shows when it
+ * was made, to the millisecond. Nothing may rely on the order.
  */
 export function newTimedId<Name extends Id<string>>(): Name {
   return randomUUIDv7() as string as Name

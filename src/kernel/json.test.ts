@@ -1,4 +1,7 @@
-/** Checks that numbers keep their source text, and that the fast parser agrees with the exact one (reading R24). */
+/**
+ * Checks that numbers keep their source text, and that the fast parser agrees with the exact one (reading
+ * R24).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -83,7 +86,8 @@ const nasty = fc.constantFrom(
 const string = fc.oneof(nasty, fc.string({ unit: 'binary' })).map((text) => JSON.stringify(text))
 const key = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('"amount"', '"balance"', '"amounts"', '"Amount"') },
-  // Without backslashes: V8 14.6 confuses an escaped key with one that is a single backslash after the same keys.
+  // Without backslashes: V8 14.6 confuses an escaped key with one that is a single backslash after the same
+  // keys.
   { weight: 1, arbitrary: string.filter((text) => !JSON.parse(text).includes('\\')) },
 )
 

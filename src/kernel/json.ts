@@ -1,6 +1,6 @@
 /**
- * JSON whose numbers keep their source text. A float would silently change 12345678901234567890.12 (reading R24),
- * so a number is read as text or not at all.
+ * JSON whose numbers keep their source text. A float would silently change 12345678901234567890.12 (reading
+ * R24), so a number is read as text or not at all.
  */
 
 /** The source text of one JSON number token. */
@@ -12,8 +12,8 @@ export class NumberText {
 }
 
 /**
- * Parses strictly; every number becomes a NumberText. It costs about five times as much as JSON.parse: use it for
- * small bodies, and as the fallback where the parser of `makeNumberQuoter` does not apply.
+ * Parses strictly; every number becomes a NumberText. It costs about five times as much as JSON.parse: use it
+ * for small bodies, and as the fallback where the parser of `makeNumberQuoter` does not apply.
  * @throws SyntaxError when the text is not JSON.
  */
 export function parseExactJson(text: string): unknown {
@@ -40,10 +40,10 @@ const keepDigits = (_key: string, value: unknown, context?: { source?: string })
 }
 
 /**
- * Makes a parser for large pages: numbers under the listed keys become strings of their source text, everything
- * else is parsed as usual. Inside a JSON string a quote is always escaped, so `"key":` without a backslash before
- * it is always a real key. The number under a key spelled with \u escapes stays a number; a caller that finds one
- * must use `parseExactJson`.
+ * Makes a parser for large pages: numbers under the listed keys become strings of their source text,
+ * everything else is parsed as usual. Inside a JSON string a quote is always escaped, so `"key":` without a
+ * backslash before it is always a real key. The number under a key spelled with \u escapes stays a number; a
+ * caller that finds one must use `parseExactJson`.
  */
 export function makeNumberQuoter(keys: readonly string[]): (text: string) => unknown {
   const names = keys.map((key) => key.replace(/[^A-Za-z0-9_]/g, '')).join('|')
@@ -54,7 +54,9 @@ export function makeNumberQuoter(keys: readonly string[]): (text: string) => unk
   return (text) => JSON.parse(text.replace(pattern, '$1"$2"'))
 }
 
-/** An integer that `JSON.stringify` writes with every digit, beyond 2^53 too (ECMAScript 2025, JSON.rawJSON). */
+/**
+ * An integer that `JSON.stringify` writes with every digit, beyond 2^53 too (ECMAScript 2025, JSON.rawJSON).
+ */
 export function toExactInteger(value: bigint): unknown {
   return withRawText.rawJSON(value.toString())
 }

@@ -1,5 +1,6 @@
 /**
- * Runs `make` at the first call. Calls meanwhile and later share its value; after a failure the next call tries again.
+ * Runs `make` at the first call. Calls meanwhile and later share its value; after a failure the next call
+ * tries again.
  */
 export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | null = null

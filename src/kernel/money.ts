@@ -1,6 +1,6 @@
 /**
- * Currencies: the ISO 4217 minor units, and the only conversion of an amount to an integer of minor units (for
- * events only, reading R24b).
+ * Currencies: the ISO 4217 minor units, and the only conversion of an amount to an integer of minor units
+ * (for events only, reading R24b).
  */
 import { compare, type Decimal, fractionDigits, roundHalfEven, toScaled } from './decimal.ts'
 
@@ -46,7 +46,10 @@ export function parseCurrency(text: string): string | null {
   return /^[A-Z]{3}$/.test(text) ? text : null
 }
 
-/** The amount with the fraction digits of its currency, rounded half to even; `isRounded`: finer digits were lost. */
+/**
+ * The amount with the fraction digits of its currency, rounded half to even; `isRounded`: finer digits were
+ * lost.
+ */
 export function roundToCurrency(
   amount: Decimal,
   currency: string,

@@ -1,6 +1,7 @@
 /**
- * A bounded memory of what was computed for a text that clients repeat. Looking up costs one map access, where a list in the
- * order of use would also be rewritten each time; in return, what it forgets is only roughly what was unused longest.
+ * A bounded memory of what was computed for a text that clients repeat. Looking up costs one map access,
+ * where a list in the order of use would also be rewritten each time; in return, what it forgets is only
+ * roughly what was unused longest.
  */
 
 export interface Recent<Value> {
@@ -11,8 +12,8 @@ export interface Recent<Value> {
 }
 
 /**
- * Remembers at most `max` values (at least 2). Those of the last `max / 2` different keys that were set, or found after a
- * while, are always remembered.
+ * Remembers at most `max` values (at least 2). Those of the last `max / 2` different keys that were set, or
+ * found after a while, are always remembered.
  */
 export function makeRecent<Value>(max: number): Recent<Value> {
   const half = Math.floor(max / 2)

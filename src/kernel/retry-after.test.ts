@@ -1,4 +1,7 @@
-/** Checks the wait that a provider asks for: both forms of the header, its bounds, and null for invalid values. */
+/**
+ * Checks the wait that a provider asks for: both forms of the header, its bounds, and null for invalid
+ * values.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,6 +1,6 @@
 /**
- * How long a server that we called asks us to wait: its `Retry-After` in seconds (RFC 9110 §10.2.3). Pure. Other headers
- * are specific to a provider, and the caller decides what to do with the wait.
+ * How long a server that we called asks us to wait: its `Retry-After` in seconds (RFC 9110 §10.2.3). Pure.
+ * Other headers are specific to a provider, and the caller decides what to do with the wait.
  */
 import type { Millis } from './time.ts'
 
@@ -8,8 +8,8 @@ import type { Millis } from './time.ts'
 export const maxRetryAfterSeconds = 86_400
 
 /**
- * The weekday is present but not needed. RFC 9110 §5.6.7 requires reading all three date forms, though only the first
- * may be sent.
+ * The weekday is present but not needed. RFC 9110 §5.6.7 requires reading all three date forms, though only
+ * the first may be sent.
  */
 const dateForms: readonly RegExp[] = [
   /^\w{3}, (?<day>\d\d) (?<month>\w{3}) (?<year>\d{4}) (?<time>\d\d:\d\d:\d\d) GMT$/,
@@ -18,8 +18,8 @@ const dateForms: readonly RegExp[] = [
 ]
 
 /**
- * Whole seconds to wait by the header `Retry-After`, from 1 to `maxRetryAfterSeconds`; null when it is absent or
- * neither a number of seconds nor a date. `now`: what a date is compared with.
+ * Whole seconds to wait by the header `Retry-After`, from 1 to `maxRetryAfterSeconds`; null when it is absent
+ * or neither a number of seconds nor a date. `now`: what a date is compared with.
  */
 export function readRetryAfter(
   headers: Readonly<Record<string, string | string[] | undefined>>,

@@ -1,6 +1,6 @@
 /**
- * A value that must not be printed: logs, error messages, JSON and the inspector show `[secret]`. Only `reveal`
- * returns the value.
+ * A value that must not be printed: logs, error messages, JSON and the inspector show `[secret]`. Only
+ * `reveal` returns the value.
  */
 import { inspect } from 'node:util'
 

@@ -1,6 +1,6 @@
 /**
- * Reads the URL of a server that we use with a user and a password, as the drivers of PostgreSQL and Redis do. Pure; no part of
- * the text is ever repeated, since a password that is cut up could be in any of them.
+ * Reads the URL of a server that we use with a user and a password, as the drivers of PostgreSQL and Redis
+ * do. Pure; no part of the text is ever repeated, since a password that is cut up could be in any of them.
  */
 
 export interface ServerUrl {
@@ -13,7 +13,8 @@ export interface ServerUrl {
 export function parseServerUrl(text: string): ServerUrl | null {
   const url = URL.parse(text)
   if (url !== null) return { url, host: url.host }
-  // The standard allows no user without a host; libpq and the driver do: postgresql://user@/database?host=/folder.
+  // The standard allows no user without a host; libpq and the driver do:
+  // postgresql://user@/database?host=/folder.
   const filled = URL.parse(text.replace('@/', '@no-host.invalid/'))
   return filled === null ? null : { url: filled, host: '' }
 }
@@ -21,7 +22,10 @@ export function parseServerUrl(text: string): ServerUrl | null {
 const rule =
   'a URL with user and password percent-encoded: @ is %40, / is %2F, ? is %3F, # is %23, % is %25'
 
-/** How it should be, where a password that is not percent-encoded would be cut up, or cannot be decoded; null: all is well. */
+/**
+ * How it should be, where a password that is not percent-encoded would be cut up, or cannot be decoded; null:
+ * all is well.
+ */
 export function findUnencoded(text: string): string | null {
   const rest = text.slice(text.indexOf('://') + 3)
   const end = rest.search(/[/?#]/)

@@ -1,4 +1,6 @@
-/** Checks instants against a pattern and Temporal, and days against Intl across every daylight saving change. */
+/**
+ * Checks instants against a pattern and Temporal, and days against Intl across every daylight saving change.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,5 +1,6 @@
 /**
- * Checks days and instants by examples, including oddities of the calendar and of time zones (readings R14, R16a).
+ * Checks days and instants by examples, including oddities of the calendar and of time zones (readings R14,
+ * R16a).
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

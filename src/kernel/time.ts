@@ -1,14 +1,14 @@
 /**
  * Time: instants as whole microseconds since the epoch (exact in a double until the year 2255), days as
- * `YYYY-MM-DD` text, always in a named zone (reading R16a). Temporal builds a table of offsets per zone; per row
- * only a comparison and an addition remain, because a formatter per row would cost fifty times as much.
+ * `YYYY-MM-DD` text, always in a named zone (reading R16a). Temporal builds a table of offsets per zone; per
+ * row only a comparison and an addition remain, because a formatter per row would cost fifty times as much.
  */
 
 declare const unit: unique symbol
 
 /**
- * An instant in milliseconds since the epoch. A plain number fits, so that arithmetic stays readable; `Micros` does not.
- * Durations are plain numbers whose names end in their unit.
+ * An instant in milliseconds since the epoch. A plain number fits, so that arithmetic stays readable;
+ * `Micros` does not. Durations are plain numbers whose names end in their unit.
  */
 export type Millis = number & { readonly [unit]?: 'ms' }
 
@@ -35,9 +35,9 @@ const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /**
  * Reads an ISO 8601 / RFC 3339 instant. Seconds are required, a fraction is optional (digits finer than a
- * microsecond are cut), `Z` or an offset is required; a blank may replace `T` (SnapTrade). Null for anything else,
- * including days that do not exist. It reads character by character because it runs for every row of a page, and a
- * pattern costs several times as much.
+ * microsecond are cut), `Z` or an offset is required; a blank may replace `T` (SnapTrade). Null for anything
+ * else, including days that do not exist. It reads character by character because it runs for every row of a
+ * page, and a pattern costs several times as much.
  */
 export function parseInstant(text: string): Micros | null {
   const { length } = text
@@ -93,7 +93,10 @@ function hasDividers(text: Uint8Array, from: number): boolean {
   )
 }
 
-/** Two digits as a number; for anything else a number so far below zero that every sum with it stays below zero. */
+/**
+ * Two digits as a number; for anything else a number so far below zero that every sum with it stays below
+ * zero.
+ */
 function pair(text: Uint8Array, at: number): number {
   const tens = (text[at] ?? 0) - 48
   const ones = (text[at + 1] ?? 0) - 48
@@ -131,8 +134,8 @@ function offsetSeconds(text: Uint8Array, at: number, to: number): number | null 
 }
 
 /**
- * Days of the proleptic Gregorian calendar since 1970-01-01; years are counted from March, so that the leap day is
- * last.
+ * Days of the proleptic Gregorian calendar since 1970-01-01; years are counted from March, so that the leap
+ * day is last.
  */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const marchYear = month <= 2 ? year - 1 : year

@@ -1,7 +1,7 @@
 /**
- * Turns the matter of a waiting mail into a finished letter, with the facts as they are when it is sent. Null: it is not
- * needed any more (the connection works again, the link has expired), or nobody may get it (the user is gone, the address of
- * a notice is not confirmed, it is a demo user's).
+ * Turns the matter of a waiting mail into a finished letter, with the facts as they are when it is sent.
+ * Null: it is not needed any more (the connection works again, the link has expired), or nobody may get it
+ * (the user is gone, the address of a notice is not confirmed, it is a demo user's).
  */
 
 import { isDemoEmail } from '#contract/email.ts'

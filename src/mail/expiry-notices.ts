@@ -1,6 +1,6 @@
 /**
- * Queues the notices that a consent ends, 14 and 3 days before. A renewed consent ends at another time and is another matter. A
- * consent that is first seen in its last three days is mailed about once.
+ * Queues the notices that a consent ends, 14 and 3 days before. A renewed consent ends at another time and is
+ * another matter. A consent that is first seen in its last three days is mailed about once.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import { type ConnectionId, parseUuid } from '#kernel/ids.ts'

@@ -1,6 +1,7 @@
 /**
- * The texts of all mails: subject and body in plain words, in the language of the pages. Names that others chose (of an
- * institution, a key, an agent) stand in quotes, are shortened, and lose whatever is no visible character. Pure.
+ * The texts of all mails: subject and body in plain words, in the language of the pages. Names that others
+ * chose (of an institution, a key, an agent) stand in quotes, are shortened, and lose whatever is no visible
+ * character. Pure.
  */
 import type { SingleUseKind } from '#store/ports/single-use.ts'
 

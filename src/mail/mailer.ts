@@ -1,4 +1,7 @@
-/** The port of the mail server: what the worker hands over, and what came of it. Only smtp.ts speaks to a server. */
+/**
+ * The port of the mail server: what the worker hands over, and what came of it. Only smtp.ts speaks to a
+ * server.
+ */
 import type { MailId } from '#kernel/ids.ts'
 
 /** A finished mail in plain text. */

@@ -1,6 +1,6 @@
 /**
- * Reads `SMTP_URL`: the mail server, who signs in there, and the sender. User and password are percent-encoded (RFC 3986
- * §3.2.1). Pure; a text that it refuses is never shown.
+ * Reads `SMTP_URL`: the mail server, who signs in there, and the sender. User and password are
+ * percent-encoded (RFC 3986 §3.2.1). Pure; a text that it refuses is never shown.
  */
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { isLoopbackHost } from '#kernel/addresses.ts'

@@ -1,6 +1,7 @@
 /**
- * Sends mail by SMTP; the only file that knows nodemailer. Certificates are verified. Beyond this machine nothing is sent
- * before TLS is up, since mails carry links that give access; only `?tls=never` asks for that. Addresses and subjects that contain line ends, and addresses in brackets, are refused.
+ * Sends mail by SMTP; the only file that knows nodemailer. Certificates are verified. Beyond this machine
+ * nothing is sent before TLS is up, since mails carry links that give access; only `?tls=never` asks for
+ * that. Addresses and subjects that contain line ends, and addresses in brackets, are refused.
  */
 import { createTransport } from 'nodemailer'
 import type { Mailer, MailFailure } from './mailer.ts'
@@ -88,8 +89,8 @@ function openTransport({ server, ca, sendMs = defaultSendMs }: SmtpOptions) {
 const brokenLetter: MailFailure = { code: 'ELETTER', status: null, isFinal: true }
 
 /**
- * Statuses from 500 are final (RFC 5321 §4.2.1) where they concern this mail: its receiver or its content. A refused sign-in
- * or sender is a matter of the configuration, which an operator mends while the mail waits.
+ * Statuses from 500 are final (RFC 5321 §4.2.1) where they concern this mail: its receiver or its content. A
+ * refused sign-in or sender is a matter of the configuration, which an operator mends while the mail waits.
  */
 function toFailure(thrown: unknown): MailFailure {
   if (!(thrown instanceof Error)) throw thrown
@@ -106,8 +107,9 @@ function toFailure(thrown: unknown): MailFailure {
 }
 
 /**
- * Whether TLS or the certificate is the trouble, which nodemailer reports as an unreachable server. Such codes have several
- * words (`ERR_TLS_CERT_ALTNAME_INVALID`, `DEPTH_ZERO_SELF_SIGNED_CERT`), those of the system one (`ECONNREFUSED`).
+ * Whether TLS or the certificate is the trouble, which nodemailer reports as an unreachable server. Such
+ * codes have several words (`ERR_TLS_CERT_ALTNAME_INVALID`, `DEPTH_ZERO_SELF_SIGNED_CERT`), those of the
+ * system one (`ECONNREFUSED`).
  */
 function isOfTls(code: unknown): boolean {
   return typeof code === 'string' && (code.includes('_') || code === 'EPROTO')

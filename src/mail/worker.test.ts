@@ -1,4 +1,6 @@
-/** The whole way of a mail: queued in a real store, claimed, written, sent to a mail server of this process. */
+/**
+ * The whole way of a mail: queued in a real store, claimed, written, sent to a mail server of this process.
+ */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

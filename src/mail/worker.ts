@@ -1,7 +1,8 @@
 /**
- * Sends the mails that wait. A claim keeps a mail from other processes for longer than an attempt can last, so that no two
- * send it at once. A process that ends between the server's answer and the mark leaves the mail to be sent once more: each
- * such end costs at most one repetition, with the same Message-ID, and a mail is sent no more often than it may be tried.
+ * Sends the mails that wait. A claim keeps a mail from other processes for longer than an attempt can last,
+ * so that no two send it at once. A process that ends between the server's answer and the mark leaves the
+ * mail to be sent once more: each such end costs at most one repetition, with the same Message-ID, and a mail
+ * is sent no more often than it may be tried.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'

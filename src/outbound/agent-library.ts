@@ -1,4 +1,7 @@
-/** The parts of undici that are used here, without what its entry loads (`src/providers/pool-library.ts` says what). */
+/**
+ * The parts of undici that are used here, without what its entry loads (`src/providers/pool-library.ts` says
+ * what).
+ */
 import { createRequire } from 'node:module'
 import type * as Library from 'undici'
 

@@ -1,6 +1,7 @@
 /**
- * Which addresses may be connected to when an untrusted party names them, judged by the URL alone. It connects to nothing
- * and loads no HTTP client: pages and the API ask it too (`guarded-agent.ts` checks what a name resolves to).
+ * Which addresses may be connected to when an untrusted party names them, judged by the URL alone. It
+ * connects to nothing and loads no HTTP client: pages and the API ask it too (`guarded-agent.ts` checks what
+ * a name resolves to).
  */
 import { isIP } from 'node:net'
 import { isPublicAddress } from '#kernel/addresses.ts'
@@ -11,8 +12,8 @@ export class BlockedAddress extends Error {
 }
 
 /**
- * Checks a URL before anything is sent: https, port 443, no credentials, no private address. Returns the problem as
- * a message for the person who entered the URL, or null.
+ * Checks a URL before anything is sent: https, port 443, no credentials, no private address. Returns the
+ * problem as a message for the person who entered the URL, or null.
  */
 export function findUrlProblem(
   text: string,

@@ -1,7 +1,7 @@
 /**
- * Ends a connection on which more arrives for one request than any answer needs. undici bounds the body and the headers
- * of an answer, but not interim answers, status lines, blank lines and extensions of chunks: those could be sent without
- * end, and cost a processor's time as long as the request may last.
+ * Ends a connection on which more arrives for one request than any answer needs. undici bounds the body and
+ * the headers of an answer, but not interim answers, status lines, blank lines and extensions of chunks:
+ * those could be sent without end, and cost a processor's time as long as the request may last.
  */
 import type { Socket } from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
- * One request and the beginning of its answer, bounded in time and size, in one step of the dispatcher: without streams and
- * signals of its own, which cost an event as much as its signature and its decryption.
+ * One request and the beginning of its answer, bounded in time and size, in one step of the dispatcher:
+ * without streams and signals of its own, which cost an event as much as its signature and its decryption.
  */
 import type { Dispatcher } from 'undici'
 import { GatheredBytes } from '#kernel/gathered-bytes.ts'
@@ -30,8 +30,8 @@ export class NoAnswerInTime extends Error {
 }
 
 /**
- * Posts and reads. Once the status is there the exchange has an answer, with as much of its body as came before the end,
- * the time limit, `stop` or a failure.
+ * Posts and reads. Once the status is there the exchange has an answer, with as much of its body as came
+ * before the end, the time limit, `stop` or a failure.
  * @throws NoAnswerInTime, the reason of `stop`, or the errors of undici, before there is a status.
  */
 export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answer> {
@@ -44,7 +44,10 @@ export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answe
   /** Why the exchange was ended from here; the dispatcher learns it when the request begins. */
   let ending: Error | null = null
 
-  /** `error`: null after a whole answer. An error is not made for nothing: its stack takes as long as a signature. */
+  /**
+   * `error`: null after a whole answer. An error is not made for nothing: its stack takes as long as a
+   * signature.
+   */
   function settle(error: Error | null): void {
     clearTimeout(timer)
     stop.removeEventListener('abort', onStop)

@@ -1,6 +1,6 @@
 /**
- * Fetches a small public document from a URL that an untrusted party named, through the address guard: one GET, no
- * redirects, no cookies, bounded size and time. The caller validates the content.
+ * Fetches a small public document from a URL that an untrusted party named, through the address guard: one
+ * GET, no redirects, no cookies, bounded size and time. The caller validates the content.
  */
 import type { Dispatcher } from 'undici'
 import { BlockedAddress, findUrlProblem } from './allowed-address.ts'
@@ -17,8 +17,8 @@ export interface DocumentOptions {
 
 /**
  * The document as a `Response` with status, headers and body; a redirect is returned like any other answer.
- * @throws BlockedAddress for an address that is not allowed, RangeError for a body over `maxBytes`, otherwise the errors
- * of undici and of the timeout.
+ * @throws BlockedAddress for an address that is not allowed, RangeError for a body over `maxBytes`, otherwise
+ *   the errors of undici and of the timeout.
  */
 export async function fetchDocument(url: string, options: DocumentOptions): Promise<Response> {
   const { allowPrivate = false } = options

@@ -1,7 +1,7 @@
 /**
- * Connects to addresses that untrusted parties name: metadata documents of clients, and event endpoints. Only https
- * on port 443 to the public internet is allowed, checked three times: the URL, the resolved address, the connected
- * address. Addresses from the configuration do not pass through here.
+ * Connects to addresses that untrusted parties name: metadata documents of clients, and event endpoints. Only
+ * https on port 443 to the public internet is allowed, checked three times: the URL, the resolved address,
+ * the connected address. Addresses from the configuration do not pass through here.
  */
 import { isIP, type LookupFunction, Socket } from 'node:net'
 import type { buildConnector as Connector } from 'undici'
@@ -12,7 +12,9 @@ import { boundBytes } from './bound-bytes.ts'
 import { makeResolveName } from './resolve-name.ts'
 
 export interface GuardOptions {
-  /** Allows private addresses, plain http and every port: for an operator's own network, by explicit setting. */
+  /**
+   * Allows private addresses, plain http and every port: for an operator's own network, by explicit setting.
+   */
   readonly allowPrivate?: boolean
   /** For tests: replaces `makeResolveName`. */
   readonly lookup?: LookupFunction
@@ -93,7 +95,9 @@ function toUrl({ protocol, hostname, port }: Connector.Options): string {
   return `${protocol}//${host}${port === '' ? '' : `:${port}`}`
 }
 
-/** Refuses a name when any of its addresses is blocked. The connection uses the addresses that were checked. */
+/**
+ * Refuses a name when any of its addresses is blocked. The connection uses the addresses that were checked.
+ */
 function makeGuardedLookup(resolve: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {

@@ -1,6 +1,6 @@
 /**
- * The machine's hosts file, as a name has it before any DNS server is asked: containers and operators name machines
- * there. It is read again when it has changed, and looked at every few seconds at most.
+ * The machine's hosts file, as a name has it before any DNS server is asked: containers and operators name
+ * machines there. It is read again when it has changed, and looked at every few seconds at most.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'

@@ -1,4 +1,6 @@
-/** A guarded agent that is made when something is first sent: the HTTP client behind it takes long to load. */
+/**
+ * A guarded agent that is made when something is first sent: the HTTP client behind it takes long to load.
+ */
 import type { Agent } from 'undici'
 import { lazily } from '#kernel/lazily.ts'
 import type { GuardOptions } from './guarded-agent.ts'

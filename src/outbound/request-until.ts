@@ -1,6 +1,6 @@
 /**
- * A request that ends with its signal at any time: undici obeys a signal only once the connection is open, so that a
- * slow look-up or handshake would outlast it.
+ * A request that ends with its signal at any time: undici obeys a signal only once the connection is open, so
+ * that a slow look-up or handshake would outlast it.
  */
 import type { Dispatcher } from 'undici'
 

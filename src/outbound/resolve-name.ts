@@ -1,8 +1,8 @@
 /**
- * Resolves host names from untrusted parties: by the hosts file, then by queries to the DNS servers of the machine, each
- * look-up with its own time limit. It does not use getaddrinfo, which occupies one of the four threads that all file
- * operations and look-ups of the process share, cannot be cancelled, and takes as long as the owner of the name decides
- * (docs/decisions/0017-look-ups.md).
+ * Resolves host names from untrusted parties: by the hosts file, then by queries to the DNS servers of the
+ * machine, each look-up with its own time limit. It does not use getaddrinfo, which occupies one of the four
+ * threads that all file operations and look-ups of the process share, cannot be cancelled, and takes as long
+ * as the owner of the name decides (docs/decisions/0017-look-ups.md).
  */
 import { type LookupAddress, lookup } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
@@ -11,8 +11,8 @@ import { type HostsFile, openHostsFile } from './hosts-file.ts'
 
 export interface ResolveOptions {
   /**
-   * Names that the DNS servers answer as unknown are resolved by the system's resolver, one at a time: for an operator's
-   * own network, whose search lists and other sources only the system has.
+   * Names that the DNS servers answer as unknown are resolved by the system's resolver, one at a time: for an
+   * operator's own network, whose search lists and other sources only the system has.
    */
   readonly asksSystem?: boolean
   /** For tests: instead of the machine's DNS servers. */

@@ -1,10 +1,10 @@
 /**
- * What outlives a snapshot: the first row of each list, and for the end of each window that was shown the fingerprint of
- * the rows before it. With it a later snapshot of the same query begins at the same row, and shows whether the rows
- * before a window still are those that were shown. It has no data and no order.
+ * What outlives a snapshot: the first row of each list, and for the end of each window that was shown the
+ * fingerprint of the rows before it. With it a later snapshot of the same query begins at the same row, and
+ * shows whether the rows before a window still are those that were shown. It has no data and no order.
  *
- * Anchors are kept in this process and, where processes share state, there too, changed by compare-and-set. An anchor
- * that was lost there is still known to the process that wrote it.
+ * Anchors are kept in this process and, where processes share state, there too, changed by compare-and-set.
+ * An anchor that was lost there is still known to the process that wrote it.
  */
 import { LRUCache } from 'lru-cache'
 import type { SharedSnapshots, SnapshotSaving } from '#fast/port.ts'
@@ -56,9 +56,9 @@ export const isAhead = ({ generationAt }: Generation, now: number): boolean =>
   generationAt > now + clockSlackMs
 
 /**
- * The anchor after a window was shown. Both ends are marked: a cached answer of the window must not meet others that
- * count other rows. Of a window without rows, whose reading ended before the offset (reading R17), the mark of its reader
- * lives on. Null: there is nothing to store.
+ * The anchor after a window was shown. Both ends are marked: a cached answer of the window must not meet
+ * others that count other rows. Of a window without rows, whose reading ended before the offset (reading
+ * R17), the mark of its reader lives on. Null: there is nothing to store.
  */
 export function addMarks(before: Anchor | null, shown: Shown): Anchor | null {
   const { snapshot, facts, offset, end, now, ttlMs } = shown
@@ -74,8 +74,8 @@ export function addMarks(before: Anchor | null, shown: Shown): Anchor | null {
     at,
     { print: snapshot.printBefore(at), generation, at: now },
   ])
-  // A generation that began later stays the one that others continue. Its marks stay too: a late window would refuse
-  // its readers otherwise.
+  // A generation that began later stays the one that others continue. Its marks stay too: a late window would
+  // refuse its readers otherwise.
   const isLater = before !== null && before.begun.generationAt > generationAt
   const isBroken = before?.begun.generation === generation && before.isBroken
   const begun = { ...snapshot.facts, firsts: listFirsts(snapshot) }
@@ -84,7 +84,9 @@ export function addMarks(before: Anchor | null, shown: Shown): Anchor | null {
   return { ...base, marks: trim(marks, base.begun.generation, now), expiresAt }
 }
 
-/** Beyond the bound every second mark goes; the marks around a gap still tell whether the rows in it changed. */
+/**
+ * Beyond the bound every second mark goes; the marks around a gap still tell whether the rows in it changed.
+ */
 function trim(
   marks: ReadonlyMap<number, Mark>,
   generation: string,
@@ -129,11 +131,14 @@ export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset:
     if (at <= offset && at > before) nearest.set(mark.generation, [at, isSame])
   }
   if (marks.get(offset)?.generation === generation) return
-  // A reader of an earlier generation goes on only where the rows before the window are those that it was shown.
+  // A reader of an earlier generation goes on only where the rows before the window are those that it was
+  // shown.
   if ([...nearest.values()].some(([, isSame]) => !isSame)) refuse(null)
 }
 
-/** Marks of all anchors in this process, of about 100 bytes each; an anchor without a window counts as one. */
+/**
+ * Marks of all anchors in this process, of about 100 bytes each; an anchor without a window counts as one.
+ */
 const maxLocalMarks = 200_000
 
 export type Anchors = ReturnType<typeof makeAnchors>
@@ -158,7 +163,8 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
     const { version, bytes } = found
     const stored = decode<Anchor>(bytes)
     if (stored === null) return { anchor: null, version, isReadable: false }
-    // Where it was lost, or could not be stored for a while, the marks that this process has shown still count.
+    // Where it was lost, or could not be stored for a while, the marks that this process has shown still
+    // count.
     const marks = new Map([...(own?.marks ?? []), ...stored.marks])
     return { anchor: toAlive({ ...stored, marks }), version, isReadable: true }
   }
@@ -173,7 +179,9 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
       if (isReadable || offset === 0) return anchor
       throw new Trouble('changed', 'the anchor cannot be read')
     },
-    /** Stores what `change` returns; null: nothing. Where it is not `saved`, other processes do not know it. */
+    /**
+     * Stores what `change` returns; null: nothing. Where it is not `saved`, other processes do not know it.
+     */
     async update(
       name: string,
       change: (anchor: Anchor | null) => Anchor | null,

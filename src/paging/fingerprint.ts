@@ -1,7 +1,7 @@
 /**
- * Fingerprints of row ids: 64 bits, keyed by a random seed. They identify rows whose bodies are gone. Two different ids
- * collide with a probability of 2^-64. Nobody outside can search for a collision, because the provider chooses the ids
- * and the seed never leaves the service.
+ * Fingerprints of row ids: 64 bits, keyed by a random seed. They identify rows whose bodies are gone. Two
+ * different ids collide with a probability of 2^-64. Nobody outside can search for a collision, because the
+ * provider chooses the ids and the seed never leaves the service.
  */
 import { randomBytes } from 'node:crypto'
 

@@ -1,4 +1,7 @@
-/** The bound of the pages in memory: bodies are compressed, and whole snapshots are let go, the least used first. */
+/**
+ * The bound of the pages in memory: bodies are compressed, and whole snapshots are let go, the least used
+ * first.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type HeldSnapshot, openHolder, packBodies, unpack } from './hold.ts'

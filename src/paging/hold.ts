@@ -1,6 +1,6 @@
 /**
- * The snapshots of this process, with the compressed bodies of their pages, as long as they live. Beyond the bound whole
- * snapshots are let go, the least recently used first. It knows no providers.
+ * The snapshots of this process, with the compressed bodies of their pages, as long as they live. Beyond the
+ * bound whole snapshots are let go, the least recently used first. It knows no providers.
  */
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
@@ -11,7 +11,10 @@ import type { Snapshot } from './snapshot.ts'
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
-/** A third of the default's CPU for the same size: repetitions are near in a page, and small tables stay in the cache. */
+/**
+ * A third of the default's CPU for the same size: repetitions are near in a page, and small tables stay in
+ * the cache.
+ */
 const cheap = {
   chunkSize: 32 * 1024,
   params: {
@@ -55,7 +58,10 @@ const sweepEveryMs = 30_000
 /** What a row takes beside the body of its page, and a snapshot without rows. */
 const [bytesPerRow, bytesPerSnapshot] = [80, 2048]
 
-/** Starts empty. Close it to stop its sweep, which ensures that money data is held no longer than a cached answer. */
+/**
+ * Starts empty. Close it to stop its sweep, which ensures that money data is held no longer than a cached
+ * answer.
+ */
 export function openHolder(options: { readonly maxBytes: number; readonly clock: Clock }) {
   const { maxBytes, clock } = options
   const entries = new LRUCache<string, HeldSnapshot>({

@@ -1,6 +1,6 @@
 /**
- * Reads every row of a query once, for syncs: in the order of windows, but no page is shown later and nothing is shared.
- * The rows of numbered pages are given out when all were read and nothing in them moved.
+ * Reads every row of a query once, for syncs: in the order of windows, but no page is shown later and nothing
+ * is shared. The rows of numbered pages are given out when all were read and nothing in them moved.
  */
 import type { CallContext } from '#providers/port.ts'
 import { makeSeed } from './fingerprint.ts'

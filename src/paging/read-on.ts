@@ -1,7 +1,8 @@
 /**
- * Reads on in a snapshot: page n + 1 of a list is read with what page n says, until the provider has no more rows, the
- * ceiling is reached or the page cap fires (reading R17). Each page is appended as it comes, so that a failure leaves
- * what was read before it. Numbered pages are looked at again at the end, because rows may have moved meanwhile.
+ * Reads on in a snapshot: page n + 1 of a list is read with what page n says, until the provider has no more
+ * rows, the ceiling is reached or the page cap fires (reading R17). Each page is appended as it comes, so
+ * that a failure leaves what was read before it. Numbered pages are looked at again at the end, because rows
+ * may have moved meanwhile.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -71,7 +72,10 @@ interface NextPage {
   readonly cursor: Cursor
 }
 
-/** The next page of each list that must be read further, or the next pages of a single one, where their cursors are known. */
+/**
+ * The next page of each list that must be read further, or the next pages of a single one, where their
+ * cursors are known.
+ */
 function listNext(reading: Reading): readonly NextPage[] {
   const { snapshot, source } = reading
   const missing = toMissing(reading)
@@ -92,8 +96,8 @@ function listNext(reading: Reading): readonly NextPage[] {
 }
 
 /**
- * Rows to read up to the ceiling. A row that a numbered page repeats counts towards it, so that five full pages are 5,000
- * rows, unless the rest of a list is smaller than that.
+ * Rows to read up to the ceiling. A row that a numbered page repeats counts towards it, so that five full
+ * pages are 5,000 rows, unless the rest of a list is smaller than that.
  */
 function toMissing({ source, snapshot: { lists, count }, offset }: Reading): number {
   const missing = offset + rowCeiling - count()
@@ -161,8 +165,8 @@ async function append(reading: Reading, read: ReadPage): Promise<void> {
 }
 
 /**
- * A provider may answer an expired cursor with any status, also with a 5xx. Of a cursor that was read just now that is an
- * outage: what was shown is not read again for it.
+ * A provider may answer an expired cursor with any status, also with a 5xx. Of a cursor that was read just
+ * now that is an outage: what was shown is not read again for it.
  */
 function toGone(error: unknown, mayExpire: boolean): unknown {
   if (!(error instanceof UpstreamError)) return error

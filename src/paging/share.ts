@@ -1,7 +1,8 @@
 /**
- * Shares a snapshot among processes: its pages without bodies in one value that only grows, and each body under a name
- * of its own. Of two processes that read a page, the first to save it wins, and the other uses that one. While Redis is
- * unavailable a snapshot stays in its process. What is shared is sealed where it rests.
+ * Shares a snapshot among processes: its pages without bodies in one value that only grows, and each body
+ * under a name of its own. Of two processes that read a page, the first to save it wins, and the other uses
+ * that one. While Redis is unavailable a snapshot stays in its process. What is shared is sealed where it
+ * rests.
  */
 import { deserialize, serialize } from 'node:v8'
 import type { CacheStore, SharedSnapshots } from '#fast/port.ts'

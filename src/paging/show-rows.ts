@@ -1,4 +1,6 @@
-/** Maps the rows of a window. Of the pages that are held it opens those that the window shows, and no others. */
+/**
+ * Maps the rows of a window. Of the pages that are held it opens those that the window shows, and no others.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type HeldSnapshot, unpack } from './hold.ts'
 import { type AnyPage, listQuery, type RowSource } from './take-page.ts'
@@ -19,7 +21,8 @@ const rowsPerTurn = 250
 /**
  * @param opened Pages that this request has read, by name.
  * @param loadBody Loads the body of a page that this process does not hold; null: it is gone.
- * @throws Trouble `gone` where a page is not held any more; UpstreamError `malformed` for a row (reading R23).
+ * @throws Trouble `gone` where a page is not held any more; UpstreamError `malformed` for a row (reading
+ *   R23).
  */
 export async function showRows(
   { reader, queries }: RowSource,

@@ -1,7 +1,7 @@
 /**
- * What one query has read: for each list of rows its pages, in the provider's order. A page is appended once and never
- * changed. Everything else here is derived from the pages: how many rows there are, and, where several lists are shown
- * as one, their order (reading R16). Nothing here reads or waits.
+ * What one query has read: for each list of rows its pages, in the provider's order. A page is appended once
+ * and never changed. Everything else here is derived from the pages: how many rows there are, and, where
+ * several lists are shown as one, their order (reading R16). Nothing here reads or waits.
  */
 import type { PageCursor, TimeWindow } from '#providers/port.ts'
 import { type Print, toNumber } from './fingerprint.ts'
@@ -32,7 +32,10 @@ export interface SnapshotPage {
   readonly fills: Float64Array
 }
 
-/** The first row that a list begins at; one of another time has moved behind others. `none`: the list had no row. */
+/**
+ * The first row that a list begins at; one of another time has moved behind others. `none`: the list had no
+ * row.
+ */
 export type First = (Print & { readonly time: number }) | 'none'
 
 /** Snapshots of one generation count the same rows: each offset means the same row in all of them. */
@@ -176,7 +179,9 @@ export function makeSnapshot(facts: SnapshotFacts, read: readonly (readonly Snap
   }
 }
 
-/** Where a later snapshot of the same generation begins. Once rows are counted, a list without any has ended. */
+/**
+ * Where a later snapshot of the same generation begins. Once rows are counted, a list without any has ended.
+ */
 export const listFirsts = ({ lists }: Snapshot): readonly First[] =>
   lists.map((list) => {
     if (list.sums.count === 0) return 'none'

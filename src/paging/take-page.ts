@@ -76,8 +76,8 @@ export function takePage(source: RowSource, snapshot: Snapshot, read: ReadPage):
 }
 
 /**
- * The rows behind those that the page repeats. A row that the provider sends twice within one read counts once, where it
- * comes first.
+ * The rows behind those that the page repeats. A row that the provider sends twice within one read counts
+ * once, where it comes first.
  */
 function listRows(
   { keyOf }: RowSource,

@@ -3,9 +3,9 @@ import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 
 /**
- * `gone`: the body of a page is gone, or a cursor that was stored is not taken any more. `moved`: numbered pages disagree,
- * because rows moved while they were read. `changed`: the window would not continue what was shown before. `contested`:
- * another process saved first.
+ * `gone`: the body of a page is gone, or a cursor that was stored is not taken any more. `moved`: numbered
+ * pages disagree, because rows moved while they were read. `changed`: the window would not continue what was
+ * shown before. `contested`: another process saved first.
  */
 export type TroubleKind = 'gone' | 'moved' | 'changed' | 'contested'
 
@@ -32,7 +32,10 @@ export const mostTimes: Readonly<Record<TroubleKind, number>> = {
   contested: 8,
 }
 
-/** The failure of numbered pages that stay inconsistent. They may come from a login that has ended (reading R20b). */
+/**
+ * The failure of numbered pages that stay inconsistent. They may come from a login that has ended (reading
+ * R20b).
+ */
 export async function toMoved(
   provider: Provider,
   confirmEnd: () => Promise<void>,

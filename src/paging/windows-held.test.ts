@@ -1,4 +1,7 @@
-/** What is held, counted, marked and read again: promises that a mutant of the room once broke without a test to say so. */
+/**
+ * What is held, counted, marked and read again: promises that a mutant of the room once broke without a test
+ * to say so.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UpstreamError } from '#providers/failure.ts'

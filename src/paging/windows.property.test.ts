@@ -1,4 +1,7 @@
-/** Windows under everything that can happen to a walk (tests/support/paging-game.ts), and R16 to R19 over any pages. */
+/**
+ * Windows under everything that can happen to a walk (tests/support/paging-game.ts), and R16 to R19 over any
+ * pages.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,7 @@
-/** Windows that continue what was shown, or are refused: the faults that lost rows in earlier designs, each by name. */
+/**
+ * Windows that continue what was shown, or are refused: the faults that lost rows in earlier designs, each by
+ * name.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '#contract/errors.ts'

@@ -1,7 +1,7 @@
 /**
- * Windows over what a query has read (docs/snapshots.md). A window is answered from the snapshot of its query, which is
- * begun where there is none, read on where it is too short, and begun again where it is gone. A window that would not
- * continue what was shown before is refused (readings R17 to R19).
+ * Windows over what a query has read (docs/snapshots.md). A window is answered from the snapshot of its
+ * query, which is begun where there is none, read on where it is too short, and begun again where it is gone.
+ * A window that would not continue what was shown before is refused (readings R17 to R19).
  */
 import { randomUUID } from 'node:crypto'
 import { apiError } from '#contract/errors.ts'
@@ -148,8 +148,8 @@ function isCurrent({ epoch, ttlMs, clock }: Ask, begun: Generation): boolean {
 }
 
 /**
- * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet others. A walk
- * that begins sees the rows that have arrived since.
+ * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet
+ * others. A walk that begins sees the rows that have arrived since.
  */
 function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean {
   const isOther = anchor !== null && anchor.begun.generation !== facts.generation
@@ -158,7 +158,8 @@ function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean 
 }
 
 /**
- * The snapshot that answers the request: the one that is held, a new one that continues what was shown, or a new one.
+ * The snapshot that answers the request: the one that is held, a new one that continues what was shown, or a
+ * new one.
  * @throws Trouble `changed` where nothing can continue what was shown.
  */
 async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldSnapshot> {
@@ -226,8 +227,8 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
   if (!isWhole) holder.keep(key, held)
   const needsMark = hasMore || (rows.length > 0 && offset > 0)
   const isMarked = !needsMark || (await mark(ask, held, end))
-  // Windows of another epoch's generation are not cached: a walk that begins now counts other rows. An empty window has
-  // no end that could be marked.
+  // Windows of another epoch's generation are not cached: a walk that begins now counts other rows. An empty
+  // window has no end that could be marked.
   const canCache =
     isMarked && facts.generationEpoch === ask.epoch && (rows.length > 0 || offset === 0)
   const staleAt = canCache ? facts.generationAt + ask.ttlMs : 0
@@ -235,8 +236,8 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
 }
 
 /**
- * Reads what the window needs, and returns the pages that it shows. What came before a failure stays, so that the next
- * request goes on from there; a snapshot that was begun again does not replace a longer one.
+ * Reads what the window needs, and returns the pages that it shows. What came before a failure stays, so that
+ * the next request goes on from there; a snapshot that was begun again does not replace a longer one.
  */
 async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
   const { holder, clock, source, ttlMs, offset, limit, key } = ask

@@ -1,7 +1,7 @@
 /**
- * Masks account numbers in the names of accounts and institutions, because some people, banks and brokers use the
- * number as the name (contract, Account: "always masked"). The adapter knows which numbers its provider gave; the
- * kernel knows the shapes of numbers.
+ * Masks account numbers in the names of accounts and institutions, because some people, banks and brokers use
+ * the number as the name (contract, Account: "always masked"). The adapter knows which numbers its provider
+ * gave; the kernel knows the shapes of numbers.
  */
 import { hideAccountNumber, hideNumberShapes } from '#kernel/account-numbers.ts'
 
@@ -11,7 +11,10 @@ export interface GivenNumber {
   readonly mask: string | null
 }
 
-/** The name without these numbers in any spelling, and without anything that has the shape of an account number. */
+/**
+ * The name without these numbers in any spelling, and without anything that has the shape of an account
+ * number.
+ */
 export function hideNumbers(name: string, given: readonly GivenNumber[]): string {
   const own = given.reduce(
     (shown, { number, mask }) => (number ? hideAccountNumber(shown, number, mask) : shown),

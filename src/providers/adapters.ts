@@ -1,4 +1,6 @@
-/** The configured adapters, each with its own connection pool; a provider that is not configured is absent. */
+/**
+ * The configured adapters, each with its own connection pool; a provider that is not configured is absent.
+ */
 import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import { makeAkahu } from './akahu/index.ts'
@@ -54,8 +56,8 @@ export function makeAdapters({ access, budget, ...shared }: AdapterOptions): Ada
     const throttle = limits === null ? unlimited : budget(name, limits)
     const accountThrottle =
       accountBudget === undefined ? unlimited : budget(`${name}-account`, accountBudget)
-    // The compiler cannot see that access and maker belong to the same provider; `ProviderAccess` is derived from
-    // the makers.
+    // The compiler cannot see that access and maker belong to the same provider; `ProviderAccess` is derived
+    // from the makers.
     const make = makers[name] as (options: object) => Adapter
     adapters[name] = make({ ...own, ...shared, throttle, accountThrottle })
   }

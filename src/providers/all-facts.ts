@@ -24,8 +24,8 @@ export type KnownFacts = typeof facts
 export const providerNames: readonly Provider[] = Provider.options
 
 /**
- * @throws ApiError `service_unavailable` for a provider that only a newer version knows: during a rolling upgrade, rows of that
- * version are in the store (decision 18). A process of that version can answer.
+ * @throws ApiError `service_unavailable` for a provider that only a newer version knows: during a rolling
+ *   upgrade, rows of that version are in the store (decision 18). A process of that version can answer.
  */
 export function factsOf(provider: Provider): ProviderFacts {
   if (Object.hasOwn(facts, provider)) return facts[provider]

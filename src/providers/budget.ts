@@ -1,8 +1,9 @@
 /**
- * The call budget of a provider that limits the whole application (docs/providers/snaptrade.md, Errors and limits: 200 of
- * its 250 a minute), each person's credentials (docs/providers/up.md, Errors and limits: 1,000 an hour) or each account
- * (docs/providers/snaptrade.md: 9 of its 10 a minute). All processes share it through the windows of fast state; while
- * these are unavailable, each process has a share. Users' requests have priority.
+ * The call budget of a provider that limits the whole application (docs/providers/snaptrade.md, Errors and
+ * limits: 200 of its 250 a minute), each person's credentials (docs/providers/up.md, Errors and limits: 1,000
+ * an hour) or each account (docs/providers/snaptrade.md: 9 of its 10 a minute). All processes share it
+ * through the windows of fast state; while these are unavailable, each process has a share. Users' requests
+ * have priority.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WindowKey, WindowState, WindowStore } from '#fast/port.ts'
@@ -16,7 +17,10 @@ export interface BudgetOptions extends BudgetLimits {
   readonly name: string
 }
 
-/** `of` names a person's credentials or an account where each has a budget of its own; it must not reveal them. */
+/**
+ * `of` names a person's credentials or an account where each has a budget of its own; it must not reveal
+ * them.
+ */
 export interface Budget {
   (
     call: CallContext,

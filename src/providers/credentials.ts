@@ -1,6 +1,6 @@
 /**
- * Credentials in the port to a provider: what links a person, whose they are, and how this installation reaches the
- * provider.
+ * Credentials in the port to a provider: what links a person, whose they are, and how this installation
+ * reaches the provider.
  */
 import type { Provider } from '#contract/resources.ts'
 import type { KnownFacts } from './all-facts.ts'
@@ -29,11 +29,14 @@ export interface Identity {
   /** Stored sealed, and given back as the login's secret; its form is the adapter's own. */
   readonly secret: string | null
   /**
-   * True for a key that a person obtained for themselves: it is linked to one user of this installation only, and the
-   * consents behind it are not ended at the provider unless that was asked for.
+   * True for a key that a person obtained for themselves: it is linked to one user of this installation only,
+   * and the consents behind it are not ended at the provider unless that was asked for.
    */
   readonly isPersonal: boolean
-  /** What the person does when nothing is found with these credentials; absent: they give consent at the provider. */
+  /**
+   * What the person does when nothing is found with these credentials; absent: they give consent at the
+   * provider.
+   */
   readonly ifNothing?: string
 }
 
@@ -41,15 +44,17 @@ export interface RevokeOptions {
   /** No other stored connection uses this login. */
   readonly last: boolean
   /**
-   * It was asked for that the consent ends at the provider too. Where the key is the person's own, other programs may use
-   * the same consent, so without this nothing is ended there.
+   * It was asked for that the consent ends at the provider too. Where the key is the person's own, other
+   * programs may use the same consent, so without this nothing is ended there.
    */
   readonly isAsked: boolean
 }
 
 /** How this installation reaches a provider, in words for operators. */
 export interface Access {
-  /** False when nothing but people's own keys is used: then nothing is to be checked while nobody is linked. */
+  /**
+   * False when nothing but people's own keys is used: then nothing is to be checked while nobody is linked.
+   */
   readonly hasOwnCredentials: boolean
   /** Whose credentials are used, e.g. `personal app`, `full app`, `tokens of people`. */
   readonly mode: string

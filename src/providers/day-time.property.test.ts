@@ -6,7 +6,8 @@ import { earliestZone, timeOfDay, timeOfInstant } from './day-time.ts'
 
 const auckland = getZone('Pacific/Auckland')
 /**
- * From the zone where a day starts first to the one where it starts last, with daylight saving in both hemispheres.
+ * From the zone where a day starts first to the one where it starts last, with daylight saving in both
+ * hemispheres.
  */
 const zones = [
   'Pacific/Kiritimati',

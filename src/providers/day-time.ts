@@ -1,7 +1,8 @@
 /**
- * The time of a row of which perhaps only a day is known (reading R16a). Of one that has only a day it is the first instant of that day in the user's zone. Without a
- * requested upper bound, it counts once the day has started in the zone where it was written. For a user further west
- * that is hours earlier, and today's rows must not be hidden until the user's own day starts.
+ * The time of a row of which perhaps only a day is known (reading R16a). Of one that has only a day it is the
+ * first instant of that day in the user's zone. Without a requested upper bound, it counts once the day has
+ * started in the zone where it was written. For a user further west that is hours earlier, and today's rows
+ * must not be hidden until the user's own day starts.
  */
 import { getZone, type Micros, toIso, toMillis, type Zone } from '#kernel/time.ts'
 import type { RowsQuery } from './port.ts'
@@ -26,8 +27,9 @@ export function timeOfDay(
 const microsPerDay = 86_400_000_000
 
 /**
- * The time of a row with an instant. Some institutions write a day as midnight UTC, which further east is still to come for half of
- * that day: without a requested upper bound such a row counts once its day has begun in the zone where it was written.
+ * The time of a row with an instant. Some institutions write a day as midnight UTC, which further east is
+ * still to come for half of that day: without a requested upper bound such a row counts once its day has
+ * begun in the zone where it was written.
  */
 export function timeOfInstant(
   instant: Micros,

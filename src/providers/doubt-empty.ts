@@ -2,8 +2,8 @@
 import type { AccountRef, CallContext, RowPage, RowReader } from './port.ts'
 
 /**
- * The reader of one account at a time. `confirm` resolves where it can be trusted that an account has no row, before its empty
- * page counts as read.
+ * The reader of one account at a time. `confirm` resolves where it can be trusted that an account has no row,
+ * before its empty page counts as read.
  */
 export function doubtEmpty<Page extends RowPage<unknown>>(
   reader: RowReader<Page>,

@@ -1,13 +1,13 @@
 /**
- * Why an upstream call failed: a closed union, mapped to public errors in one place (`guard.ts`; readings R20 to
- * R20b). A failure is never converted to an empty list.
+ * Why an upstream call failed: a closed union, mapped to public errors in one place (`guard.ts`; readings R20
+ * to R20b). A failure is never converted to an empty list.
  */
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 
 export type UpstreamFailure =
   /**
-   * A 4xx caused by the caller's request; `detail` is the provider's own message. `isPersonal`: it is about a key that a
-   * person brought, so that this installation's own credentials have nothing to do with it.
+   * A 4xx caused by the caller's request; `detail` is the provider's own message. `isPersonal`: it is about a
+   * key that a person brought, so that this installation's own credentials have nothing to do with it.
    */
   | {
       readonly kind: 'rejected'
@@ -15,7 +15,10 @@ export type UpstreamFailure =
       readonly detail: string
       readonly isPersonal?: true
     }
-  /** A 404 on an account that may have moved to another id, so the list of accounts must be read again (Akahu). */
+  /**
+   * A 404 on an account that may have moved to another id, so the list of accounts must be read again
+   * (Akahu).
+   */
   | { readonly kind: 'account_gone'; readonly detail: string }
   /** 5xx, timeout, refused or reset connection. `status` null when no answer came. */
   | { readonly kind: 'unavailable'; readonly status: number | null; readonly detail: string }
@@ -27,15 +30,17 @@ export type UpstreamFailure =
   | {
       readonly kind: 'consent_lost'
       readonly becomes: Exclude<ConnectionStatus, 'active'>
-      /** True when the person's credentials are lost, and with them every connection that shares the login. */
+      /**
+       * True when the person's credentials are lost, and with them every connection that shares the login.
+       */
       readonly wholeLogin?: boolean
       readonly detail: string
     }
   /** What only the operator can fix: our app credentials, a retired endpoint (reading R20a). */
   | { readonly kind: 'misconfigured'; readonly status: number; readonly detail: string }
   /**
-   * The provider is still preparing the data (SnapTrade 425, first sync; reading R20a); `of` names the data where
-   * known.
+   * The provider is still preparing the data (SnapTrade 425, first sync; reading R20a); `of` names the data
+   * where known.
    */
   | { readonly kind: 'preparing'; readonly detail: string; readonly of?: string }
 

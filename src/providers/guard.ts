@@ -1,6 +1,7 @@
 /**
- * Wraps every call from a resource to a provider: the breaker, the record of a lost consent, and the one mapping of
- * upstream failures to public errors (readings R20 to R21). It refuses nothing else and knows no provider.
+ * Wraps every call from a resource to a provider: the breaker, the record of a lost consent, and the one
+ * mapping of upstream failures to public errors (readings R20 to R21). It refuses nothing else and knows no
+ * provider.
  */
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
@@ -71,7 +72,9 @@ export interface ConsentLoss {
 
 export interface GuardOptions {
   readonly breakers: BreakerStore
-  /** Stores the new status before the caller gets the error, unless the credentials were replaced meanwhile. */
+  /**
+   * Stores the new status before the caller gets the error, unless the credentials were replaced meanwhile.
+   */
   readonly onConsentLost: (loss: ConsentLoss) => Promise<void>
   readonly onBreakerOpen: (target: GuardTarget) => void
   /** Told how each call ended at the provider; null: it succeeded. */
@@ -80,9 +83,9 @@ export interface GuardOptions {
 
 export interface Guard {
   /**
-   * Runs one request's work at a provider until `signal` aborts it. After a TimeoutError the provider counts as
-   * unavailable, unless its answers kept coming; after any other abort (all callers left) nothing is counted and the signal's reason is thrown.
-   * Throws ApiError for every upstream failure.
+   * Runs one request's work at a provider until `signal` aborts it. After a TimeoutError the provider counts
+   * as unavailable, unless its answers kept coming; after any other abort (all callers left) nothing is
+   * counted and the signal's reason is thrown. Throws ApiError for every upstream failure.
    */
   run<T>(
     target: GuardTarget,
@@ -147,8 +150,8 @@ export function makeGuard(options: GuardOptions): Guard {
 }
 
 /**
- * True when answers kept coming, the latest one in the second half of the request: its time ended before the provider’s
- * pages did, which is no failure of the provider (reading R21).
+ * True when answers kept coming, the latest one in the second half of the request: its time ended before the
+ * provider’s pages did, which is no failure of the provider (reading R21).
  */
 function isAnswering({ begun, answered }: { readonly begun: number; readonly answered: number }) {
   const now = performance.now()
@@ -161,7 +164,8 @@ function asUpstreamError(
   error: unknown,
 ): UpstreamError | null {
   if (error instanceof UpstreamError) return error
-  // When the accounts were refreshed on the way (one had moved), the provider's error is the cause of a public error.
+  // When the accounts were refreshed on the way (one had moved), the provider's error is the cause of a
+  // public error.
   if (error instanceof ApiError && error.cause instanceof UpstreamError) return error.cause
   const timedOut =
     signal.aborted && signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'

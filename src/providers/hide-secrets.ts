@@ -1,6 +1,6 @@
 /**
- * Removes our credentials from providers' messages before they are shown. It knows no token patterns; those belong to
- * each provider's adapter.
+ * Removes our credentials from providers' messages before they are shown. It knows no token patterns; those
+ * belong to each provider's adapter.
  */
 
 const mark = '[secret]'

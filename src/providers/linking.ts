@@ -1,7 +1,7 @@
 /**
- * Linking in the port to a provider: how a person gives their consent in a browser. The provider's own page does it; the
- * adapter says where that page is, and reads what the browser brings back. What comes back is not trusted: the consents
- * themselves are read afterwards (`discover`).
+ * Linking in the port to a provider: how a person gives their consent in a browser. The provider's own page
+ * does it; the adapter says where that page is, and reads what the browser brings back. What comes back is
+ * not trusted: the consents themselves are read afterwards (`discover`).
  */
 import type { Identity } from './credentials.ts'
 import type { CallContext, ConnectionRef, Login } from './login.ts'
@@ -79,20 +79,21 @@ export interface ReturnRequest {
 
 export interface Linking {
   /**
-   * Where our state stands in the return address: `path` (a last segment), `query` (`?state=`), or `parameter` (the provider
-   * brings back what `begin` passes as a parameter, and the return address is the same for everybody).
+   * Where our state stands in the return address: `path` (a last segment), `query` (`?state=`), or
+   * `parameter` (the provider brings back what `begin` passes as a parameter, and the return address is the
+   * same for everybody).
    */
   readonly stateIn: 'path' | 'query' | 'parameter'
   /** Absent: the person chooses on the provider's page. Sorted by name. */
   institutions?(call: CallContext): Promise<readonly Institution[]>
   /**
-   * Makes the person's login at the provider. The result is stored before anything else happens; the call is never
-   * repeated blindly, since it may make another login each time. Absent: the return brings the login.
+   * Makes the person's login at the provider. The result is stored before anything else happens; the call is
+   * never repeated blindly, since it may make another login each time. Absent: the return brings the login.
    */
   register?(user: LinkingUser, call: CallContext): Promise<Identity>
   /**
-   * False for a login by a key that a person brought: a consent of this installation cannot be added to it. Absent: every
-   * login of the provider takes one.
+   * False for a login by a key that a person brought: a consent of this installation cannot be added to it.
+   * Absent: every login of the provider takes one.
    */
   accepts?(login: Login): boolean
   /** Opens the provider's page for this person and returns its address, an absolute URL. */

@@ -1,6 +1,6 @@
 /**
- * Whose behalf a call to a provider is on: the login, the connection, and the settings of the call. Every part of the port uses
- * these.
+ * Whose behalf a call to a provider is on: the login, the connection, and the settings of the call. Every
+ * part of the port uses these.
  */
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'

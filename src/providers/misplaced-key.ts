@@ -1,6 +1,6 @@
 /**
- * Tells without a call what cannot be a key of a provider: a key of another one, which must not be sent there, or a value
- * in quotes. The providers' facts say how their keys begin. No text is ever repeated.
+ * Tells without a call what cannot be a key of a provider: a key of another one, which must not be sent
+ * there, or a value in quotes. The providers' facts say how their keys begin. No text is ever repeated.
  */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from './all-facts.ts'

@@ -1,6 +1,6 @@
 /**
- * The public error of an upstream failure (guard.ts) as operators see it: they can fix the cause. It adds the provider's
- * message and never a secret, because failures carry none.
+ * The public error of an upstream failure (guard.ts) as operators see it: they can fix the cause. It adds the
+ * provider's message and never a secret, because failures carry none.
  */
 import { type ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
@@ -8,8 +8,8 @@ import { ownCredentialsOf } from './all-facts.ts'
 import { UpstreamError } from './failure.ts'
 
 /**
- * API callers learn only that a provider is unavailable (reading R20a); an operator also gets the provider's message.
- * Other errors are returned as they are.
+ * API callers learn only that a provider is unavailable (reading R20a); an operator also gets the provider's
+ * message. Other errors are returned as they are.
  */
 export function toOperatorsError(error: ApiError): ApiError {
   const { cause } = error

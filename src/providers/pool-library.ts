@@ -1,6 +1,6 @@
 /**
- * The parts of undici that are used here. Its entry also loads `fetch`, web sockets, caches and doubles for tests: 85
- * modules that nothing here uses, and that the first read would wait for.
+ * The parts of undici that are used here. Its entry also loads `fetch`, web sockets, caches and doubles for
+ * tests: 85 modules that nothing here uses, and that the first read would wait for.
  */
 import { createRequire } from 'node:module'
 import type * as Library from 'undici'

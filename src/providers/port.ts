@@ -1,8 +1,8 @@
 /**
  * The port to a provider. A union on `category`: a missing capability is visible in the type, so 501 and
- * wrong-category answers follow from the union instead of try/catch. Types here use our own terms; knowledge of an
- * upstream (paths, signs, dates, paging) never leaves its folder. Every method throws only UpstreamError or the
- * caller's own AbortError.
+ * wrong-category answers follow from the union instead of try/catch. Types here use our own terms; knowledge
+ * of an upstream (paths, signs, dates, paging) never leaves its folder. Every method throws only
+ * UpstreamError or the caller's own AbortError.
  */
 import type {
   AccountType,
@@ -53,7 +53,7 @@ export interface DiscoveredAccount {
   readonly previousUpstreamId: UpstreamId | null
   readonly name: string
   readonly type: AccountType
-  /** Masked: `xxxx1234`. Null when omitted this time; the stored value stays. A full number never leaves the adapter. */
+  /** Masked: `xxxx1234`. Null when omitted: the stored value stays. Full numbers stay in the adapter. */
   readonly accountNumber: string | null
   /** Null when omitted this time; the stored value stays, otherwise the default of reading R24b applies. */
   readonly currency: string | null
@@ -67,7 +67,7 @@ export interface ProbeReply {
   readonly theirTimeMs: Millis | null
   /** Why it cannot serve us, e.g. `misconfigured` when it refuses our app's credentials; null when it can. */
   readonly failure: UpstreamFailure | null
-  /** For operators, in place of a general sentence: which key was accepted, and what they should know of it. */
+  /** For operators, in place of a general sentence: which key was accepted, and what to know of it. */
   readonly note?: string | null
 }
 
@@ -141,15 +141,16 @@ export interface KnownLogins {
 /** Receives the webhooks of a provider. */
 export interface WebhookReceiver {
   /**
-   * Verifies a webhook and translates it. Before its signature is verified nothing of its body is used, except to decide
-   * whether a signing key is fetched for it.
+   * Verifies a webhook and translates it. Before its signature is verified nothing of its body is used,
+   * except to decide whether a signing key is fetched for it.
    * @param logins those of this provider; absent: none is known.
-   * @throws UpstreamError when the provider's signing key is needed and cannot be read; the webhook may be genuine.
+   * @throws UpstreamError when the provider's signing key is needed and cannot be read; the webhook may be
+   *   genuine.
    */
   receive(request: WebhookRequest, logins?: KnownLogins): Promise<WebhookVerdict>
   /**
-   * Asks the provider to send webhooks about this login, with the login's id as the reference of its notices. May be
-   * repeated. Absent: the provider sends them for every login by itself.
+   * Asks the provider to send webhooks about this login, with the login's id as the reference of its notices.
+   * May be repeated. Absent: the provider sends them for every login by itself.
    */
   listen?(login: Login, call: CallContext): Promise<void>
 }
@@ -167,15 +168,15 @@ export interface CallsLeft {
 interface AdapterBase extends OperatorWords {
   readonly provider: Provider
   /**
-   * The source of a connection's last refresh time: `reported`, the provider reports it; `reads`, it does not, and our
-   * own successful reads are used.
+   * The source of a connection's last refresh time: `reported`, the provider reports it; `reads`, it does
+   * not, and our own successful reads are used.
    */
   readonly freshness: 'reported' | 'reads'
-  /** The owner of these credentials, and which part of them is secret. Rejects credentials that do not work. */
+  /** The owner of these credentials, and which part is secret. Rejects credentials that do not work. */
   identify(credentials: Credentials, call: CallContext): Promise<Identity>
   /**
-   * Every connection of this login with its accounts, one per institution and login there. A stored connection that
-   * is missing from the result no longer exists at the provider.
+   * Every connection of this login with its accounts, one per institution and login there. A stored
+   * connection that is missing from the result no longer exists at the provider.
    */
   discover(login: Login, call: CallContext): Promise<readonly DiscoveredConnection[]>
   /** Ends the consent at the provider; may be repeated. */
@@ -186,9 +187,9 @@ interface AdapterBase extends OperatorWords {
     call: CallContext,
   ): Promise<void>
   /**
-   * Ends a login that this installation made there (`Linking`), with everything it holds at the provider: for a login
-   * without connections, whose person never linked or has gone. It cannot be undone, and may be repeated. A personal key is
-   * left alone. Absent: a login leaves nothing there.
+   * Ends a login that this installation made there (`Linking`), with everything it holds at the provider: for
+   * a login without connections, whose person never linked or has gone. It cannot be undone, and may be
+   * repeated. A personal key is left alone. Absent: a login leaves nothing there.
    */
   endLogin?(login: Login, call: CallContext): Promise<void>
   /**
@@ -201,21 +202,24 @@ interface AdapterBase extends OperatorWords {
     call: CallContext,
     asked?: EmptyAnswer,
   ): Promise<void>
-  /** What is left for this login, without counting. Absent: the provider does not limit us; null: not this login. */
+  /** What is left for this login, without counting. Absent: no limit; null: none for this login. */
   callsLeft?(login: Login): Promise<CallsLeft | null>
   /**
-   * The login's connections whose consent the provider reports as active (reading R20b). Absent where rows prove
-   * that (Fiskil, Up); others keep serving old rows after a consent is lost.
+   * The login's connections whose consent the provider reports as active (reading R20b). Absent where rows
+   * prove that (Fiskil, Up); others keep serving old rows after a consent is lost.
    */
   listAlive?(login: Login, call: CallContext): Promise<readonly UpstreamId[]>
   /**
-   * Checks that the provider is reachable and accepts our app's credentials, with calls that need no person. A
-   * refusal is part of the reply; it throws UpstreamError only when there was no answer.
+   * Checks that the provider is reachable and accepts our app's credentials, with calls that need no person.
+   * A refusal is part of the reply; it throws UpstreamError only when there was no answer.
    */
   probe?(call: CallContext): Promise<ProbeReply>
   /** Absent: the provider sends none, or what verifies them is not configured. */
   readonly webhooks?: WebhookReceiver
-  /** How a person gives consent in a browser; absent: people link by keys of their own, or not at all, in this mode. */
+  /**
+   * How a person gives consent in a browser; absent: people link by keys of their own, or not at all, in this
+   * mode.
+   */
   readonly linking?: Linking
   /** Closes the connection pool. */
   close(): Promise<void>
@@ -238,8 +242,8 @@ export interface RowsQuery {
   readonly scoped: boolean
   readonly window: TimeWindow
   /**
-   * The user's zone: dates are shown in it, and a row with only a day counts at the first instant of the day in it
-   * (R16a).
+   * The user's zone: dates are shown in it, and a row with only a day counts at the first instant of the day
+   * in it (R16a).
    */
   readonly zone: Zone
 }
@@ -257,8 +261,8 @@ export interface RowHead {
 }
 
 /**
- * One page of the provider, parsed but not mapped: rows outside the requested window are only counted. `head` and
- * `map` throw `malformed` for rows that cannot be read (reading R23).
+ * One page of the provider, parsed but not mapped: rows outside the requested window are only counted. `head`
+ * and `map` throw `malformed` for rows that cannot be read (reading R23).
  */
 export interface RowPage<Row> {
   /** Rows on the page, of any account and status. */
@@ -286,8 +290,8 @@ export interface RowReader<Page> {
   /** The provider's own page size, with which the page cap is counted (contract, Limits; reading R17). */
   readonly pageSize: number
   /**
-   * Rows that a page after the first repeats of the page before it. 1 where pages are numbered, so that rows which move
-   * while they are read show; 0 where a cursor names the next row.
+   * Rows that a page after the first repeats of the page before it. 1 where pages are numbered, so that rows
+   * which move while they are read show; 0 where a cursor names the next row.
    */
   readonly overlap: 0 | 1
   read(query: RowsQuery, cursor: PageCursor | null, call: CallContext): Promise<Page>
@@ -362,7 +366,10 @@ export interface BrokerageAdapter extends AdapterBase {
   readonly category: 'brokerage'
   /** Returns an empty list as it is; the caller then calls `confirmEmpty` once for all empty accounts. */
   holdings(query: HoldingsQuery, call: CallContext): Promise<readonly Holding[]>
-  /** Newest first. Always called with exactly one account, because the provider lists activities per account only. */
+  /**
+   * Newest first. Always called with exactly one account, because the provider lists activities per account
+   * only.
+   */
   readonly trades: RowReader<TradePage>
 }
 
@@ -373,7 +380,9 @@ export type Adapters = Partial<Record<Provider, Adapter>>
 
 /** What adapters report to operators; the composition root turns it into log lines, metrics and alerts. */
 export interface UpstreamReport {
-  /** Reports a finished HTTP exchange with a provider. `route` is a template, never a URL with ids or secrets. */
+  /**
+   * Reports a finished HTTP exchange with a provider. `route` is a template, never a URL with ids or secrets.
+   */
   exchange(event: {
     readonly provider: Provider
     readonly route: string
@@ -383,6 +392,8 @@ export interface UpstreamReport {
   }): void
   /** Reports what only the operator can fix (reading R20a). */
   alert(event: { readonly provider: Provider; readonly detail: string }): void
-  /** Reports a value outside the known lists, e.g. an unknown category; counted, never logged with its row. */
+  /**
+   * Reports a value outside the known lists, e.g. an unknown category; counted, never logged with its row.
+   */
   oddity(event: { readonly provider: Provider; readonly what: string }): void
 }

@@ -1,6 +1,6 @@
 /**
- * What rooms outside `src/providers/` may know about a provider: each adapter's folder declares it in `facts.ts`, and
- * `all-facts.ts` lists the folders. Facts are data, so that reading them loads no adapter.
+ * What rooms outside `src/providers/` may know about a provider: each adapter's folder declares it in
+ * `facts.ts`, and `all-facts.ts` lists the folders. Facts are data, so that reading them loads no adapter.
  */
 import type { ConnectionCategory } from '#contract/resources.ts'
 
@@ -11,9 +11,14 @@ export interface LinkField {
   readonly value: string
   readonly help: string
   readonly isSecret?: true
-  /** How every such key begins, so that it is told apart from those of other providers; absent: it is not known. */
+  /**
+   * How every such key begins, so that it is told apart from those of other providers; absent: it is not
+   * known.
+   */
   readonly begins?: string
-  /** The field in a form for people, where they give a key of their own; absent: it is not asked for there. */
+  /**
+   * The field in a form for people, where they give a key of their own; absent: it is not asked for there.
+   */
   readonly onPage?: { readonly name: string; readonly label: string; readonly hint: string }
   /** May be left out; the adapter says which combinations of fields make sense. */
   readonly isOptional?: true
@@ -21,7 +26,10 @@ export interface LinkField {
 
 /** How many calls we make to a provider that limits them (`budget.ts`). */
 export interface BudgetLimits {
-  /** Calls in one window: of the whole application, or of each person's credentials where the adapter names them. */
+  /**
+   * Calls in one window: of the whole application, or of each person's credentials where the adapter names
+   * them.
+   */
   readonly calls: number
   readonly windowMs: number
   /** Calls that background work must leave for users. */
@@ -32,7 +40,9 @@ export interface BudgetLimits {
   readonly backgroundWaitMs?: number
 }
 
-/** A secret that one person gives to `tributary setup`, which seals it in the store and adds it to no file. */
+/**
+ * A secret that one person gives to `tributary setup`, which seals it in the store and adds it to no file.
+ */
 export interface PersonalToken {
   /** Read by setup alone: the service itself has no use for it. */
   readonly variable: string
@@ -66,19 +76,22 @@ export interface ProviderFacts {
   /** Reading R24b: the currency of an account without one. */
   readonly defaultCurrency: string
   /**
-   * True when a person has at most one consent per institution: a consent with a new id then renews the stored one.
-   * False when a person may have several logins at one institution.
+   * True when a person has at most one consent per institution: a consent with a new id then renews the
+   * stored one. False when a person may have several logins at one institution.
    */
   readonly oneConsentPerInstitution: boolean
   /** Null: it has no known limit, or none that we can reach. */
   readonly budget: BudgetLimits | null
   /** Of each account, in addition; absent: accounts have no limit of their own. */
   readonly accountBudget?: BudgetLimits
-  /** Hours that lie between two reads of a connection's rows by schedule; null: every scheduled sync reads them. */
+  /**
+   * Hours that lie between two reads of a connection's rows by schedule; null: every scheduled sync reads
+   * them.
+   */
   readonly scheduledReadHours: number | null
   /**
-   * True where people may link with keys of their own: the adapter then works without credentials of this installation,
-   * and its options may lack them.
+   * True where people may link with keys of their own: the adapter then works without credentials of this
+   * installation, and its options may lack them.
    */
   readonly isOpen: boolean
   /** A call ends a person's consent or token there. */
@@ -92,8 +105,8 @@ export interface ProviderFacts {
     /** Always has a value. */
     readonly baseUrl: string
     /**
-     * This installation's own credentials: all must be set, or none. Without them the provider is not configured, unless
-     * it is open to people's own keys.
+     * This installation's own credentials: all must be set, or none. Without them the provider is not
+     * configured, unless it is open to people's own keys.
      */
     readonly required: Readonly<Record<string, string>>
     /** Have no effect without the required ones. */

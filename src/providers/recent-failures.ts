@@ -1,6 +1,6 @@
 /**
- * The last failure of each connection's calls, with the provider's own sentence, for the doctor of this process. It is kept in
- * memory alone: a sentence of a provider is never stored.
+ * The last failure of each connection's calls, with the provider's own sentence, for the doctor of this
+ * process. It is kept in memory alone: a sentence of a provider is never stored.
  */
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock, Millis } from '#kernel/time.ts'

@@ -1,7 +1,7 @@
 /**
- * The HTTP client of all adapters: one undici pool per provider; every wait and every body bounded; aborts passed on;
- * no redirects; no retries except the one that reading R20c allows. Adapters interpret status codes; URLs with
- * secrets never leave this file.
+ * The HTTP client of all adapters: one undici pool per provider; every wait and every body bounded; aborts
+ * passed on; no redirects; no retries except the one that reading R20c allows. Adapters interpret status
+ * codes; URLs with secrets never leave this file.
  */
 import type { Provider } from '#contract/resources.ts'
 import { lazily } from '#kernel/lazily.ts'
@@ -29,8 +29,8 @@ export interface UpstreamResponse {
 
 export interface Upstream {
   /**
-   * One exchange. Throws UpstreamError `unavailable` or `malformed` (body too large), the signal's own reason, or an
-   * AbortError after `close`.
+   * One exchange. Throws UpstreamError `unavailable` or `malformed` (body too large), the signal's own
+   * reason, or an AbortError after `close`.
    */
   send(request: UpstreamRequest, call: CallContext): Promise<UpstreamResponse>
   /** Aborts exchanges in progress, without counting them as failures of the provider. */
@@ -127,7 +127,8 @@ async function send(
     if (response.status < 500) call.onAnswer?.()
     return response
   } catch (error) {
-    // An abort by the caller or by `close` is not a provider failure: a stopping process must not open a breaker.
+    // An abort by the caller or by `close` is not a provider failure: a stopping process must not open a
+    // breaker.
     const ended = [call.signal, closing.signal].find((signal) => signal.aborted)
     record(ended === undefined ? 'error' : 'aborted')
     if (ended !== undefined) throw ended.reason
@@ -164,8 +165,8 @@ async function once(
 }
 
 /**
- * Resolves one caller per turn of the event loop. Pages that arrive together would otherwise be parsed in one turn
- * and block everything else.
+ * Resolves one caller per turn of the event loop. Pages that arrive together would otherwise be parsed in one
+ * turn and block everything else.
  */
 function makeTurnstile(): () => Promise<void> {
   let last = Promise.resolve()
@@ -206,7 +207,10 @@ function errorCode(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** A connection that was reset before any byte arrived, e.g. a kept-alive one that the provider had just closed. */
+/**
+ * A connection that was reset before any byte arrived, e.g. a kept-alive one that the provider had just
+ * closed.
+ */
 function isResetBeforeAnswer(error: unknown): boolean {
   if (error instanceof BodyError) return false
   return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errorCode(error))

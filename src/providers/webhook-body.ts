@@ -1,6 +1,6 @@
 /**
- * What the webhooks of every provider have in common: signatures compared in constant time, bodies read as one JSON
- * object. It knows no provider and no event.
+ * What the webhooks of every provider have in common: signatures compared in constant time, bodies read as
+ * one JSON object. It knows no provider and no event.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 
@@ -11,7 +11,10 @@ const maxTextLength = 256
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Whether the text is the Base64 of these bytes, exactly as it is written; in a time that does not depend on the text. */
+/**
+ * Whether the text is the Base64 of these bytes, exactly as it is written; in a time that does not depend on
+ * the text.
+ */
 export function isBase64Of(bytes: Uint8Array, text: string): boolean {
   const expected = Buffer.from(Buffer.from(bytes).toString('base64'))
   const given = Buffer.from(text)

@@ -1,4 +1,7 @@
-/** Properties of the webhooks' signatures: whatever byte of a signed body or of its signature changes, it is refused. */
+/**
+ * Properties of the webhooks' signatures: whatever byte of a signed body or of its signature changes, it is
+ * refused.
+ */
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /**
- * `from` and `to` of a request, read in the user's zone: format, then order, then age (readings R3 step 9, R14, R15).
- * It refuses anything but existing days and instants, and returns inclusive bounds in microseconds.
+ * `from` and `to` of a request, read in the user's zone: format, then order, then age (readings R3 step 9,
+ * R14, R15). It refuses anything but existing days and instants, and returns inclusive bounds in
+ * microseconds.
  */
 import { apiError } from '#contract/errors.ts'
 import {
@@ -37,8 +38,8 @@ const formatRule =
   'Must be YYYY-MM-DD or RFC3339 with timezone (Z or +HH:MM), e.g. 2026-11-20 or 2026-11-20T09:00:00+11:00'
 
 /**
- * Reads both bounds; throws invalid_dates, invalid_date_range or from_too_old. A missing `to` means now (or no
- * bound).
+ * Reads both bounds; throws invalid_dates, invalid_date_range or from_too_old. A missing `to` means now (or
+ * no bound).
  */
 export function readDateWindow(parameters: DateParameters, rules: DateRules): TimeWindow {
   const from = parameters.from === undefined ? null : readMoment(parameters.from)

@@ -1,6 +1,7 @@
 /**
- * Handles a known account that its provider no longer has: it may have moved to another id, or left its connection.
- * The connection's accounts are refreshed, once, and the request runs again with the current ones.
+ * Handles a known account that its provider no longer has: it may have moved to another id, or left its
+ * connection. The connection's accounts are refreshed, once, and the request runs again with the current
+ * ones.
  */
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
@@ -15,7 +16,10 @@ export interface Followed {
   readonly call: CallContext
 }
 
-/** Runs `read`, and a second time when accounts have moved. When nothing has changed, the first failure is thrown. */
+/**
+ * Runs `read`, and a second time when accounts have moved. When nothing has changed, the first failure is
+ * thrown.
+ */
 export async function followMoved<Result>(
   { deps, target, find, call }: Followed,
   read: (target: Target) => Promise<Result>,

@@ -1,6 +1,6 @@
 /**
- * Live balances of banking accounts, one provider call per login. A balance that could not be read is null and never
- * missing, and no failure of a provider fails the request (contract, Balance; readings R13, R20).
+ * Live balances of banking accounts, one provider call per login. A balance that could not be read is null
+ * and never missing, and no failure of a provider fails the request (contract, Balance; readings R13, R20).
  */
 
 import type { z } from 'zod'

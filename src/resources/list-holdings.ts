@@ -12,8 +12,8 @@ import { findTarget, refuseRevoked, type Target, toGuardTarget } from './target.
 export type HoldingsRequest = z.output<typeof listHoldings.query>
 
 /**
- * A request for n accounts costs n calls; at most this many run concurrently (docs/providers/snaptrade.md, Errors and
- * limits).
+ * A request for n accounts costs n calls; at most this many run concurrently (docs/providers/snaptrade.md,
+ * Errors and limits).
  */
 const accountsInFlight = 4
 

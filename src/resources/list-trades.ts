@@ -1,5 +1,6 @@
 /**
- * Trades of one brokerage connection: the accounts' streams are merged newest first, identical fills are numbered.
+ * Trades of one brokerage connection: the accounts' streams are merged newest first, identical fills are
+ * numbered.
  */
 
 import type { z } from 'zod'

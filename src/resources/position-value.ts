@@ -1,4 +1,7 @@
-/** What positions are worth: the provider's market value, else quantity times price. Exact, and null where it is not known. */
+/**
+ * What positions are worth: the provider's market value, else quantity times price. Exact, and null where it
+ * is not known.
+ */
 import type { Holding } from '#contract/resources.ts'
 import { add, type Decimal, multiply, zero } from '#kernel/decimal.ts'
 
@@ -6,7 +9,9 @@ import { add, type Decimal, multiply, zero } from '#kernel/decimal.ts'
 export const valuePosition = ({ marketValue, currentPrice, quantity }: Holding): Decimal | null =>
   marketValue ?? (currentPrice === null ? null : multiply(quantity, currentPrice))
 
-/** The sum of all positions in the account's currency; null: one of them has no value, or another currency. */
+/**
+ * The sum of all positions in the account's currency; null: one of them has no value, or another currency.
+ */
 export function sumHoldings(holdings: readonly Holding[], currency: string): Decimal | null {
   let sum: Decimal = zero
   for (const holding of holdings) {

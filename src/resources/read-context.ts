@@ -1,4 +1,6 @@
-/** What every resource receives and returns. A resource reads; it knows neither HTTP nor limits nor the cache. */
+/**
+ * What every resource receives and returns. A resource reads; it knows neither HTTP nor limits nor the cache.
+ */
 import type { Caller } from '#auth/caller.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock, Millis } from '#kernel/time.ts'

@@ -1,5 +1,6 @@
 /**
- * Windows over more pages than memory holds as they came: each is right, forwards and backwards, each page read once.
+ * Windows over more pages than memory holds as they came: each is right, forwards and backwards, each page
+ * read once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /**
- * One window of a connection's rows, for transactions and trades alike: it asks for the window, checks a doubted end,
- * follows an account that moved, and makes the pagination object. The differences between the two operations are
- * passed in as plain values.
+ * One window of a connection's rows, for transactions and trades alike: it asks for the window, checks a
+ * doubted end, follows an account that moved, and makes the pagination object. The differences between the
+ * two operations are passed in as plain values.
  */
 import { createHash } from 'node:crypto'
 import type { Operation } from '#contract/operations.ts'
@@ -34,7 +34,8 @@ export interface RowsBody<Row> {
 }
 
 /**
- * Reads the window; throws ApiError. `finish` turns a row and its number among identical ones into the public row.
+ * Reads the window; throws ApiError. `finish` turns a row and its number among identical ones into the public
+ * row.
  */
 export async function readRows<Page extends RowPage<unknown>>(
   given: { readonly deps: ReadDeps; readonly context: ReadContext },
@@ -90,8 +91,8 @@ function readWindow<Page extends RowPage<unknown>>({
 }
 
 /**
- * The pagination object (readings R17, R18). When a cap cut the page short, `limit` is its number of rows, so that the
- * next page begins at offset + limit.
+ * The pagination object (readings R17, R18). When a cap cut the page short, `limit` is its number of rows, so
+ * that the next page begins at offset + limit.
  */
 function toReading<Page extends RowPage<unknown>>(
   request: RowsRequest<Page>,
@@ -112,7 +113,8 @@ function toReading<Page extends RowPage<unknown>>(
       },
     },
     truncated: !window.complete,
-    // An empty page of an unfinished read is requested again until its rows are read, so it must not be cached.
+    // An empty page of an unfinished read is requested again until its rows are read, so it must not be
+    // cached.
     cacheable: !(cutShort && data.length === 0),
   }
 }

@@ -1,4 +1,7 @@
-/** The order of a user's accounts, the same on every store: by name as the root collation has it, then by id (reading R16b). */
+/**
+ * The order of a user's accounts, the same on every store: by name as the root collation has it, then by id
+ * (reading R16b).
+ */
 import { atFirstUse } from '#kernel/lazily.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 

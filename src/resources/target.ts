@@ -1,6 +1,6 @@
 /**
- * Resolves the ids of a request to rows: connection found, right category, accounts found (reading R3 step 10). What
- * is not the caller's does not exist: the same 404, built fresh.
+ * Resolves the ids of a request to rows: connection found, right category, accounts found (reading R3 step
+ * 10). What is not the caller's does not exist: the same 404, built fresh.
  */
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
@@ -92,7 +92,8 @@ async function findConnection(
 
 function chooseAccounts(rows: readonly AccountRow[], query: TargetQuery): readonly AccountRow[] {
   const wanted = query.accountIds ?? (query.accountId === undefined ? null : [query.accountId])
-  // Not in the order of the store, which a change of a row moves and which a snapshot depends on (reading R19).
+  // Not in the order of the store, which a change of a row moves and which a snapshot depends on (reading
+  // R19).
   if (wanted === null) return sortAccounts(rows)
   const known = new Map(rows.map((row) => [row.id, row]))
   const chosen = new Map<AccountId, AccountRow>()

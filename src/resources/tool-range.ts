@@ -1,6 +1,6 @@
 /**
- * The range that an agent may request with a tool that has `maxDays` (contract, Limits; reading R30). REST has no such
- * bound; the result is REST's own `from` and `to`. The resource checks formats and order.
+ * The range that an agent may request with a tool that has `maxDays` (contract, Limits; reading R30). REST
+ * has no such bound; the result is REST's own `from` and `to`. The resource checks formats and order.
  */
 import { apiError } from '#contract/errors.ts'
 import {
@@ -19,10 +19,11 @@ import { type DateParameters, type Moment, readMoment } from './date-window.ts'
 const earliest = { day: '0000-01-01', instant: '0000-01-01T00:00:00+23:59' } as const
 
 /**
- * Fills in missing bounds, as plain days where possible, so that the same question uses the same cache entry all day.
- * Neither: from `maxDays` ago. `from` alone: that many days later, or now when that is nearer (then `to` is omitted,
- * so that rows of today are never hidden: reading R16a). `to` alone: from that many days before it, or from the first
- * possible day. Throws `invalid_params` when both are further apart. Invalid dates are left to the resource.
+ * Fills in missing bounds, as plain days where possible, so that the same question uses the same cache entry
+ * all day. Neither: from `maxDays` ago. `from` alone: that many days later, or now when that is nearer (then
+ * `to` is omitted, so that rows of today are never hidden: reading R16a). `to` alone: from that many days
+ * before it, or from the first possible day. Throws `invalid_params` when both are further apart. Invalid
+ * dates are left to the resource.
  */
 export function readToolRange(
   given: DateParameters,
@@ -35,8 +36,8 @@ export function readToolRange(
   if (from === null) {
     if (to === null) return { from: addDays(zone.dayOf(now), -maxDays) }
     const { text } = shift(to, -maxDays, zone)
-    // A year before 0000 has a sign, which no date format accepts, so the bound would be refused although it was not
-    // given.
+    // A year before 0000 has a sign, which no date format accepts, so the bound would be refused although it
+    // was not given.
     return toTexts(text.startsWith('-') ? earliest[to.kind] : text, given.to)
   }
   const latest = shift(from, maxDays, zone)

@@ -1,6 +1,6 @@
 /**
- * Checks combinations of variables: those that cannot work (problems) and those that work but need the operator's
- * attention (warnings). Neither ever shows a secret.
+ * Checks combinations of variables: those that cannot work (problems) and those that work but need the
+ * operator's attention (warnings). Neither ever shows a secret.
  */
 import type { Provider } from '#contract/resources.ts'
 import { isLoopbackHost } from '#kernel/addresses.ts'
@@ -82,7 +82,8 @@ function findPlainHttp(config: Draft): string[] {
       ? []
       : [`${name} is plain http on a public host: keys and tokens are sent unencrypted.`],
   )
-  // A host name that means this machine, although other machines are served (docs/operations/install.md, The proxy).
+  // A host name that means this machine, although other machines are served (docs/operations/install.md, The
+  // proxy).
   const { baseUrl } = config
   if (!config.listener.isLoopback && baseUrl?.startsWith('http:') && isLoopbackUrl(baseUrl)) {
     plain.push('HOST is not a loopback address and BASE_URL is plain http: cookies are not Secure.')

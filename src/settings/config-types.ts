@@ -1,6 +1,6 @@
 /**
- * The type of the configuration, separate from the code that reads it, so that the reading and the checking code do not
- * depend on each other.
+ * The type of the configuration, separate from the code that reads it, so that the reading and the checking
+ * code do not depend on each other.
  */
 import type { Provider } from '#contract/resources.ts'
 import type { Secret } from '#kernel/secret.ts'
@@ -90,7 +90,10 @@ export interface Config {
     readonly retentionHours: number
   }
   readonly mcpMaxAnswerBytes: number
-  /** The variables that are set, in the order of the documentation, in a form that may be shown: secrets masked. */
+  /**
+   * The variables that are set, in the order of the documentation, in a form that may be shown: secrets
+   * masked.
+   */
   readonly given: readonly { readonly name: SettingName; readonly shown: string }[]
   /** The `.env` that was read, and the variables whose value comes from it; null when there was none. */
   readonly environmentFile: { readonly path: string; readonly names: readonly SettingName[] } | null

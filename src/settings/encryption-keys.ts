@@ -1,7 +1,7 @@
 /**
- * Parses the text form of encryption keys (`ENCRYPTION_KEY` and the generated file): base64 of exactly 32 bytes each,
- * several separated by commas, the first of which encrypts. It refuses text that is not the canonical encoding of its
- * bytes.
+ * Parses the text form of encryption keys (`ENCRYPTION_KEY` and the generated file): base64 of exactly 32
+ * bytes each, several separated by commas, the first of which encrypts. It refuses text that is not the
+ * canonical encoding of its bytes.
  */
 
 export const keyBytes = 32

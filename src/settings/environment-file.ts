@@ -1,6 +1,7 @@
 /**
- * The file `.env` of the folder in which a process starts: one variable per line, in the runtime's syntax. It refuses
- * lines that the runtime would silently ignore; a value is never part of a message, since it may be a secret.
+ * The file `.env` of the folder in which a process starts: one variable per line, in the runtime's syntax. It
+ * refuses lines that the runtime would silently ignore; a value is never part of a message, since it may be a
+ * secret.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

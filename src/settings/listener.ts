@@ -14,7 +14,9 @@ export function toListener(host: string, port: number): Listener {
   return { host, port, isLoopback: isLoopbackHost(host) }
 }
 
-/** The address at which this machine itself reaches a listener; one on every interface is reached by loopback. */
+/**
+ * The address at which this machine itself reaches a listener; one on every interface is reached by loopback.
+ */
 export function toLocalUrl(host: string, port: number): string {
   const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${isIP(own) === 6 ? `[${own}]` : own}:${port}`

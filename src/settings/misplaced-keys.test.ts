@@ -1,4 +1,7 @@
-/** Which values of a provider's variables are refused at the start, so that they are never sent to that provider. */
+/**
+ * Which values of a provider's variables are refused at the start, so that they are never sent to that
+ * provider.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, readConfig } from '#src/config.ts'

@@ -1,4 +1,7 @@
-/** Finds variables of a provider that hold a key of another one, or a key in quotes: neither is ever sent anywhere. */
+/**
+ * Finds variables of a provider that hold a key of another one, or a key in quotes: neither is ever sent
+ * anywhere.
+ */
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { describeWrongKey } from '#providers/misplaced-key.ts'
 

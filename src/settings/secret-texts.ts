@@ -1,6 +1,6 @@
 /**
- * Every secret of this process as text, for one purpose: the log removes these exact values from its lines (`makeLog`),
- * whatever their format. No other code may use it.
+ * Every secret of this process as text, for one purpose: the log removes these exact values from its lines
+ * (`makeLog`), whatever their format. No other code may use it.
  */
 import { Secret } from '#kernel/secret.ts'
 import { parseServerUrl } from '#kernel/server-url.ts'
@@ -23,7 +23,9 @@ export function listSecretTexts(config: Config, secrets: Secrets): readonly stri
   return [...texts, ...urls, ...keys].filter((text) => text !== undefined && text !== null)
 }
 
-/** Both as written in the URL and decoded, as it is sent. PostgreSQL's driver reads it from a parameter too. */
+/**
+ * Both as written in the URL and decoded, as it is sent. PostgreSQL's driver reads it from a parameter too.
+ */
 function passwordOf(url: Secret<string> | null): string[] {
   const read = url === null ? null : parseServerUrl(url.reveal())?.url
   const texts = [read?.password ?? '', read?.searchParams.get('password') ?? '']

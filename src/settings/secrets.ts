@@ -1,8 +1,8 @@
 /**
- * The secrets that operators need not set: the encryption key of the embedded store and the admin token. They are
- * generated once, readable by their owner alone, and never overwritten. A damaged file is refused, since a new key
- * would make everything sealed with the old one unreadable. For the same reason no key is generated when a store
- * already exists.
+ * The secrets that operators need not set: the encryption key of the embedded store and the admin token. They
+ * are generated once, readable by their owner alone, and never overwritten. A damaged file is refused, since
+ * a new key would make everything sealed with the old one unreadable. For the same reason no key is generated
+ * when a store already exists.
  */
 import { randomBytes } from 'node:crypto'
 import { chmod, type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
@@ -30,8 +30,8 @@ export class SecretsError extends Error {
 
 /**
  * Returns the configured secrets, or those in the data directory, which are generated when they are missing:
- * `secrets/encryption-key` (not with PostgreSQL, where configuration demands one) and `admin-token`. Safe to run in
- * several processes at once: one of them creates the file, all read it.
+ * `secrets/encryption-key` (not with PostgreSQL, where configuration demands one) and `admin-token`. Safe to
+ * run in several processes at once: one of them creates the file, all read it.
  * @throws SecretsError
  */
 export async function loadSecrets(config: Config): Promise<Secrets> {
@@ -86,8 +86,8 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 /**
- * @throws SecretsError when a store exists: it was sealed with another key, and a new key would hide that the old one
- * is lost.
+ * @throws SecretsError when a store exists: it was sealed with another key, and a new key would hide that the
+ *   old one is lost.
  */
 function makeKeyText(dataDir: string, keyFile: string, stores: readonly string[]): string {
   const [store] = stores
@@ -154,8 +154,8 @@ async function readText(path: string): Promise<string | null> {
 }
 
 /**
- * Writes a temporary file and hard-links it to its name: no reader sees a partial file, and a file that another process
- * created meanwhile is kept.
+ * Writes a temporary file and hard-links it to its name: no reader sees a partial file, and a file that
+ * another process created meanwhile is kept.
  * @returns what the file contains now.
  */
 async function createFile(path: string, text: string): Promise<string> {
@@ -194,7 +194,9 @@ async function createWithoutLinks(path: string, text: string, cause: unknown): P
   }
 }
 
-/** A new file's name survives a power loss only when its folder is synced too; not every system supports that. */
+/**
+ * A new file's name survives a power loss only when its folder is synced too; not every system supports that.
+ */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle
   try {
@@ -212,7 +214,9 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Removes the permissions of group and others; where that is impossible (a read-only mount), adds a warning. */
+/**
+ * Removes the permissions of group and others; where that is impossible (a read-only mount), adds a warning.
+ */
 async function tighten(path: string, mode: number, warnings: string[]): Promise<void> {
   // Windows has no such mode bits: Node reports made-up ones.
   if (process.platform === 'win32') return

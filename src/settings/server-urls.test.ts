@@ -1,4 +1,7 @@
-/** Which URLs of PostgreSQL and Redis are refused at the start, with the sentence that says how they should be. */
+/**
+ * Which URLs of PostgreSQL and Redis are refused at the start, with the sentence that says how they should
+ * be.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, readConfig } from '#src/config.ts'

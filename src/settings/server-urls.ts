@@ -1,6 +1,7 @@
 /**
- * The variables that are URLs of PostgreSQL and Redis. What their drivers would misread is refused by name: a password that is
- * not percent-encoded, a parameter that would be ignored or mean something else. A URL is never shown: it may hold a password.
+ * The variables that are URLs of PostgreSQL and Redis. What their drivers would misread is refused by name: a
+ * password that is not percent-encoded, a parameter that would be ignored or mean something else. A URL is
+ * never shown: it may hold a password.
  */
 import { Secret } from '#kernel/secret.ts'
 import { findUnencoded, parseServerUrl } from '#kernel/server-url.ts'
@@ -34,10 +35,16 @@ function serverUrl({ schemes, expects, findFault }: Rules, texts: Texts): UrlSet
   }
 }
 
-/** What the driver knows of TLS, spelt as it must be. Of any other name it takes no notice, and connects without TLS. */
+/**
+ * What the driver knows of TLS, spelt as it must be. Of any other name it takes no notice, and connects
+ * without TLS.
+ */
 const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation']
 
-/** The modes that do what they say. What may fall back to no TLS gives no security, and the driver has no such fallback. */
+/**
+ * The modes that do what they say. What may fall back to no TLS gives no security, and the driver has no such
+ * fallback.
+ */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 export const databaseUrl = (texts: Texts): UrlSetting =>

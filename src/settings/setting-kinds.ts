@@ -1,6 +1,6 @@
 /**
- * One environment variable as data: its default, its meaning and its parser. Parsers are pure; they return `undefined`
- * for a text that they refuse, and are not called for an unset variable.
+ * One environment variable as data: its default, its meaning and its parser. Parsers are pure; they return
+ * `undefined` for a text that they refuse, and are not called for an unset variable.
  */
 import { isIP } from 'node:net'
 import { Secret } from '#kernel/secret.ts'
@@ -12,7 +12,9 @@ export interface Setting<Value> {
   readonly defaultText: string
   /** Completes "should be …". */
   readonly expects: string
-  /** In place of `expects` where more can be said of a refused text; null: it cannot. Never repeats the text. */
+  /**
+   * In place of `expects` where more can be said of a refused text; null: it cannot. Never repeats the text.
+   */
   readonly explain?: (text: string) => string | null
   readonly meaning: string
   /** The value is never shown in a problem, nor suggested in `.env.example`. */

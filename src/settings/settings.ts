@@ -1,6 +1,6 @@
 /**
- * Defines every environment variable of the product, once: name, default, meaning and parser. `config.ts` reads them;
- * `scripts/configuration.ts` writes `docs/configuration.md` and `.env.example` from them.
+ * Defines every environment variable of the product, once: name, default, meaning and parser. `config.ts`
+ * reads them; `scripts/configuration.ts` writes `docs/configuration.md` and `.env.example` from them.
  */
 import { Secret } from '#kernel/secret.ts'
 import { parseSmtpUrl } from '#mail/smtp-url.ts'

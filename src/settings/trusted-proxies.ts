@@ -1,13 +1,15 @@
 /**
- * The proxies whose `X-Forwarded-For` is trusted (`TRUST_PROXY`). Only addresses and CIDRs are accepted: trusting
- * everybody would let any caller choose the address that the pre-auth limit counts (reading R6).
+ * The proxies whose `X-Forwarded-For` is trusted (`TRUST_PROXY`). Only addresses and CIDRs are accepted:
+ * trusting everybody would let any caller choose the address that the pre-auth limit counts (reading R6).
  */
 import { BlockList, isIP } from 'node:net'
 
 export interface TrustedProxies {
   /** As given, for logs and for libraries that need a list. */
   readonly list: readonly string[]
-  /** True for the address of a trusted proxy; an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) counts as IPv4. */
+  /**
+   * True for the address of a trusted proxy; an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) counts as IPv4.
+   */
   includes(address: string): boolean
 }
 
@@ -19,8 +21,9 @@ export const noProxies: TrustedProxies = Object.freeze({
 
 const maxEntries = 256
 /**
- * Whoever trusts more than one of these parts of all addresses trusts everybody, in however many pieces it is given. Public IPv6
- * addresses (2000::/3) have a part of their own, since less than a hundredth of them is given out to anybody.
+ * Whoever trusts more than one of these parts of all addresses trusts everybody, in however many pieces it is
+ * given. Public IPv6 addresses (2000::/3) have a part of their own, since less than a hundredth of them is
+ * given out to anybody.
  */
 const maxShare = { ofFamily: 1 / 16, publicIpv6: 2 ** -16 }
 const publicIpv6 = new BlockList()
@@ -29,7 +32,10 @@ const mappedBits = 96
 const mapped = new BlockList()
 mapped.addSubnet('::ffff:0:0', mappedBits, 'ipv6')
 
-/** Reads `false` or a comma-separated list of addresses and CIDRs; undefined when an entry is neither, or all are everybody. */
+/**
+ * Reads `false` or a comma-separated list of addresses and CIDRs; undefined when an entry is neither, or all
+ * are everybody.
+ */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   if (text === 'false') return noProxies
   const list = text.split(',').map((entry) => entry.trim())

@@ -1,7 +1,7 @@
 /**
- * Copies the embedded store into a PostgreSQL: first the database is marked, so that no service opens it, then one
- * transaction makes the tables, fills and verifies them, and removes the mark. Whatever ends the copy before leaves the
- * mark alone there, and the next copy begins anew.
+ * Copies the embedded store into a PostgreSQL: first the database is marked, so that no service opens it,
+ * then one transaction makes the tables, fills and verifies them, and removes the mark. Whatever ends the
+ * copy before leaves the mark alone there, and the next copy begins anew.
  */
 
 import { checkIdentity, type Keys, type StoreMode } from './care/identity.ts'
@@ -45,7 +45,8 @@ export type CopyProgress =
 
 /**
  * @returns every table with the number and the digest of its rows, which are the same on both sides.
- * @throws StoreOpenError, StoreCopyError, StoreUnavailableError. The target is then no store yet, and the source unchanged.
+ * @throws StoreOpenError, StoreCopyError, StoreUnavailableError. The target is then no store yet, and the
+ *   source unchanged.
  */
 export async function copyStore(options: CopyStoreOptions): Promise<readonly CopiedTable[]> {
   const { dataDir, databaseUrl, mode } = options

@@ -1,6 +1,6 @@
 /**
- * How the durable store fails, in two kinds: it cannot be opened (the process must not start), or it is temporarily
- * unavailable (doors answer 503). Any other error from the store is a bug of ours.
+ * How the durable store fails, in two kinds: it cannot be opened (the process must not start), or it is
+ * temporarily unavailable (doors answer 503). Any other error from the store is a bug of ours.
  */
 
 export type OpenFailure =
@@ -34,8 +34,8 @@ export class StoreCopyError extends Error {
 }
 
 /**
- * A row cannot be stored because its owner is missing: the user does not exist or is being deleted, or the login
- * that it refers to no longer exists. Nothing was stored.
+ * A row cannot be stored because its owner is missing: the user does not exist or is being deleted, or the
+ * login that it refers to no longer exists. Nothing was stored.
  */
 export class OwnerGoneError extends Error {
   override readonly name = 'OwnerGoneError'
@@ -47,8 +47,8 @@ export class LoginTakenError extends Error {
 }
 
 /**
- * The store is unreachable, full or read-only, or refuses our credentials. The same call may succeed later without
- * a restart. The message is for operators and contains no password.
+ * The store is unreachable, full or read-only, or refuses our credentials. The same call may succeed later
+ * without a restart. The message is for operators and contains no password.
  */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
@@ -67,7 +67,9 @@ export function toAdvice({ message, remedy }: StoreUnavailableError): string {
   return `${message}. ${remedy ?? unknown}`
 }
 
-/** Node's `tls` refuses the server's certificate: of an unknown issuer, of another name, or out of its time. */
+/**
+ * Node's `tls` refuses the server's certificate: of an unknown issuer, of another name, or out of its time.
+ */
 export function isCertificateRefusal(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : ''
   return /^(?:CERT_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_|ERR_TLS_CERT_)/.test(code)

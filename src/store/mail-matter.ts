@@ -1,6 +1,6 @@
 /**
- * What a mail is about, as it waits in the store: facts and ids, never the finished text. The text is written when it is sent
- * (src/mail/letters.ts), so that it tells what holds then.
+ * What a mail is about, as it waits in the store: facts and ids, never the finished text. The text is written
+ * when it is sent (src/mail/letters.ts), so that it tells what holds then.
  */
 import { z } from 'zod'
 import type { ConnectionId, EndpointId } from '#kernel/ids.ts'

@@ -1,4 +1,7 @@
-/** What an operator reads when the port of PostgreSQL or Redis speaks TLS and the URL does not, or the other way round. */
+/**
+ * What an operator reads when the port of PostgreSQL or Redis speaks TLS and the URL does not, or the other
+ * way round.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'

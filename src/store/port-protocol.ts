@@ -1,6 +1,7 @@
 /**
- * Asks a port which protocol it speaks, once a connection has failed in a way that does not say so: it ends the connection, or
- * never answers. For words to operators only; nothing of what is sent or received matters beyond that.
+ * Asks a port which protocol it speaks, once a connection has failed in a way that does not say so: it ends
+ * the connection, or never answers. For words to operators only; nothing of what is sent or received matters
+ * beyond that.
  */
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'

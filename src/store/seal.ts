@@ -1,8 +1,8 @@
 /**
- * Encryption of what must never be stored in the clear: AES-256-GCM with a fresh nonce, one HKDF-SHA256 subkey per
- * purpose, and the row's identity as additional data, so that a ciphertext moved to another row or column does not
- * open. Of the list of keys, the first one seals and all of them open. This file keeps no state except subkeys and
- * knows no table.
+ * Encryption of what must never be stored in the clear: AES-256-GCM with a fresh nonce, one HKDF-SHA256
+ * subkey per purpose, and the row's identity as additional data, so that a ciphertext moved to another row or
+ * column does not open. Of the list of keys, the first one seals and all of them open. This file keeps no
+ * state except subkeys and knows no table.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
@@ -12,15 +12,17 @@ export interface Sealer {
   /** True when the key with this fingerprint is on the list. */
   knows(fingerprint: string): boolean
   /**
-   * Seals under the first key. `aad` is the row's identity. The result contains the fingerprint of its key. At most
-   * 2^32 seals per key and purpose are safe with random nonces (NIST SP 800-38D §8.3).
+   * Seals under the first key. `aad` is the row's identity. The result contains the fingerprint of its key.
+   * At most 2^32 seals per key and purpose are safe with random nonces (NIST SP 800-38D §8.3).
    */
   seal(purpose: string, aad: string, plaintext: Uint8Array): Uint8Array
   /** @throws SealError for an unlisted key, another purpose or `aad`, or changed bytes. */
   open(purpose: string, aad: string, sealed: Uint8Array): Uint8Array
   /** The fingerprint of the key that sealed a ciphertext. */
   keyOf(sealed: Uint8Array): string
-  /** 32 bytes for another use (a MAC, a cookie signature), derived from the first key and this purpose only. */
+  /**
+   * 32 bytes for another use (a MAC, a cookie signature), derived from the first key and this purpose only.
+   */
   derive(purpose: string): Uint8Array
   /** As `derive`, from every key in order: for values signed before a rotation. */
   deriveAll(purpose: string): readonly Uint8Array[]
@@ -133,7 +135,10 @@ function keyOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.subarray(1, 1 + fingerprintBytes)).toString('hex')
 }
 
-/** What `open` returns, or null: one row that cannot be decrypted must not affect the others of a transaction or a list. */
+/**
+ * What `open` returns, or null: one row that cannot be decrypted must not affect the others of a transaction
+ * or a list.
+ */
 export function openOrNull<Secret>(open: () => Secret): Secret | null {
   try {
     return open()

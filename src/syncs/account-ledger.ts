@@ -1,7 +1,7 @@
 /**
- * The ledger of one account in memory during a run, which compares each row with it: unknown rows are new, rows with
- * another content are updated, rows that the provider no longer sends are gone (no event reports them; when they
- * return they are known). It writes nothing; `close` returns the months that changed.
+ * The ledger of one account in memory during a run, which compares each row with it: unknown rows are new,
+ * rows with another content are updated, rows that the provider no longer sends are gone (no event reports
+ * them; when they return they are known). It writes nothing; `close` returns the months that changed.
  */
 import type { AccountId } from '#kernel/ids.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
@@ -70,8 +70,8 @@ interface Known extends LedgerEntries {
 }
 
 /**
- * Opens the ledger of an account. Most rows are found by the fingerprint of their content, which includes the id:
- * ids are looked up only for rows that are not found by it.
+ * Opens the ledger of an account. Most rows are found by the fingerprint of their content, which includes the
+ * id: ids are looked up only for rows that are not found by it.
  * @throws LedgerFormatError
  */
 export function openAccountLedger(options: AccountLedgerOptions): AccountLedger {

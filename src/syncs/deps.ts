@@ -1,4 +1,6 @@
-/** What syncs need of other rooms, and what they report to operators. The composition root injects all of it. */
+/**
+ * What syncs need of other rooms, and what they report to operators. The composition root injects all of it.
+ */
 import type { EventType } from '#contract/events.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { JobReport } from '#jobs/periodic.ts'

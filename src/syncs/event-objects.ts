@@ -1,11 +1,11 @@
 /**
- * Rows as events show them (contract, Events; readings R24b, R34): snake_case, amounts of transactions
- * as integers of the minor unit. The canonical content of a row, whose fingerprint tells that it changed, is the values
- * of its event object in their fixed order, without the id, the account's name and the local day of a transaction: a
- * provider that moves a row to another id changes nothing, and neither a renamed account nor another zone of the user, in
- * which the same times are other days, makes rows count as updated. It is made for every row of a run, the event object
- * only for the few new or updated ones: so it is an array of values, which costs a quarter of the object, and its amount
- * is text.
+ * Rows as events show them (contract, Events; readings R24b, R34): snake_case, amounts of transactions as
+ * integers of the minor unit. The canonical content of a row, whose fingerprint tells that it changed, is the
+ * values of its event object in their fixed order, without the id, the account's name and the local day of a
+ * transaction: a provider that moves a row to another id changes nothing, and neither a renamed account nor
+ * another zone of the user, in which the same times are other days, makes rows count as updated. It is made
+ * for every row of a run, the event object only for the few new or updated ones: so it is an array of values,
+ * which costs a quarter of the object, and its amount is text.
  */
 import type { TradeEvent, TransactionEvent } from '#contract/events.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
@@ -14,7 +14,9 @@ import type { TransactionDetails } from '#providers/port.ts'
 import type { MonthNumber } from '#store/ports/ledgers.ts'
 import { monthOf } from './months.ts'
 
-/** The versions of the lists of fields below: another version makes no row count as updated. From 0 to 255. */
+/**
+ * The versions of the lists of fields below: another version makes no row count as updated. From 0 to 255.
+ */
 export const contentVersions = { transactions: 2, trades: 1 } as const
 
 export interface EventObject {
@@ -55,7 +57,10 @@ export function toTransactionObject(row: Transaction, details: TransactionDetail
   }
 }
 
-/** The amount is written apart: it may have any number of digits, for which `JSON.stringify` would take twice as long. */
+/**
+ * The amount is written apart: it may have any number of digits, for which `JSON.stringify` would take twice
+ * as long.
+ */
 function writeTransaction(row: Transaction, details: TransactionDetails): string {
   const currency = details.currency
   const amount = toMinorUnits(row.amount, currency.toUpperCase())

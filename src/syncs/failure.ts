@@ -1,7 +1,7 @@
 /**
- * Why a sync run failed: a code and a sentence for the owner, stored with the run. The sentence is written here or by an
- * adapter, never by a provider, so that it contains no money data. An operator who requested the run gets the same reason
- * as an error of the catalogue.
+ * Why a sync run failed: a code and a sentence for the owner, stored with the run. The sentence is written
+ * here or by an adapter, never by a provider, so that it contains no money data. An operator who requested
+ * the run gets the same reason as an error of the catalogue.
  */
 import { ApiError, apiError, type ErrorName } from '#contract/errors.ts'
 import { unreachable } from '#kernel/unreachable.ts'

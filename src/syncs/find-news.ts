@@ -1,6 +1,6 @@
 /**
- * Finds what changed for a claimed sync: it refreshes the connection and its accounts, then reads every row of the
- * look-back and compares it with the ledger. It writes only what a refresh writes.
+ * Finds what changed for a claimed sync: it refreshes the connection and its accounts, then reads every row
+ * of the look-back and compares it with the ledger. It writes only what a refresh writes.
  */
 
 import type { AccountId } from '#kernel/ids.ts'
@@ -125,8 +125,8 @@ interface Work {
 }
 
 /**
- * Users' requests take precedence. A consent that is lost meanwhile is stored. The breaker counts only users' requests
- * (reading R21).
+ * Users' requests take precedence. A consent that is lost meanwhile is stored. The breaker counts only users'
+ * requests (reading R21).
  */
 function inBackground<T>(
   guard: Guard,

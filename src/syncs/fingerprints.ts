@@ -1,6 +1,6 @@
 /**
- * Keyed fingerprints of rows (reading R35): amounts, days and merchants can be guessed, so a plain hash would reveal
- * them. Once the user's key is destroyed, the stored fingerprints reveal nothing.
+ * Keyed fingerprints of rows (reading R35): amounts, days and merchants can be guessed, so a plain hash would
+ * reveal them. Once the user's key is destroyed, the stored fingerprints reveal nothing.
  */
 import { hash } from 'node:crypto'
 import type { AccountId } from '#kernel/ids.ts'
@@ -11,8 +11,8 @@ export interface Fingerprints {
   /** Fingerprint of a row's id within its account. */
   idOf(id: string): Print
   /**
-   * Fingerprint of a row's id and canonical content, so that this one alone finds a row that did not change. Its lowest bit
-   * is unset: the ledger stores there whether the row is gone.
+   * Fingerprint of a row's id and canonical content, so that this one alone finds a row that did not change.
+   * Its lowest bit is unset: the ledger stores there whether the row is gone.
    */
   contentOf(id: string, content: string): Print
 }
@@ -35,8 +35,9 @@ const maxBytesOfUnit = 3
 const usualBytes = 2 * 1024
 
 /**
- * HMAC-SHA256 (RFC 2104 §2) of a fixed text followed by two others, cut to its first 64 bits. It uses two plain hashes: a run
- * makes at least one HMAC for each row, and an `Hmac` object for each would cost twice as much, mostly in the garbage collector.
+ * HMAC-SHA256 (RFC 2104 §2) of a fixed text followed by two others, cut to its first 64 bits. It uses two
+ * plain hashes: a run makes at least one HMAC for each row, and an `Hmac` object for each would cost twice as
+ * much, mostly in the garbage collector.
  */
 function makeMac(key: Uint8Array, head: string): (text: string, rest: string) => Print {
   if (key.byteLength > blockBytes) throw new RangeError('a key of a fingerprint is too long')

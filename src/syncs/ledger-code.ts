@@ -1,7 +1,8 @@
 /**
- * How the ledger stores one month of one account: a header of two bytes, then 16 bytes for each row, sorted by id. The
- * first 8 are a fingerprint of the row's id, the last 8 one of its content; the lowest bit is set when the provider no
- * longer has the row. docs/decisions/0016-short-fingerprints.md gives the probability of two equal ones.
+ * How the ledger stores one month of one account: a header of two bytes, then 16 bytes for each row, sorted
+ * by id. The first 8 are a fingerprint of the row's id, the last 8 one of its content; the lowest bit is set
+ * when the provider no longer has the row. docs/decisions/0016-short-fingerprints.md gives the probability of
+ * two equal ones.
  */
 import { type Print, type PrintColumn, setPrint } from './print-table.ts'
 
@@ -28,7 +29,9 @@ const headerBytes = 2
 const format = 2
 const goneBit = 1
 
-/** The content of a row that was stored under another list of fields: its next content counts as unchanged. */
+/**
+ * The content of a row that was stored under another list of fields: its next content counts as unchanged.
+ */
 export const unknownContent: Print = { high: 0, low: 0 }
 
 /** No rows yet. */

@@ -1,7 +1,9 @@
 /** Months of local days, by which the ledger is kept: `year * 12 + month - 1`. */
 import type { MonthNumber } from '#store/ports/ledgers.ts'
 
-/** The month of a day or date-time as text that begins with `YYYY-MM`. @throws RangeError for any other text. */
+/**
+ * The month of a day or date-time as text that begins with `YYYY-MM`. @throws RangeError for any other text.
+ */
 export function monthOf(day: string): MonthNumber {
   const year = readDigits(day, 0, 4)
   const month = readDigits(day, 5, 7)
@@ -12,7 +14,9 @@ export function monthOf(day: string): MonthNumber {
   return year * 12 + month - 1
 }
 
-/** NaN where there is anything but digits. A regular expression would take a tenth of what a known row takes. */
+/**
+ * NaN where there is anything but digits. A regular expression would take a tenth of what a known row takes.
+ */
 function readDigits(text: string, from: number, to: number): number {
   let value = 0
   for (let index = from; index < to; index += 1) {

@@ -1,6 +1,6 @@
 /**
- * What a run finds: compares every row with the ledger of its account, and keeps the texts of new and updated rows until
- * their events are made, within bounds of rows and bytes. Nothing is kept of known rows.
+ * What a run finds: compares every row with the ledger of its account, and keeps the texts of new and updated
+ * rows until their events are made, within bounds of rows and bytes. Nothing is kept of known rows.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AccountId } from '#kernel/ids.ts'

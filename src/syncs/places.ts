@@ -1,6 +1,6 @@
 /**
- * Places for the runs of this process, in a bounded number. Callers who wait for a place get one before due work does, in
- * the order of their requests.
+ * Places for the runs of this process, in a bounded number. Callers who wait for a place get one before due
+ * work does, in the order of their requests.
  */
 
 /** Held by one run, or by a caller that checks whether a run is possible. */

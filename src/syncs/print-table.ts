@@ -1,7 +1,8 @@
 /**
- * Finds rows by a fingerprint that they have: a hash table with open addressing over columns of fingerprints. Fingerprints
- * are random, so a part of each is its hash already. Columns of plain numbers and a table of row numbers take no object
- * for a row: with one for each, and fingerprints as text, a comparison took twice as long, also in the garbage collector.
+ * Finds rows by a fingerprint that they have: a hash table with open addressing over columns of fingerprints.
+ * Fingerprints are random, so a part of each is its hash already. Columns of plain numbers and a table of row
+ * numbers take no object for a row: with one for each, and fingerprints as text, a comparison took twice as
+ * long, also in the garbage collector.
  */
 
 /** A fingerprint of 64 bits: its first and its last 32, each as a signed integer. */

@@ -1,7 +1,7 @@
 /**
- * Reads every row of a connection from an instant on, in full (reading R23), until the provider has no more rows. When
- * pages shift, a consent ends meanwhile or an empty answer is not confirmed (reading R20b), it throws the adapters'
- * UpstreamError.
+ * Reads every row of a connection from an instant on, in full (reading R23), until the provider has no more
+ * rows. When pages shift, a consent ends meanwhile or an empty answer is not confirmed (reading R20b), it
+ * throws the adapters' UpstreamError.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { AccountId } from '#kernel/ids.ts'
@@ -87,7 +87,8 @@ export async function readRows(
     return
   }
   const asked = { what: 'transactions', accounts } as const
-  // Reading R20b: an account whose rows cannot be read yet has none that are gone, and the run writes nothing.
+  // Reading R20b: an account whose rows cannot be read yet has none that are gone, and the run writes
+  // nothing.
   const trades =
     accounts.length === 1
       ? adapter.trades
@@ -128,7 +129,10 @@ const patient = <Page extends RowPage<unknown>>(reader: RowReader<Page>): RowRea
 const maxWaits = 3
 const maxWaitSeconds = 60
 
-/** No client waits for a run: a short wait for a limit costs less than reading every page again in the next run. */
+/**
+ * No client waits for a run: a short wait for a limit costs less than reading every page again in the next
+ * run.
+ */
 async function waitForLimit<Page>(
   { signal }: CallContext,
   read: () => Promise<Page>,

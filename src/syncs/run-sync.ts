@@ -1,6 +1,6 @@
 /**
- * One run of a claimed sync, from its lease to its end. One transaction stores everything that it found with its events,
- * or nothing; a run that lost its lease writes nothing (ARCHITECTURE.md, The event river).
+ * One run of a claimed sync, from its lease to its end. One transaction stores everything that it found with
+ * its events, or nothing; a run that lost its lease writes nothing (ARCHITECTURE.md, The event river).
  */
 
 import { timingSafeEqual } from 'node:crypto'
@@ -117,7 +117,10 @@ async function keep(
   return counts
 }
 
-/** The keys of the events are durable before the transaction begins; if the run then fails, a sweep deletes them. */
+/**
+ * The keys of the events are durable before the transaction begins; if the run then fails, a sweep deletes
+ * them.
+ */
 function seal(
   { store, makeEvents }: SyncDeps,
   {
@@ -228,7 +231,8 @@ async function giveUp(
     })
   } catch (cause) {
     if (cause instanceof LeaseLostError) return { kind: 'lost' }
-    // The store is unavailable: the lease expires, and the process that claims the connection next reads it again.
+    // The store is unavailable: the lease expires, and the process that claims the connection next reads it
+    // again.
     return { kind: 'failed', failure, error: new AggregateError([error, cause], 'not even ended') }
   }
   return { kind: 'failed', failure, error }

@@ -1,6 +1,6 @@
 /**
- * When a connection is synced next, whether that run reads rows, and how far back it reads them (readings R34a, R34b).
- * Pure: the current time and the random numbers are passed in.
+ * When a connection is synced next, whether that run reads rows, and how far back it reads them (readings
+ * R34a, R34b). Pure: the current time and the random numbers are passed in.
  */
 
 import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
@@ -43,8 +43,9 @@ export interface RowsKnown {
 }
 
 /**
- * Whether a run reads rows. A run requested by an operator, a webhook or a new link always does; a scheduled run only when
- * the provider's rate of scheduled reads allows it (`scheduledReadHours` of its facts), or when there is no ledger yet.
+ * Whether a run reads rows. A run requested by an operator, a webhook or a new link always does; a scheduled
+ * run only when the provider's rate of scheduled reads allows it (`scheduledReadHours` of its facts), or when
+ * there is no ledger yet.
  */
 export function isReadingRows(
   sync: RowsKnown & { readonly reason: SyncReason },
@@ -73,8 +74,8 @@ export function longestWaitMs(intervalMinutes: number): number {
 }
 
 /**
- * One interval later, with a jitter of a tenth in both directions, so that connections that were linked together are not
- * always synced together. If the schedule may read rows again earlier, the run is due then.
+ * One interval later, with a jitter of a tenth in both directions, so that connections that were linked
+ * together are not always synced together. If the schedule may read rows again earlier, the run is due then.
  */
 export function dueAfterSuccess(
   { now, random }: Timing,
@@ -91,7 +92,8 @@ export function dueAfterSuccess(
 }
 
 /**
- * The wait doubles with every failure, with a jitter between half and all of it; never before the provider's `Retry-After`.
+ * The wait doubles with every failure, with a jitter between half and all of it; never before the provider's
+ * `Retry-After`.
  * @param failures consecutive failed runs, including this one.
  */
 export function dueAfterFailure(
@@ -105,8 +107,9 @@ export function dueAfterFailure(
 }
 
 /**
- * The instant from which rows are read: 90 days back, or earlier when the last read is so long ago that late rows
- * would be missed; never before the start of the ledger (earlier rows would count as new), at most seven years.
+ * The instant from which rows are read: 90 days back, or earlier when the last read is so long ago that late
+ * rows would be missed; never before the start of the ledger (earlier rows would count as new), at most seven
+ * years.
  */
 export function lookBackFrom(now: number, { rowsReadAt, ledgerFrom }: RowsKnown): number {
   const usual = now - lookBackDays * dayMs

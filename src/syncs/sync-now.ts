@@ -1,6 +1,6 @@
 /**
- * A sync on request: it runs in this process as soon as there is a place for it. If one is already asked for or in
- * progress, in this process or another, the caller waits for its end instead.
+ * A sync on request: it runs in this process as soon as there is a place for it. If one is already asked for
+ * or in progress, in this process or another, the caller waits for its end instead.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type By, mayActFor } from '#contract/actor.ts'
@@ -24,13 +24,19 @@ export interface SyncAnswer {
   readonly chunks: number
 }
 
-/** @throws ApiError `connection_not_found`, also when it is removed meanwhile, and the reason why the run failed. */
+/**
+ * @throws ApiError `connection_not_found`, also when it is removed meanwhile, and the reason why the run
+ *   failed.
+ */
 export type SyncNow = (by: By, connectionId: ConnectionId) => Promise<SyncAnswer>
 
 export interface SyncNowParts {
   readonly deps: Pick<SyncDeps, 'store' | 'clock'>
   readonly runs: Pick<Runs, 'places' | 'start' | 'giveBack' | 'find' | 'stop'>
-  /** Shorter than the limits of the admin listener and the command line; a longer run continues without its caller. */
+  /**
+   * Shorter than the limits of the admin listener and the command line; a longer run continues without its
+   * caller.
+   */
   readonly waitMs?: number
   readonly pollMs?: number
 }
@@ -103,7 +109,10 @@ function goesOn(): ApiError {
   })
 }
 
-/** Runs it, or joins the run in progress; runs it afterwards when that one read no rows because of the schedule. */
+/**
+ * Runs it, or joins the run in progress; runs it afterwards when that one read no rows because of the
+ * schedule.
+ */
 async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer> {
   const { store, clock } = parts.deps
   for (let noted = false; ; ) {
@@ -151,8 +160,8 @@ async function claim(
 }
 
 /**
- * A run of the schedule that was not to read rows yet makes no event. Without a ledger no run does: another one would not
- * either.
+ * A run of the schedule that was not to read rows yet makes no event. Without a ledger no run does: another
+ * one would not either.
  */
 async function leftRowsOut(
   { deps }: SyncNowParts,

@@ -1,6 +1,6 @@
 /**
- * Assembles the room of syncs: connections are read for new and changed rows when they are due or on request. Doors and
- * the background work use only the functions of this file.
+ * Assembles the room of syncs: connections are read for new and changed rows when they are due or on request.
+ * Doors and the background work use only the functions of this file.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { SyncDeps } from './deps.ts'
@@ -19,7 +19,10 @@ export interface Syncs {
   readonly tasks: readonly PeriodicTask[]
   /** Called whenever a run of this process has ended, so that another can start. */
   onFree(listener: () => void): void
-  /** Runs in progress have `graceMs` to end, then they are aborted and their leases released. Stop the tasks first. */
+  /**
+   * Runs in progress have `graceMs` to end, then they are aborted and their leases released. Stop the tasks
+   * first.
+   */
   close(graceMs: number): Promise<void>
 }
 

@@ -15,8 +15,8 @@ export interface SyncTarget {
 }
 
 /**
- * @throws LeaseLostError when the connection is gone or being deleted; SyncError `consent_lost` when it is revoked: its
- * provider is not asked for rows (reading R20b).
+ * @throws LeaseLostError when the connection is gone or being deleted; SyncError `consent_lost` when it is
+ *   revoked: its provider is not asked for rows (reading R20b).
  */
 export async function findTarget(
   { store, defaultTimezone }: Pick<SyncDeps, 'store' | 'defaultTimezone'>,

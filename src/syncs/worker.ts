@@ -1,6 +1,6 @@
 /**
- * The background work of syncs: runs due syncs in this process while it has free places, and only so many of one
- * provider. They are claimed one by one, the oldest first.
+ * The background work of syncs: runs due syncs in this process while it has free places, and only so many of
+ * one provider. They are claimed one by one, the oldest first.
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
@@ -69,7 +69,10 @@ export function makeRunSweep({ syncs, clock }: WorkerDeps): PeriodicTask {
   }
 }
 
-/** Repairs due times and leases of a clock that has been set back since: no sync waits until the clock is there again. */
+/**
+ * Repairs due times and leases of a clock that has been set back since: no sync waits until the clock is
+ * there again.
+ */
 export function makeSyncWaitCheck(
   { syncs, clock }: Pick<WorkerDeps, 'syncs' | 'clock'>,
   intervalMinutes: number,

@@ -1,4 +1,7 @@
-/** Proves that gauges are read from the store when metrics are collected, and that a failing store fails no collection. */
+/**
+ * Proves that gauges are read from the store when metrics are collected, and that a failing store fails no
+ * collection.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '#store/ports/store.ts'

@@ -1,6 +1,7 @@
 /**
- * Gauges of stored and due work of all processes together, read from the store when metrics are collected. A store that
- * is slow or unavailable never fails or delays the collection: its gauges are then absent instead of out of date.
+ * Gauges of stored and due work of all processes together, read from the store when metrics are collected. A
+ * store that is slow or unavailable never fails or delays the collection: its gauges are then absent instead
+ * of out of date.
  */
 
 import type { Clock } from '#kernel/time.ts'
@@ -24,7 +25,9 @@ export interface BacklogOptions {
 }
 
 const defaultTimeoutMs = 2000
-/** Due work is found by indexes, so it is read for every collection, but not by several collectors at once. */
+/**
+ * Due work is found by indexes, so it is read for every collection, but not by several collectors at once.
+ */
 const dueFreshMs = 10_000
 /** Sizes are summed over all rows of events and of the ledger, so they are read rarely. */
 const sizesFreshMs = 300_000

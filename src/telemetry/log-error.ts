@@ -1,7 +1,7 @@
 /**
- * Formats an error for the log: type, message, code, a few stack frames and its causes, all bounded. Other fields are
- * not copied: libraries put requests, answers and rows into them (a database's `detail`), and those can contain money
- * data.
+ * Formats an error for the log: type, message, code, a few stack frames and its causes, all bounded. Other
+ * fields are not copied: libraries put requests, answers and rows into them (a database's `detail`), and
+ * those can contain money data.
  */
 
 export interface LoggedError {

@@ -1,4 +1,7 @@
-/** Proves that log lines are machine-readable and that planted secrets never appear in them, whatever their form. */
+/**
+ * Proves that log lines are machine-readable and that planted secrets never appear in them, whatever their
+ * form.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines on stdout, or coloured lines on a terminal; every line is redacted before it is written. It
- * starts no worker, and of errors it prints only the parts that log-error.ts selects.
+ * The log: JSON lines on stdout, or coloured lines on a terminal; every line is redacted before it is
+ * written. It starts no worker, and of errors it prints only the parts that log-error.ts selects.
  */
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino } from 'pino'
 import { toLoggedError } from './log-error.ts'
@@ -36,8 +36,8 @@ export async function loadPrettier({
 }
 
 /**
- * Makes the log of a process. Errors belong under `err` (or `error`): only their type, message, code, status, stack
- * frames and causes are written.
+ * Makes the log of a process. Errors belong under `err` (or `error`): only their type, message, code, status,
+ * stack frames and causes are written.
  */
 export function makeLog(options: LogOptions): Log {
   const { toPretty } = options
@@ -68,8 +68,8 @@ function openStdout(onFailure: () => void = () => {}): DestinationStream {
 }
 
 /**
- * Control characters in a path or name from outside could control the terminal: they are replaced by dots (JSON escapes
- * them).
+ * Control characters in a path or name from outside could control the terminal: they are replaced by dots
+ * (JSON escapes them).
  */
 function calm(line: string): string {
   return line.replace(/\\u00[01][0-9a-f]|[\u007f-\u009f]/gi, '·')

@@ -1,4 +1,7 @@
-/** Turns the reports of the mail room into log lines and metrics: ids and statuses, never an address or a text. */
+/**
+ * Turns the reports of the mail room into log lines and metrics: ids and statuses, never an address or a
+ * text.
+ */
 import type { PrintUrl } from '#auth/sign-in/single-use.ts'
 import { adviceOn } from '#doctor/mail.ts'
 import type { MailReport } from '#mail/worker.ts'
@@ -41,7 +44,9 @@ const names = {
   reset: 'new password',
 } as const
 
-/** Logs the link itself: without a mail server the operator passes it on (docs/operations/install.md, Mail). */
+/**
+ * Logs the link itself: without a mail server the operator passes it on (docs/operations/install.md, Mail).
+ */
 export function printUrl(log: Log, { kind, email, url }: Parameters<PrintUrl>[0]): void {
   log.warn(`${names[kind]} for ${email}, valid once: ${url}`)
 }

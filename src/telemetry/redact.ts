@@ -1,7 +1,7 @@
 /**
- * Removes secrets from a log line just before it is written, whatever their source (a header, a URL inside an error, a
- * library). It works on the finished JSON line, so that no field and no nesting is missed; a line without any sign of a
- * secret costs one scan.
+ * Removes secrets from a log line just before it is written, whatever their source (a header, a URL inside an
+ * error, a library). It works on the finished JSON line, so that no field and no nesting is missed; a line
+ * without any sign of a secret costs one scan.
  */
 
 const mask = '[secret]'
@@ -11,8 +11,8 @@ const secretName =
   '(?:authorization|cookie|signature|password|passwd|passphrase|secret|token|consumer[_-]?key|api[_-]?key|encryption[_-]?key|private[_-]?key|code[_-]?verifier|akahu-id)s?'
 const name = `[\\w-]{0,40}?${secretName}`
 /**
- * In running text a name must start at a word boundary: otherwise long words would need about forty attempts per
- * letter.
+ * In running text a name must start at a word boundary: otherwise long words would need about forty attempts
+ * per letter.
  */
 const word = `(?<![\\w-])${name}`
 
@@ -29,7 +29,8 @@ const replacements: readonly (readonly [RegExp, string])[] = [
     ),
     `$1"${mask}"`,
   ],
-  // The same inside a string value (JSON in an error message): there quotes are escaped, those of values twice.
+  // The same inside a string value (JSON in an error message): there quotes are escaped, those of values
+  // twice.
   [
     new RegExp(
       `(\\\\"${name}\\\\"\\s*:\\s*)(?:\\\\"(?:[^"\\\\]|\\\\\\\\(?:\\\\.|[^"\\\\]))*\\\\"|\\[[^\\]]*\\]|-?\\d[\\w.+-]*)`,
@@ -46,7 +47,8 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`(${word}\\s*[:=]\\s*)[^\\s"'\\\\&;,[\\]{}]+`, 'gi'), `$1${mask}`],
   [new RegExp(`(${word}\\s*[:=]\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${mask}`],
   [/\b(Bearer|Basic|DPoP)(\s+)[\w.~+/=-]+/gi, `$1$2${mask}`],
-  // By format: our keys (the first six characters of their secret are public), Akahu's and Up's tokens, webhook secrets, JWTs.
+  // By format: our keys (the first six characters of their secret are public), Akahu's and Up's tokens,
+  // webhook secrets, JWTs.
   [/(trib_[a-z]+_)[\w-]{7,}/g, `$1${mask}`],
   [/((?:user|app)_token_)\w+/g, `$1${mask}`],
   [/(whsec_)[\w+/=-]+/g, `$1${mask}`],
@@ -62,8 +64,8 @@ const leastLength = 6
 
 /**
  * Makes the function that redacts a finished line.
- * @param secrets exact values that must never be printed, whatever their format; values that are too short are skipped,
- * since they would also remove ordinary words.
+ * @param secrets exact values that must never be printed, whatever their format; values that are too short
+ *   are skipped, since they would also remove ordinary words.
  */
 export function makeRedactor(secrets: readonly string[] = []): (line: string) => string {
   const exact = makeExactPattern(secrets)

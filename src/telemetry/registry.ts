@@ -1,6 +1,7 @@
 /**
- * Counters, gauges and histograms of one process, and their text in Prometheus' format, version 0.0.4. A series is found by
- * its label values in nested maps: every request is counted, and finding its series builds no text.
+ * Counters, gauges and histograms of one process, and their text in Prometheus' format, version 0.0.4. A
+ * series is found by its label values in nested maps: every request is counted, and finding its series builds
+ * no text.
  */
 
 type Labels<Label extends string> = { readonly [name in Label]: string | number }
@@ -135,7 +136,10 @@ interface Node<Counted> {
 
 const makeNode = <Counted>(): Node<Counted> => ({ next: new Map(), series: null })
 
-/** The series of one metric, in the order of their first count. They grow with the combinations of labels that occur. */
+/**
+ * The series of one metric, in the order of their first count. They grow with the combinations of labels that
+ * occur.
+ */
 function makeSeries<Label extends string, Counted>(names: readonly Label[], make: () => Counted) {
   let root = makeNode<Counted>()
   let all: Series<Counted>[] = []

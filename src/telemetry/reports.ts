@@ -1,6 +1,6 @@
 /**
- * Turns the reports of other rooms into log lines and metrics, in one place. Those rooms know neither log nor metrics;
- * no line contains a secret, an amount or a caller's text.
+ * Turns the reports of other rooms into log lines and metrics, in one place. Those rooms know neither log nor
+ * metrics; no line contains a secret, an amount or a caller's text.
  */
 
 import type { OAuthReport } from '#auth/oauth/oauth.ts'
@@ -129,7 +129,10 @@ function logRun(log: Log, { counts, code, error, durationMs, ...run }: SyncRunRe
   )
 }
 
-/** A run that read no rows and announced nothing is logged at debug: most runs of users without an endpoint are such. */
+/**
+ * A run that read no rows and announced nothing is logged at debug: most runs of users without an endpoint
+ * are such.
+ */
 function levelOf(
   result: SyncRunReport['result'],
   code: SyncRunReport['code'],
@@ -199,7 +202,10 @@ function countRefusal(metrics: Metrics, record: ReadRecord): void {
   else metrics.refused(record.caller === null ? 'preauth' : (record.operation ?? 'unknown'))
 }
 
-/** Answers from the cache are counted but not logged: they would be most of the lines, with little information. */
+/**
+ * Answers from the cache are counted but not logged: they would be most of the lines, with little
+ * information.
+ */
 function logRead(log: Log, record: ReadRecord): void {
   const level = record.status >= 500 ? 'error' : record.cache === 'HIT' ? 'debug' : 'info'
   if (!log.isLevelEnabled(level)) return

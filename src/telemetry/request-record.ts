@@ -1,6 +1,6 @@
 /**
- * What is recorded about a finished request, for the log and the metrics. It contains nothing of the request's or the
- * answer's content.
+ * What is recorded about a finished request, for the log and the metrics. It contains nothing of the
+ * request's or the answer's content.
  */
 
 import type { Caller } from '#auth/caller.ts'
@@ -46,8 +46,9 @@ export interface WebhookRecord extends Ended {
   readonly door: 'provider-webhooks'
   readonly provider: Provider
   /**
-   * What became of it (src/connections/receive-webhook.ts); `unverified`: its signature could not be checked now;
-   * `limited`, `busy`, `too_large`, `too_slow`, `gone`: it was not read; `failed`: our error, or our store is unavailable.
+   * What became of it (src/connections/receive-webhook.ts); `unverified`: its signature could not be checked
+   * now; `limited`, `busy`, `too_large`, `too_slow`, `gone`: it was not read; `failed`: our error, or our
+   * store is unavailable.
    */
   readonly outcome:
     | WebhookOutcome

@@ -1,4 +1,7 @@
-/** The metrics of syncs: runs and what they found, by provider; backlog-metrics.ts has what is due. No label names a connection or a row. */
+/**
+ * The metrics of syncs: runs and what they found, by provider; backlog-metrics.ts has what is due. No label
+ * names a connection or a row.
+ */
 
 import type { SyncReport } from '#syncs/syncs.ts'
 import type { Registry } from './registry.ts'

@@ -17,7 +17,9 @@ const secondsBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 /** A chunk waits for the chunks before it, and a paused endpoint for its next attempt: up to days. */
 const lagBounds = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 86_400]
 
-/** They are 0 from the start: an alert on their increase would miss a first count that has no value before it. */
+/**
+ * They are 0 from the start: an alert on their increase would miss a first count that has no value before it.
+ */
 const warningKinds = ['failing_1d', 'failing_3d', 'failing_5d', 'disabled_gone', 'disabled_failing']
 
 /** Adds them to `registry`. */

@@ -1,4 +1,6 @@
-/** Counted requests in memory: what is counted under what, days by the user's zone, failed writings, bounds. */
+/**
+ * Counted requests in memory: what is counted under what, days by the user's zone, failed writings, bounds.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'

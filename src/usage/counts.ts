@@ -1,7 +1,8 @@
 /**
- * Counts the requests of identified callers by user, day in their zone, door, operation and result, in memory, and adds
- * them to the store every ten seconds and at the end. On the path of a request it is one look-up and one increment. A kill
- * loses what was counted since the last writing; a commit whose confirmation was lost counts twice.
+ * Counts the requests of identified callers by user, day in their zone, door, operation and result, in
+ * memory, and adds them to the store every ten seconds and at the end. On the path of a request it is one
+ * look-up and one increment. A kill loses what was counted since the last writing; a commit whose
+ * confirmation was lost counts twice.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '#auth/caller.ts'

@@ -1,4 +1,7 @@
-/** What is left of limits: it follows the requests, counts nothing itself, and is not known while the counting server is away. */
+/**
+ * What is left of limits: it follows the requests, counts nothing itself, and is not known while the counting
+ * server is away.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openMemoryKv } from '#fast/memory.ts'

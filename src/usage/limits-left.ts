@@ -1,6 +1,6 @@
 /**
- * What is left of a user's limits now, without counting anything: the windows of each key and agent, and the requests that
- * a provider still allows for this person or for the whole installation.
+ * What is left of a user's limits now, without counting anything: the windows of each key and agent, and the
+ * requests that a provider still allows for this person or for the whole installation.
  */
 import { toKeyStatus } from '#auth/keys.ts'
 import type { Agents } from '#auth/oauth/port.ts'
@@ -16,7 +16,10 @@ import type { Adapter, Adapters, CallsLeft, Login } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 
-/** A key or an agent, and what is left in this minute; null: not known, because the server that counts is unavailable. */
+/**
+ * A key or an agent, and what is left in this minute; null: not known, because the server that counts is
+ * unavailable.
+ */
 export interface ReaderLimits {
   readonly kind: 'key' | 'agent'
   readonly name: string
@@ -111,7 +114,9 @@ async function readProviders(
   return found
 }
 
-/** Null where the provider does not limit us, and for a login that this installation cannot use at present. */
+/**
+ * Null where the provider does not limit us, and for a login that this installation cannot use at present.
+ */
 async function askAdapter(adapter: Adapter | undefined, login: Login): Promise<CallsLeft | null> {
   try {
     return (await adapter?.callsLeft?.(login)) ?? null

@@ -1,6 +1,6 @@
 /**
- * What a user has asked for in the last days: by day, by operation, by result. The page and the admin API show this one
- * report, so that their numbers agree.
+ * What a user has asked for in the last days: by day, by operation, by result. The page and the admin API
+ * show this one report, so that their numbers agree.
  */
 import { defaultTimezone } from '#auth/caller.ts'
 import type { UsageOperation, UsageResult } from '#contract/usage.ts'

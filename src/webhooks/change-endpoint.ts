@@ -1,6 +1,7 @@
 /**
- * Changes of an existing endpoint: rotate its secret, enable, disable, remove. Each is one transaction with its audit
- * row; enabling or disabling again changes nothing and makes none. Other users' endpoints are not found.
+ * Changes of an existing endpoint: rotate its secret, enable, disable, remove. Each is one transaction with
+ * its audit row; enabling or disabling again changes nothing and makes none. Other users' endpoints are not
+ * found.
  */
 import type { By } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
@@ -47,7 +48,10 @@ export function makeRotateEndpoint(deps: EndpointDeps): RotateEndpoint {
   }
 }
 
-/** Makes the endpoint healthy: waiting deliveries are attempted at once; missed ones are sent only by a replay. */
+/**
+ * Makes the endpoint healthy: waiting deliveries are attempted at once; missed ones are sent only by a
+ * replay.
+ */
 export function makeEnableEndpoint(deps: EndpointDeps): ChangeEndpoint {
   return (by, id) =>
     deps.store.transact(async (tx) => {

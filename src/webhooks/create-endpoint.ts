@@ -1,6 +1,7 @@
 /**
- * Creates a webhook endpoint; only this answer contains its secret. With a user's first endpoint their ledger begins
- * (reading R34b) and a sync of every connection is due, so that the first events report the existing rows soon.
+ * Creates a webhook endpoint; only this answer contains its secret. With a user's first endpoint their ledger
+ * begins (reading R34b) and a sync of every connection is due, so that the first events report the existing
+ * rows soon.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
@@ -56,8 +57,8 @@ export function makeCreateEndpoint({ store, clock, allowPrivate }: EndpointDeps)
 }
 
 /**
- * Locks the ledger's key before endpoints are counted, so that a concurrent removal of the last endpoint ends the ledger
- * before or after this, never in between.
+ * Locks the ledger's key before endpoints are counted, so that a concurrent removal of the last endpoint ends
+ * the ledger before or after this, never in between.
  */
 async function beginLedger({ ledgers }: StoreRows, userId: UserId): Promise<void> {
   await ledgers.begin(userId)

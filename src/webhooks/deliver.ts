@@ -1,7 +1,8 @@
 /**
- * Sends the due deliveries of one claimed endpoint, in rounds: a few at once, and of each lane one after another. After a
- * bounded number of deliveries the endpoint is released, so that others are served. For a paused endpoint only test events and
- * the oldest delivery are attempted, when they are due; the others wait and use up no attempts.
+ * Sends the due deliveries of one claimed endpoint, in rounds: a few at once, and of each lane one after
+ * another. After a bounded number of deliveries the endpoint is released, so that others are served. For a
+ * paused endpoint only test events and the oldest delivery are attempted, when they are due; the others wait
+ * and use up no attempts.
  */
 import { holdLease } from '#jobs/lease.ts'
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
@@ -31,8 +32,8 @@ interface Choice {
 }
 
 /**
- * Makes the work on one claimed endpoint. It resolves when the endpoint is released; after `stop` is aborted the current
- * round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
+ * Makes the work on one claimed endpoint. It resolves when the endpoint is released; after `stop` is aborted
+ * the current round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
  */
 export function makeDeliver(given: DeliverDeps) {
   const deps: SendDeps = {

@@ -1,7 +1,7 @@
 /**
- * Makes the events of one sync run: chunks of bounded size, each with its own envelope (contract, Events; readings R32,
- * R33). Objects are passed as JSON text and never parsed here: an amount must not become a float, and a replay must have
- * the bytes of the original.
+ * Makes the events of one sync run: chunks of bounded size, each with its own envelope (contract, Events;
+ * readings R32, R33). Objects are passed as JSON text and never parsed here: an amount must not become a
+ * float, and a replay must have the bytes of the original.
  */
 
 import { apiVersion, chunkLimits, type EventType } from '#contract/events.ts'
@@ -42,8 +42,8 @@ interface Chunk {
 }
 
 /**
- * The events of a run, in their order, each made when it is asked for: at most 100 objects and 64 KiB each; a larger object has its own event. A run
- * without new or updated rows gives one event without objects.
+ * The events of a run, in their order, each made when it is asked for: at most 100 objects and 64 KiB each; a
+ * larger object has its own event. A run without new or updated rows gives one event without objects.
  */
 export function* makeEvents(draft: EventDraft): Generator<NewEvent, void> {
   const newCount = draft.new.length
@@ -92,7 +92,10 @@ function toChunks(draft: EventDraft): readonly Chunk[] {
   return [...chunks, chunk]
 }
 
-/** Bytes of the envelope without its objects, with the longest numbers that a run with this many objects can have. */
+/**
+ * Bytes of the envelope without its objects, with the longest numbers that a run with this many objects can
+ * have.
+ */
 function measureFrame(draft: EventDraft): number {
   const newCount = draft.new.length
   const updatedCount = draft.updated.length
@@ -126,7 +129,8 @@ const ending =
   /^"metadata":\{"sync_run_id":(?:"[0-9a-f-]{36}"|null)(,"new_count":\d+,"updated_count":\d+,"chunk":\d+,"total_chunks":\d+\}\})$/
 
 /**
- * The body of a replay: that of the original, byte for byte, but for `sync_run_id`, which is null (contract, Events).
+ * The body of a replay: that of the original, byte for byte, but for `sync_run_id`, which is null (contract,
+ * Events).
  * @throws Error for a body that is not an envelope of ours.
  */
 export function toReplay(body: Uint8Array): Uint8Array {

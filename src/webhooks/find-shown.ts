@@ -1,6 +1,7 @@
 /**
- * Finds where a text contains known secrets: as they are, escaped for JSON or for a URL, in base64 or in hexadecimal.
- * Encodings inside each other are not undone: what is kept is sealed and shown to the secret's owner alone.
+ * Finds where a text contains known secrets: as they are, escaped for JSON or for a URL, in base64 or in
+ * hexadecimal. Encodings inside each other are not undone: what is kept is sealed and shown to the secret's
+ * owner alone.
  */
 
 /** From the first character to behind the last one. */
@@ -22,7 +23,10 @@ export function findShown(text: string, secrets: readonly string[]): readonly Ra
   })
 }
 
-/** The secret, its bytes and its text in hexadecimal, and its text in base64 wherever in a group of three bytes it begins. */
+/**
+ * The secret, its bytes and its text in hexadecimal, and its text in base64 wherever in a group of three
+ * bytes it begins.
+ */
 function listForms(base64: string): readonly string[] {
   const inGroups = [0, 1, 2].map((offset) => {
     const bytes = Buffer.from(' '.repeat(offset) + base64)

@@ -1,6 +1,6 @@
 /**
- * Stores attempts and releases endpoints, many in one transaction (src/webhooks/keep.ts). The audit rows of warnings to the
- * owner are in the same transaction as the attempt that caused them.
+ * Stores attempts and releases endpoints, many in one transaction (src/webhooks/keep.ts). The audit rows of
+ * warnings to the owner are in the same transaction as the attempt that caused them.
  */
 import { bySystem } from '#contract/actor.ts'
 import type { EndpointId } from '#kernel/ids.ts'
@@ -30,8 +30,8 @@ type KeepDeps = Pick<DeliverDeps, 'store' | 'clock' | 'writers'>
 export function makeKeepAttempt({ store, clock, writers }: KeepDeps): KeepAttempt {
   return makeKeep<AttemptToKeep, KeptAttempt | null>(store, {
     writers,
-    // A success that is lost is found by sending the event again under the same id, as after an answer that did not arrive.
-    // A failure is not: it may disable the endpoint and send a mail.
+    // A success that is lost is found by sending the event again under the same id, as after an answer that
+    // did not arrive. A failure is not: it may disable the endpoint and send a mail.
     mayBeLost: ({ sign }) => sign === 'succeeded',
     async work(tx, attempts) {
       const before = new Map<AttemptToKeep, HealthChange>()

@@ -1,6 +1,7 @@
 /**
- * Stores what becomes of claimed endpoints, several in one transaction: all that arrived while the previous transaction was
- * committed. A commit waits for the disk, and on the embedded store it blocks the whole process.
+ * Stores what becomes of claimed endpoints, several in one transaction: all that arrived while the previous
+ * transaction was committed. A commit waits for the disk, and on the embedded store it blocks the whole
+ * process.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EndpointId } from '#kernel/ids.ts'
@@ -14,13 +15,14 @@ interface Item {
 
 export interface KeepOptions<Kept extends Item, Result> {
   /**
-   * Transactions at once: one where the store has one writer; several where each statement waits for the network. One
-   * endpoint's items are always stored by the same one, so that its transactions never wait for each other.
+   * Transactions at once: one where the store has one writer; several where each statement waits for the
+   * network. One endpoint's items are always stored by the same one, so that its transactions never wait for
+   * each other.
    */
   readonly writers: number
   /**
-   * Stores all of them, and returns their results in order; the items are ordered by endpoint, those of one endpoint as they
-   * came. It may run more than once, so it must have no other effects.
+   * Stores all of them, and returns their results in order; the items are ordered by endpoint, those of one
+   * endpoint as they came. It may run more than once, so it must have no other effects.
    */
   readonly work: (tx: StoreRows, items: readonly Kept[]) => Promise<readonly Result[]>
   /** True for items that a crash of the machine may undo (`TransactOptions`). Absent: none may be lost. */

@@ -255,7 +255,9 @@ test('a lost lease ends the exchange at once', async (t) => {
   assert.match(failureOf(await post(stop.signal)) ?? '', /had to stop/)
 })
 
-/** What the guard itself is tested with (src/outbound/guarded-agent.test.ts), as the address of an endpoint. */
+/**
+ * What the guard itself is tested with (src/outbound/guarded-agent.test.ts), as the address of an endpoint.
+ */
 const inside = [
   '127.0.0.1',
   '[::1]',

@@ -1,6 +1,7 @@
 /**
- * Sends one event: a POST through the address guard, without redirects, bounded in time and size. Every failure of the
- * receiver is an outcome with a description, not an exception; it never contains an address that a name resolved to.
+ * Sends one event: a POST through the address guard, without redirects, bounded in time and size. Every
+ * failure of the receiver is an outcome with a description, not an exception; it never contains an address
+ * that a name resolved to.
  */
 import type { Dispatcher } from 'undici'
 import { BlockedAddress, findUrlProblem } from '#outbound/allowed-address.ts'

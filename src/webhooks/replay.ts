@@ -1,6 +1,6 @@
 /**
- * Sends accepted events again: one delivery, or every event of a time range, while their payloads are stored (reading R33).
- * A replay is sent at once, outside the order of its connection, with the same id and rows.
+ * Sends accepted events again: one delivery, or every event of a time range, while their payloads are stored
+ * (reading R33). A replay is sent at once, outside the order of its connection, with the same id and rows.
  */
 import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'

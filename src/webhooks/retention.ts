@@ -1,6 +1,6 @@
 /**
- * Destroys data whose retention has ended: payloads with their keys, keys whose event was never accepted, receipts with
- * their attempts (reading R33). Each runs in small batches.
+ * Destroys data whose retention has ended: payloads with their keys, keys whose event was never accepted,
+ * receipts with their attempts (reading R33). Each runs in small batches.
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'

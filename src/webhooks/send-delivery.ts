@@ -1,6 +1,6 @@
 /**
- * One attempt of one delivery: decrypts the payload, signs and sends it, evaluates the answer, and stores attempt,
- * delivery and health in one transaction, with the audit rows of warnings to the owner.
+ * One attempt of one delivery: decrypts the payload, signs and sends it, evaluates the answer, and stores
+ * attempt, delivery and health in one transaction, with the audit rows of warnings to the owner.
  */
 
 import type { EventId } from '#kernel/ids.ts'

@@ -1,7 +1,7 @@
 /**
  * Signatures of events by Standard Webhooks (reading R31; https://www.standardwebhooks.com): HMAC-SHA256 over
- * `{id}.{timestamp}.{body}`. While a secret is rotated the event has one signature per secret. Pure, except for the
- * random bytes of a new secret.
+ * `{id}.{timestamp}.{body}`. While a secret is rotated the event has one signature per secret. Pure, except
+ * for the random bytes of a new secret.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -61,8 +61,8 @@ export interface Received {
 }
 
 /**
- * What is wrong with a message that claims to come from us, for a receiver of ours; null: it is genuine and recent.
- * `nowSeconds`: epoch seconds.
+ * What is wrong with a message that claims to come from us, for a receiver of ours; null: it is genuine and
+ * recent. `nowSeconds`: epoch seconds.
  */
 export function findForgery(
   { headers, body }: Received,

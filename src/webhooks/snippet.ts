@@ -1,6 +1,6 @@
 /**
- * What is kept of a receiver's answer: its first KiB, without what could sign in our name or open a door. Receivers that
- * show what they were sent are common, so their answers hold our signatures.
+ * What is kept of a receiver's answer: its first KiB, without what could sign in our name or open a door.
+ * Receivers that show what they were sent are common, so their answers hold our signatures.
  */
 import { findShown } from './find-shown.ts'
 

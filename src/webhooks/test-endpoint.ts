@@ -1,6 +1,7 @@
 /**
- * Sends a test event to one endpoint: a signed event of a type that the endpoint takes, without rows and without a sync
- * run. It waits for the first attempt and returns its result; if nothing was sent in time, the delivery is still pending.
+ * Sends a test event to one endpoint: a signed event of a type that the endpoint takes, without rows and
+ * without a sync run. It waits for the first attempt and returns its result; if nothing was sent in time, the
+ * delivery is still pending.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { By } from '#contract/actor.ts'

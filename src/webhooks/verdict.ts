@@ -1,6 +1,6 @@
 /**
- * The consequences of one attempt: for the delivery (delivered, next attempt, exhausted), for the endpoint's health, and
- * for the next deliveries to the same endpoint. Pure; docs/events.md, Answers, lists the rules.
+ * The consequences of one attempt: for the delivery (delivered, next attempt, exhausted), for the endpoint's
+ * health, and for the next deliveries to the same endpoint. Pure; docs/events.md, Answers, lists the rules.
  */
 
 import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'

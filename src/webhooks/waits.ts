@@ -1,6 +1,6 @@
 /**
- * Repairs due times and leases of a clock that has been set back since: no delivery, and no endpoint, waits until the clock
- * is there again.
+ * Repairs due times and leases of a clock that has been set back since: no delivery, and no endpoint, waits
+ * until the clock is there again.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'

@@ -1,6 +1,6 @@
 /**
- * Assembles the room of webhooks: the actions of users and operators on endpoints and deliveries. Doors call only these
- * actions; the composition root starts the worker and the sweeps.
+ * Assembles the room of webhooks: the actions of users and operators on endpoints and deliveries. Doors call
+ * only these actions; the composition root starts the worker and the sweeps.
  */
 import {
   type ChangeEndpoint,

@@ -1,6 +1,7 @@
 /**
- * The deliveries of one process: claims endpoints with due deliveries up to its capacity, and again whenever the store
- * announces new work. Ailing endpoints have a separate capacity, so that slow or failing ones do not delay healthy ones.
+ * The deliveries of one process: claims endpoints with due deliveries up to its capacity, and again whenever
+ * the store announces new work. Ailing endpoints have a separate capacity, so that slow or failing ones do
+ * not delay healthy ones.
  */
 import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
 import { makeDeliver } from './deliver.ts'
@@ -15,7 +16,9 @@ export const maxDeliveriesInFlight = (capacity.healthy + capacity.ailing) * maxI
 
 /** The longest wait for a delivery that is due again; the store announces new ones. */
 const everyMs = 1000
-/** The wait after a failed claim: an outage of the store may be long, and each failure is a line of the log. */
+/**
+ * The wait after a failed claim: an outage of the store may be long, and each failure is a line of the log.
+ */
 const restMs = 5000
 
 export interface DeliveryWorker {

@@ -1,4 +1,6 @@
-/** The budget of an account at SnapTrade, over Valkey/Redis: two processes together make as many calls as one. */
+/**
+ * The budget of an account at SnapTrade, over Valkey/Redis: two processes together make as many calls as one.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'

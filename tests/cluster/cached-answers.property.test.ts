@@ -1,6 +1,6 @@
 /**
- * Whatever two processes on one Redis are asked in whatever order, neither serves an answer of before a change (reading
- * R10), nor one past its life, although both keep opened answers of their own.
+ * Whatever two processes on one Redis are asked in whatever order, neither serves an answer of before a
+ * change (reading R10), nor one past its life, although both keep opened answers of their own.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -168,7 +168,10 @@ test('R10: after any sequence of reads and changes on two processes a hit is wha
   assert.ok(hits > 5 && changed > 3, `${hits} hits, ${changed} changes`)
 })
 
-/** Without the time of the latest refresh: a read updates it beside its answer, which is no change of reading R10. */
+/**
+ * Without the time of the latest refresh: a read updates it beside its answer, which is no change of reading
+ * R10.
+ */
 function readOf({ status, text }: { readonly status: number; readonly text: string }) {
   return [status, text.replaceAll(/"lastRefreshedAt":"[^"]*"/g, '')]
 }

@@ -1,4 +1,7 @@
-/** Events never rest in the clear: what PostgreSQL and Redis would dump, and the logs of two processes, are searched. */
+/**
+ * Events never rest in the clear: what PostgreSQL and Redis would dump, and the logs of two processes, are
+ * searched.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'

@@ -1,6 +1,7 @@
 /**
- * Made-up rows in every table of an embedded store, values that are hard to copy among them, and every row of both sides as
- * plain text, read without the code that copies. A table that a migration adds is filled and compared like the others.
+ * Made-up rows in every table of an embedded store, values that are hard to copy among them, and every row of
+ * both sides as plain text, read without the code that copies. A table that a migration adds is filled and
+ * compared like the others.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'

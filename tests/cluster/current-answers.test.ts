@@ -1,6 +1,7 @@
 /**
- * Readings R10 and R27 between two processes on one Redis: once whoever made a change has its answer, neither process answers
- * from before it, at no instant, through neither door. Redis may be emptied, or be out of reach of one process.
+ * Readings R10 and R27 between two processes on one Redis: once whoever made a change has its answer, neither
+ * process answers from before it, at no instant, through neither door. Redis may be emptied, or be out of
+ * reach of one process.
  */
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
@@ -48,7 +49,9 @@ interface Sight {
 interface Watched {
   readonly sights: Sight[]
   change(make: () => Promise<unknown>, shown: () => string | Promise<string>): Promise<void>
-  /** Fails for an answer that was from before a change that had been acknowledged when its request was sent. */
+  /**
+   * Fails for an answer that was from before a change that had been acknowledged when its request was sent.
+   */
   end(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * A connection to a server that a test can cut, block and restore: a TCP relay in this process, so that no shared server has
- * to be stopped.
+ * A connection to a server that a test can cut, block and restore: a TCP relay in this process, so that no
+ * shared server has to be stopped.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'

@@ -1,4 +1,7 @@
-/** Two processes of one service: while one deletes a user, the other links, makes keys, sets passwords and plans. */
+/**
+ * Two processes of one service: while one deletes a user, the other links, makes keys, sets passwords and
+ * plans.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

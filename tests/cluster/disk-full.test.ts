@@ -1,6 +1,7 @@
 /**
- * The disk under the embedded store takes nothing more, then has room again, while the process runs. The limit on the
- * size of files (prlimit, setrlimit(2)) stands in for a full disk: it can be set and lifted from outside.
+ * The disk under the embedded store takes nothing more, then has room again, while the process runs. The
+ * limit on the size of files (prlimit, setrlimit(2)) stands in for a full disk: it can be set and lifted from
+ * outside.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'

@@ -1,6 +1,7 @@
 /**
- * Several processes of one service for tests: one PostgreSQL schema, one Redis of the test's own, and the emulators of
- * this process as its providers, all on the real clock. It starts and ends them; what they must do stands in the tests.
+ * Several processes of one service for tests: one PostgreSQL schema, one Redis of the test's own, and the
+ * emulators of this process as its providers, all on the real clock. It starts and ends them; what they must
+ * do stands in the tests.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,6 +1,7 @@
 /**
- * The steps of the Dockerfile, done in a folder of its own where there is no engine to do them: what it copies, the
- * install without development packages, the start on a read-only root, its own health check, the stop.
+ * The steps of the Dockerfile, done in a folder of its own where there is no engine to do them: what it
+ * copies, the install without development packages, the start on a read-only root, its own health check, the
+ * stop.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,4 +1,7 @@
-/** Bursts of a key while limits are shared through Redis: the latency of Redis does not change the result (R6). */
+/**
+ * Bursts of a key while limits are shared through Redis: the latency of Redis does not change the result
+ * (R6).
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Fleet, startFleet, until } from './fleet.ts'

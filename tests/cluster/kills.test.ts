@@ -1,4 +1,7 @@
-/** Two processes on one PostgreSQL are killed a few times; `npm run faults -- --store postgres` does it hundreds of times. */
+/**
+ * Two processes on one PostgreSQL are killed a few times; `npm run faults -- --store postgres` does it
+ * hundreds of times.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runKills } from '#tests/faults/kills/run.ts'

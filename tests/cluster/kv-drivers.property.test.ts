@@ -1,7 +1,7 @@
 /**
- * Whatever is asked of fast state in whatever order, and however much time passes in between, the memory driver and two
- * processes on Redis answer the same: counts of windows, places in flight, cached answers, breakers. Nobody waits:
- * time passes in Redis by bringing every expiry nearer.
+ * Whatever is asked of fast state in whatever order, and however much time passes in between, the memory
+ * driver and two processes on Redis answer the same: counts of windows, places in flight, cached answers,
+ * breakers. Nobody waits: time passes in Redis by bringing every expiry nearer.
  */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -15,7 +15,10 @@ import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
 import { makeRedisServer, type RedisServer } from './redis-server.ts'
 
-/** Every length of time is a multiple of it, so that the time that a run takes itself moves nothing across a border. */
+/**
+ * Every length of time is a multiple of it, so that the time that a run takes itself moves nothing across a
+ * border.
+ */
 const tick = 10_000
 let movedMs = 0
 const clock = { ...systemClock, now: () => systemClock.now() + movedMs }
@@ -220,7 +223,9 @@ async function act(kv: Kv, { owner, leases }: Side, one: Step, count: number): P
   }
 }
 
-/** The fields of the port's replies, and whether a place is held: drivers keep further ones for themselves. */
+/**
+ * The fields of the port's replies, and whether a place is held: drivers keep further ones for themselves.
+ */
 const fields = new Set([
   ...['kind', 'window', 'answer', 'body', 'truncated', 'held', 'retryMs', 'cooldownMs'],
   ...['allowed', 'limit', 'remaining', 'resetMs'],

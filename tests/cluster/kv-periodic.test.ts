@@ -1,4 +1,6 @@
-/** The periodic tasks of fast state on Redis: they repeat, report their failures, and end when it is closed. */
+/**
+ * The periodic tasks of fast state on Redis: they repeat, report their failures, and end when it is closed.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'

@@ -1,6 +1,7 @@
 /**
- * The one step of a request in Redis, where it can go wrong: names on several slots, scripts that Redis forgot, a stall
- * of this process, lost answers, and answers that this process keeps although Redis has them no more.
+ * The one step of a request in Redis, where it can go wrong: names on several slots, scripts that Redis
+ * forgot, a stall of this process, lost answers, and answers that this process keeps although Redis has them
+ * no more.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -235,7 +236,9 @@ test('with cached answers on another server a request that only looks for its an
   assert.deepEqual([kv.isShared(), warned], [true, []])
 })
 
-/** A relay that can hold back what its present connections send, and pass it on when they are closed already. */
+/**
+ * A relay that can hold back what its present connections send, and pass it on when they are closed already.
+ */
 async function makeSlowLine(t: TestContext, target: number) {
   const held: { readonly text: string; readonly send: () => void }[] = []
   const ends: Socket[] = []

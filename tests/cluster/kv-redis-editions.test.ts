@@ -1,6 +1,6 @@
 /**
- * Editions of users' rows in Redis (reading R10): after a change made by one process no other one takes earlier
- * rows for current, whatever happens to Redis and to the process that makes the change.
+ * Editions of users' rows in Redis (reading R10): after a change made by one process no other one takes
+ * earlier rows for current, whatever happens to Redis and to the process that makes the change.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

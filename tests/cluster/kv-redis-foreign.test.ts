@@ -1,4 +1,6 @@
-/** Foreign values under our key names: another service with our prefix, or another version with other types. */
+/**
+ * Foreign values under our key names: another service with our prefix, or another version with other types.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'

@@ -1,5 +1,6 @@
 /**
- * Counts across outages of Redis, and when it counts as unavailable: late, slow, or refusing a needed command.
+ * Counts across outages of Redis, and when it counts as unavailable: late, slow, or refusing a needed
+ * command.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

@@ -1,6 +1,7 @@
 /**
- * Fast state while Redis is unavailable: crashed, hung, full or never started. Limits hold in this process, the cache says `unavailable`,
- * nothing throws, nothing waits, and Redis is used again as soon as it is back. Each test has a Redis of its own.
+ * Fast state while Redis is unavailable: crashed, hung, full or never started. Limits hold in this process,
+ * the cache says `unavailable`, nothing throws, nothing waits, and Redis is used again as soon as it is back.
+ * Each test has a Redis of its own.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * Fast state shared through Redis: the contract by the server's own time on a shorter scale, what several processes see
- * of each other, and what Redis may never show to whoever reads it.
+ * Fast state shared through Redis: the contract by the server's own time on a shorter scale, what several
+ * processes see of each other, and what Redis may never show to whoever reads it.
  */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'

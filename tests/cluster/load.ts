@@ -1,6 +1,7 @@
 /**
- * A steady load on several processes while a test breaks something beneath them: a bounded number of clients, each
- * asking one thing after another. It records every answer and every request that got none; it judges nothing.
+ * A steady load on several processes while a test breaks something beneath them: a bounded number of clients,
+ * each asking one thing after another. It records every answer and every request that got none; it judges
+ * nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from './server-process.ts'

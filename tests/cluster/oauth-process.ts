@@ -1,6 +1,6 @@
 /**
- * One more authorization server for the cluster tests: a process of its own on the given PostgreSQL. It prints where it
- * listens and ends with its standard input.
+ * One more authorization server for the cluster tests: a process of its own on the given PostgreSQL. It
+ * prints where it listens and ends with its standard input.
  */
 import { startWorld } from '#tests/request/oauth/world.ts'
 

@@ -1,6 +1,7 @@
 /**
- * Other versions of the service, run with the packages that are installed here: the code of an earlier commit, taken out of
- * the clone's history, and the present code with migrations that a later version might have.
+ * Other versions of the service, run with the packages that are installed here: the code of an earlier
+ * commit, taken out of the clone's history, and the present code with migrations that a later version might
+ * have.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'

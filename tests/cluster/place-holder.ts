@@ -1,6 +1,7 @@
 /**
- * A process that takes concurrency leases on the Redis of its first argument and holds them until it is killed. The
- * second argument is the lifetime of a lease in milliseconds, shorter than the product's, so that tests need not wait.
+ * A process that takes concurrency leases on the Redis of its first argument and holds them until it is
+ * killed. The second argument is the lifetime of a lease in milliseconds, shorter than the product's, so that
+ * tests need not wait.
  */
 
 import { openRedisKv } from '#fast/redis.ts'

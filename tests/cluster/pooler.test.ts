@@ -1,6 +1,6 @@
 /**
- * PgBouncer between Tributary and PostgreSQL: in session mode nothing changes, in the other modes no store opens. Where
- * it is not installed, a connection without it is judged alone.
+ * PgBouncer between Tributary and PostgreSQL: in session mode nothing changes, in the other modes no store
+ * opens. Where it is not installed, a connection without it is judged alone.
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'

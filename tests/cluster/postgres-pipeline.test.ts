@@ -1,4 +1,7 @@
-/** Statements of a transaction on PostgreSQL that are sent together: their order, their failures, and what is committed. */
+/**
+ * Statements of a transaction on PostgreSQL that are sent together: their order, their failures, and what is
+ * committed.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type RawBuilder, sql } from 'kysely'

@@ -1,6 +1,6 @@
 /**
- * Places for stores on the PostgreSQL of TEST_DATABASE_URL: a database of this run's own, in it a schema for each
- * place, all dropped at the end.
+ * Places for stores on the PostgreSQL of TEST_DATABASE_URL: a database of this run's own, in it a schema for
+ * each place, all dropped at the end.
  */
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
@@ -92,7 +92,10 @@ async function makePostgresPlace(server: string): Promise<PostgresPlace> {
   }
 }
 
-/** Every row of every table, the keys of events too, as the server writes it, bytes as hex and once more as they are. */
+/**
+ * Every row of every table, the keys of events too, as the server writes it, bytes as hex and once more as
+ * they are.
+ */
 async function dump(ask: PostgresPlace['ask']): Promise<Buffer> {
   const tables = await ask(
     `select table_schema || '.' || table_name as name from information_schema.tables

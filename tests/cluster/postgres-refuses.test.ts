@@ -1,6 +1,7 @@
 /**
- * PostgreSQL that runs but does not let us in: every door answers 503 with `Retry-After`, the doctor names role and
- * database, and the service continues without a restart when it is admitted again. A healthy install has no folder to examine.
+ * PostgreSQL that runs but does not let us in: every door answers 503 with `Retry-After`, the doctor names
+ * role and database, and the service continues without a restart when it is admitted again. A healthy install
+ * has no folder to examine.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'

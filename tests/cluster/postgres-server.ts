@@ -1,7 +1,7 @@
 /**
- * A PostgreSQL of a test's own, in a directory of its own and on a free port, so that it can be restarted and crashed
- * without harm to anybody else's. It refuses to run as root, as PostgreSQL does: then the system's user of that name
- * runs it.
+ * A PostgreSQL of a test's own, in a directory of its own and on a free port, so that it can be restarted and
+ * crashed without harm to anybody else's. It refuses to run as root, as PostgreSQL does: then the system's
+ * user of that name runs it.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

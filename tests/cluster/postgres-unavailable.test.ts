@@ -1,4 +1,7 @@
-/** PostgreSQL restarts and crashes while two processes serve requests: 503 or a short wait, then correct answers. */
+/**
+ * PostgreSQL restarts and crashes while two processes serve requests: 503 or a short wait, then correct
+ * answers.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,7 @@
-/** Webhooks of a provider that reach several processes: one is heeded, the newest status holds, whichever process has it. */
+/**
+ * Webhooks of a provider that reach several processes: one is heeded, the newest status holds, whichever
+ * process has it.
+ */
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * A Redis of a test's own, on a free port and in a directory of its own, so that it can be stopped, hung and started
- * without harm to anybody else's. It stores nothing on disk and ends with its test.
+ * A Redis of a test's own, on a free port and in a directory of its own, so that it can be stopped, hung and
+ * started without harm to anybody else's. It stores nothing on disk and ends with its test.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

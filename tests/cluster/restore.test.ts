@@ -1,6 +1,6 @@
 /**
- * A backup takes the place of the database while Redis keeps what was cached since: nothing cached before is served
- * again, under running processes and after a restart, on both stores. An upgrade has the same effect.
+ * A backup takes the place of the database while Redis keeps what was cached since: nothing cached before is
+ * served again, under running processes and after a restart, on both stores. An upgrade has the same effect.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

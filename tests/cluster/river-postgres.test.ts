@@ -1,4 +1,6 @@
-/** The event river of several processes on one PostgreSQL, and the schema that its keys have to themselves. */
+/**
+ * The event river of several processes on one PostgreSQL, and the schema that its keys have to themselves.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * The event river of real processes: two of them on one PostgreSQL, without their Redis, and one whose disk is full. What
- * receivers got is judged as after kills.
+ * The event river of real processes: two of them on one PostgreSQL, without their Redis, and one whose disk
+ * is full. What receivers got is judged as after kills.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
- * Two versions side by side on one PostgreSQL and one Redis, for as long as a deployment takes: what is made on either is
- * good on the other (docs/decisions/0018-expand-and-contract.md).
+ * Two versions side by side on one PostgreSQL and one Redis, for as long as a deployment takes: what is made
+ * on either is good on the other (docs/decisions/0018-expand-and-contract.md).
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -22,8 +22,8 @@ import { makeRedisServer } from './redis-server.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 
 /**
- * The oldest version that runs beside this one: older ones write a column that migration 0013 takes away. Once there are
- * releases, the last one.
+ * The oldest version that runs beside this one: older ones write a column that migration 0013 takes away.
+ * Once there are releases, the last one.
  */
 const oldest = '8362e1e9f9fb7c510ae9e845965d52a66a88e06d'
 const password = 'correct horse battery'

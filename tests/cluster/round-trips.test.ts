@@ -1,4 +1,7 @@
-/** How often one request of a known caller goes to Redis, through either door, and in which order it is refused there. */
+/**
+ * How often one request of a known caller goes to Redis, through either door, and in which order it is
+ * refused there.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { Redis } from 'ioredis'
@@ -48,7 +51,10 @@ after(async () => {
   await redis?.close()
 })
 
-/** The commands about windows, places and answers that one request sent: all have names with the hash tag of a user. */
+/**
+ * The commands about windows, places and answers that one request sent: all have names with the hash tag of a
+ * user.
+ */
 async function tripsOf(ask: () => Promise<Answer>): Promise<{ answer: Answer; trips: number }> {
   await settle()
   commands = []

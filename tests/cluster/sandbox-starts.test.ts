@@ -1,4 +1,7 @@
-/** Sandbox mode over one PostgreSQL: what each process prints works on all of them, whichever folder and port it has. */
+/**
+ * Sandbox mode over one PostgreSQL: what each process prints works on all of them, whichever folder and port
+ * it has.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

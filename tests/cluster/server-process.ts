@@ -1,6 +1,6 @@
 /**
- * One real process of the product for tests: started from `src/main.ts` on free ports, asked over HTTP, signalled like
- * an operator would. It knows nothing of what the process shares with others.
+ * One real process of the product for tests: started from `src/main.ts` on free ports, asked over HTTP,
+ * signalled like an operator would. It knows nothing of what the process shares with others.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

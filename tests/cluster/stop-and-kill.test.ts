@@ -1,6 +1,6 @@
 /**
- * How a process ends (docs/operations/scale.md, Stopping): after SIGTERM it drains, after SIGKILL it leaves nothing behind
- * for long.
+ * How a process ends (docs/operations/scale.md, Stopping): after SIGTERM it drains, after SIGKILL it leaves
+ * nothing behind for long.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
- * A copy that is killed at random moments, on its own side and on PostgreSQL's: until it has finished no service opens the
- * database, and the copy that follows has every row.
+ * A copy that is killed at random moments, on its own side and on PostgreSQL's: until it has finished no
+ * service opens the database, and the copy that follows has every row.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The documented way from one process to many: stop, copy, start. What people hold before (keys, sessions, connections,
- * endpoints, events that wait) holds after it.
+ * The documented way from one process to many: stop, copy, start. What people hold before (keys, sessions,
+ * connections, endpoints, events that wait) holds after it.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** `tributary store copy`: what arrives in PostgreSQL, what is refused, and what a service says of an unfinished copy. */
+/**
+ * `tributary store copy`: what arrives in PostgreSQL, what is refused, and what a service says of an
+ * unfinished copy.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** PostgreSQL unavailable, not answering, busy and back: every call ends in bounded time, and nothing needs a restart. */
+/**
+ * PostgreSQL unavailable, not answering, busy and back: every call ends in bounded time, and nothing needs a
+ * restart.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'

@@ -1,4 +1,6 @@
-/** The durable store on PostgreSQL: the port's promises, then what several processes on one database rely on. */
+/**
+ * The durable store on PostgreSQL: the port's promises, then what several processes on one database rely on.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'

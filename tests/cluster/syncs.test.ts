@@ -1,4 +1,7 @@
-/** Syncs of several processes on one PostgreSQL: each connection is read by one of them at a time, and announced once. */
+/**
+ * Syncs of several processes on one PostgreSQL: each connection is read by one of them at a time, and
+ * announced once.
+ */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,7 @@
-/** Two processes on one PostgreSQL and one Redis are one service: limits, leases, breaker, keys, plans and caches. */
+/**
+ * Two processes on one PostgreSQL and one Redis are one service: limits, leases, breaker, keys, plans and
+ * caches.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Fleet, type LinkedUser, startFleet, until } from './fleet.ts'

@@ -1,4 +1,7 @@
-/** Two processes on one PostgreSQL and one Redis answer the windows of one query, without sticky load balancing. */
+/**
+ * Two processes on one PostgreSQL and one Redis answer the windows of one query, without sticky load
+ * balancing.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'

@@ -1,4 +1,7 @@
-/** Deliveries of several processes on one PostgreSQL: each event is sent by one of them at a time, and none is lost. */
+/**
+ * Deliveries of several processes on one PostgreSQL: each event is sent by one of them at a time, and none is
+ * lost.
+ */
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'

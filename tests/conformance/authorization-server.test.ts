@@ -1,4 +1,7 @@
-/** The official suite's authorization command: metadata, and a code grant that a person walks through the real pages. */
+/**
+ * The official suite's authorization command: metadata, and a code grant that a person walks through the real
+ * pages.
+ */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'

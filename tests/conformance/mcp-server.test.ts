@@ -1,6 +1,7 @@
 /**
- * The official suite at both revisions: everything that a server with tools alone can be asked passes. The baselines name
- * what it cannot have; one that passes all of a sudden, or another failure, ends the run with 1.
+ * The official suite at both revisions: everything that a server with tools alone can be asked passes. The
+ * baselines name what it cannot have; one that passes all of a sudden, or another failure, ends the run with
+ * 1.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

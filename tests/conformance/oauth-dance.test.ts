@@ -1,6 +1,7 @@
 /**
- * Both official client lines through the whole dance, against the real pages: discovery, registration, sign-in, consent,
- * token, call, step-up to brokerage, refresh, revocation. Nothing is prepared for them but a person.
+ * Both official client lines through the whole dance, against the real pages: discovery, registration,
+ * sign-in, consent, token, call, step-up to brokerage, refresh, revocation. Nothing is prepared for them but
+ * a person.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

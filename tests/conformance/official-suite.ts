@@ -1,6 +1,7 @@
 /**
- * Runs the official conformance suite (@modelcontextprotocol/conformance) against a service, and a proxy that gives its
- * requests a key: the suite has no option for one. Everything else passes the proxy untouched, Host and Origin too.
+ * Runs the official conformance suite (@modelcontextprotocol/conformance) against a service, and a proxy that
+ * gives its requests a key: the suite has no option for one. Everything else passes the proxy untouched, Host
+ * and Origin too.
  */
 import { spawn } from 'node:child_process'
 import { createServer, request } from 'node:http'
@@ -14,7 +15,10 @@ const entry = fileURLToPath(
 export interface SuiteRun {
   /** Resolves with the exit code and everything that was printed. */
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>
-  /** Resolves with the first match in what is printed, as soon as it is there; rejects when the run ends before. */
+  /**
+   * Resolves with the first match in what is printed, as soon as it is there; rejects when the run ends
+   * before.
+   */
   waitFor(pattern: RegExp): Promise<string>
 }
 

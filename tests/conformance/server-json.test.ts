@@ -1,4 +1,6 @@
-/** `server.json` keeps the rules of the MCP registry's schema of 2025-12-11, and says what the product says. */
+/**
+ * `server.json` keeps the rules of the MCP registry's schema of 2025-12-11, and says what the product says.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

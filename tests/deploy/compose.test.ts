@@ -1,4 +1,7 @@
-/** `compose.yaml`: what it starts, which ports it publishes, and that Tributary would start with these settings. */
+/**
+ * `compose.yaml`: what it starts, which ports it publishes, and that Tributary would start with these
+ * settings.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

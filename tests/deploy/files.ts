@@ -13,7 +13,9 @@ export const readGuide = (): string =>
     .map((page) => readText(`docs/operations/${page}`))
     .join('\n')
 
-/** The flags that the starter gives to the runtime of the service; every other way to start it gives the same. */
+/**
+ * The flags that the starter gives to the runtime of the service; every other way to start it gives the same.
+ */
 export const serviceFlags: readonly string[] = JSON.parse(readText('scripts/service-flags.json'))
 
 /** What the starter adds to the environment of the service; every other way to start it adds the same. */

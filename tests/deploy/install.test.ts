@@ -1,6 +1,6 @@
 /**
- * Installs that do not come to their end: stopped, killed, without a registry, on a full disk. npm is a stand-in that
- * behaves as npm does in each case; the signals and the processes are real.
+ * Installs that do not come to their end: stopped, killed, without a registry, on a full disk. npm is a
+ * stand-in that behaves as npm does in each case; the signals and the processes are real.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawnSync } from 'node:child_process'

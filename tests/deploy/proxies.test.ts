@@ -1,8 +1,8 @@
 /**
- * The examples of proxies, run by the real programs in front of the real service: what they log holds no query and no
- * secret of a path, and a body that is too large is refused in the words of the service. Paths, ports and the
- * certificate are replaced by those of the test. Where a program is not installed, its file has been judged by the tests
- * of the text alone (operations.test.ts, compose.test.ts).
+ * The examples of proxies, run by the real programs in front of the real service: what they log holds no
+ * query and no secret of a path, and a body that is too large is refused in the words of the service. Paths,
+ * ports and the certificate are replaced by those of the test. Where a program is not installed, its file has
+ * been judged by the tests of the text alone (operations.test.ts, compose.test.ts).
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
- * The receivers of `examples/` against messages signed as ours are. Each runs where its language is on the machine:
- * TypeScript always, Python and Go where `python3` and `go` are found, as examples/README.md says.
+ * The receivers of `examples/` against messages signed as ours are. Each runs where its language is on the
+ * machine: TypeScript always, Python and Go where `python3` and `go` are found, as examples/README.md says.
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'

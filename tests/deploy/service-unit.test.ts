@@ -1,6 +1,6 @@
 /**
- * The unit of systemd and the command beside it: what the unit starts, that it waits until it is ready, and that the
- * command reads the settings of the unit. Paths of the install are replaced by those of this clone.
+ * The unit of systemd and the command beside it: what the unit starts, that it waits until it is ready, and
+ * that the command reads the settings of the unit. Paths of the install are replaced by those of this clone.
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'

@@ -42,7 +42,9 @@ function runtimePackage(): string {
 export interface Tree {
   readonly folder: string
   lock(version?: string): void
-  /** As npm leaves it behind, with or without development packages; `place` is `node_modules` unless given. */
+  /**
+   * As npm leaves it behind, with or without development packages; `place` is `node_modules` unless given.
+   */
   install(omit: boolean, place?: string): void
   /** What npm does from now on, besides writing down its arguments: the text of a CommonJS module. */
   setNpm(text: string): void

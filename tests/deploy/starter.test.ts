@@ -1,6 +1,7 @@
 /**
- * The starter in folders of its own, with a stand-in for npm that writes down how it was called: what it installs, what
- * it leaves alone, and what it refuses. The installs themselves are made for real in `tests/cluster/image.test.ts`.
+ * The starter in folders of its own, with a stand-in for npm that writes down how it was called: what it
+ * installs, what it leaves alone, and what it refuses. The installs themselves are made for real in
+ * `tests/cluster/image.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,4 +1,7 @@
-/** Settings, usage and agents with the keyboard alone: every control is reached by Tab and used by Enter or Space. */
+/**
+ * Settings, usage and agents with the keyboard alone: every control is reached by Tab and used by Enter or
+ * Space.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'

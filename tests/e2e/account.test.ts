@@ -1,6 +1,6 @@
 /**
- * A person's account in a real browser: profile, second factor, password, signed-in browsers, activity and the end of the
- * account; with and without scripts, at three widths in both themes.
+ * A person's account in a real browser: profile, second factor, password, signed-in browsers, activity and
+ * the end of the account; with and without scripts, at three widths in both themes.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** The overview and the pages of connections in a real browser: every width and theme, the keyboard alone, no scripts. */
+/**
+ * The overview and the pages of connections in a real browser: every width and theme, the keyboard alone, no
+ * scripts.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import axe from 'axe-core'

@@ -1,6 +1,6 @@
 /**
- * The consent pages of the emulators in a real browser: each is readable on a narrow screen, light and dark, without
- * barriers and without scripts, and leads back to the app.
+ * The consent pages of the emulators in a real browser: each is readable on a narrow screen, light and dark,
+ * without barriers and without scripts, and leads back to the app.
  */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * The interactive reference in a real browser: it shows every operation, wide and narrow, light and dark, asks nobody but
- * this server, and keeps no key that is typed into it.
+ * The interactive reference in a real browser: it shows every operation, wide and narrow, light and dark,
+ * asks nobody but this server, and keeps no key that is typed into it.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The way of a newcomer in a real browser, with and without scripts: sign up, link made-up data, make a key, ask, see it
- * counted; and the pages of usage, plan and agents at every width, without barriers.
+ * The way of a newcomer in a real browser, with and without scripts: sign up, link made-up data, make a key,
+ * ask, see it counted; and the pages of usage, plan and agents at every width, without barriers.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * A bank is linked in a real browser, from the choice over the provider's page and back: with the keyboard alone, on a narrow
- * screen, with and without scripts, and without barriers.
+ * A bank is linked in a real browser, from the choice over the provider's page and back: with the keyboard
+ * alone, on a narrow screen, with and without scripts, and without barriers.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

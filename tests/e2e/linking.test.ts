@@ -1,6 +1,7 @@
 /**
- * Links in a real browser, from the page of connections to a provider's page and back: a bank and a broker are linked, left,
- * broken and renewed in place. The providers are the emulators; the rest is the service as it runs.
+ * Links in a real browser, from the page of connections to a provider's page and back: a bank and a broker
+ * are linked, left, broken and renewed in place. The providers are the emulators; the rest is the service as
+ * it runs.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The links of mails in a real browser: an invitation that becomes an account, a forgotten password, the banner of an address
- * that is not confirmed; with and without scripts, without barriers, wide and narrow.
+ * The links of mails in a real browser: an invitation that becomes an account, a forgotten password, the
+ * banner of an address that is not confirmed; with and without scripts, without barriers, wide and narrow.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The pages in a real browser: the whole way of a person with the keyboard alone, wide and narrow, light and dark,
- * without barriers, without scripts, and without asking anybody but this server.
+ * The pages in a real browser: the whole way of a person with the keyboard alone, wide and narrow, light and
+ * dark, without barriers, without scripts, and without asking anybody but this server.
  */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'

@@ -1,6 +1,7 @@
 /**
- * Pages that people rarely see, in a real browser, narrow and dark, wide and light: the ends of a link, the wait for
- * accounts, keys of one's own, the end of an account, refusals. axe finds nothing on them and none is wider than the screen.
+ * Pages that people rarely see, in a real browser, narrow and dark, wide and light: the ends of a link, the
+ * wait for accounts, keys of one's own, the end of an account, refusals. axe finds nothing on them and none
+ * is wider than the screen.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

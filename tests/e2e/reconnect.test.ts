@@ -1,6 +1,6 @@
 /**
- * An expired link is reconnected in a real browser, through the consent page of the emulator, which gives the consent and its
- * accounts new ids: ours stay.
+ * An expired link is reconnected in a real browser, through the consent page of the emulator, which gives the
+ * consent and its accounts new ids: ours stay.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,6 @@
-/** `tributary export` against the service: whole files, exact amounts, and no end where the reading failed. */
+/**
+ * `tributary export` against the service: whole files, exact amounts, and no end where the reading failed.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { runCommand } from '#tests/support/command.ts'

@@ -1,6 +1,7 @@
 /**
- * The clock of the machine is set forwards and backwards by hours while the service runs: no caller is refused for longer
- * than the rule says, nothing is kept for longer than its life, and every number in a header stays one that can be.
+ * The clock of the machine is set forwards and backwards by hours while the service runs: no caller is
+ * refused for longer than the rule says, nothing is kept for longer than its life, and every number in a
+ * header stays one that can be.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'

@@ -1,6 +1,7 @@
 /**
- * `npm run faults -- --rounds 300 [--store sqlite|postgres] [--seed S]`: kills the service at random moments so often, and
- * ends with 1 when a promise was broken. PostgreSQL is the one of TEST_DATABASE_URL; two processes share it.
+ * `npm run faults -- --rounds 300 [--store sqlite|postgres] [--seed S]`: kills the service at random moments
+ * so often, and ends with 1 when a promise was broken. PostgreSQL is the one of TEST_DATABASE_URL; two
+ * processes share it.
  */
 import { parseArgs } from 'node:util'
 import { makeSharedGround } from '#tests/cluster/kills-ground.ts'

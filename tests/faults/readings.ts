@@ -1,6 +1,7 @@
 /**
- * Every reading that asks a provider, each with the emulator it ends at, so that a fault is tried on all of them in one
- * go. It uses the REST API, and defines the answers for a failing provider; it breaks nothing itself.
+ * Every reading that asks a provider, each with the emulator it ends at, so that a fault is tried on all of
+ * them in one go. It uses the REST API, and defines the answers for a failing provider; it breaks nothing
+ * itself.
  */
 import assert from 'node:assert/strict'
 import type { Emulator, EmulatorRequest, Misbehaviour } from '#sandbox/emulator.ts'

@@ -1,6 +1,7 @@
 /**
- * Providers that refuse or fall silent about why: 401 once and for ever, 429, a consent that is gone while the answers
- * are still 200. For every reading: the answer to the caller, the status of the connection, the report to the operator.
+ * Providers that refuse or fall silent about why: 401 once and for ever, 429, a consent that is gone while
+ * the answers are still 200. For every reading: the answer to the caller, the status of the connection, the
+ * report to the operator.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The event river of a process of its own while the clock is set, the master key is replaced and a user is deleted. What
- * receivers got is judged as after kills.
+ * The event river of a process of its own while the clock is set, the master key is replaced and a user is
+ * deleted. What receivers got is judged as after kills.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

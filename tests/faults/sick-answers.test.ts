@@ -1,6 +1,6 @@
 /**
- * Answers of providers that are no answers, through the whole service, for every provider and every reading: each ends
- * in bounded time and memory, is never taken for an empty list, and leaves nothing behind.
+ * Answers of providers that are no answers, through the whole service, for every provider and every reading:
+ * each ends in bounded time and memory, is never taken for an empty list, and leaves nothing behind.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
@@ -84,7 +84,10 @@ function askAnew(reading: Reading) {
 
 const memory = () => process.memoryUsage().rss
 
-/** Only transactions have a breaker (reading R21); with two failures more, `count` of them must have opened it. */
+/**
+ * Only transactions have a breaker (reading R21); with two failures more, `count` of them must have opened
+ * it.
+ */
 async function assertFailures(reading: Reading, count: 0 | 1): Promise<void> {
   const { breakers } = service.app.kv
   const key = `${reading.provider}:${setting.user.id}:${reading.connection.id}`

@@ -1,6 +1,6 @@
 /**
- * Lists of many pages that come wrong: rows twice, pages that overlap or go round in a circle, a page in the middle that
- * never comes whole. Whoever walks gets each row once or a refusal, never a gap.
+ * Lists of many pages that come wrong: rows twice, pages that overlap or go round in a circle, a page in the
+ * middle that never comes whole. Whoever walks gets each row once or a refusal, never a gap.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
@@ -124,7 +124,8 @@ async function listIds(source: Source): Promise<string[]> {
 }
 
 test('rows that come twice on one page, and pages that overlap by all of their rows, are shown once', async () => {
-  // Pages by number cannot grow: a row that comes twice there is one that shifted (list-trades/windows.test.ts).
+  // Pages by number cannot grow: a row that comes twice there is one that shifted
+  // (list-trades/windows.test.ts).
   for (const source of sources.filter(({ name }) => name !== 'snaptrade')) {
     const whole = await listIds(source)
     assert.ok(whole.length > 100, source.name)

@@ -1,6 +1,7 @@
 /**
- * The properties of the fuzzer: a burst of requests at once is answered as the judge demands and costs no more calls to
- * providers than its caps; the same while providers fail; and after any misuse of sockets the service still answers.
+ * The properties of the fuzzer: a burst of requests at once is answered as the judge demands and costs no
+ * more calls to providers than its caps; the same while providers fail; and after any misuse of sockets the
+ * service still answers.
  */
 import fc from 'fast-check'
 import { readDescription } from './described.ts'

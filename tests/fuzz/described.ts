@@ -1,6 +1,6 @@
 /**
- * What the served OpenAPI document says can be asked: every path with its parameters and what kind of value each takes.
- * The fuzzer knows no operation by heart: whatever the document gains is fuzzed from then on.
+ * What the served OpenAPI document says can be asked: every path with its parameters and what kind of value
+ * each takes. The fuzzer knows no operation by heart: whatever the document gains is fuzzed from then on.
  */
 
 /** How a value is drawn for a parameter, from its schema and its example. */

@@ -1,6 +1,6 @@
 /**
- * Ways in which providers break while requests come in: every one of them must end in the documented 503 or, where the
- * provider says no, in its 400; never in a 500, a hang or an empty list.
+ * Ways in which providers break while requests come in: every one of them must end in the documented 503 or,
+ * where the provider says no, in its 400; never in a 500, a hang or an empty list.
  */
 
 import fc from 'fast-check'

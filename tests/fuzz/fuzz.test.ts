@@ -1,6 +1,6 @@
 /**
- * A short run of the fuzzer in this process; the long one is `npm run fuzz`. The seed stands still, so that a failure
- * means the change at hand; `FUZZ_SEED` draws other requests.
+ * A short run of the fuzzer in this process; the long one is `npm run fuzz`. The seed stands still, so that a
+ * failure means the change at hand; `FUZZ_SEED` draws other requests.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

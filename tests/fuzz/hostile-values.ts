@@ -1,7 +1,7 @@
 /**
- * Values that no client should send, and common ones, as text that is already fit for a query string or a header:
- * one character is one byte. Ids are placeholders that the world replaces by real ones when a request is sent, so that a
- * seed means the same requests in every run.
+ * Values that no client should send, and common ones, as text that is already fit for a query string or a
+ * header: one character is one byte. Ids are placeholders that the world replaces by real ones when a request
+ * is sent, so that a seed means the same requests in every run.
  */
 import fc from 'fast-check'
 import type { DescribedParameter } from './described.ts'

@@ -1,7 +1,7 @@
 /**
- * What must hold of every answer, whatever was asked: it comes in time, it is the envelope or a body of the served
- * description with its headers, it is no 5xx unless a provider was broken on purpose, it opens nothing without a key and
- * shows no caller another user's data.
+ * What must hold of every answer, whatever was asked: it comes in time, it is the envelope or a body of the
+ * served description with its headers, it is no 5xx unless a provider was broken on purpose, it opens nothing
+ * without a key and shows no caller another user's data.
  */
 import type { ErrorEnvelope } from '#contract/resources.ts'
 import { type AnswerChecker, makeAnswerChecker } from '#tests/support/answers.ts'
@@ -39,7 +39,8 @@ export function makeJudge(world: World, operations: readonly DescribedOperation[
     const [answer] = exchange.answers
     if (exchange.end === 'timeout') throw new Broken('no answer came in time')
     const head = headOf(world, request)
-    // Whoever could not read the request does not know that it was a HEAD, and ends the connection behind the body.
+    // Whoever could not read the request does not know that it was a HEAD, and ends the connection behind the
+    // body.
     const isUnread = !head.isSound && answer?.headers.connection === 'close'
     if (exchange.end === 'surplus' && !isUnread) {
       throw new Broken('bytes came that belong to no answer')
@@ -68,7 +69,10 @@ export function makeJudge(world: World, operations: readonly DescribedOperation[
   }
 }
 
-/** An answer to what never became a request: the envelope and the end of the connection, none of our other headers. */
+/**
+ * An answer to what never became a request: the envelope and the end of the connection, none of our other
+ * headers.
+ */
 export function isBelowHttp(answer: RawAnswer): boolean {
   if (answer.headers['x-request-id'] !== undefined || answer.headers.connection !== 'close')
     return false
@@ -95,7 +99,10 @@ function isRest(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/')
 }
 
-/** Other doors have their own answers; a path that no door owns gets the envelope with `not_found` (reading R4). */
+/**
+ * Other doors have their own answers; a path that no door owns gets the envelope with `not_found` (reading
+ * R4).
+ */
 function judgeOtherDoor(answer: RawAnswer): void {
   if (answer.status !== 404 || answer.body.length === 0) return
   const { error } = parse(answer) as Partial<ErrorEnvelope>

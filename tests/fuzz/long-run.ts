@@ -1,7 +1,7 @@
 /**
- * `npm run fuzz -- --requests 100000 [--seed S]`: the long run, against the service in a process of its own. It goes
- * through the properties in rounds, prints what came back, what was slow and what memory it cost, and ends with 1
- * when a property broke or memory grew. `--kind K --seed S --path P` shows one failure again.
+ * `npm run fuzz -- --requests 100000 [--seed S]`: the long run, against the service in a process of its own.
+ * It goes through the properties in rounds, prints what came back, what was slow and what memory it cost, and
+ * ends with 1 when a property broke or memory grew. `--kind K --seed S --path P` shows one failure again.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -18,7 +18,10 @@ import { openSilentSockets } from './sockets.ts'
 import { findUnfairness } from './strangers.ts'
 import { fuzzEnvironment, makeWorld, type World } from './world.ts'
 
-/** Cache 16 MB, shared pages 48 MB, windows and sorted queries some 40 MB: what is allowed to be held, and a margin. */
+/**
+ * Cache 16 MB, shared pages 48 MB, windows and sorted queries some 40 MB: what is allowed to be held, and a
+ * margin.
+ */
 const maxGrowthBytes = 128 * 1024 * 1024
 /** Silent connections are closed after the header time (15 s), as seen by a check every 5 s. */
 const silentMs = 25_000
@@ -115,7 +118,8 @@ async function runRounds(place: World, played: Bursts): Promise<string | null> {
       const failure = await tryProperty(kind, place, played, { seed: seed + round, runs })
       if (child.exitCode !== null || child.signalCode !== null) return 'the process ended'
       if (failure !== null) return failure
-      // Cached answers expire meanwhile: the clock moves by a minute, and sometimes by more than the longest life.
+      // Cached answers expire meanwhile: the clock moves by a minute, and sometimes by more than the longest
+      // life.
       await place.advance(round % 10 === 9 ? 3_700_000 : 61_000)
       if (warm === null && played.tally.requests > wanted / 10) warm = await memory('after a tenth')
     }

@@ -1,6 +1,7 @@
 /**
- * What a good answer promises beyond its schema: it was asked for properly (readings R11, R12, R14), its page is the one
- * that was asked for, its rows are within the requested days, and no other user's connection was read.
+ * What a good answer promises beyond its schema: it was asked for properly (readings R11, R12, R14), its page
+ * is the one that was asked for, its rows are within the requested days, and no other user's connection was
+ * read.
  */
 import type { DescribedOperation } from './described.ts'
 
@@ -14,7 +15,9 @@ interface Page {
   }
 }
 
-/** The first promise that a 200 breaks, in words; null when it keeps them all. `foreign`: ids of other users. */
+/**
+ * The first promise that a 200 breaks, in words; null when it keeps them all. `foreign`: ids of other users.
+ */
 export function findBrokenPromise(
   operation: DescribedOperation,
   rawQuery: string,

@@ -1,6 +1,6 @@
 /**
- * Runs one property of the fuzzer from a seed, and says of a failure what breaks, the smallest request that breaks it
- * and how to see it again.
+ * Runs one property of the fuzzer from a seed, and says of a failure what breaks, the smallest request that
+ * breaks it and how to see it again.
  */
 import fc from 'fast-check'
 import { answerTimeoutMs, type Bursts } from './bursts.ts'

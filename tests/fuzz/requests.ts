@@ -1,6 +1,7 @@
 /**
- * One request as the fuzzer draws it: what stands in the request line, the headers and the body, byte by byte, with
- * placeholders for ids and keys. Most requests are nearly right, so that the code behind the checks is reached too.
+ * One request as the fuzzer draws it: what stands in the request line, the headers and the body, byte by
+ * byte, with placeholders for ids and keys. Most requests are nearly right, so that the code behind the
+ * checks is reached too.
  */
 import fc from 'fast-check'
 import type { DescribedOperation, DescribedParameter } from './described.ts'

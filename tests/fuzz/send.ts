@@ -1,6 +1,6 @@
 /**
- * From a drawn request to bytes on a socket and to a line that a person can paste into a shell. It knows which requests
- * are sound HTTP, so that a refusal below our code is distinguished from a failure of it.
+ * From a drawn request to bytes on a socket and to a line that a person can paste into a shell. It knows
+ * which requests are sound HTTP, so that a refusal below our code is distinguished from a failure of it.
  */
 import type { FuzzRequest } from './requests.ts'
 import { type Exchange, openWire, type Wire } from './wire.ts'
@@ -21,7 +21,9 @@ const soundValue = /^[\t\x20-\x7e\x80-\xff]*$/
 /** They change how the connection continues, or whether Node answers by itself. */
 const steering =
   /^(?:connection|expect|upgrade|te|transfer-encoding|content-length|host|keep-alive)$/i
-/** Node's limit is 16 KiB for the whole head, and it refuses about a thousand headers however short they are. */
+/**
+ * Node's limit is 16 KiB for the whole head, and it refuses about a thousand headers however short they are.
+ */
 const soundHeadBytes = 15_000
 const soundHeaders = 500
 

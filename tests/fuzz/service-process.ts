@@ -1,6 +1,6 @@
 /**
- * The fuzzed service in a process of its own, so that its memory is its own: the real app in front of the emulators of
- * the process that started it, on a clock that moves on command. Argument: its options as JSON.
+ * The fuzzed service in a process of its own, so that its memory is its own: the real app in front of the
+ * emulators of the process that started it, on a clock that moves on command. Argument: its options as JSON.
  */
 
 import { openApp } from '#app/app.ts'

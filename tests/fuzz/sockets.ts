@@ -1,6 +1,7 @@
 /**
- * Misuse of sockets: several requests in one write, bytes in dribs and drabs, half-closed, cut off in the middle, reset
- * while the answer comes, junk behind a good request. What can be answered is judged; the rest must merely end.
+ * Misuse of sockets: several requests in one write, bytes in dribs and drabs, half-closed, cut off in the
+ * middle, reset while the answer comes, junk behind a good request. What can be answered is judged; the rest
+ * must merely end.
  */
 import fc from 'fast-check'
 import { Broken, isBelowHttp, type Judge } from './judge.ts'

@@ -1,7 +1,7 @@
 /**
- * Strangers at both listeners, from an address of their own: every method, tunnels, upgrades, expectations, bodies for
- * agents, forms and endpoints of OAuth, with and without a key, cut and reset at random moments. What is one whole
- * request gets one answer that is no failure of ours; whatever else is sent must end.
+ * Strangers at both listeners, from an address of their own: every method, tunnels, upgrades, expectations,
+ * bodies for agents, forms and endpoints of OAuth, with and without a key, cut and reset at random moments.
+ * What is one whole request gets one answer that is no failure of ours; whatever else is sent must end.
  */
 import { METHODS } from 'node:http'
 import fc from 'fast-check'
@@ -175,7 +175,9 @@ export const anyVisit: fc.Arbitrary<Visit> = sides.chain((side) =>
   }),
 )
 
-/** Plays it and gives the statuses that were seen; throws when something hangs or is called a failure of ours. */
+/**
+ * Plays it and gives the statuses that were seen; throws when something hangs or is called a failure of ours.
+ */
 export async function playVisit(world: World, visit: Visit, timeoutMs: number): Promise<number[]> {
   const port = Number(new URL(visit.side === 'admin' ? world.adminUrl : world.baseUrl).port)
   const wire = openWire(port, strangersAddress)
@@ -275,8 +277,8 @@ const guesses = 7000
 const guessesAtOnce = 50
 
 /**
- * After all of it: the strangers' address is refused on both listeners, and nobody else is. Resolves with null, or with
- * what does not hold.
+ * After all of it: the strangers' address is refused on both listeners, and nobody else is. Resolves with
+ * null, or with what does not hold.
  */
 export async function findUnfairness(world: World, timeoutMs: number): Promise<string | null> {
   const own = world.users.own?.key ?? ''

@@ -1,6 +1,6 @@
 /**
- * Raw HTTP/1.1: bytes out, answers in, over one socket, with a bound on every wait. It reads answers strictly by their
- * own framing, so that a byte too many or too few is seen; it judges nothing.
+ * Raw HTTP/1.1: bytes out, answers in, over one socket, with a bound on every wait. It reads answers strictly
+ * by their own framing, so that a byte too many or too few is seen; it judges nothing.
  */
 import { connect, type Socket } from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
- * How many calls to providers one request may cost: the documented caps, and nothing that grows with what an attacker
- * writes into the query string.
+ * How many calls to providers one request may cost: the documented caps, and nothing that grows with what an
+ * attacker writes into the query string.
  */
 import type { FuzzRequest } from './requests.ts'
 import { toOriginForm } from './send.ts'
@@ -8,10 +8,14 @@ import type { World } from './world.ts'
 
 /** Contract, Limits: pages read when no account is named. */
 const pagesUnscoped = 50
-/** Of the provider with the smallest pages; with an account named, the cap is counted in them (reading R17). */
+/**
+ * Of the provider with the smallest pages; with an account named, the cap is counted in them (reading R17).
+ */
 const rowsPerPage = 100
 const defaultLimit = 200
-/** A token, the proof that a consent still stands, accounts read anew, and one retry of a reset connection. */
+/**
+ * A token, the proof that a consent still stands, accounts read anew, and one retry of a reset connection.
+ */
 const around = 6
 
 /** The most calls that this request may make; 0 for whatever needs no provider. */

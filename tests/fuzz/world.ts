@@ -1,6 +1,7 @@
 /**
- * What the fuzzer stands on: a running service, the emulated providers behind it, and users whose ids and keys replace
- * the placeholders of a request. Two of them have different people at the providers, so that a mix-up would show.
+ * What the fuzzer stands on: a running service, the emulated providers behind it, and users whose ids and
+ * keys replace the placeholders of a request. Two of them have different people at the providers, so that a
+ * mix-up would show.
  */
 import { createHash } from 'node:crypto'
 import { request as send } from 'undici'

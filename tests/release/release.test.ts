@@ -1,4 +1,7 @@
-/** The release gate on real git: it tags a tree that is ready, and refuses every other one before it writes anything. */
+/**
+ * The release gate on real git: it tags a tree that is ready, and refuses every other one before it writes
+ * anything.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** The demo users' keys and password are the same for every start over one store, and no start takes away another's. */
+/**
+ * The demo users' keys and password are the same for every start over one store, and no start takes away
+ * another's.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { makeUserActions } from '#auth/actions.ts'

@@ -1,4 +1,7 @@
-/** The documentation of the sandbox says what the code says: the table of magic users, the commands, the flags. */
+/**
+ * The documentation of the sandbox says what the code says: the table of magic users, the commands, the
+ * flags.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,6 @@
-/** A magic user linked to a fresh user of the service at one provider, and the requests that tests ask of it. */
+/**
+ * A magic user linked to a fresh user of the service at one provider, and the requests that tests ask of it.
+ */
 import assert from 'node:assert/strict'
 import type { MagicName, SandboxProvider } from '#sandbox/magic-users.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'

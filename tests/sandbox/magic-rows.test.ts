@@ -1,4 +1,7 @@
-/** Magic users whose rows, holdings or account numbers are out of the ordinary: every digit as the provider sent it. */
+/**
+ * Magic users whose rows, holdings or account numbers are out of the ordinary: every digit as the provider
+ * sent it.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Holding, Trade, Transaction } from '#contract/resources.ts'

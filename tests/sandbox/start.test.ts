@@ -1,4 +1,7 @@
-/** The start of the whole sandbox: the same seed gives the same people, and nothing is made before it is asked for. */
+/**
+ * The start of the whole sandbox: the same seed gives the same people, and nothing is made before it is asked
+ * for.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type MagicName, magicUsers, sandboxProviders } from '#sandbox/magic-users.ts'

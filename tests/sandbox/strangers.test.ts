@@ -1,4 +1,7 @@
-/** A client that aborts a request to an emulator, which runs in the service's process, ends only its own connection. */
+/**
+ * A client that aborts a request to an emulator, which runs in the service's process, ends only its own
+ * connection.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * The providers' webhooks from end to end: what happens at an emulator is announced, received, and read by a sync, without
- * anybody asking; and the commands that send them.
+ * The providers' webhooks from end to end: what happens at an emulator is announced, received, and read by a
+ * sync, without anybody asking; and the commands that send them.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** The Python client as somebody installs it: from its folder, without a package index, with nothing but Python. */
+/**
+ * The Python client as somebody installs it: from its folder, without a package index, with nothing but
+ * Python.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** The recipes with the programs themselves: beancount, hledger, ledger, ofxdump, and the scripts for Google Sheets and n8n. */
+/**
+ * The recipes with the programs themselves: beancount, hledger, ledger, ofxdump, and the scripts for Google
+ * Sheets and n8n.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** The TypeScript client as somebody installs it: packed, from its folder, without a registry, on an older Node too. */
+/**
+ * The TypeScript client as somebody installs it: packed, from its folder, without a registry, on an older
+ * Node too.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

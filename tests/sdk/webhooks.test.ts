@@ -1,4 +1,7 @@
-/** Both clients verify what the service signs; the vectors of Python are written by the same signer (python.test.ts). */
+/**
+ * Both clients verify what the service signs; the vectors of Python are written by the same signer
+ * (python.test.ts).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventId } from '#kernel/ids.ts'

@@ -1,7 +1,7 @@
 /**
- * Validates answers of the admin listener with its OpenAPI document: the status is documented, the body matches its schema
- * without further fields, an error has a code that the document names. What the document does not describe (monitoring,
- * unknown paths) is not looked at.
+ * Validates answers of the admin listener with its OpenAPI document: the status is documented, the body
+ * matches its schema without further fields, an error has a code that the document names. What the document
+ * does not describe (monitoring, unknown paths) is not looked at.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'

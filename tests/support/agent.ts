@@ -1,6 +1,7 @@
 /**
- * An agent in tests: JSON-RPC to `/mcp` of a running service without a client library, in both protocol generations, so that a test sees the
- * exact bytes and headers. Every answer is checked for what all must have (readings R5, R6).
+ * An agent in tests: JSON-RPC to `/mcp` of a running service without a client library, in both protocol
+ * generations, so that a test sees the exact bytes and headers. Every answer is checked for what all must
+ * have (readings R5, R6).
  */
 import assert from 'node:assert/strict'
 import { request } from 'undici'

@@ -1,7 +1,8 @@
 /**
- * Validates answers of the running service with the OpenAPI document that it serves: path, method and status are
- * documented, the body matches its schema without further fields, the headers are present and valid. A request that the
- * document does not describe must be answered `not_found`. Rules that a schema cannot express are here, by reading.
+ * Validates answers of the running service with the OpenAPI document that it serves: path, method and status
+ * are documented, the body matches its schema without further fields, the headers are present and valid. A
+ * request that the document does not describe must be answered `not_found`. Rules that a schema cannot
+ * express are here, by reading.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -30,7 +31,9 @@ type Node = Readonly<Record<string, unknown>>
 interface Rules {
   readonly documented: ReadonlyMap<string, HeaderRule>
   readonly checkBody: ValidateFunction
-  /** The codes of the documented errors; undefined stands for "without code". Null: the answer is no error. */
+  /**
+   * The codes of the documented errors; undefined stands for "without code". Null: the answer is no error.
+   */
   readonly codes: ReadonlySet<string | undefined> | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * An entry of each action of the audit: its details, the text of `subject` as every version has written it, and what the activity
- * page says. The compiler names an action without a row.
+ * An entry of each action of the audit: its details, the text of `subject` as every version has written it,
+ * and what the activity page says. The compiler names an action without a row.
  */
 import type { AuditAction, AuditDetails, AuditFacts } from '#contract/audit.ts'
 import type { UserId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * Banking connections for tests, written directly into the store for cases without a provider: names, ids, times
- * and states that the emulators do not produce.
+ * Banking connections for tests, written directly into the store for cases without a provider: names, ids,
+ * times and states that the emulators do not produce.
  */
 import { randomUUID } from 'node:crypto'
 import type { NewAccount } from '#connections/match-accounts.ts'

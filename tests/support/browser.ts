@@ -1,6 +1,6 @@
 /**
- * One headless Chromium for the tests of pages. It can only reach this machine, so that a page that needs another host
- * fails; requests are recorded outside the page, where no script can hide them.
+ * One headless Chromium for the tests of pages. It can only reach this machine, so that a page that needs
+ * another host fails; requests are recorded outside the page, where no script can hide them.
  */
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'

@@ -1,6 +1,6 @@
 /**
- * Values that must never be stored in plain text, planted in everything that the healthy person's providers send, and the search for
- * them in any bytes, also as hex and as base64.
+ * Values that must never be stored in plain text, planted in everything that the healthy person's providers
+ * send, and the search for them in any bytes, also as hex and as base64.
  */
 import type { Sandbox } from '#sandbox/start.ts'
 
@@ -74,7 +74,10 @@ export interface PlaceToSearch {
   readonly bytes: Uint8Array
 }
 
-/** What is found, as place and text. `texts`: at least six characters each, shorter ones would be found by chance. */
+/**
+ * What is found, as place and text. `texts`: at least six characters each, shorter ones would be found by
+ * chance.
+ */
 export function findCanaries(
   places: readonly PlaceToSearch[],
   texts: readonly string[],

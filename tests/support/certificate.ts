@@ -1,6 +1,6 @@
 /**
- * A key and a certificate that it signed for itself, made anew for each run: none lies in the repository. Only what a test of
- * TLS needs (RFC 5280 §4.1), for ECDSA on P-256.
+ * A key and a certificate that it signed for itself, made anew for each run: none lies in the repository.
+ * Only what a test of TLS needs (RFC 5280 §4.1), for ECDSA on P-256.
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 

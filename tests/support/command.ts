@@ -1,4 +1,6 @@
-/** The `tributary` command in the test's process, with a stand-in for the terminal that keeps what is printed. */
+/**
+ * The `tributary` command in the test's process, with a stand-in for the terminal that keeps what is printed.
+ */
 import { run, type Terminal } from '../../cli/run.ts'
 
 export interface Ended {

@@ -1,6 +1,6 @@
 /**
- * What the activity page said before entries had details: the sentences of that version, which read the words of `subject`, to
- * compare with those of today.
+ * What the activity page said before entries had details: the sentences of that version, which read the words
+ * of `subject`, to compare with those of today.
  */
 import type { AuditAction } from '#contract/audit.ts'
 import { foreignText } from '#doors/pages/html.ts'

@@ -11,7 +11,10 @@ export interface PageAnswer {
   readonly text: string
   /** Where a redirect leads; null when it is none. */
   readonly location: string | null
-  /** The hidden fields of the last form on the page that has any: the one in its middle, after the sign-out form. */
+  /**
+   * The hidden fields of the last form on the page that has any: the one in its middle, after the sign-out
+   * form.
+   */
   readonly hidden: Readonly<Record<string, string>>
 }
 

@@ -1,6 +1,6 @@
 /**
- * A mail server for tests, on loopback: it speaks SMTP over sockets (RFC 5321, STARTTLS, AUTH PLAIN), keeps what it accepts,
- * and can refuse, wait or hang up at any step.
+ * A mail server for tests, on loopback: it speaks SMTP over sockets (RFC 5321, STARTTLS, AUTH PLAIN), keeps
+ * what it accepts, and can refuse, wait or hang up at any step.
  */
 import assert from 'node:assert/strict'
 import { createServer, type Server, type Socket } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * Judges migrations by docs/decisions/0018-expand-and-contract.md: the statements that only add, after which code without
- * the migration still works, and all others, which must say what code they need.
+ * Judges migrations by docs/decisions/0018-expand-and-contract.md: the statements that only add, after which
+ * code without the migration still works, and all others, which must say what code they need.
  */
 
 export interface MigrationFile {

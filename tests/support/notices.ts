@@ -1,6 +1,6 @@
 /**
- * Webhooks of providers without any provider: what an adapter would say of one, and what then became of the connections of
- * a store.
+ * Webhooks of providers without any provider: what an adapter would say of one, and what then became of the
+ * connections of a store.
  */
 import type { TestContext } from 'node:test'
 import { type Connections, makeConnections } from '#connections/connections.ts'

@@ -1,6 +1,6 @@
 /**
- * A provider of paged rows for tests of snapshots: its rows can be changed at any time, its pages begin after a row
- * (cursors) or at an offset, as those of the real ones do. It counts what is read.
+ * A provider of paged rows for tests of snapshots: its rows can be changed at any time, its pages begin after
+ * a row (cursors) or at an offset, as those of the real ones do. It counts what is read.
  */
 import assert from 'node:assert/strict'
 import type { CachedAnswer } from '#fast/port.ts'
@@ -16,7 +16,10 @@ export interface PagedRow {
   readonly foreign: boolean
 }
 
-/** `after`: a cursor names the time and id of the last row. `number`: offsets, with a total and a row of overlap. */
+/**
+ * `after`: a cursor names the time and id of the last row. `number`: offsets, with a total and a row of
+ * overlap.
+ */
 export type Paging = 'after' | 'number'
 
 export interface PagedWorld {

@@ -1,6 +1,6 @@
 /**
- * The board of a game of readers (paging-game.ts): the provider's list, the readers, the processes, what they share, and how
- * long everything takes.
+ * The board of a game of readers (paging-game.ts): the provider's list, the readers, the processes, what they
+ * share, and how long everything takes.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openWindows, type Window, type Windows } from '#paging/windows.ts'

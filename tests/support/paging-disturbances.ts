@@ -1,4 +1,7 @@
-/** What disturbs a game of readers (paging-game.ts): rows, failures, memory, time, processes, and what they share. */
+/**
+ * What disturbs a game of readers (paging-game.ts): rows, failures, memory, time, processes, and what they
+ * share.
+ */
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { SharedMemory } from './paged.ts'
 import { anchorMs, type Game, ttlMs } from './paging-board.ts'

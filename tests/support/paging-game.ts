@@ -1,7 +1,8 @@
 /**
- * A game of readers over one query: a provider that is a list, two readers that walk with windows of their own, on one
- * process or on two, one after the other or at once, while everything happens that paging-disturbances.ts names. The promise:
- * a walk that ends has every row that existed throughout, each once, or was refused.
+ * A game of readers over one query: a provider that is a list, two readers that walk with windows of their
+ * own, on one process or on two, one after the other or at once, while everything happens that
+ * paging-disturbances.ts names. The promise: a walk that ends has every row that existed throughout, each
+ * once, or was refused.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -107,7 +108,8 @@ async function readOn(game: Game, reader: Reader): Promise<void> {
   for (const other of game.readers) {
     const isMet = other !== reader && other.offset > 0 && reader.ends.has(other.offset)
     if (isMet && other.excuse === 'none') other.excuse = 'overtaken'
-    // Without the cache two who begin at once, on two processes, read for themselves: the other may be the later one.
+    // Without the cache two who begin at once, on two processes, read for themselves: the other may be the
+    // later one.
     const mayBeMet = isCacheDown(game) && other !== reader && other.ends.has(reader.offset)
     if (mayBeMet && reader.excuse === 'none') reader.excuse = 'overtaken'
   }

@@ -1,6 +1,6 @@
 /**
- * A person with a browser without scripts, for tests: keeps cookies, follows redirects, fills in the forms of the
- * pages. The test sets the decision on the consent page.
+ * A person with a browser without scripts, for tests: keeps cookies, follows redirects, fills in the forms of
+ * the pages. The test sets the decision on the consent page.
  */
 import assert from 'node:assert/strict'
 import { request } from 'undici'

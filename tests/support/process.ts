@@ -1,6 +1,6 @@
 /**
- * The product as an operator runs it: `src/main.ts` in its own process. The caller that starts it ends it through the
- * handle.
+ * The product as an operator runs it: `src/main.ts` in its own process. The caller that starts it ends it
+ * through the handle.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,10 @@ export interface Ending {
   readonly stderr: string
 }
 
-/** Compiled code is cached between starts, which halves the time of a start; the starter of the tests names the folder. */
+/**
+ * Compiled code is cached between starts, which halves the time of a start; the starter of the tests names
+ * the folder.
+ */
 const { NODE_COMPILE_CACHE } = process.env
 export const compileCache: Readonly<Record<string, string>> =
   NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }

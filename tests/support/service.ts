@@ -1,6 +1,7 @@
 /**
  * The whole service in the test's process: the real app on SQLite and memory, the real adapters, the emulated
- * providers, all on one clock that the test can set. Every REST answer is validated with the served OpenAPI document.
+ * providers, all on one clock that the test can set. Every REST answer is validated with the served OpenAPI
+ * document.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -90,7 +91,9 @@ export interface Service {
   /** Links a person's consents at every provider, or at one. */
   link(user: ServiceUser, person: MagicName, provider?: Provider): Promise<readonly ConnectionRow[]>
   accounts(user: ServiceUser): Promise<readonly AccountRow[]>
-  /** A GET with the user's key (or a raw Authorization value, or none); the answer is checked against OpenAPI. */
+  /**
+   * A GET with the user's key (or a raw Authorization value, or none); the answer is checked against OpenAPI.
+   */
   get(
     path: string,
     as?: ServiceUser | string | null,

@@ -1,4 +1,7 @@
-/** `tributary setup` in a folder of its own against the emulators, with a stand-in for the terminal, for tests. */
+/**
+ * `tributary setup` in a folder of its own against the emulators, with a stand-in for the terminal, for
+ * tests.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** An authenticator app for tests: RFC 6238 with `node:crypto` alone, independent of the library that the service uses. */
+/**
+ * An authenticator app for tests: RFC 6238 with `node:crypto` alone, independent of the library that the
+ * service uses.
+ */
 import { createHmac } from 'node:crypto'
 
 const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

@@ -1,4 +1,7 @@
-/** Syncs that people ask for: who asks during a run is answered with that run, and runs are not more than there are places. */
+/**
+ * Syncs that people ask for: who asks during a run is answered with that run, and runs are not more than
+ * there are places.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'

@@ -1,4 +1,7 @@
-/** A bank connection for tests of syncs: one account of the healthy person whose rows the test writes, all others empty. */
+/**
+ * A bank connection for tests of syncs: one account of the healthy person whose rows the test writes, all
+ * others empty.
+ */
 import assert from 'node:assert/strict'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { AkahuRow } from '#sandbox/akahu/people.ts'

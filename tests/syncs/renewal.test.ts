@@ -1,6 +1,7 @@
 /**
- * A consent of Fiskil that expired and was given anew, with another id and other account ids: the connection and its
- * accounts keep ours, before and after the accounts arrive, and rows that kept their ids are not announced again.
+ * A consent of Fiskil that expired and was given anew, with another id and other account ids: the connection
+ * and its accounts keep ours, before and after the accounts arrive, and rows that kept their ids are not
+ * announced again.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

@@ -1,4 +1,6 @@
-/** What syncs of brokers announce, and how often they read (docs/providers/snaptrade.md, Errors and limits). */
+/**
+ * What syncs of brokers announce, and how often they read (docs/providers/snaptrade.md, Errors and limits).
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { EmulatorRequest } from '#sandbox/emulator.ts'

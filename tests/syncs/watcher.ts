@@ -1,6 +1,7 @@
 /**
- * A consumer for tests of syncs: a user with a ledger and an endpoint that takes every event. It reads the events where
- * deliveries would, sealed in the store, and holds each against its schema; nothing is sent anywhere.
+ * A consumer for tests of syncs: a user with a ledger and an endpoint that takes every event. It reads the
+ * events where deliveries would, sealed in the store, and holds each against its schema; nothing is sent
+ * anywhere.
  */
 import assert from 'node:assert/strict'
 import { byOperator } from '#contract/actor.ts'

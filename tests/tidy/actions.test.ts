@@ -1,7 +1,7 @@
 /**
- * A change that a person or an operator can make is an action of a room, with its actor and its audit row in one
- * transaction. Doors, the sandbox, the composition root and the command line call actions and read; this keeps them
- * from writing past those.
+ * A change that a person or an operator can make is an action of a room, with its actor and its audit row in
+ * one transaction. Doors, the sandbox, the composition root and the command line call actions and read; this
+ * keeps them from writing past those.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /**
- * Whoever has only the repository can look up what code, tests and documents cite: a citation is `contract, Heading`,
- * `docs/….md, Heading` or `ARCHITECTURE.md, Heading`, and the heading stands on that page. Headings are read from there.
+ * Whoever has only the repository can look up what code, tests and documents cite: a citation is `contract,
+ * Heading`, `docs/….md, Heading` or `ARCHITECTURE.md, Heading`, and the heading stands on that page. Headings
+ * are read from there.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +16,10 @@ const written = files.filter(
     path !== 'CHANGELOG.md',
 )
 
-/** The text with the line ends of comments and paragraphs taken out, so that a citation may stand on two lines. */
+/**
+ * The text with the line ends of comments and paragraphs taken out, so that a citation may stand on two
+ * lines.
+ */
 const unwrap = (text: string): string =>
   text.replace(/\r?\n[ \t]*(?:\*(?!\/)|\/\/|--|#(?=\s[a-z]))?[ \t]*/g, ' ')
 
@@ -25,7 +29,10 @@ function headingsOf(path: string): string[] {
   )
 }
 
-/** A page, a comma and a capital letter: what follows is a heading, or it is no citation and needs other words. */
+/**
+ * A page, a comma and a capital letter: what follows is a heading, or it is no citation and needs other
+ * words.
+ */
 const citation =
   /(?<![\w/])(contract|Contract|ARCHITECTURE\.md|docs\/[\w/-]+\.md), (?=(\p{Lu}[^\n]{0,120}))/gu
 

@@ -48,7 +48,10 @@ function listFunctions(text: string): Stretch[] {
   })
 }
 
-/** Every block that follows an arrow or a list of parameters: callbacks, properties and accessors have no name that shows. */
+/**
+ * Every block that follows an arrow or a list of parameters: callbacks, properties and accessors have no name
+ * that shows.
+ */
 function listBlocks(text: string): Stretch[] {
   const lines = text.split('\n')
   return lines.flatMap((line, first) => {
@@ -121,6 +124,21 @@ test('every file begins with a comment that says what it owns', () => {
     .filter((path) => !/\.(?:test|d)\.ts$/.test(path))
     .filter((path) => !/^(?:#!.*\n)?(?:\/\*|\/\/|--|#)/.test(readText(path)))
   assert.deepEqual(mute, [])
+})
+
+test('no line of a comment has more than 110 columns', () => {
+  const isComment = (line: string) => /^\s*(?:\/\/|\/?\*)/.test(line)
+  const wide = codeFiles
+    // In sdk/ comments are types.
+    .filter((path) => !/^(?:docs|sdk)\//.test(path))
+    .flatMap((path) =>
+      readText(path)
+        .split('\n')
+        // A suppression is one line.
+        .filter((line) => line.length > 110 && isComment(line) && !line.includes('biome-ignore'))
+        .map((line) => `${path}: ${line.trim()}`),
+    )
+  assert.deepEqual(wide, [])
 })
 
 test('files are named in kebab-case for the one thing they hold', () => {

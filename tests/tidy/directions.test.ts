@@ -1,7 +1,7 @@
 /**
- * The direction of the rooms: kernel ← contract, jobs ← store, providers ← fast, paging ← auth, connections, resources, syncs,
- * webhooks ← gate ← telemetry, usage ← doors ← app. Whoever imports against it, or from a sibling, has put a rule into the
- * wrong room.
+ * The direction of the rooms: kernel ← contract, jobs ← store, providers ← fast, paging ← auth, connections,
+ * resources, syncs, webhooks ← gate ← telemetry, usage ← doors ← app. Whoever imports against it, or from a
+ * sibling, has put a rule into the wrong room.
  */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
@@ -37,7 +37,10 @@ const ranks: Readonly<Record<string, number>> = {
   main: 11,
 }
 const topRank = 11
-/** What rooms may know of each other beside the direction: types alone, of the ports, the caller and the request record. */
+/**
+ * What rooms may know of each other beside the direction: types alone, of the ports, the caller and the
+ * request record.
+ */
 const sharedTypes =
   /^#(?:store\/ports\/[\w-]+|fast\/port|providers\/port|auth\/caller|telemetry\/request-record)\.ts$/
 
@@ -136,8 +139,8 @@ test('inside a room, siblings of one floor (providers, doors) import the ports a
 })
 
 /**
- * Groups of files that all reach each other, each group sorted (strongly connected components; Tarjan, "Depth-first search
- * and linear graph algorithms", 1972). A file that imports itself is a group too.
+ * Groups of files that all reach each other, each group sorted (strongly connected components; Tarjan,
+ * "Depth-first search and linear graph algorithms", 1972). A file that imports itself is a group too.
  */
 function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const order = new Map<string, number>()

@@ -1,4 +1,7 @@
-/** What documents say about the repository: their links lead to a file, the paths they cite exist, every variable is listed. */
+/**
+ * What documents say about the repository: their links lead to a file, the paths they cite exist, every
+ * variable is listed.
+ */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'

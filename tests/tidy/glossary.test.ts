@@ -1,4 +1,6 @@
-/** The glossary holds for names: a word that means one thing is not exported for another (docs/glossary.md). */
+/**
+ * The glossary holds for names: a word that means one thing is not exported for another (docs/glossary.md).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { codeFiles, isTest, readText } from './tree.ts'

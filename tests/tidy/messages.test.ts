@@ -1,6 +1,6 @@
 /**
- * The operations guide quotes messages of the log, of a failed start and of the doctor, for operators to search for.
- * Each quoted message must occur in the source. In the guide `…` stands for the parts that vary.
+ * The operations guide quotes messages of the log, of a failed start and of the doctor, for operators to
+ * search for. Each quoted message must occur in the source. In the guide `…` stands for the parts that vary.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Migrations go in two steps, so that two versions run side by side: docs/decisions/0018-expand-and-contract.md. */
+/**
+ * Migrations go in two steps, so that two versions run side by side:
+ * docs/decisions/0018-expand-and-contract.md.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judgeMigration, listContracting } from '#tests/support/migration-rule.ts'

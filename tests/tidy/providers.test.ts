@@ -1,6 +1,6 @@
 /**
- * A new provider is a folder with an adapter, a folder with an emulator, and the lines that the compiler asks for: nothing
- * else knows one by name.
+ * A new provider is a folder with an adapter, a folder with an emulator, and the lines that the compiler asks
+ * for: nothing else knows one by name.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Every reading of docs/readings.md is named by at least one test, so that its breaking has a name, and every reading that
- * code, tests or documents cite can be looked up there. The list is the page's own headings.
+ * Every reading of docs/readings.md is named by at least one test, so that its breaking has a name, and every
+ * reading that code, tests or documents cite can be looked up there. The list is the page's own headings.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** What must not be in the repository: build output, secrets, paths of somebody's machine, addresses of registries. */
+/**
+ * What must not be in the repository: build output, secrets, paths of somebody's machine, addresses of
+ * registries.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { files, findLines, readText, textFiles } from './tree.ts'

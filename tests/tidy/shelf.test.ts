@@ -1,6 +1,6 @@
 /**
- * The shelf of request tests: a folder for each operation, a file for each status that it can answer, so that a listing
- * of the folder is the audit. What belongs on it is read from the table of operations.
+ * The shelf of request tests: a folder for each operation, a file for each status that it can answer, so that
+ * a listing of the folder is the audit. What belongs on it is read from the table of operations.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,7 +8,10 @@ import { errorCatalogue } from '#contract/errors.ts'
 import { commonErrors, type Operation, operations } from '#contract/operations.ts'
 import { files } from './tree.ts'
 
-/** Held for all operations at once: tests/request/rest/500.test.ts, and tests/cluster for an unavailable store. */
+/**
+ * Held for all operations at once: tests/request/rest/500.test.ts, and tests/cluster for an unavailable
+ * store.
+ */
 const heldElsewhere = ['internal', 'service_unavailable']
 
 const folderOf = ({ name }: Operation) => `tests/request/${name.replaceAll('_', '-')}/`

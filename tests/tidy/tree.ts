@@ -1,6 +1,7 @@
 /**
- * The files that the tidy tests look at: what git tracks or would track, so that somebody's scratch files and installed
- * packages stay out of it. Without git (an unpacked archive) it walks the folder and leaves out what is never shipped.
+ * The files that the tidy tests look at: what git tracks or would track, so that somebody's scratch files and
+ * installed packages stay out of it. Without git (an unpacked archive) it walks the folder and leaves out
+ * what is never shipped.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

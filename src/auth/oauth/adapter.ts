@@ -1,7 +1,7 @@
 /**
- * Implements the OAuth engine's storage on our store: ids are hashed, payloads are kept without their token, redemption
- * is atomic, revoking a grant is one deletion. It also converts between the engine's clock (the machine's) and ours.
- * The engine's browser sessions are not kept: the consent page uses our own sign-in.
+ * Implements the OAuth engine's storage on our store: ids are hashed, payloads are kept without their token,
+ * redemption is atomic, revoking a grant is one deletion. It also converts between the engine's clock (the
+ * machine's) and ours. The engine's browser sessions are not kept: the consent page uses our own sign-in.
  */
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
@@ -20,8 +20,8 @@ export interface AdapterDeps {
   /** The engine's error for a code or refresh token that was already redeemed. */
   readonly alreadyUsed: () => Error
   /**
-   * The engine's error for a request that may not wait because too many are pending; `keepHere` in engine.ts then
-   * replaces the engine's answer.
+   * The engine's error for a request that may not wait because too many are pending; `keepHere` in engine.ts
+   * then replaces the engine's answer.
    */
   readonly tooManyPending: () => Error
   /** A code or refresh token was used twice: an attacker may hold a copy. */
@@ -73,8 +73,8 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
         expiresAt: now + (expiresIn ?? lifetimes.unusedClient) * 1000,
       }
       if (model === 'Interaction') return keepPending(deps, row)
-      // False when the grant was revoked meanwhile. The token is then invalid from the start, which is the correct
-      // result.
+      // False when the grant was revoked meanwhile. The token is then invalid from the start, which is the
+      // correct result.
       await store.save(row)
       if (origin !== null) await store.trimClients(origin, maxUnusedClients)
       if (model === 'AccessToken' && payload.clientId !== undefined)
@@ -90,7 +90,8 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
     },
     async consume(id) {
       if (await store.consume(model, toRowId(model, id), clock.now())) return
-      // Another request redeemed it after the engine had looked it up. That is reuse too (OAuth 2.1 §4.1.3, §4.3.1).
+      // Another request redeemed it after the engine had looked it up. That is reuse too (OAuth 2.1 §4.1.3,
+      // §4.3.1).
       const payload = (await read(id))?.payload
       if (payload?.grantId !== undefined) await store.deleteGrant(toRowId('Grant', payload.grantId))
       if (payload !== undefined) deps.onReuse(payload)
@@ -149,8 +150,8 @@ function withoutToken({ jti: _token, ...payload }: AdapterPayload): string {
 }
 
 /**
- * The engine compares with the machine's clock, which can differ from ours. The engine gets the remaining lifetime by
- * our clock: a positive rest becomes at least one second, anything else counts as expired.
+ * The engine compares with the machine's clock, which can differ from ours. The engine gets the remaining
+ * lifetime by our clock: a positive rest becomes at least one second, anything else counts as expired.
  */
 function toEngineTimes(
   row: OAuthRow,

@@ -1,6 +1,6 @@
 /**
- * The agents that a person has connected: lists them with the facts that the consent page showed, and disconnects them
- * with immediate effect.
+ * The agents that a person has connected: lists them with the facts that the consent page showed, and
+ * disconnects them with immediate effect.
  */
 import { z } from 'zod'
 import { mayActFor } from '#contract/actor.ts'
@@ -65,7 +65,10 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
   }
 }
 
-/** An agent whose facts do not open still has access: it is listed, and disconnected by the id of its grant's row. */
+/**
+ * An agent whose facts do not open still has access: it is listed, and disconnected by the id of its grant's
+ * row.
+ */
 function toNameless({
   grantId,
   clientId,

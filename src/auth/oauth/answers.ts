@@ -1,6 +1,6 @@
 /**
- * How the endpoints refuse: as JSON to a client (RFC 6749 §5.2), and as a page to a person whose browser was sent here
- * with a request that cannot continue. The page itself is rendered by the caller.
+ * How the endpoints refuse: as JSON to a client (RFC 6749 §5.2), and as a page to a person whose browser was
+ * sent here with a request that cannot continue. The page itself is rendered by the caller.
  */
 import type { ServerResponse } from 'node:http'
 

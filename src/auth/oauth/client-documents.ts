@@ -1,6 +1,6 @@
 /**
- * Fetches client-id metadata documents for the engine through the guarded client that is passed in, and applies the
- * same rules as to a registration.
+ * Fetches client-id metadata documents for the engine through the guarded client that is passed in, and
+ * applies the same rules as to a registration.
  */
 import { findMetadataProblem, pickMetadata } from './client-metadata.ts'
 import { maxDocumentBytes } from './engine.ts'

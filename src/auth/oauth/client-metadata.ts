@@ -1,6 +1,6 @@
 /**
- * Which metadata a client may give, by registration or in a document at its own URL. Pure: fields that we do not use
- * are dropped (RFC 7591 §2), so that they cannot request scopes, keys or addresses unnoticed.
+ * Which metadata a client may give, by registration or in a document at its own URL. Pure: fields that we do
+ * not use are dropped (RFC 7591 §2), so that they cannot request scopes, keys or addresses unnoticed.
  */
 import { findRedirectProblem } from './schemes.ts'
 
@@ -28,7 +28,8 @@ const maxTextLength = 2048
 const maxNameLength = 200
 
 /**
- * The fields of `metadata` that are used. A registered scope list is dropped: the client may request more scopes later.
+ * The fields of `metadata` that are used. A registered scope list is dropped: the client may request more
+ * scopes later.
  */
 export function pickMetadata(metadata: Metadata): Metadata {
   return Object.fromEntries(

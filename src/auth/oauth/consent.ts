@@ -1,6 +1,7 @@
 /**
- * Connects the engine and the consent page: which request waits in this browser, and what the person decides. It never
- * grants more than was requested, and takes the person's identity from our own sign-in, not from the engine.
+ * Connects the engine and the consent page: which request waits in this browser, and what the person decides.
+ * It never grants more than was requested, and takes the person's identity from our own sign-in, not from the
+ * engine.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
@@ -38,8 +39,8 @@ type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 type Client = NonNullable<Awaited<ReturnType<Provider['Client']['find']>>>
 
 /**
- * Limit of grants of one person to one client that identifies itself by a document: all its installations share that
- * client id.
+ * Limit of grants of one person to one client that identifies itself by a document: all its installations
+ * share that client id.
  */
 const maxGrantsPerDocument = 10
 
@@ -95,7 +96,8 @@ async function findWaiting(
   const { provider, isRefusal } = await deps.engine()
   try {
     const interaction = await provider.interactionDetails(request, response)
-    // A second request in this browser has replaced the cookie: the page of the first must not decide the second.
+    // A second request in this browser has replaced the cookie: the page of the first must not decide the
+    // second.
     const named = uidInPath(request.url ?? '', deps.consentPath)
     if (named !== null && named !== interaction.uid) return null
     const clientId = String(interaction.params.client_id)
@@ -139,8 +141,9 @@ function toPending(interaction: Interaction, client: Client): PendingConsent {
 }
 
 /**
- * A new decision replaces the earlier ones, also when two are made at once. A client that registered itself is one installation, so its earlier grants
- * are revoked; a client with a document keeps the grants of its other installations, up to the limit.
+ * A new decision replaces the earlier ones, also when two are made at once. A client that registered itself
+ * is one installation, so its earlier grants are revoked; a client with a document keeps the grants of its
+ * other installations, up to the limit.
  */
 async function revokeFormer(
   tx: Pick<StoreRows, 'oauth'>,

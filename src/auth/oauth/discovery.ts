@@ -1,6 +1,6 @@
 /**
- * The discovery documents (RFC 8414, RFC 9728). They are constant texts built from configuration, so that a Host header
- * cannot change them. This is the only place that defines the endpoint paths.
+ * The discovery documents (RFC 8414, RFC 9728). They are constant texts built from configuration, so that a
+ * Host header cannot change them. This is the only place that defines the endpoint paths.
  */
 import { allScopes } from '../scopes.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Handles each OAuth request before the engine: routing, rate limits per address, body size, and the form in which the
- * engine expects the request. Discovery is answered here from constant texts.
+ * Handles each OAuth request before the engine: routing, rate limits per address, body size, and the form in
+ * which the engine expects the request. Discovery is answered here from constant texts.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'

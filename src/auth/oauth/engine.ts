@@ -1,6 +1,7 @@
 /**
- * Configures the protocol engine for exactly one use: authorization code with PKCE for public clients, opaque tokens
- * for one resource. It owns the engine's configuration and no rule of ours; every other feature is switched off.
+ * Configures the protocol engine for exactly one use: authorization code with PKCE for public clients, opaque
+ * tokens for one resource. It owns the engine's configuration and no rule of ours; every other feature is
+ * switched off.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
@@ -29,8 +30,8 @@ export interface EngineDeps {
   /** A request was refused because too many wait. */
   readonly onReachedBound: (bound: ReachedBound) => void
   /**
-   * True when a person has consented to this client. Only then may an error redirect a browser to the client's
-   * registered address.
+   * True when a person has consented to this client. Only then may an error redirect a browser to the
+   * client's registered address.
    */
   readonly hasConsent: (clientId: string) => Promise<boolean>
   readonly renderRefusal: RenderRefusal
@@ -42,8 +43,8 @@ export interface EngineDeps {
 export const maxDocumentBytes = 5 * 1024
 
 /**
- * Loads the engine. On import it warns about every runtime without long-term support; ours is pinned, so that warning
- * is suppressed.
+ * Loads the engine. On import it warns about every runtime without long-term support; ours is pinned, so that
+ * warning is suppressed.
  */
 export async function loadEngine(): Promise<EngineModule> {
   const { warn } = console
@@ -101,14 +102,15 @@ function showRefusal(ctx: Context, { renderRefusal }: EngineDeps, refusal: Refus
 }
 
 /**
- * Retry-After for a request refused because too many wait: requests end within ten minutes, most of them within one.
+ * Retry-After for a request refused because too many wait: requests end within ten minutes, most of them
+ * within one.
  */
 const retryAfterSeconds = 60
 
 /**
- * Prevents the first step of an authorization from redirecting a browser, without asking anybody, to an address that a
- * client registered for itself and no person ever consented to (RFC 9700 §4.11.2). In that case the error is shown as a
- * page.
+ * Prevents the first step of an authorization from redirecting a browser, without asking anybody, to an
+ * address that a client registered for itself and no person ever consented to (RFC 9700 §4.11.2). In that
+ * case the error is shown as a page.
  */
 async function keepHere(ctx: Context, deps: EngineDeps): Promise<void> {
   if (ctx.path !== paths.authorization) return
@@ -178,8 +180,8 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
       // A path, so that the browser keeps its host when this machine has several names.
       url: async (_ctx, interaction) => `${deps.consentPath}/${interaction.uid}`,
     },
-    // Many MCP clients never request `offline_access`. Without a refresh token a person would have to sign in every 15
-    // minutes.
+    // Many MCP clients never request `offline_access`. Without a refresh token a person would have to sign in
+    // every 15 minutes.
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     jwks: { keys: [makeUnusedKey()] },
     loadExistingGrant: async (ctx) => {
@@ -287,7 +289,9 @@ function makeCookies({ origins, cookieKey }: EngineDeps): Configuration['cookies
   }
 }
 
-/** The engine requires a signing key for ID tokens, which are never issued: this key exists in memory only. */
+/**
+ * The engine requires a signing key for ID tokens, which are never issued: this key exists in memory only.
+ */
 function makeUnusedKey() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }

@@ -1,12 +1,14 @@
 /**
- * Lifetimes in the authorization server, in seconds. Short for credentials that can be stolen in transit; a month for a
- * person's decision, after which they are asked again.
+ * Lifetimes in the authorization server, in seconds. Short for credentials that can be stolen in transit; a
+ * month for a person's decision, after which they are asked again.
  */
 
 export const lifetimes = {
   accessToken: 15 * 60,
   code: 60,
-  /** Rotation does not extend it: a rotated refresh token expires when the first one of its grant would have. */
+  /**
+   * Rotation does not extend it: a rotated refresh token expires when the first one of its grant would have.
+   */
   refreshToken: 30 * 86_400,
   grant: 30 * 86_400,
   /** How long an authorization request waits for a person. */

@@ -1,6 +1,6 @@
 /**
- * Assembles the authorization server (edge, engine, store) and the ports that other rooms use. It opens no listener,
- * renders no page and runs nothing in the background (`sweep.ts` deletes what is over).
+ * Assembles the authorization server (edge, engine, store) and the ports that other rooms use. It opens no
+ * listener, renders no page and runs nothing in the background (`sweep.ts` deletes what is over).
  */
 
 import { createHmac } from 'node:crypto'
@@ -74,7 +74,10 @@ export interface OAuth {
 /** How many client documents one address may make us fetch in a minute. */
 const fetchesPerMinute = 20
 
-/** Assembles the server. Its engine is loaded at the first request that needs it: most installations have no agents. */
+/**
+ * Assembles the server. Its engine is loaded at the first request that needs it: most installations have no
+ * agents.
+ */
 export function makeOAuth(options: OAuthOptions): OAuth {
   const { store, origins, clock, report } = options
   const engine = lazily(async () => buildEngine(await loadOwnEngine(options), options))
@@ -104,7 +107,10 @@ export function makeOAuth(options: OAuthOptions): OAuth {
   }
 }
 
-/** @throws ApiError `service_unavailable` when its files are gone or were replaced, until the service is restarted. */
+/**
+ * @throws ApiError `service_unavailable` when its files are gone or were replaced, until the service is
+ *   restarted.
+ */
 async function loadOwnEngine({ checkCode }: OAuthOptions): Promise<EngineModule> {
   try {
     checkCode?.()

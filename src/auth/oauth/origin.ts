@@ -1,6 +1,6 @@
 /**
- * The origin of a request, stored with rows that unauthenticated clients create. Keyed fingerprints let us count
- * addresses without storing them in readable form. Pure.
+ * The origin of a request, stored with rows that unauthenticated clients create. Keyed fingerprints let us
+ * count addresses without storing them in readable form. Pure.
  */
 import { createHmac } from 'node:crypto'
 import { toAddressGroup } from '#kernel/addresses.ts'

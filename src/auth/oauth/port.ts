@@ -1,6 +1,6 @@
 /**
- * What the authorization server offers to other rooms: look up tokens, describe and decide consent requests, list and
- * disconnect agents. No other room sees the engine.
+ * What the authorization server offers to other rooms: look up tokens, describe and decide consent requests,
+ * list and disconnect agents. No other room sees the engine.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -36,13 +36,15 @@ export interface PendingConsent {
   readonly redirectHost: string
   /** Requested scopes; the person may leave some out. */
   readonly scopes: readonly Scope[]
-  /** What the page's `form-action` must allow besides our own origin: the origin or scheme of the redirect. */
+  /**
+   * What the page's `form-action` must allow besides our own origin: the origin or scheme of the redirect.
+   */
   readonly formAction: string
 }
 
 /**
- * Who decides. Deciding needs a password given in the last ten minutes, because an unattended, signed-in browser must not
- * be enough, and a session that has not ended meanwhile.
+ * Who decides. Deciding needs a password given in the last ten minutes, because an unattended, signed-in
+ * browser must not be enough, and a session that has not ended meanwhile.
  */
 export interface ConsentDecision extends By<Person> {
   /** When the person gave the password. */
@@ -53,9 +55,9 @@ export interface ConsentRequests {
   /** The request that this browser's interaction cookie names; null when there is none or it has expired. */
   find(request: IncomingMessage, response: ServerResponse): Promise<PendingConsent | null>
   /**
-   * Grants the selected scopes (`{scopes}`), as far as they were requested and the plan includes them; with none left it
-   * denies. Resolves with where the browser goes next, or with null when the person has to sign in again: then nothing
-   * is granted and the request still waits.
+   * Grants the selected scopes (`{scopes}`), as far as they were requested and the plan includes them; with
+   * none left it denies. Resolves with where the browser goes next, or with null when the person has to sign
+   * in again: then nothing is granted and the request still waits.
    * @throws ApiError `invalid_params`.
    */
   allow(
@@ -64,8 +66,8 @@ export interface ConsentRequests {
     decision: ConsentDecision & { readonly plan: PlanRow; readonly input: unknown },
   ): Promise<string | null>
   /**
-   * Refuses; resolves with where the browser goes next (`error=access_denied`), or with null when the person has to sign
-   * in again.
+   * Refuses; resolves with where the browser goes next (`error=access_denied`), or with null when the person
+   * has to sign in again.
    */
   deny(
     request: IncomingMessage,

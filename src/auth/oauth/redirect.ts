@@ -1,6 +1,6 @@
 /**
- * Describes where an answer is sent, as text for a person and as a source for a browser's policy. A client's text is
- * shown but not trusted: characters that could disguise it are removed. Pure.
+ * Describes where an answer is sent, as text for a person and as a source for a browser's policy. A client's
+ * text is shown but not trusted: characters that could disguise it are removed. Pure.
  */
 
 export interface RedirectFacts {

@@ -1,6 +1,6 @@
 /**
- * Rebuilds a request for the engine after its body was read and its head corrected. The engine builds URLs from the
- * head, so host and scheme come from us and never from the client.
+ * Rebuilds a request for the engine after its body was read and its head corrected. The engine builds URLs
+ * from the head, so host and scheme come from us and never from the client.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 

@@ -1,6 +1,6 @@
 /**
- * Carries facts of the current request through the engine, whose callbacks do not say for which request they run: the
- * client's address, and why the request may not wait.
+ * Carries facts of the current request through the engine, whose callbacks do not say for which request they
+ * run: the client's address, and why the request may not wait.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
@@ -25,7 +25,8 @@ export function requesterAddress(): string | null {
 }
 
 /**
- * Marks the current request as refused because too many wait: the edge then answers so, whatever the engine answers.
+ * Marks the current request as refused because too many wait: the edge then answers so, whatever the engine
+ * answers.
  */
 export function noteReachedBound(bound: ReachedBound): void {
   const requester = requesters.getStore()

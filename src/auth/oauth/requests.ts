@@ -1,6 +1,6 @@
 /**
- * Normalises requests before the engine sees them: known scopes or the default, the resource without its trailing
- * slash, OpenID Connect parameters removed. Pure: text in, text out.
+ * Normalises requests before the engine sees them: known scopes or the default, the resource without its
+ * trailing slash, OpenID Connect parameters removed. Pure: text in, text out.
  */
 import { isScope } from '../scopes.ts'
 
@@ -10,7 +10,9 @@ const defaultScope = 'mcp:read'
 /** A plain OAuth server ignores unknown parameters (RFC 6749 §3.1); the engine would refuse these. */
 const ofOpenId = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']
 
-/** Maximum length of each part of a request; a longer one is refused. Real clients need at most a third of it. */
+/**
+ * Maximum length of each part of a request; a longer one is refused. Real clients need at most a third of it.
+ */
 const maxQueryLength = 8192
 const maxLength = 512
 const maxLengths: ReadonlyMap<string, number> = new Map([
@@ -50,8 +52,8 @@ export function settleTokenRequest(form: string, resource: string): URLSearchPar
 }
 
 /**
- * True when a token request names a resource other than ours. It is refused before the engine, so that the code or
- * token is not used up.
+ * True when a token request names a resource other than ours. It is refused before the engine, so that the
+ * code or token is not used up.
  */
 export function asksForOther(params: URLSearchParams, resource: string): boolean {
   return params.getAll('resource').some((value) => value !== '' && value !== resource)

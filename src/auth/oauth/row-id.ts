@@ -1,6 +1,6 @@
 /**
- * Ids of stored rows: a hash of the value that the other side holds, so that a copy of the database cannot be used to
- * redeem anything. The values have at least 128 random bits, so a plain hash is enough.
+ * Ids of stored rows: a hash of the value that the other side holds, so that a copy of the database cannot be
+ * used to redeem anything. The values have at least 128 random bits, so a plain hash is enough.
  */
 import { createHash } from 'node:crypto'
 

@@ -1,12 +1,12 @@
 /**
- * Which addresses an answer may be sent to: https, http to the same machine, and private-use schemes of applications (RFC
- * 8252 §7). With other schemes a browser or system could open a file, run a script, load another site or write a mail.
- * Pure.
+ * Which addresses an answer may be sent to: https, http to the same machine, and private-use schemes of
+ * applications (RFC 8252 §7). With other schemes a browser or system could open a file, run a script, load
+ * another site or write a mail. Pure.
  */
 
 /**
- * Schemes of the web, files, scripts, browsers and operating systems, from IANA's registry of URI schemes and from
- * browsers.
+ * Schemes of the web, files, scripts, browsers and operating systems, from IANA's registry of URI schemes and
+ * from browsers.
  */
 const foreign: ReadonlySet<string> = new Set(
   [
@@ -37,18 +37,24 @@ const foreign: ReadonlySet<string> = new Set(
 /** Schemes that web sites can register handlers for (HTML Standard, 8.9.3). */
 const ofHandlers = /^(?:web|ext)\+/
 
-/** RFC 3986 §2: the parser of URLs removes or encodes other characters, so that the address would not be the one that was given. */
+/**
+ * RFC 3986 §2: the parser of URLs removes or encodes other characters, so that the address would not be the
+ * one that was given.
+ */
 const ofUris = /^[A-Za-z\d\-._~:/?#[\]@!$&'()*+,;=%]*$/
 /** A host by name or address. The parser takes more, and `*` means every host in a browser's policy. */
 const hostName = /^(?:[a-z\d._-]+|\[[a-f\d:.]+\])$/
 
 /**
- * RFC 9110 §4.2: an authority without a user. The parser also takes fewer slashes, for which a browser stays on the page's own
- * host, and shows nobody who is named before an `@`.
+ * RFC 9110 §4.2: an authority without a user. The parser also takes fewer slashes, for which a browser stays
+ * on the page's own host, and shows nobody who is named before an `@`.
  */
 const withAuthority = /^https?:\/\/[^/?#@]+(?:[/?#]|$)/i
 
-/** Why an answer cannot go to `uri`; null when it can. Null also for what is not a URI: the engine refuses that. */
+/**
+ * Why an answer cannot go to `uri`; null when it can. Null also for what is not a URI: the engine refuses
+ * that.
+ */
 export function findRedirectProblem(uri: string): string | null {
   if (!ofUris.test(uri)) return 'redirect_uris may use the characters of a URI only'
   const url = URL.parse(uri)

@@ -1,6 +1,6 @@
 /**
- * Looks up access tokens for the agents' door: one indexed read, nothing cached, so that a revoked token is refused at
- * its next use on every process (reading R27).
+ * Looks up access tokens for the agents' door: one indexed read, nothing cached, so that a revoked token is
+ * refused at its next use on every process (reading R27).
  */
 import { z } from 'zod'
 import { parseUuid, type UserId } from '#kernel/ids.ts'

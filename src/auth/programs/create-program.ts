@@ -1,6 +1,6 @@
 /**
- * Makes a setup token for a program that reads SimpleFIN, the same for every door. The token is shown once, spent once, and
- * ends after a day.
+ * Makes a setup token for a program that reads SimpleFIN, the same for every door. The token is shown once,
+ * spent once, and ends after a day.
  */
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'

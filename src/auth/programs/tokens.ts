@@ -1,6 +1,7 @@
 /**
- * Secrets of programs that read SimpleFIN: one for the setup token, then a user name and a password. All have letters and
- * digits alone, because clients take them apart by hand. They are no API keys and open nothing else.
+ * Secrets of programs that read SimpleFIN: one for the setup token, then a user name and a password. All have
+ * letters and digits alone, because clients take them apart by hand. They are no API keys and open nothing
+ * else.
  */
 import { hash, randomBytes } from 'node:crypto'
 

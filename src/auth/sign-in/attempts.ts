@@ -1,9 +1,9 @@
 /**
- * Limits how often a password or a code may be guessed: attempts per minute and address, and failures per account. Ten failures
- * are free, then one more each minute, at most 100 a day; the right password clears them. A browser that signed in
- * before has its own count of failures, so that guesses from elsewhere cannot lock the owner out. Accounts that do not
- * exist are limited in the same way. Codes have counts of their own: six digits can be guessed, so nothing switches their limit
- * off, and a new password does not clear it.
+ * Limits how often a password or a code may be guessed: attempts per minute and address, and failures per
+ * account. Ten failures are free, then one more each minute, at most 100 a day; the right password clears
+ * them. A browser that signed in before has its own count of failures, so that guesses from elsewhere cannot
+ * lock the owner out. Accounts that do not exist are limited in the same way. Codes have counts of their own:
+ * six digits can be guessed, so nothing switches their limit off, and a new password does not clear it.
  */
 
 import { createHmac } from 'node:crypto'
@@ -19,7 +19,9 @@ const failuresPerDay = 100
 const hourMs = 3_600_000
 /** Of one kind, as many as one account may ask for (single-use.ts). */
 const mailsPerHour = 5
-/** Addresses without an account share this many counters, so that made-up addresses cannot fill the memory. */
+/**
+ * Addresses without an account share this many counters, so that made-up addresses cannot fill the memory.
+ */
 const strangerSlots = 16_384
 
 /** Whose failures are counted. */
@@ -44,14 +46,15 @@ export interface Attempts {
   /** Counts an attempt of an address; the seconds to wait when there were too many, else null. */
   ofAddress(address: string): Promise<number | null>
   /**
-   * Counts a failure in advance, until `succeed` or `withdraw`, so that guesses sent in parallel cannot exceed the
-   * limit.
+   * Counts a failure in advance, until `succeed` or `withdraw`, so that guesses sent in parallel cannot
+   * exceed the limit.
    */
   begin(subject: Subject): Promise<Attempt>
   /**
-   * Counts a mail with a link to an address; false when there were too many in the last hour. The count outlives the account:
-   * whoever makes and deletes accounts with somebody's address cannot flood their mailbox. Each kind has its own: whoever has made an
-   * account with somebody's address, and has its confirmation sent again and again, does not use up the links for a password.
+   * Counts a mail with a link to an address; false when there were too many in the last hour. The count
+   * outlives the account: whoever makes and deletes accounts with somebody's address cannot flood their
+   * mailbox. Each kind has its own: whoever has made an account with somebody's address, and has its
+   * confirmation sent again and again, does not use up the links for a password.
    */
   ofMail(kind: 'confirmation' | 'reset', email: string): Promise<boolean>
   /** Clears the failures that were counted for a subject. */
@@ -60,7 +63,10 @@ export interface Attempts {
 
 export interface AttemptsOptions {
   readonly windows: WindowStore
-  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches all of these limits off but that of codes. */
+  /**
+   * Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches all of these limits off but that of
+   * codes.
+   */
   readonly perAddress: number
   /** The same in every process. */
   readonly secret: Uint8Array
@@ -140,7 +146,9 @@ function nameOf(subject: Subject, sign: (text: string) => Buffer): string {
 
 const unlimited: Attempt = { allowed: true, async succeed() {}, async withdraw() {} }
 
-/** Attempts on one e-mail address are counted together, whatever its spelling (compared as the store does). */
+/**
+ * Attempts on one e-mail address are counted together, whatever its spelling (compared as the store does).
+ */
 function toKey(email: string): string {
   return comparableEmails(email)[0].slice(0, maxEmailLength)
 }

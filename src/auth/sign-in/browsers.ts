@@ -1,7 +1,7 @@
 /**
- * Recognises browsers in which a person signed in before, by a signed cookie. It proves that the password was given
- * there and has not changed since; it does not sign anybody in. Nothing is stored on the server. A cookie holds marks
- * for the last few people.
+ * Recognises browsers in which a person signed in before, by a signed cookie. It proves that the password was
+ * given there and has not changed since; it does not sign anybody in. Nothing is stored on the server. A
+ * cookie holds marks for the last few people.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { UserId } from '#kernel/ids.ts'

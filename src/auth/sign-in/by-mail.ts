@@ -1,6 +1,7 @@
 /**
- * What a person does with a mailed link: accept an invitation, confirm an address, choose a new password; and how they ask for
- * one. Limits are those of sign-ins (attempts.ts). Whether an account exists shows in no answer and in no time.
+ * What a person does with a mailed link: accept an invitation, confirm an address, choose a new password; and
+ * how they ask for one. Limits are those of sign-ins (attempts.ts). Whether an account exists shows in no
+ * answer and in no time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -51,7 +52,10 @@ export type ChooseResult =
   | Void
   | Later
 
-/** `replaces`: an account whose address nobody has confirmed, and which ends when the link is used; null: none. */
+/**
+ * `replaces`: an account whose address nobody has confirmed, and which ends when the link is used; null:
+ * none.
+ */
 export type JudgedToken = FoundToken & { readonly replaces: UserId | null }
 
 export type ConfirmResult = { readonly kind: 'done' } | { readonly kind: 'others' } | Void
@@ -62,7 +66,10 @@ export interface ByMail {
   readonly isMailed: boolean
   readonly invite: Invite
   find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<JudgedToken>
-  /** An action: makes the account of an invited visitor. `input`: `{name, password}`; the address is the invited one. */
+  /**
+   * An action: makes the account of an invited visitor. `input`: `{name, password}`; the address is the
+   * invited one.
+   */
   accept(
     by: By<Visitor>,
     token: string,
@@ -72,16 +79,19 @@ export interface ByMail {
   /** Sends a link for a new password to the address if there is an account; the answer is the same if not. */
   askForPassword(by: By<Visitor>, email: string): Promise<{ readonly kind: 'asked' } | Later>
   /**
-   * An action: ends every session of the user; second factors stay. Where mail proves the address for the first time, a new
-   * account takes the place of the one that somebody made (prove-address.ts).
+   * An action: ends every session of the user; second factors stay. Where mail proves the address for the
+   * first time, a new account takes the place of the one that somebody made (prove-address.ts).
    */
   choosePassword(by: By<Visitor>, token: string, newPassword: string): Promise<ChooseResult>
   /**
-   * An action of the person who is signed in: only somebody who has the account and the mail of its address confirms it. The link
-   * stays as it is for anybody else (`others`).
+   * An action of the person who is signed in: only somebody who has the account and the mail of its address
+   * confirms it. The link stays as it is for anybody else (`others`).
    */
   confirm(by: By<Person>, token: string): Promise<ConfirmResult>
-  /** Sends the link of a confirmation again. False: too many were sent, there is no mail server, or it is confirmed. */
+  /**
+   * Sends the link of a confirmation again. False: too many were sent, there is no mail server, or it is
+   * confirmed.
+   */
   sendConfirmation(by: By<Person>): Promise<boolean>
 }
 
@@ -215,7 +225,8 @@ async function askForPassword(
 ): Promise<{ readonly kind: 'asked' } | Later> {
   const wait = await deps.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  // The work for an account takes longer than that for none: the answer waits for a time that both stay below.
+  // The work for an account takes longer than that for none: the answer waits for a time that both stay
+  // below.
   const least = sleep(deps.leastMs ?? defaultLeastMs)
   await sendReset(deps, actor, tidyEmail(given))
   await least

@@ -1,6 +1,6 @@
 /**
- * A person changes their own password with the present one. Every session ends but theirs, which goes on under a new cookie;
- * wrong present passwords count like those of a sign-in.
+ * A person changes their own password with the present one. Every session ends but theirs, which goes on
+ * under a new cookie; wrong present passwords count like those of a sign-in.
  */
 import { z } from 'zod'
 import type { By, Person } from '#contract/actor.ts'

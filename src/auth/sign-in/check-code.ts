@@ -1,6 +1,6 @@
 /**
- * Is this a code of the person's second factor? Reading says whether it is right and unused; consuming, in the transaction of
- * what the code allows, makes sure that it is used once.
+ * Is this a code of the person's second factor? Reading says whether it is right and unused; consuming, in
+ * the transaction of what the code allows, makes sure that it is used once.
  */
 import type { UserId } from '#kernel/ids.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'

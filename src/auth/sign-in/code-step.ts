@@ -1,7 +1,7 @@
 /**
- * The second step of a sign-in: the code. Between the steps the browser holds a sealed note that its password was right. The
- * note is valid for five minutes, in the browser and page visit that it was made for, and for nothing but this step: it is no
- * session.
+ * The second step of a sign-in: the code. Between the steps the browser holds a sealed note that its password
+ * was right. The note is valid for five minutes, in the browser and page visit that it was made for, and for
+ * nothing but this step: it is no session.
  */
 import { hash } from 'node:crypto'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * How many forms one person may send. Every change leaves a row in the audit, which is kept: without a limit one person could
- * fill the disk in a day.
+ * How many forms one person may send. Every change leaves a row in the audit, which is kept: without a limit
+ * one person could fill the disk in a day.
  */
 
 import type { WindowStore } from '#fast/port.ts'

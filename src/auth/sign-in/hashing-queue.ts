@@ -1,13 +1,16 @@
 /**
- * The order in which passwords are hashed: a few at once, since each takes 19 MiB and a core. The queue is fair by
- * address: every address with waiting sign-ins gets one turn per round, so that many sign-ins from one address delay
- * the others by one turn. Operators and browsers that signed in before are served first, but after three of those in a
- * row one of the others is served. Every wait is bounded in number and in time.
+ * The order in which passwords are hashed: a few at once, since each takes 19 MiB and a core. The queue is
+ * fair by address: every address with waiting sign-ins gets one turn per round, so that many sign-ins from
+ * one address delay the others by one turn. Operators and browsers that signed in before are served first,
+ * but after three of those in a row one of the others is served. Every wait is bounded in number and in time.
  */
 
 /** Whose password it is. */
 export interface Turn {
-  /** Turns are shared fairly between these: the address as limits count it, or the user whose browser is known. */
+  /**
+   * Turns are shared fairly between these: the address as limits count it, or the user whose browser is
+   * known.
+   */
   readonly from: string
   /** A browser that signed in before, or an operator. */
   readonly isKnown: boolean
@@ -19,7 +22,9 @@ export class PasswordsBusyError extends Error {
 }
 
 export interface HashingQueue {
-  /** Runs `work` when its turn comes. @throws PasswordsBusyError when the queue is full or the wait too long. */
+  /**
+   * Runs `work` when its turn comes. @throws PasswordsBusyError when the queue is full or the wait too long.
+   */
   run<T>(turn: Turn, work: () => Promise<T>): Promise<T>
 }
 
@@ -60,7 +65,9 @@ export function makeHashingQueue(given: Partial<HashingQueueOptions> = {}): Hash
     return null
   }
 
-  /** The waiting one inherits the turn directly, so that a sign-in that arrives meanwhile cannot overtake it. */
+  /**
+   * The waiting one inherits the turn directly, so that a sign-in that arrives meanwhile cannot overtake it.
+   */
   function handOver(): void {
     const waiting = next()
     if (waiting === null) running -= 1

@@ -1,6 +1,6 @@
 /**
- * Invitations: an operator asks somebody in by a link that is valid for seven days, and whoever has it makes an account with
- * the address that was invited. The address counts as confirmed.
+ * Invitations: an operator asks somebody in by a link that is valid for seven days, and whoever has it makes
+ * an account with the address that was invited. The address counts as confirmed.
  */
 import { z } from 'zod'
 import type { By, Operator } from '#contract/actor.ts'

@@ -1,6 +1,6 @@
 /**
- * Passwords: argon2id as a PHC string (RFC 9106, the OWASP parameters, measured at 28 ms here). Hashing goes through a
- * queue (hashing-queue.ts); checking takes the same time whether the account exists or not.
+ * Passwords: argon2id as a PHC string (RFC 9106, the OWASP parameters, measured at 28 ms here). Hashing goes
+ * through a queue (hashing-queue.ts); checking takes the same time whether the account exists or not.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { makeHashingQueue, type Turn } from './hashing-queue.ts'
@@ -33,7 +33,9 @@ export interface Passwords {
 /** Derives the tag of a password: the deliberately slow part of sign-in. */
 export type DeriveTag = (password: string, nonce: Buffer, cost: Cost) => Promise<Buffer>
 
-/** From 10 to 256 characters, whatever they are (NIST SP 800-63B §3.1.1: length counts, composition does not). */
+/**
+ * From 10 to 256 characters, whatever they are (NIST SP 800-63B §3.1.1: length counts, composition does not).
+ */
 export function isAcceptable(password: string): boolean {
   const length = [...normal(password)].length
   return length >= minPasswordLength && length <= maxPasswordLength

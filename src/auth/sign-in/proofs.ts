@@ -1,6 +1,7 @@
 /**
- * One limited attempt at proving who somebody is, by password or by code: whose failures it counts for, how it is settled, and
- * what a completed sign-in consists of. The steps themselves are in sign-ins.ts, code-step.ts and present-proofs.ts.
+ * One limited attempt at proving who somebody is, by password or by code: whose failures it counts for, how
+ * it is settled, and what a completed sign-in consists of. The steps themselves are in sign-ins.ts,
+ * code-step.ts and present-proofs.ts.
  */
 import { type AuditDetails, refusedSignIn } from '#contract/audit.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
@@ -63,8 +64,8 @@ export const busy: Later = { kind: 'busy', retryAfterSeconds: 5 }
 const maxTypedPassword = 1024
 
 /**
- * Runs `check` when the limits allow it. The limit per address comes first, and a refused attempt counts nowhere else:
- * otherwise one address could use up the failures that an account is allowed.
+ * Runs `check` when the limits allow it. The limit per address comes first, and a refused attempt counts
+ * nowhere else: otherwise one address could use up the failures that an account is allowed.
  */
 export async function tryProof<Result extends { readonly kind: string }>(
   { attempts }: ProofParts,
@@ -83,8 +84,8 @@ export async function tryProof<Result extends { readonly kind: string }>(
 }
 
 /**
- * `in` clears the failures, `refused` stays counted, and anything else does not count: nothing was checked, or what was right
- * is only a part of the proof.
+ * `in` clears the failures, `refused` stays counted, and anything else does not count: nothing was checked,
+ * or what was right is only a part of the proof.
  */
 async function settling<Result extends { readonly kind: string }>(
   attempt: Attempt & { readonly allowed: true },

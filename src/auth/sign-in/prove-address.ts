@@ -1,8 +1,8 @@
 /**
- * The account of whoever proves by a link that mail to an address reaches them. Until then anybody may have made an account with
- * the address. That one is deleted with everything in it, and the prover gets a new one under another id, so that nothing can be
- * left behind: no access, no connection, no setting, no cached answer and no count of failures. Its plan goes on, because only the
- * operator sets plans.
+ * The account of whoever proves by a link that mail to an address reaches them. Until then anybody may have
+ * made an account with the address. That one is deleted with everything in it, and the prover gets a new one
+ * under another id, so that nothing can be left behind: no access, no connection, no setting, no cached
+ * answer and no count of failures. Its plan goes on, because only the operator sets plans.
  */
 import type { Visitor } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -20,8 +20,9 @@ export interface Proven {
 const neverSet: PlanRow = { plan: null, status: 'active', legacyUntil: null, grandfathered: false }
 
 /**
- * Call it in the transaction that uses the link. 'taken', with nothing changed: somebody has proven the address before. The sweep of
- * deletions ends the consents of the earlier account at their providers and deletes its rows.
+ * Call it in the transaction that uses the link. 'taken', with nothing changed: somebody has proven the
+ * address before. The sweep of deletions ends the consents of the earlier account at their providers and
+ * deletes its rows.
  */
 export async function addProven(
   tx: Pick<StoreRows, 'users' | 'audit'>,
@@ -45,7 +46,10 @@ export async function addProven(
   return user
 }
 
-/** Before `addProven`, outside of its transaction: an account with many deliveries would exceed the time of a statement. */
+/**
+ * Before `addProven`, outside of its transaction: an account with many deliveries would exceed the time of a
+ * statement.
+ */
 export async function thinOut(
   store: Pick<Store, 'endpoints' | 'deliveries'>,
   userId: UserId,

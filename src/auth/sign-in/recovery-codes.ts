@@ -1,6 +1,7 @@
 /**
- * Recovery codes: ten at a time, each valid once, for a person without their authenticator app. A code has 80 random bits, so
- * that its SHA-256 cannot be guessed from a stolen store. The characters 0, 1, l and o are not used: they look like others.
+ * Recovery codes: ten at a time, each valid once, for a person without their authenticator app. A code has 80
+ * random bits, so that its SHA-256 cannot be guessed from a stolen store. The characters 0, 1, l and o are
+ * not used: they look like others.
  */
 import { hash, randomBytes } from 'node:crypto'
 
@@ -24,7 +25,9 @@ export function makeRecoveryCodes(): {
   }
 }
 
-/** The hash of a code as typed, without its separators and in any case; null when it has not the form of one. */
+/**
+ * The hash of a code as typed, without its separators and in any case; null when it has not the form of one.
+ */
 export function readRecoveryCode(typed: string): Uint8Array | null {
   const plain = typed.toLowerCase()
   return shape.test(plain) ? toHash(plain) : null

@@ -1,6 +1,6 @@
 /**
- * A form that creates something carries a value made for it alone. Sent twice (a double click, a reload, two processes)
- * with the same fields, it is carried out once.
+ * A form that creates something carries a value made for it alone. Sent twice (a double click, a reload, two
+ * processes) with the same fields, it is carried out once.
  */
 import { hash, randomUUID } from 'node:crypto'
 import type { WindowStore } from '#fast/port.ts'

@@ -1,7 +1,8 @@
 /**
- * A person's second factor: set up, given new recovery codes, switched off; and removed by an operator for a person who lost
- * everything. While it is set up the secret is stored nowhere: the browser holds it sealed, for ten minutes and for the session
- * that began, so that nobody else who knows the password can read a secret that its owner is about to confirm.
+ * A person's second factor: set up, given new recovery codes, switched off; and removed by an operator for a
+ * person who lost everything. While it is set up the secret is stored nowhere: the browser holds it sealed,
+ * for ten minutes and for the session that began, so that nobody else who knows the password can read a
+ * secret that its owner is about to confirm.
  */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
@@ -53,18 +54,23 @@ export type SwitchedOff =
 export interface SecondFactors {
   /** Text for a cookie, with a new secret. */
   beginSetUp(by: By<Person>): string
-  /** Null when the text is another session's, too old or damaged. @param email names the account in the app. */
+  /**
+   * Null when the text is another session's, too old or damaged. @param email names the account in the app.
+   */
   readSetUp(by: By<Person>, text: string | null, email: string): SetUp | null
   /**
-   * The text under which a set-up goes on when the person gives the password again, or changes it, and so gets another session in the
-   * same browser. Null: there is none that could go on.
+   * The text under which a set-up goes on when the person gives the password again, or changes it, and so
+   * gets another session in the same browser. Null: there is none that could go on.
    */
   moveSetUp(text: string | null, from: SessionId, to: SessionId): string | null
   /** An action: `input` is `{setUp, code}`. @throws ApiError `invalid_params` */
   switchOn(by: By<Person>, text: string | null, input: unknown): Promise<SwitchedOn>
   /** An action: new recovery codes instead of all former ones; null without a second factor. */
   renewCodes(by: By<Person>): Promise<readonly string[] | null>
-  /** An action: `input` is `{code}`; wrong codes count like those of a sign-in. @throws ApiError `invalid_params` */
+  /**
+   * An action: `input` is `{code}`; wrong codes count like those of a sign-in. @throws ApiError
+   * `invalid_params`
+   */
   switchOff(by: By<Person>, input: unknown, source: Source): Promise<SwitchedOff>
 }
 
@@ -190,7 +196,10 @@ async function switchOff(
   })
 }
 
-/** Removes a user's second factor and recovery codes at an operator's request. @throws ApiError `user_not_found`. */
+/**
+ * Removes a user's second factor and recovery codes at an operator's request. @throws ApiError
+ * `user_not_found`.
+ */
 export type ResetSecondFactor = (by: By<Operator | System>, userId: UserId) => Promise<void>
 
 /** Repeating it changes nothing and writes nothing. */

@@ -1,7 +1,7 @@
 /**
- * Signed-in browsers: 32 random bytes in a cookie, their SHA-256 in the store. A session ends after 14 days without a
- * visit, after 30 days in all, at sign-out, and when its user is deleted. The form token against cross-site posts is
- * derived from the cookie, so that it needs no storage.
+ * Signed-in browsers: 32 random bytes in a cookie, their SHA-256 in the store. A session ends after 14 days
+ * without a visit, after 30 days in all, at sign-out, and when its user is deleted. The form token against
+ * cross-site posts is derived from the cookie, so that it needs no storage.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { addressOf, type By, mayActFor } from '#contract/actor.ts'
@@ -33,7 +33,9 @@ export interface Session {
 export interface SignInProof {
   readonly userId: UserId
   readonly checked: Secret<string>
-  /** The code of the second factor, which the start of the session consumes; null for an account without one. */
+  /**
+   * The code of the second factor, which the start of the session consumes; null for an account without one.
+   */
   readonly code: RightCode | null
 }
 
@@ -45,10 +47,11 @@ export interface Started {
 /** What begins or ends a session writes its audit row in the same transaction. */
 export interface Sessions extends OwnSessions {
   /**
-   * Starts a session after a password was checked; the token goes into the cookie and nowhere else. `replaced`: the
-   * session that the browser had until now. It ends, with an entry of its own where it was another user's; the same user's
-   * new session gets the links that it began. `agent`: what the browser calls itself. Null when the password or the second
-   * factor was changed after the check, or the code was used meanwhile: then nobody is signed in, and nothing has changed.
+   * Starts a session after a password was checked; the token goes into the cookie and nowhere else.
+   * `replaced`: the session that the browser had until now. It ends, with an entry of its own where it was
+   * another user's; the same user's new session gets the links that it began. `agent`: what the browser calls
+   * itself. Null when the password or the second factor was changed after the check, or the code was used
+   * meanwhile: then nobody is signed in, and nothing has changed.
    */
   start(
     by: By,
@@ -59,8 +62,8 @@ export interface Sessions extends OwnSessions {
   /** The session of a cookie; null when it is unknown or has ended. */
   find(token: string | null): Promise<Session | null>
   /**
-   * Signs out of this browser. A session that has already ended writes no audit entry; only its own user can end a
-   * session.
+   * Signs out of this browser. A session that has already ended writes no audit entry; only its own user can
+   * end a session.
    */
   end(by: By, session: Session): Promise<void>
   /** Deletes ended sessions, a bounded number per call; returns how many. */
@@ -162,8 +165,9 @@ class NotStartedError extends Error {
 }
 
 /**
- * Whether the second factor allows the session: its code was not used yet, or there is none. The user's row is locked, so that a
- * factor that is added at the same time either asks for its code or comes after the sign-in.
+ * Whether the second factor allows the session: its code was not used yet, or there is none. The user's row
+ * is locked, so that a factor that is added at the same time either asks for its code or comes after the
+ * sign-in.
  */
 async function hasSecondProof(
   tx: StoreRows,

@@ -1,6 +1,6 @@
 /**
- * Sets the password that a user signs in with. Every session of the user ends, and the account's count of failures is
- * cleared: guesses at the old password say nothing about the new one.
+ * Sets the password that a user signs in with. Every session of the user ends, and the account's count of
+ * failures is cleared: guesses at the old password say nothing about the new one.
  */
 import { z } from 'zod'
 import { type Actor, type By, mayActFor } from '#contract/actor.ts'
@@ -41,8 +41,8 @@ export function makeSetPassword(deps: {
 }
 
 /**
- * Stores the hash and the audit row, and ends every session, inside a transaction. The caller has checked that the actor may
- * do so. False: there is no such user.
+ * Stores the hash and the audit row, and ends every session, inside a transaction. The caller has checked
+ * that the actor may do so. False: there is no such user.
  */
 export async function storePassword(
   tx: Pick<StoreRows, 'sessions' | 'audit'>,

@@ -1,6 +1,6 @@
 /**
- * Deletes ended sessions, expired links that they began, and old audit entries of sign-ins, refused sign-ins and sign-outs in
- * small batches.
+ * Deletes ended sessions, expired links that they began, and old audit entries of sign-ins, refused sign-ins
+ * and sign-outs in small batches.
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
@@ -15,8 +15,8 @@ const dayMs = 86_400_000
 const auditBatch = 1000
 
 /**
- * Refused sign-ins matter while an attack lasts; sign-ins and sign-outs while it may matter who was signed in. The
- * newest of each user are kept, and so are the newest refusals of unknown addresses.
+ * Refused sign-ins matter while an attack lasts; sign-ins and sign-outs while it may matter who was signed
+ * in. The newest of each user are kept, and so are the newest refusals of unknown addresses.
  */
 const kept = {
   refusals: { maxAgeMs: 90 * dayMs, ofUser: 500, ofNobody: 10_000 },

@@ -1,8 +1,8 @@
 /**
- * Sign-up and sign-in with one e-mail address and one password. Limits are in attempts.ts. A new account and a refusal
- * write an audit entry without a secret; the session that follows a right password writes its own (sessions.ts). A
- * refused sign-in reads the same whether the account exists or not; sign-up has to say that an address is taken, and is
- * limited per address alone.
+ * Sign-up and sign-in with one e-mail address and one password. Limits are in attempts.ts. A new account and
+ * a refusal write an audit entry without a secret; the session that follows a right password writes its own
+ * (sessions.ts). A refused sign-in reads the same whether the account exists or not; sign-up has to say that
+ * an address is taken, and is limited per address alone.
  */
 
 import { z } from 'zod'
@@ -67,7 +67,10 @@ export interface SignInsOptions {
   readonly windows: WindowStore
   readonly passwords: Passwords
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
-  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches off this limit and that of wrong passwords. */
+  /**
+   * Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches off this limit and that of wrong
+   * passwords.
+   */
   readonly signInLimit: number
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */
   readonly secrets: readonly Uint8Array[]
@@ -81,8 +84,8 @@ export type GivenSignIn = Readonly<Record<'email' | 'password', string>>
 export interface SignIns {
   readonly signUpIsOpen: boolean
   /**
-   * Also used when a signed-in person gives the password again. `address`: where the request came from; `browser`: the
-   * value of the cookie that recognises the browser; `binding`: see code-step.ts.
+   * Also used when a signed-in person gives the password again. `address`: where the request came from;
+   * `browser`: the value of the cookie that recognises the browser; `binding`: see code-step.ts.
    */
   signIn(
     given: GivenSignIn,
@@ -98,7 +101,8 @@ export interface SignIns {
   /** True while `giveCode` takes this note. */
   awaitsCode(note: string | null, binding: string): boolean
   /**
-   * An action: creates the account of a visitor, whose input is `{name, email, password}`. Wrong fields are a result.
+   * An action: creates the account of a visitor, whose input is `{name, email, password}`. Wrong fields are a
+   * result.
    * @throws ApiError `invalid_params` for other fields.
    */
   signUp(by: By<Visitor>, input: unknown, browser?: string | null): Promise<SignUpResult>

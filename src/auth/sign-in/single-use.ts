@@ -1,7 +1,7 @@
 /**
- * Links that are valid once: 32 random bytes in the path of a page, their SHA-256 in the store. A page that a link opens shows
- * a form; only the form uses the link up, so that programs that open the links of mails cost nothing. Where there is no mail
- * server, the link is a line of the log.
+ * Links that are valid once: 32 random bytes in the path of a page, their SHA-256 in the store. A page that a
+ * link opens shows a form; only the form uses the link up, so that programs that open the links of mails cost
+ * nothing. Where there is no mail server, the link is a line of the log.
  */
 import { hash } from 'node:crypto'
 import type { UserId } from '#kernel/ids.ts'
@@ -52,7 +52,10 @@ interface Addressee {
   readonly email: string
 }
 
-/** Stores a link and queues its mail; null: the address had too many. Where no mail is sent, the caller prints it. */
+/**
+ * Stores a link and queues its mail; null: the address had too many. Where no mail is sent, the caller prints
+ * it.
+ */
 export async function makeUrl(
   { clock, origin }: Pick<SingleUseDeps, 'clock' | 'origin'>,
   tx: Pick<StoreRows, 'singleUse' | 'mails'>,

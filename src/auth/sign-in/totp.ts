@@ -1,6 +1,6 @@
 /**
- * Codes that change with time: TOTP (RFC 6238) with SHA-1, six digits and steps of 30 seconds, which is what every
- * authenticator app knows. It computes and compares; what was used before is known to the store.
+ * Codes that change with time: TOTP (RFC 6238) with SHA-1, six digits and steps of 30 seconds, which is what
+ * every authenticator app knows. It computes and compares; what was used before is known to the store.
  */
 import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'

@@ -1,6 +1,6 @@
 /**
- * Admits only holders of the admin token, and no web page that a browser was tricked into sending here. Guessing the
- * token is rate-limited per address. The body is not read here.
+ * Admits only holders of the admin token, and no web page that a browser was tricked into sending here.
+ * Guessing the token is rate-limited per address. The body is not read here.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
@@ -43,8 +43,8 @@ export function makeTokenCheck(
 }
 
 /**
- * `given`: the Host header. On a loopback listener, refuses Host names other than this machine's: a page whose domain was pointed at 127.0.0.1
- * (DNS rebinding) sends its own name as Host.
+ * `given`: the Host header. On a loopback listener, refuses Host names other than this machine's: a page
+ * whose domain was pointed at 127.0.0.1 (DNS rebinding) sends its own name as Host.
  */
 export function refuseForeignHosts(
   listener: AdminDoorDeps['listener'],

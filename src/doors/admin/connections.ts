@@ -1,6 +1,6 @@
 /**
- * Connections in the admin API: adopt consents, list, refresh, remove. The actions are those of the connections room; the
- * public form of a connection is the contract's.
+ * Connections in the admin API: adopt consents, list, refresh, remove. The actions are those of the
+ * connections room; the public form of a connection is the contract's.
  */
 import { type ConnectionOverview, readOverview } from '#connections/overview.ts'
 import { byOperator } from '#contract/actor.ts'

@@ -17,7 +17,10 @@ import type { ReadLimits } from '#usage/limits-left.ts'
 import type { ReadUsage } from '#usage/report.ts'
 import type { Webhooks } from '#webhooks/webhooks.ts'
 
-/** The result of a sync, once it has ended. @throws ApiError `connection_not_found`, upstream failures by the one mapping. */
+/**
+ * The result of a sync, once it has ended. @throws ApiError `connection_not_found`, upstream failures by the
+ * one mapping.
+ */
 export type RunSync = (
   by: By,
   id: ConnectionId,
@@ -82,7 +85,9 @@ export interface AdminDoorDeps {
   readonly readiness: {
     /** By dependency name; each resolves when the dependency answers. */
     readonly checks: Readonly<Record<string, () => Promise<void>>>
-    /** True for a dependency that is unavailable but not required: it is named, and the process stays ready. */
+    /**
+     * True for a dependency that is unavailable but not required: it is named, and the process stays ready.
+     */
     isUnavailable(name: string): boolean
     /** True as soon as the process was asked to stop. */
     isDraining(): boolean

@@ -1,6 +1,6 @@
 /**
- * The admin door: the admin API and the monitoring paths. It has its own listener, never the public one. It translates
- * and refuses; the rooms behind it decide what an action means. Bodies are never logged.
+ * The admin door: the admin API and the monitoring paths. It has its own listener, never the public one. It
+ * translates and refuses; the rooms behind it decide what an action means. Bodies are never logged.
  */
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -41,7 +41,8 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
     setHeaders(request, reply)
     refuseForeignHosts(deps.listener, request.headers.host)
   })
-  // After the token check and before the body is handled: Fastify has its own rules for bodies by method (QUERY).
+  // After the token check and before the body is handled: Fastify has its own rules for bodies by method
+  // (QUERY).
   app.addHook('preParsing', async (request, reply) => {
     if (request.is404) answerUnknownPath(request, reply)
   })
@@ -72,7 +73,9 @@ function addHealthRoutes(app: FastifyInstance, health: HealthLane): void {
   }
 }
 
-/** A Fastify scope of its own: its hooks guard its routes and its unknown paths, however their URL is spelled. */
+/**
+ * A Fastify scope of its own: its hooks guard its routes and its unknown paths, however their URL is spelled.
+ */
 function addGuardedScope(admin: FastifyInstance, deps: AdminDoorDeps): void {
   const checkToken = makeTokenCheck(deps)
   admin.addHook('onRequest', async (request) => checkToken(request))

@@ -1,6 +1,6 @@
 /**
- * Answers every failure of this door with the one error envelope. Errors of the framework get a message that says what
- * to do; unexpected errors are logged with their cause and answered without details.
+ * Answers every failure of this door with the one error envelope. Errors of the framework get a message that
+ * says what to do; unexpected errors are logged with their cause and answered without details.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -55,7 +55,10 @@ const bodyProblems: ReadonlyMap<string, string> = new Map([
   ['FST_ERR_BAD_URL', 'path: is not valid percent-encoding'],
 ])
 
-/** Errors that the framework attributes to the client stay client errors, even where we have no message of our own. */
+/**
+ * Errors that the framework attributes to the client stay client errors, even where we have no message of our
+ * own.
+ */
 function otherProblem(thrown: unknown): string | undefined {
   const { code, statusCode = 500 } = thrown as FastifyError
   if (!code.startsWith('FST_') || statusCode >= 500) return undefined

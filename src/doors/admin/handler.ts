@@ -1,6 +1,6 @@
 /**
- * What a handler of the admin API gets and answers, by its row of the table. A subject file returns its handlers as a
- * record by the names of the calls; together they have to be complete.
+ * What a handler of the admin API gets and answers, by its row of the table. A subject file returns its
+ * handlers as a record by the names of the calls; together they have to be complete.
  */
 import type { FastifyReply } from 'fastify'
 import type { z } from 'zod'
@@ -8,7 +8,9 @@ import type { ConnectionId, DeliveryId, EndpointId, KeyId, ProgramId } from '#ke
 import type { AdminCall } from './table/call.ts'
 import type { AdminCallName, AdminCalls } from './table/table.ts'
 
-/** The placeholders of paths. Ids that do not parse are answered as not found before the handler is called. */
+/**
+ * The placeholders of paths. Ids that do not parse are answered as not found before the handler is called.
+ */
 interface PathValues {
   readonly user: string
   readonly agent: string

@@ -1,6 +1,6 @@
 /**
- * Monitoring without a token: whether the process is up, whether it should get traffic, and its metrics. It exposes no
- * personal data, and needs no router: probes alone never load the admin door.
+ * Monitoring without a token: whether the process is up, whether it should get traffic, and its metrics. It
+ * exposes no personal data, and needs no router: probes alone never load the admin door.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'

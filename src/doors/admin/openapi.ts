@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 description of the admin API, derived from its table. It is served at /openapi.json of the admin
- * listener and checked in as docs/admin-openapi.json; tests validate answers against it.
+ * The OpenAPI 3.1 description of the admin API, derived from its table. It is served at /openapi.json of the
+ * admin listener and checked in as docs/admin-openapi.json; tests validate answers against it.
  */
 import { type ErrorName, errorCatalogue } from '#contract/errors.ts'
 import { makeErrorExamples } from '#contract/openapi-examples.ts'

@@ -1,6 +1,6 @@
 /**
- * Pages of the long lists: how many rows, and where the previous page ended. A client that reads only `data` gets the
- * first page; `next` is the cursor of the following page, null at the end.
+ * Pages of the long lists: how many rows, and where the previous page ended. A client that reads only `data`
+ * gets the first page; `next` is the cursor of the following page, null at the end.
  */
 import { z } from 'zod'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
@@ -8,8 +8,8 @@ import { parseUuid, type UserId } from '#kernel/ids.ts'
 export const maxPageRows = 1000
 
 /**
- * Where a page ended: what its last row is sorted by (an instant or a number), and its id. It needs no row: the last one
- * may be gone when the next page is asked for.
+ * Where a page ended: what its last row is sorted by (an instant or a number), and its id. It needs no row:
+ * the last one may be gone when the next page is asked for.
  */
 export interface ListPosition {
   readonly order: number
@@ -47,7 +47,10 @@ export const pageFields = (fallback: number) =>
     cursor: { value: 'CURSOR', help: '`next` of the previous page' },
   }) as const
 
-/** The first `limit` of `rows`, and the cursor of the next page; the caller has queried one row more than `limit`. */
+/**
+ * The first `limit` of `rows`, and the cursor of the next page; the caller has queried one row more than
+ * `limit`.
+ */
 export function toPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,

@@ -1,6 +1,6 @@
 /**
- * The routes of the admin API, from its table: parses the path's ids and the query, calls the handler, and answers with the
- * row's status. Where replies are checked, each is parsed with its schema.
+ * The routes of the admin API, from its table: parses the path's ids and the query, calls the handler, and
+ * answers with the row's status. Where replies are checked, each is parsed with its schema.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -76,7 +76,10 @@ function readValue(name: string, text: string): string {
   return id
 }
 
-/** @throws ApiError `invalid_params` with details, also for a misspelt parameter and for a body that is not expected. */
+/**
+ * @throws ApiError `invalid_params` with details, also for a misspelt parameter and for a body that is not
+ *   expected.
+ */
 function readInput({ input }: AdminCall, request: FastifyRequest) {
   if (input === undefined) {
     if (request.method === 'POST') parseInput(EmptyInput, request.body)

@@ -1,4 +1,7 @@
-/** The admin listener: monitoring is answered at once, everything else by the admin door, which is loaded when asked. */
+/**
+ * The admin listener: monitoring is answered at once, everything else by the admin door, which is loaded when
+ * asked.
+ */
 import type { FastifyInstance } from 'fastify'
 import { bind } from '../bind.ts'
 import { makeLateRouter } from '../late-router.ts'

@@ -1,6 +1,6 @@
 /**
- * Users and their plans in the admin API. Deleting a user revokes their access and consents and deletes all their data;
- * the connections room does that.
+ * Users and their plans in the admin API. Deleting a user revokes their access and consents and deletes all
+ * their data; the connections room does that.
  */
 import { effectivePlan } from '#auth/plans.ts'
 import { byOperator } from '#contract/actor.ts'
@@ -67,7 +67,8 @@ export function makeUserHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeo
       return undefined
     },
     async deleteUser({ user }) {
-      // A repeated request repeats the deletion: it is idempotent and does not depend on which request began it.
+      // A repeated request repeats the deletion: it is idempotent and does not depend on which request began
+      // it.
       const { id } = await findUser(deps, user, { deleting: true })
       if (!(await connections.deleteUser(byOperator, id))) throw apiError('user_not_found')
       return undefined

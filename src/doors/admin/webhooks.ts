@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints and their deliveries in the admin API. A secret is only in the answer that creates it; every change
- * of an endpoint is an action of the webhooks room.
+ * Webhook endpoints and their deliveries in the admin API. A secret is only in the answer that creates it;
+ * every change of an endpoint is an action of the webhooks room.
  */
 import { byOperator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'

@@ -1,6 +1,6 @@
 /**
- * The documentation door over HTTP: what it sends, cache headers, conditional requests, and which paths it leaves to
- * others.
+ * The documentation door over HTTP: what it sends, cache headers, conditional requests, and which paths it
+ * leaves to others.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /**
- * The documentation door: the OpenAPI document at /openapi.json and the interactive reference at /doc, both public and
- * GET only (reading R4). Every byte comes from this server or its installed packages; for other methods and paths the
- * public server answers `not_found`.
+ * The documentation door: the OpenAPI document at /openapi.json and the interactive reference at /doc, both
+ * public and GET only (reading R4). Every byte comes from this server or its installed packages; for other
+ * methods and paths the public server answers `not_found`.
  */
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -10,7 +10,10 @@ import { contentSecurityPolicy, renderPage } from './page.ts'
 import { readScalarScript, readScalarVersion } from './scalar-script.ts'
 
 export interface DocsDoorOptions {
-  /** Makes the OpenAPI document (`makeOpenApi`); called at its first request, when the server knows its own address. */
+  /**
+   * Makes the OpenAPI document (`makeOpenApi`); called at its first request, when the server knows its own
+   * address.
+   */
   readonly document: () => object
 }
 
@@ -56,8 +59,8 @@ export async function docsDoor(fastify: FastifyInstance, options: DocsDoorOption
 }
 
 /**
- * Prepares the content at the first request; concurrent requests wait for the same preparation, and a failed one is
- * retried.
+ * Prepares the content at the first request; concurrent requests wait for the same preparation, and a failed
+ * one is retried.
  */
 function serveLate(fastify: FastifyInstance, url: string, make: () => Promise<Prepared>): void {
   let made: Promise<Prepared> | null = null

@@ -1,6 +1,6 @@
 /**
- * The page of the interactive reference and its content security policy: scripts and data come from this server alone,
- * so that a key typed into the page cannot be sent anywhere else.
+ * The page of the interactive reference and its content security policy: scripts and data come from this
+ * server alone, so that a key typed into the page cannot be sent anywhere else.
  */
 
 export interface PageAssets {
@@ -10,7 +10,10 @@ export interface PageAssets {
   readonly start: string
 }
 
-/** Inline styles are allowed, since the reference creates its own at run time; inline scripts and `eval` are not. */
+/**
+ * Inline styles are allowed, since the reference creates its own at run time; inline scripts and `eval` are
+ * not.
+ */
 export const contentSecurityPolicy = [
   "default-src 'self'",
   "script-src 'self'",

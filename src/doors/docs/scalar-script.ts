@@ -1,7 +1,7 @@
 /**
- * Extracts the script of the interactive reference from its installed package: the package contains its browser bundle
- * only inside a Fastify plugin, which is requested once in a separate Fastify instance. Nothing else of the plugin is
- * used.
+ * Extracts the script of the interactive reference from its installed package: the package contains its
+ * browser bundle only inside a Fastify plugin, which is requested once in a separate Fastify instance.
+ * Nothing else of the plugin is used.
  */
 import { readFile } from 'node:fs/promises'
 import Fastify from 'fastify'
@@ -16,8 +16,8 @@ export async function readScalarVersion(): Promise<string> {
 }
 
 /**
- * The bundle, about 4 MB. The package is loaded only when the page is first opened: loading takes a tenth of a second
- * and tens of megabytes, which a server whose reference is never opened does not need.
+ * The bundle, about 4 MB. The package is loaded only when the page is first opened: loading takes a tenth of
+ * a second and tens of megabytes, which a server whose reference is never opened does not need.
  */
 export async function readScalarScript(): Promise<Buffer> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')

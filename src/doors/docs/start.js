@@ -1,6 +1,7 @@
 /**
- * Starts the interactive reference. Everything that it shows comes from this server: no fonts, no telemetry, no proxy and
- * no assistant of the package's vendor. Requests that a reader tries go to the origin that the page was opened on.
+ * Starts the interactive reference. Everything that it shows comes from this server: no fonts, no telemetry,
+ * no proxy and no assistant of the package's vendor. Requests that a reader tries go to the origin that the
+ * page was opened on.
  */
 const place = document.querySelector('#reference')
 

@@ -1,8 +1,8 @@
 /**
- * One tool call, refused in the order of readings R3 and R28: limit, plan, scope, arguments, then exactly the answer of
- * REST. Scope and arguments are judged before the call is counted, so that limit, place and cache are one step of fast
- * state. A refused single call is answered with an HTTP error; every other failure is a tool result that describes it.
- * The lane and the protocol library get the same result, each in its own form.
+ * One tool call, refused in the order of readings R3 and R28: limit, plan, scope, arguments, then exactly the
+ * answer of REST. Scope and arguments are judged before the call is counted, so that limit, place and cache
+ * are one step of fast state. A refused single call is answered with an HTTP error; every other failure is a
+ * tool result that describes it. The lane and the protocol library get the same result, each in its own form.
  */
 import type { Caller } from '#auth/caller.ts'
 import { ApiError, apiError, type ErrorName } from '#contract/errors.ts'
@@ -47,7 +47,10 @@ export type CallTool = <Result>(
   form: ResultForm<Result>,
 ) => Promise<Result>
 
-/** Refusals before the operation runs: an HTTP error when the call is the only one of its request (reading R28). */
+/**
+ * Refusals before the operation runs: an HTTP error when the call is the only one of its request (reading
+ * R28).
+ */
 const refusals: readonly ErrorName[] = [
   'rate_limited',
   'too_many_concurrent',
@@ -118,7 +121,9 @@ export function makeCallTool(deps: CallToolDeps): CallTool {
   }
 }
 
-/** What is wrong with a call besides the limit and the plan, which come first: its scope, then its arguments. */
+/**
+ * What is wrong with a call besides the limit and the plan, which come first: its scope, then its arguments.
+ */
 function judge(
   caller: Caller,
   { operation, given }: ToolCall,

@@ -1,7 +1,8 @@
 /**
- * Checks parameters before the library's server. The library would answer invalid ones with a dump of its schemas over
- * many lines, and for some methods with an internal error; here the answer is one line with -32602 (JSON-RPC 2.0 §5.1).
- * The check is between transport and server, so that each entry of a batch has its own answer.
+ * Checks parameters before the library's server. The library would answer invalid ones with a dump of its
+ * schemas over many lines, and for some methods with an internal error; here the answer is one line with
+ * -32602 (JSON-RPC 2.0 §5.1). The check is between transport and server, so that each entry of a batch has
+ * its own answer.
  */
 import {
   INVALID_PARAMS,
@@ -23,15 +24,17 @@ const lasting: readonly (readonly [string, StandardSchemaV1])[] = [
 ]
 
 /**
- * The methods that take parameters and are answered here. The later era has no `initialize`: there it is an unknown
- * method.
+ * The methods that take parameters and are answered here. The later era has no `initialize`: there it is an
+ * unknown method.
  */
 const byEra: Readonly<Record<Era, Schemas>> = {
   2025: new Map([['initialize', specTypeSchemas.InitializeRequest], ...lasting]),
   2026: new Map(lasting),
 }
 
-/** Extends the library's server: a request with invalid parameters is answered before the library handles it. */
+/**
+ * Extends the library's server: a request with invalid parameters is answered before the library handles it.
+ */
 export class CheckedServer extends Server {
   readonly #schemas: Schemas
 

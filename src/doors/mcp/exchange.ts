@@ -1,6 +1,6 @@
 /**
- * The state of one HTTP request to `/mcp`, used for its answer and its record, however it ends. Its calls run one after
- * another, so that a batch never holds more than one in-flight place (reading R28).
+ * The state of one HTTP request to `/mcp`, used for its answer and its record, however it ends. Its calls run
+ * one after another, so that a batch never holds more than one in-flight place (reading R28).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'

@@ -1,6 +1,7 @@
 /**
- * The bytes of an answered call: the same that the protocol library would write. The text block and the structure are
- * made of one serialised body. Those of cached answers are kept, so that a repeated call only adds its id.
+ * The bytes of an answered call: the same that the protocol library would write. The text block and the
+ * structure are made of one serialised body. Those of cached answers are kept, so that a repeated call only
+ * adds its id.
  */
 import { isAscii } from 'node:buffer'
 import type { ResultForm } from './call-tool.ts'
@@ -8,7 +9,9 @@ import type { Era } from './checked-server.ts'
 import type { ServerInfo } from './protocol.ts'
 import { describeAnswer, describeError, type ResultTexts } from './result.ts'
 
-/** An answer up to the end of what does not depend on its request: text if it is short and ASCII, else bytes. */
+/**
+ * An answer up to the end of what does not depend on its request: text if it is short and ASCII, else bytes.
+ */
 export type Frame = string | Uint8Array
 
 /** Above this, copying a text costs more than writing it together with the headers saves. */
@@ -55,8 +58,8 @@ export function makeEndings(info: ServerInfo): (era: Era, id: string | number) =
 }
 
 /**
- * Frames by the body that they were made of: they exist no longer than the cached answer. When half of the bound is
- * reached, those that were not used since the last time are dropped.
+ * Frames by the body that they were made of: they exist no longer than the cached answer. When half of the
+ * bound is reached, those that were not used since the last time are dropped.
  */
 function makeKept(maxBytes: number) {
   let used = new WeakMap<Uint8Array, Frame>()

@@ -1,7 +1,7 @@
 /**
- * The agents' door, in the order of its steps: host name, method, pre-auth limit, size, caller, JSON-RPC, plan, then
- * the tool. A plain call of one tool is answered here; the protocol library answers everything else. Every answer has
- * the rate headers (readings R6, R28); HTTP errors use the REST envelope.
+ * The agents' door, in the order of its steps: host name, method, pre-auth limit, size, caller, JSON-RPC,
+ * plan, then the tool. A plain call of one tool is answered here; the protocol library answers everything
+ * else. Every answer has the rate headers (readings R6, R28); HTTP errors use the REST envelope.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server'
@@ -148,9 +148,9 @@ async function admit(lane: Lane, request: IncomingMessage, exchange: Exchange): 
     throw apiError(problem)
   }
 
-  // 3 The pre-auth limit and the caller, 4 the size. The caller is identified even without a readable body: a good key
-  // gets its point back, a bad one does not (reading R6). A body that cannot be read is reported to unidentified
-  // clients too.
+  // 3 The pre-auth limit and the caller, 4 the size. The caller is identified even without a readable body: a
+  // good key gets its point back, a bad one does not (reading R6). A body that cannot be read is reported to
+  // unidentified clients too.
   const known = lane.admit.recall(client)
   if (known !== null) return { caller: known, body: await readMessage(request) }
   const admission = await lane.admit.admit(client)
@@ -161,7 +161,10 @@ async function admit(lane: Lane, request: IncomingMessage, exchange: Exchange): 
   return { caller: admission.caller, body }
 }
 
-/** An error is returned, not thrown: the caller still has to be identified, because that settles the pre-auth point. */
+/**
+ * An error is returned, not thrown: the caller still has to be identified, because that settles the pre-auth
+ * point.
+ */
 async function readMessage(request: IncomingMessage): Promise<Uint8Array | Error> {
   const body = await readBody(request)
   return body === 'too_large' ? apiError('body_too_large') : body
@@ -213,8 +216,8 @@ async function askLibrary(
   // 6 The plan, for every message (reading R28): any plan with API access, as no tool needs less.
   gate.entitle(caller, 'api')
 
-  // 7 The protocol. Cancellations are dropped: no earlier request can still run, and a call cancelled within its own
-  // batch would never be answered.
+  // 7 The protocol. Cancellations are dropped: no earlier request can still run, and a call cancelled within
+  // its own batch would never be answered.
   const standing = messages.messages.filter((message) => !isCancellation(message))
   const [first] = standing
   if (first === undefined) return new Response(null, { status: 202 })
@@ -279,7 +282,8 @@ function contentTypeOf({ headers }: IncomingMessage): string | undefined {
 }
 
 /**
- * The rate headers show the operation's bucket for a single call, the cheap bucket for everything else (reading R28).
+ * The rate headers show the operation's bucket for a single call, the cheap bucket for everything else
+ * (reading R28).
  */
 function bucketOf(reading: Messages | Error): Bucket {
   if (reading instanceof Error || reading.isBatch) return 'cheap'

@@ -1,6 +1,6 @@
 /**
- * Parses bytes into JSON-RPC messages (JSON-RPC 2.0 §4–6; contract, Agents: batches of at most 10). What is refused
- * here is answered as JSON-RPC with HTTP 400 or 415. The protocol library interprets the messages.
+ * Parses bytes into JSON-RPC messages (JSON-RPC 2.0 §4–6; contract, Agents: batches of at most 10). What is
+ * refused here is answered as JSON-RPC with HTTP 400 or 415. The protocol library interprets the messages.
  */
 import {
   INVALID_REQUEST,
@@ -49,7 +49,10 @@ export function parseBody(contentType: string | undefined, bytes: Uint8Array): u
   throw new RpcError(400, INVALID_REQUEST, 'Invalid Request: nested too deeply', idOf(value))
 }
 
-/** Whether a message is nested too deeply. Only the known arguments of a tool are read, so theirs does not count. */
+/**
+ * Whether a message is nested too deeply. Only the known arguments of a tool are read, so theirs does not
+ * count.
+ */
 function isNested(message: unknown): boolean {
   if (exceeds(message, maxLevels, 'params')) return true
   if (typeof message !== 'object' || message === null || !('params' in message)) return false

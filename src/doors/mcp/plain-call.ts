@@ -1,7 +1,8 @@
 /**
- * Recognises the tool calls that the lane answers itself: one request that names one of our tools, in a form that the
- * protocol library would accept without a doubt, in either era. Anything else is null, and the library judges it:
- * other methods, batches, unknown tools, further members, headers that disagree with the body.
+ * Recognises the tool calls that the lane answers itself: one request that names one of our tools, in a form
+ * that the protocol library would accept without a doubt, in either era. Anything else is null, and the
+ * library judges it: other methods, batches, unknown tools, further members, headers that disagree with the
+ * body.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import {

@@ -1,6 +1,7 @@
 /**
- * The protocol library and the two eras that it supports (2026-07-28 and 2025-*), both served statelessly: one server
- * instance per request, no session, no stream, no change notification. What a tool call does is defined elsewhere.
+ * The protocol library and the two eras that it supports (2026-07-28 and 2025-*), both served statelessly:
+ * one server instance per request, no session, no stream, no change notification. What a tool call does is
+ * defined elsewhere.
  */
 import type { IncomingMessage } from 'node:http'
 import {
@@ -38,7 +39,10 @@ export interface ServerInfo {
 }
 
 export interface Protocol {
-  /** Answers the messages of one request; rejects with the reason of `disconnectSignal` when the client disconnects. */
+  /**
+   * Answers the messages of one request; rejects with the reason of `disconnectSignal` when the client
+   * disconnects.
+   */
   answer(
     exchange: Exchange,
     caller: Caller,
@@ -143,8 +147,8 @@ function invalidParams(message: string): ProtocolError {
 }
 
 function toRequest(url: string, incoming: IncomingMessage, signal: AbortSignal): Request {
-  // Every answer is JSON whatever the client accepts (RFC 9110 §12.5.1 allows it): the library would refuse a plain
-  // `curl`.
+  // Every answer is JSON whatever the client accepts (RFC 9110 §12.5.1 allows it): the library would refuse a
+  // plain `curl`.
   const headers = new Headers({ accept: 'application/json, text/event-stream' })
   for (const name of protocolHeaders) {
     const value = incoming.headers[name]

@@ -1,6 +1,6 @@
 /**
- * Writes the answers of the agents' door: the headers that every answer of `/mcp` has (readings R5, R6), the REST
- * envelope, JSON-RPC errors and the protocol library's answers. It makes no decisions.
+ * Writes the answers of the agents' door: the headers that every answer of `/mcp` has (readings R5, R6), the
+ * REST envelope, JSON-RPC errors and the protocol library's answers. It makes no decisions.
  */
 import type { ServerResponse } from 'node:http'
 import { allScopes } from '#auth/scopes.ts'
@@ -101,7 +101,9 @@ function write(response: ServerResponse, status: number, headers: string[], body
   response.end(bytes)
 }
 
-/** Writes the acknowledgement of a subscription; the library closes the stream at once, since nothing changes. */
+/**
+ * Writes the acknowledgement of a subscription; the library closes the stream at once, since nothing changes.
+ */
 async function stream(response: ServerResponse, answer: Response, headers: string[]) {
   if (response.destroyed) return
   response.writeHead(answer.status, headers)
@@ -115,8 +117,8 @@ async function stream(response: ServerResponse, answer: Response, headers: strin
 }
 
 /**
- * RFC 6750 §3 and RFC 9728 §5.1: without credentials the challenge names no error. It names both scopes, because
- * clients of the 1.x line request exactly these and could otherwise never use the brokerage tools.
+ * RFC 6750 §3 and RFC 9728 §5.1: without credentials the challenge names no error. It names both scopes,
+ * because clients of the 1.x line request exactly these and could otherwise never use the brokerage tools.
  */
 function challenge(error: ApiError, mcpOrigin: string): string {
   const metadata = `${mcpOrigin}/.well-known/oauth-protected-resource/mcp`

@@ -1,7 +1,8 @@
 /**
- * Formats answers as tool results: `structuredContent` is the REST body, the first text block the same JSON with every
- * invisible character escaped, the second one line about the page's position. A page that is too large for a model ends
- * earlier, after a whole row (docs/configuration.md, Events and agents); rows are never cut.
+ * Formats answers as tool results: `structuredContent` is the REST body, the first text block the same JSON
+ * with every invisible character escaped, the second one line about the page's position. A page that is too
+ * large for a model ends earlier, after a whole row (docs/configuration.md, Events and agents); rows are
+ * never cut.
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { ApiError } from '#contract/errors.ts'
@@ -26,8 +27,8 @@ export interface ResultTexts {
 }
 
 /**
- * A page that has to end earlier. Its first `limit` rows are read for themselves, so that the end of the page is known where
- * the next one is read (docs/snapshots.md, marks) and a list that is read in parts is held.
+ * A page that has to end earlier. Its first `limit` rows are read for themselves, so that the end of the page
+ * is known where the next one is read (docs/snapshots.md, marks) and a list that is read in parts is held.
  */
 export interface ShorterPage {
   readonly limit: number
@@ -79,10 +80,15 @@ export function toResult({ json, text, line, isError }: ResultTexts): CallToolRe
   }
 }
 
-/** Controls, direction marks, invisible joiners and tags: all of Cc and Cf, and the line and paragraph separators. */
+/**
+ * Controls, direction marks, invisible joiners and tags: all of Cc and Cf, and the line and paragraph
+ * separators.
+ */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** JSON text that parses to the same value, without any character that hides or reorders the text around it. */
+/**
+ * JSON text that parses to the same value, without any character that hides or reorders the text around it.
+ */
 function visible(json: string): string {
   return json.replace(unseen, (character) =>
     character

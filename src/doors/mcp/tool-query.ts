@@ -1,6 +1,7 @@
 /**
- * Converts a tool's arguments to the equivalent REST query, spelled as REST clients usually spell it, so that both
- * doors share one cache entry (reading R28). Arguments that were left out stay out: the operation has its own defaults.
+ * Converts a tool's arguments to the equivalent REST query, spelled as REST clients usually spell it, so that
+ * both doors share one cache entry (reading R28). Arguments that were left out stay out: the operation has
+ * its own defaults.
  */
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'

@@ -1,6 +1,7 @@
 /**
- * Rewords errors for agents: a REST path becomes the tool of the same operation, and a reference to a response header,
- * which agents do not see, becomes the header's value. Everything else is the envelope of REST (reading R28).
+ * Rewords errors for agents: a REST path becomes the tool of the same operation, and a reference to a
+ * response header, which agents do not see, becomes the header's value. Everything else is the envelope of
+ * REST (reading R28).
  */
 import { type ApiError, toEnvelope } from '#contract/errors.ts'
 import type { ErrorEnvelope } from '#contract/resources.ts'

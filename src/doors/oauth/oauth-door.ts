@@ -1,6 +1,6 @@
 /**
- * The door of the authorization server: passes its requests on before bodies are parsed, and only under this server's
- * host names. All other rules are in src/auth/oauth.
+ * The door of the authorization server: passes its requests on before bodies are parsed, and only under this
+ * server's host names. All other rules are in src/auth/oauth.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -21,7 +21,10 @@ export interface OAuthDoorOptions extends AllowedHostsOptions {
   readonly onRefused: (record: OAuthRecord) => void
 }
 
-/** Makes the handler of the requests that the server owns (`OAuth.owns`); it answers every request that it is given. */
+/**
+ * Makes the handler of the requests that the server owns (`OAuth.owns`); it answers every request that it is
+ * given.
+ */
 export function makeOAuthDoor(options: OAuthDoorOptions): Handler {
   const { oauth, onRefused } = options
   const names = makeAllowedHosts(options)

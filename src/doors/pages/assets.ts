@@ -1,6 +1,6 @@
 /**
- * The files that pages need: Pico from its package, our own style sheet and script, the logo; each path contains the digest of its
- * bytes.
+ * The files that pages need: Pico from its package, our own style sheet and script, the logo; each path
+ * contains the digest of its bytes.
  */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -52,7 +52,10 @@ function toAsset(name: string, ending: keyof typeof types, bytes: Buffer): Asset
 
 const forever = { 'cache-control': 'public, max-age=31536000, immutable' }
 
-/** GET only. Compressed for clients that take it: on a first visit the style sheets are most of what a page weighs. */
+/**
+ * GET only. Compressed for clients that take it: on a first visit the style sheets are most of what a page
+ * weighs.
+ */
 export function addAssetRoutes(scope: FastifyInstance, assets: Assets): void {
   for (const { path, type, bytes } of Object.values(assets)) {
     let made: Promise<Prepared> | null = null

@@ -1,6 +1,6 @@
 /**
- * What all page routes use: the rooms behind the door, cookies and visits, and the one function that sends a page. It
- * mounts no routes.
+ * What all page routes use: the rooms behind the door, cookies and visits, and the one function that sends a
+ * page. It mounts no routes.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { UserActions } from '#auth/actions.ts'
@@ -76,7 +76,9 @@ export interface PagesDoorOptions {
   readonly clock: Clock
   /** Where forms that begin a link may lead (`form-action`). */
   readonly linkingTargets: readonly string[]
-  /** Tokens of made-up people by provider and name of the form field (sandbox mode); empty: there are none. */
+  /**
+   * Tokens of made-up people by provider and name of the form field (sandbox mode); empty: there are none.
+   */
   readonly sampleTokens: Partial<Readonly<Record<Provider, Readonly<Record<string, string>>>>>
   /** Public origins; known once the listener is bound. */
   readonly origins: () => PublicOrigins
@@ -156,10 +158,16 @@ export function makeContext(
   return context
 }
 
-/** The origin of one host, perhaps with any port, or a scheme: nothing that could name all hosts or start another directive. */
+/**
+ * The origin of one host, perhaps with any port, or a scheme: nothing that could name all hosts or start
+ * another directive.
+ */
 const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[a-z\d._-]+(?::(?:\d+|\*))?)?$/i
 
-/** Everything from our own origin, nothing inline; forms may also lead to an agent's redirect address, or to a provider. */
+/**
+ * Everything from our own origin, nothing inline; forms may also lead to an agent's redirect address, or to a
+ * provider.
+ */
 function contentSecurityPolicy(formAction: string | readonly string[] = []): string {
   const sources = [formAction].flat().filter((source) => policySource.test(source))
   return [

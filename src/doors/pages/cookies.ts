@@ -1,7 +1,7 @@
 /**
- * The cookies of the pages: the session's; a visitor's, from which the forms of a person who is not signed in derive
- * their token; one that recognises a browser that signed in before; and those that hold something sealed for a later page. `__Host-` and Secure when the service uses
- * https (docs/accounts.md, Pages).
+ * The cookies of the pages: the session's; a visitor's, from which the forms of a person who is not signed in
+ * derive their token; one that recognises a browser that signed in before; and those that hold something
+ * sealed for a later page. `__Host-` and Secure when the service uses https (docs/accounts.md, Pages).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { browserLifeMs } from '#auth/sign-in/browsers.ts'
@@ -27,8 +27,9 @@ export interface Cookies {
 }
 
 /**
- * What is sealed for a later page: a secret that it shows once; the note between the two steps of a sign-in; the secret of a
- * second factor that is being set up; the session that began a link. Not sealed: the page of a form that was interrupted.
+ * What is sealed for a later page: a secret that it shows once; the note between the two steps of a sign-in;
+ * the secret of a second factor that is being set up; the session that began a link. Not sealed: the page of
+ * a form that was interrupted.
  */
 export type SealedCookie = 'once' | 'code' | 'set-up' | 'link' | 'interrupted'
 

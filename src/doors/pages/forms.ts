@@ -7,8 +7,8 @@ export function formOf(request: FastifyRequest): URLSearchParams {
 }
 
 /**
- * A path on this server, or `/`: anything that a browser could read as another host (`//`, `/\`, a scheme, control
- * characters) is rejected, so that a link cannot redirect a person to another site.
+ * A path on this server, or `/`: anything that a browser could read as another host (`//`, `/\`, a scheme,
+ * control characters) is rejected, so that a link cannot redirect a person to another site.
  */
 export function localPath(text: string | null): string {
   if (text === null || text.length > 2048) return '/'

@@ -43,8 +43,8 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * Text from outside, e.g. an agent's own name: one line, bounded, control and bidirectional characters made visible, so
- * that a name cannot change the sentence around it.
+ * Text from outside, e.g. an agent's own name: one line, bounded, control and bidirectional characters made
+ * visible, so that a name cannot change the sentence around it.
  */
 export function foreignText(text: string, maxLength = 80): string {
   const visible = text.replace(

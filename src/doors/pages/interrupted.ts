@@ -1,6 +1,7 @@
 /**
- * A form that was not carried out, because its sender had to sign in or to give the password first: the sign-in says so, and then
- * the page of the form. The path of that page crosses over in a cookie; what was typed is not kept.
+ * A form that was not carried out, because its sender had to sign in or to give the password first: the
+ * sign-in says so, and then the page of the form. The path of that page crosses over in a cookie; what was
+ * typed is not kept.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cookies } from './cookies.ts'

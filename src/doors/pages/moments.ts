@@ -1,4 +1,7 @@
-/** Times on pages: shown in the person's zone to the minute, with the exact instant in UTC on hover. Rendering only. */
+/**
+ * Times on pages: shown in the person's zone to the minute, with the exact instant in UTC on hover. Rendering
+ * only.
+ */
 import { toIso } from '#kernel/time.ts'
 import { type Html, html } from './html.ts'
 

@@ -1,7 +1,7 @@
 /**
  * The pages through which a person signs in (docs/accounts.md, Pages): HTML from the server, working without
- * JavaScript. The door translates forms into actions and results into pages; the rooms behind it decide what is
- * allowed. Each area of pages is a folder beside this file.
+ * JavaScript. The door translates forms into actions and results into pages; the rooms behind it decide what
+ * is allowed. Each area of pages is a folder beside this file.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeAllowedHosts } from '../allowed-hosts.ts'

@@ -1,6 +1,7 @@
 /**
- * Secrets that a page shows once. A form is answered by a redirect, so the secret crosses it in a cookie: sealed, bound
- * to the session and to the page that shows it, valid for a minute. The page that shows it deletes the cookie.
+ * Secrets that a page shows once. A form is answered by a redirect, so the secret crosses it in a cookie:
+ * sealed, bound to the session and to the page that shows it, valid for a minute. The page that shows it
+ * deletes the cookie.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'

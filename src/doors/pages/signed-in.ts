@@ -1,6 +1,6 @@
 /**
- * Pages and forms of a person who is signed in. A visitor is sent to the sign-in and back; a form that did not come from
- * one of our pages is refused; a change that needs the password again leads to it first.
+ * Pages and forms of a person who is signed in. A visitor is sent to the sign-in and back; a form that did
+ * not come from one of our pages is refused; a change that needs the password again leads to it first.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { defaultTimezone } from '#auth/caller.ts'
@@ -97,8 +97,9 @@ function refuseSurplus(
 }
 
 /**
- * Answers when what a request is about was deleted while it was under way, by another page or process. Without the account the
- * person is signed out by now. @param list where the page or form leads when only the thing itself is gone.
+ * Answers when what a request is about was deleted while it was under way, by another page or process.
+ * Without the account the person is signed out by now. @param list where the page or form leads when only the
+ * thing itself is gone.
  * @throws any other error again.
  */
 export function leadOn(
@@ -146,7 +147,10 @@ export function readDone<Name extends string>(
   return names.find((name) => name === done) ?? null
 }
 
-/** A refusal of an action as a form shows it: a sentence for each field that it names, or one for the whole form. */
+/**
+ * A refusal of an action as a form shows it: a sentence for each field that it names, or one for the whole
+ * form.
+ */
 export interface FormProblems<Field extends string> {
   readonly status: number
   readonly problems: Readonly<Partial<Record<Field, string>>>

@@ -1,6 +1,6 @@
 /**
- * The one way to render a table. Its roles are written out: on a narrow screen the style displays rows as blocks, which
- * would remove the implicit ones, and cells then begin with the names of their columns.
+ * The one way to render a table. Its roles are written out: on a narrow screen the style displays rows as
+ * blocks, which would remove the implicit ones, and cells then begin with the names of their columns.
  */
 import { type Html, type HtmlValue, html } from './html.ts'
 

@@ -1,7 +1,7 @@
 /**
- * One visit to a page: who is signed in, the token for its forms, and whether a post is genuine. A post is accepted
- * only from our own pages: its Origin (or Sec-Fetch-Site), where the browser sends one, must be ours, and its form
- * token must belong to the cookie.
+ * One visit to a page: who is signed in, the token for its forms, and whether a post is genuine. A post is
+ * accepted only from our own pages: its Origin (or Sec-Fetch-Site), where the browser sends one, must be
+ * ours, and its form token must belong to the cookie.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formTokenOf, isFormToken, type Session, type Sessions } from '#auth/sign-in/sessions.ts'
@@ -33,8 +33,8 @@ export interface Visits {
   /** For a GET: sets the visitor's cookie when there is neither a session nor a visitor's cookie. */
   begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit>
   /**
-   * For a POST: null when it did not come from one of our pages. With a session, only the session's token is accepted;
-   * a sign-in form (`arriving`) may have been opened before the session began.
+   * For a POST: null when it did not come from one of our pages. With a session, only the session's token is
+   * accepted; a sign-in form (`arriving`) may have been opened before the session began.
    */
   accept(
     request: FastifyRequest,
@@ -79,7 +79,9 @@ export function makeVisits(options: VisitOptions): Visits {
   }
 }
 
-/** Browsers send Origin with every post. A client that sends neither header is judged by its form token alone. */
+/**
+ * Browsers send Origin with every post. A client that sends neither header is judged by its form token alone.
+ */
 function comesFromOurselves(request: FastifyRequest, names: AllowedHosts): boolean {
   const { origin } = request.headers
   if (origin !== undefined) return names.isOwnOrigin(origin, request)

@@ -1,4 +1,6 @@
-/** Receiving webhooks under faults: slow bodies, too many at once, senders that disconnect, our own errors. */
+/**
+ * Receiving webhooks under faults: slow bodies, too many at once, senders that disconnect, our own errors.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -92,7 +92,9 @@ async function judge(lane: Lane, provider: Provider, request: IncomingMessage): 
   }
 }
 
-/** The outcomes that cost the address a point: no provider sends such a webhook, or nothing shows who sent it. */
+/**
+ * The outcomes that cost the address a point: no provider sends such a webhook, or nothing shows who sent it.
+ */
 const costly: readonly WebhookRecord['outcome'][] = [
   'unsigned',
   'forged',

@@ -1,6 +1,6 @@
 /**
- * Places for webhooks whose bodies are complete, while they are handled: their number bounds the memory that unauthenticated
- * senders can occupy, and no address can take all of them.
+ * Places for webhooks whose bodies are complete, while they are handled: their number bounds the memory that
+ * unauthenticated senders can occupy, and no address can take all of them.
  */
 
 export interface Places {

@@ -1,7 +1,7 @@
 /**
- * The webhooks whose bodies are being received. Their number bounds the memory that unauthenticated senders can occupy. A
- * genuine webhook is complete within moments, so at the limit a new one ends the one that has taken longest: slow senders
- * do not prevent others.
+ * The webhooks whose bodies are being received. Their number bounds the memory that unauthenticated senders
+ * can occupy. A genuine webhook is complete within moments, so at the limit a new one ends the one that has
+ * taken longest: slow senders do not prevent others.
  */
 
 export interface Receiving {

@@ -1,7 +1,7 @@
 /**
- * The REST door: a lane of its own on node:http, in the order of the steps of reading R3. It translates HTTP and calls
- * the gate's steps; it contains no rule of an operation. Every answer is the envelope or the operation's reply, with
- * the headers of readings R6, R8 and R9.
+ * The REST door: a lane of its own on node:http, in the order of the steps of reading R3. It translates HTTP
+ * and calls the gate's steps; it contains no rule of an operation. Every answer is the envelope or the
+ * operation's reply, with the headers of readings R6, R8 and R9.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { performance } from 'node:perf_hooks'
@@ -32,7 +32,10 @@ export interface RestLaneOptions {
   readonly admit: Admit
   readonly clock: Clock
   readonly isTrustedProxy: IsTrustedProxy
-  /** The address where deprecations are documented; called late, since it is known only after the server listens. */
+  /**
+   * The address where deprecations are documented; called late, since it is known only after the server
+   * listens.
+   */
   readonly docsUrl: () => string
   /** The page for a browser on a path that no door owns. */
   readonly unknownPage: StaticPage
@@ -69,8 +72,8 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
   return (request, response) => void serve(lane, request, response)
 }
 
-// Synchronous results are not awaited: a cached answer is written in the same turn of the event loop in which its
-// request arrived.
+// Synchronous results are not awaited: a cached answer is written in the same turn of the event loop in which
+// its request arrived.
 async function serve(lane: Lane, request: IncomingMessage, response: ServerResponse) {
   const { gate, admit } = lane
   const { operation, rawQuery, deprecated } = lane.routeOf(request.method, request.url ?? '/')

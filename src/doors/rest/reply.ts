@@ -1,6 +1,6 @@
 /**
- * Writes the lane's answers: one `writeHead` with a flat list of headers, one `end` with prepared bytes. It makes no
- * decisions.
+ * Writes the lane's answers: one `writeHead` with a flat list of headers, one `end` with prepared bytes. It
+ * makes no decisions.
  */
 import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
@@ -115,8 +115,8 @@ function commonHeaders(
 }
 
 /**
- * The body as text, when it is short and ASCII; cached as long as its bytes exist. Node sends head and body in one
- * write when both are text, which saves a tenth of a small answer's time.
+ * The body as text, when it is short and ASCII; cached as long as its bytes exist. Node sends head and body
+ * in one write when both are text, which saves a tenth of a small answer's time.
  */
 function textOf(texts: WeakMap<Uint8Array, string>, body: Uint8Array): string | null {
   if (body.length > maxTextLength) return null

@@ -1,6 +1,6 @@
 /**
- * Finds the operation of a request's target. Clients repeat targets, so results are remembered; the query is returned
- * as the same string object, so that lookups by it need not hash it again.
+ * Finds the operation of a request's target. Clients repeat targets, so results are remembered; the query is
+ * returned as the same string object, so that lookups by it need not hash it again.
  */
 import { type Operation, operations } from '#contract/operations.ts'
 import { makeRecent } from '#kernel/recent.ts'

@@ -1,4 +1,7 @@
-/** The shape of `/simplefin/accounts` for what the emulated people do not have: positions in one currency, names that are equal. */
+/**
+ * The shape of `/simplefin/accounts` for what the emulated people do not have: positions in one currency,
+ * names that are equal.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Account, Connection, Holding } from '#contract/resources.ts'

@@ -1,7 +1,7 @@
 /**
- * The SimpleFIN door: `/simplefin/info`, `/simplefin/claim/T` and `/simplefin/accounts`, for programs that speak that
- * protocol. It translates, and reads by the operations of REST. Its refusals are one line of plain text, because clients take
- * JSON of any status for data, and 403 for a link that has to be made again.
+ * The SimpleFIN door: `/simplefin/info`, `/simplefin/claim/T` and `/simplefin/accounts`, for programs that
+ * speak that protocol. It translates, and reads by the operations of REST. Its refusals are one line of plain
+ * text, because clients take JSON of any status for data, and 403 for a link that has to be made again.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ClaimProgram } from '#auth/programs/claim-program.ts'

@@ -1,6 +1,6 @@
 /**
- * The resources of the contract in the shape of SimpleFIN, version 1 and 2 in one. Every field is there that a client's own
- * code demands (docs/recipes). Amounts keep their digits, with at least two decimals.
+ * The resources of the contract in the shape of SimpleFIN, version 1 and 2 in one. Every field is there that
+ * a client's own code demands (docs/recipes). Amounts keep their digits, with at least two decimals.
  */
 import { categories } from '#contract/categories.ts'
 import type { Account, Balance, Connection, Holding, Transaction } from '#contract/resources.ts'
@@ -35,7 +35,9 @@ export function toOrganizations(
   return new Map(named)
 }
 
-/** No web address of an institution is known, and clients tell institutions apart by their domain (RFC 2606). */
+/**
+ * No web address of an institution is known, and clients tell institutions apart by their domain (RFC 2606).
+ */
 const toDomain = ({ provider, institutionId }: Connection) =>
   `${provider}-${institutionId.toLowerCase().replace(/[^a-z0-9-]+/g, '-')}.invalid`
 
@@ -53,7 +55,10 @@ export const toConnection = ({ connection, name }: Organization, root: string) =
   sfin_url: root,
 })
 
-/** Words by which a client guesses the type of an account from its name, and the word that is added without one. */
+/**
+ * Words by which a client guesses the type of an account from its name, and the word that is added without
+ * one.
+ */
 const typeWords: Readonly<Record<string, readonly [RegExp, string]>> = {
   'credit-card': [/credit|card|visa|amex/i, 'Credit Card'],
   loan: [/loan|mortgage/i, 'Loan'],

@@ -1,7 +1,7 @@
 /**
- * What could not be read, in the words that clients of both versions of the protocol act on. `errors` are texts for people;
- * one of them makes two clients ask for a new link, so it is said where the consent is gone and nowhere else. Names of
- * institutions come from outside and are cleaned.
+ * What could not be read, in the words that clients of both versions of the protocol act on. `errors` are
+ * texts for people; one of them makes two clients ask for a new link, so it is said where the consent is gone
+ * and nowhere else. Names of institutions come from outside and are cleaned.
  */
 
 export type Problem =

@@ -1,6 +1,6 @@
 /**
- * The parameters of `/simplefin/accounts`. Nothing in them fails a request: what cannot be read counts as absent and is named
- * in the answer, because clients take any other status for a broken link.
+ * The parameters of `/simplefin/accounts`. Nothing in them fails a request: what cannot be read counts as
+ * absent and is named in the answer, because clients take any other status for a broken link.
  */
 
 export interface AccountsQuery {

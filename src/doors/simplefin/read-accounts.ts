@@ -1,6 +1,6 @@
 /**
- * Reads what `/simplefin/accounts` shows, by the operations of REST: the same gate, cache entries, breakers and plan rules. What
- * cannot be read is a problem of its connection or account, and never fails the others.
+ * Reads what `/simplefin/accounts` shows, by the operations of REST: the same gate, cache entries, breakers
+ * and plan rules. What cannot be read is a problem of its connection or account, and never fails the others.
  */
 import type { Caller } from '#auth/caller.ts'
 import { ApiError } from '#contract/errors.ts'
@@ -167,7 +167,8 @@ async function readBank(group: Group): Promise<AccountReading[]> {
 
 async function listBalances(group: Group): Promise<ReadonlyMap<string, Balance>> {
   const { ask, connection, all } = group
-  // Always all accounts of the connection, in one order: every poll asks the same, and one answer serves them.
+  // Always all accounts of the connection, in one order: every poll asks the same, and one answer serves
+  // them.
   const ids = all.map(({ id }) => id).toSorted()
   const balances = new Map<string, Balance>()
   for (let from = 0; from < ids.length; from += 100) {

@@ -1,6 +1,7 @@
 /**
- * Which days are read for a window of instants. A row is shown by its midday (kernel/midday.ts), so the days read are one more on
- * each side, and the rows are filtered by their midday: windows that join show each row once.
+ * Which days are read for a window of instants. A row is shown by its midday (kernel/midday.ts), so the days
+ * read are one more on each side, and the rows are filtered by their midday: windows that join show each row
+ * once.
  */
 import { addDays, getZone, toMicros } from '#kernel/time.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Akahu's small bodies, validated by schema: the user of a token, and the one list of accounts that discovery,
- * balances and the check of a login's consent all use. Numbers stay source text (reading R24).
+ * Akahu's small bodies, validated by schema: the user of a token, and the one list of accounts that
+ * discovery, balances and the check of a login's consent all use. Numbers stay source text (reading R24).
  */
 import { z } from 'zod'
 import { parseExactJson } from '#kernel/json.ts'
@@ -38,8 +38,8 @@ export type WireAccount = z.infer<typeof WireAccount>
 const AccountsBody = z.object({
   success: z.literal(true),
   items: z.array(WireAccount),
-  // The list is documented as not paged. Were it paged one day, the first page alone would look like withdrawn
-  // consents.
+  // The list is documented as not paged. Were it paged one day, the first page alone would look like
+  // withdrawn consents.
   cursor: z.object({ next: z.null().optional() }).nullish(),
 })
 const MeBody = z.object({

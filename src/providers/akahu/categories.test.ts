@@ -1,6 +1,6 @@
 /**
- * Checks the category mapping: the table is complete, and the fallbacks apply in order. The HTTP side is tested in
- * `tests/adapters/akahu`.
+ * Checks the category mapping: the table is complete, and the fallbacks apply in order. The HTTP side is
+ * tested in `tests/adapters/akahu`.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

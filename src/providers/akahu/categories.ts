@@ -1,6 +1,7 @@
 /**
- * Maps NZFCC, the category list that Akahu uses, to the sixteen keys of the contract. The mapping is our own (Akahu
- * has no such keys, and no income or transfer groups); docs/providers/akahu.md, Categories, names the source.
+ * Maps NZFCC, the category list that Akahu uses, to the sixteen keys of the contract. The mapping is our own
+ * (Akahu has no such keys, and no income or transfer groups); docs/providers/akahu.md, Categories, names the
+ * source.
  */
 import { type CategoryKey, isCategoryKey } from '#contract/categories.ts'
 import { type Decimal, isNegative, isZero } from '#kernel/decimal.ts'

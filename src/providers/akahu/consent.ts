@@ -1,6 +1,7 @@
 /**
  * A person's consent at Akahu: the owner of a token, whether a login's consent is still active, and how it is
- * revoked. An active consent must never be reported as ended, and an error of our app never as a lost consent.
+ * revoked. An active consent must never be reported as ended, and an error of our app never as a lost
+ * consent.
  */
 import assert from 'node:assert/strict'
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
@@ -17,8 +18,8 @@ const shareAccounts =
   'Share accounts with the app at my.akahu.nz, Developers, Accounts; then link again.'
 
 /**
- * The owner of the tokens. Throws `consent_lost` or `rejected` for tokens that do not work, and `rejected` without a call
- * for those that cannot be such tokens.
+ * The owner of the tokens. Throws `consent_lost` or `rejected` for tokens that do not work, and `rejected`
+ * without a call for those that cannot be such tokens.
  */
 export async function identify(
   client: AkahuClient,
@@ -49,9 +50,9 @@ function refusedPair(failure: UpstreamFailure, cause: unknown): UpstreamError {
 }
 
 /**
- * Akahu also refuses a token when it refuses our own app. A request as the app detects that and alerts the operator
- * (reading R20a). The token still counts as refused, as at every user endpoint (docs/providers/akahu.md, Errors and
- * limits).
+ * Akahu also refuses a token when it refuses our own app. A request as the app detects that and alerts the
+ * operator (reading R20a). The token still counts as refused, as at every user endpoint
+ * (docs/providers/akahu.md, Errors and limits).
  */
 async function checkApp(client: AkahuClient, call: CallContext): Promise<void> {
   const request = { method: 'GET', route: '/connections', target: '/connections' } as const
@@ -63,8 +64,8 @@ async function checkApp(client: AkahuClient, call: CallContext): Promise<void> {
 }
 
 /**
- * Forgets a personal app without a call, unless the end at Akahu was asked for, since other programs may use the same app.
- * Otherwise ends one login, or with the last one the webhooks and the token.
+ * Forgets a personal app without a call, unless the end at Akahu was asked for, since other programs may use
+ * the same app. Otherwise ends one login, or with the last one the webhooks and the token.
  */
 export async function revoke(
   client: AkahuClient,
@@ -80,7 +81,9 @@ export async function revoke(
   return revokeToken(client, login, call)
 }
 
-/** Ends the webhooks and the token of a login of the full app, and with them every login at an institution. */
+/**
+ * Ends the webhooks and the token of a login of the full app, and with them every login at an institution.
+ */
 export async function endLogin(client: AkahuClient, login: Login, ending: EndCall): Promise<void> {
   if (login.secret === null || isOfPersonalApp(client, login)) return
   await unlisten(client, login, ending)
@@ -95,7 +98,10 @@ interface EndCall {
 
 type RevokeCall = RevokeOptions & EndCall
 
-/** Throws `rejected` where the variables of the full app that it was linked with are missing: it waits for them. */
+/**
+ * Throws `rejected` where the variables of the full app that it was linked with are missing: it waits for
+ * them.
+ */
 function isOfPersonalApp(client: AkahuClient, login: Login): boolean {
   const isPersonal = client.isPersonal(tokensOf(login))
   if (isPersonal !== null) return isPersonal
@@ -152,8 +158,8 @@ export async function confirmEmpty(
 }
 
 /**
- * The active logins: Akahu keeps serving old rows of an INACTIVE login, so rows do not prove that it is active
- * (reading R20b).
+ * The active logins: Akahu keeps serving old rows of an INACTIVE login, so rows do not prove that it is
+ * active (reading R20b).
  */
 export async function listAlive(
   client: AkahuClient,

@@ -1,6 +1,6 @@
 /**
- * Checks the date rule (reading R16a) by examples on both sides of daylight saving, and by properties in several
- * zones. `tests/adapters/akahu` tests which rows a read returns.
+ * Checks the date rule (reading R16a) by examples on both sides of daylight saving, and by properties in
+ * several zones. `tests/adapters/akahu` tests which rows a read returns.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

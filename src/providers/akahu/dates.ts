@@ -1,7 +1,8 @@
 /**
- * The date rule of Akahu (reading R16a): banks that know only the day send midnight in New Zealand as UTC. Such a
- * time means that New Zealand day in whatever zone the user lives; every other time is an instant. Card issuers send midnight
- * UTC, which is shown as the instant it is and counts from the beginning of that day in New Zealand.
+ * The date rule of Akahu (reading R16a): banks that know only the day send midnight in New Zealand as UTC.
+ * Such a time means that New Zealand day in whatever zone the user lives; every other time is an instant.
+ * Card issuers send midnight UTC, which is shown as the instant it is and counts from the beginning of that
+ * day in New Zealand.
  */
 import { getZone, type Micros, parseInstant, toMicros } from '#kernel/time.ts'
 import { timeOfDay, timeOfInstant } from '../day-time.ts'

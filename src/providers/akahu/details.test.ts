@@ -1,4 +1,7 @@
-/** Checks the fields of an Akahu transaction that only events contain: the source of each, and what is unreadable. */
+/**
+ * Checks the fields of an Akahu transaction that only events contain: the source of each, and what is
+ * unreadable.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, upstreamId } from '#kernel/ids.ts'

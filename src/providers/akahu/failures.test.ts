@@ -1,6 +1,6 @@
 /**
- * Checks refused requests: one failure per status and audience, the requested wait, and details that are safe to
- * show.
+ * Checks refused requests: one failure per status and audience, the requested wait, and details that are safe
+ * to show.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

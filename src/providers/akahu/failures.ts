@@ -1,6 +1,7 @@
 /**
  * Converts Akahu's answers other than 2xx to upstream failures (docs/providers/akahu.md, Errors and limits;
- * readings R20, R20a). Pure. It lets no secret through: details are the provider's own message, cleaned and truncated.
+ * readings R20, R20a). Pure. It lets no secret through: details are the provider's own message, cleaned and
+ * truncated.
  */
 import { retryLaterSeconds } from '#contract/limits.ts'
 import { readRetryAfter } from '#kernel/retry-after.ts'
@@ -9,7 +10,8 @@ import { hideSecrets } from '../hide-secrets.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 /**
- * The kind of endpoint: the user's, the one that tells whose tokens these are, one account of the user, or the app's own.
+ * The kind of endpoint: the user's, the one that tells whose tokens these are, one account of the user, or
+ * the app's own.
  */
 export type Audience = 'user' | 'identify' | 'account' | 'app'
 
@@ -23,7 +25,9 @@ const advice: Readonly<Record<number, string>> = {
   403: 'check the permissions, the accounts and the IP allow-list of the app at my.akahu.nz, Developers',
 }
 
-/** The failure for a status. `secrets` are removed from the detail; `isPersonal`: the app is the person's own. */
+/**
+ * The failure for a status. `secrets` are removed from the detail; `isPersonal`: the app is the person's own.
+ */
 export function toFailure(
   response: UpstreamResponse,
   context: {

@@ -1,7 +1,7 @@
 /**
- * The adapter of Akahu (banks in New Zealand). A connection is one authorisation: one login at one institution. All
- * connections of a person share one user token, which is the login's secret, with the token of the person's own app where
- * they have one.
+ * The adapter of Akahu (banks in New Zealand). A connection is one authorisation: one login at one
+ * institution. All connections of a person share one user token, which is the login's secret, with the token
+ * of the person's own app where they have one.
  */
 import type { Balance } from '#contract/resources.ts'
 import type { Access } from '../credentials.ts'
@@ -76,8 +76,8 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
 }
 
 /**
- * What a full app alone has: webhooks, whose keys are read with its secret, and consent in a browser, which ends with an
- * exchange that needs it.
+ * What a full app alone has: webhooks, whose keys are read with its secret, and consent in a browser, which
+ * ends with an exchange that needs it.
  */
 function offerFullApp(
   client: AkahuClient,

@@ -1,4 +1,6 @@
-/** The institutions that Akahu links to, for a person to choose from; asked with a full app's own credentials. */
+/**
+ * The institutions that Akahu links to, for a person to choose from; asked with a full app's own credentials.
+ */
 import { z } from 'zod'
 import type { Institution } from '../linking.ts'
 import type { CallContext } from '../port.ts'
@@ -18,7 +20,10 @@ const ConnectionsBody = z.object({
   items: z.array(WireConnection).max(1_000),
 })
 
-/** Sorted by name. Akahu says nothing about their health. Logos are not used: no page of ours asks another host. */
+/**
+ * Sorted by name. Akahu says nothing about their health. Logos are not used: no page of ours asks another
+ * host.
+ */
 export async function listInstitutions(
   client: AkahuClient,
   call: CallContext,

@@ -1,6 +1,7 @@
 /**
- * Consent in a browser with a full app: the authorisation page of Akahu, and the exchange of what it brings back for the
- * person's token (docs/providers/akahu.md, Linking). A personal app has none of this, and nothing here is called for it.
+ * Consent in a browser with a full app: the authorisation page of Akahu, and the exchange of what it brings
+ * back for the person's token (docs/providers/akahu.md, Linking). A personal app has none of this, and
+ * nothing here is called for it.
  */
 import { z } from 'zod'
 import { UpstreamError } from '../failure.ts'
@@ -75,8 +76,8 @@ interface Known {
 }
 
 /**
- * What Akahu tells about a person who has linked before: the page is better with it, and works without it. A token that is
- * refused is the very reason for many a renewal.
+ * What Akahu tells about a person who has linked before: the page is better with it, and works without it. A
+ * token that is refused is the very reason for many a renewal.
  */
 async function askKnown(
   client: AkahuClient,

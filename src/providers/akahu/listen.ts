@@ -1,7 +1,7 @@
 /**
- * Requests Akahu's webhooks about a token (docs/providers/akahu.md, Webhooks): one request for each kind of webhook, with
- * our login's id as the text that each webhook repeats. They are requested after a link, again when Akahu has cancelled
- * them, and ended with the token.
+ * Requests Akahu's webhooks about a token (docs/providers/akahu.md, Webhooks): one request for each kind of
+ * webhook, with our login's id as the text that each webhook repeats. They are requested after a link, again
+ * when Akahu has cancelled them, and ended with the token.
  */
 import { z } from 'zod'
 import { UpstreamError } from '../failure.ts'
@@ -27,7 +27,10 @@ const WebhooksBody = z.object({
 })
 type Standing = z.infer<typeof WebhooksBody>['items']
 
-/** Requests every kind that is not yet requested with this login's id. May be repeated. Personal apps have no webhooks. */
+/**
+ * Requests every kind that is not yet requested with this login's id. May be repeated. Personal apps have no
+ * webhooks.
+ */
 export async function listen(client: AkahuClient, login: Login, call: CallContext): Promise<void> {
   if (client.isPersonal(tokensOf(login)) === true) return
   const standing = await list(client, login, call)
@@ -41,7 +44,8 @@ export async function listen(client: AkahuClient, login: Login, call: CallContex
 }
 
 /**
- * Ends what `listen` requested. The token is revoked next, so a refusal has no effect: it is reported and not thrown.
+ * Ends what `listen` requested. The token is revoked next, so a refusal has no effect: it is reported and not
+ * thrown.
  */
 export async function unlisten(
   client: AkahuClient,

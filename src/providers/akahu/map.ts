@@ -1,6 +1,6 @@
 /**
- * Maps Akahu's shapes to the contract's: accounts, connections, balances and transactions. Pure: no I/O, no clock.
- * Amounts stay text throughout; of an account number only the last four digits leave this file.
+ * Maps Akahu's shapes to the contract's: accounts, connections, balances and transactions. Pure: no I/O, no
+ * clock. Amounts stay text throughout; of an account number only the last four digits leave this file.
  */
 import type { AccountType, Balance, Transaction } from '#contract/resources.ts'
 import {
@@ -24,7 +24,9 @@ import { malformed } from './failures.ts'
 /** Reports a value that is not in the known lists, without its row. */
 export type Note = (what: string) => void
 
-/** A parsed transaction: `amount` is text or a NumberText, all other fields are validated when they are used. */
+/**
+ * A parsed transaction: `amount` is text or a NumberText, all other fields are validated when they are used.
+ */
 export type WireRow = Readonly<Record<string, unknown>>
 
 const accountTypes: ReadonlyMap<string, AccountType> = new Map([
@@ -119,7 +121,8 @@ export function maskNumber(number: string | null): string | null {
 }
 
 /**
- * Null when absent. A code outside ISO 4217 (points of a loyalty scheme) becomes `XXX`, "no currency" of ISO 4217.
+ * Null when absent. A code outside ISO 4217 (points of a loyalty scheme) becomes `XXX`, "no currency" of ISO
+ * 4217.
  */
 function toCurrency(account: WireAccount, note: Note): string | null {
   const sent = account.balance?.currency ?? null
@@ -130,8 +133,9 @@ function toCurrency(account: WireAccount, note: Note): string | null {
 }
 
 /**
- * The balances of one account. All are null when the account has none, when a number cannot be read, or when its
- * login is INACTIVE: Akahu then keeps serving the last known numbers with 200, which are not current (R20b).
+ * The balances of one account. All are null when the account has none, when a number cannot be read, or when
+ * its login is INACTIVE: Akahu then keeps serving the last known numbers with 200, which are not current
+ * (R20b).
  */
 export function toBalance(account: WireAccount, ref: AccountRef, note: Note): Balance {
   const unknown = {

@@ -1,6 +1,6 @@
 /**
- * Reads Akahu's transactions page by page: 100 rows each, an opaque cursor; an empty page may be followed by others.
- * Rows are parsed once and mapped only when requested; no row is dropped silently.
+ * Reads Akahu's transactions page by page: 100 rows each, an opaque cursor; an empty page may be followed by
+ * others. Rows are parsed once and mapped only when requested; no row is dropped silently.
  */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -35,8 +35,8 @@ const earliest = toMicros(0)
 const latest = toMicros(7_258_118_400_000)
 
 /**
- * The position of a page. Akahu requires the same `start` and `end` with every cursor, so the position contains them:
- * a later request must not send bounds of a later time.
+ * The position of a page. Akahu requires the same `start` and `end` with every cursor, so the position
+ * contains them: a later request must not send bounds of a later time.
  */
 interface Place {
   readonly start: string
@@ -102,9 +102,9 @@ function toBound(instant: Micros): string {
 /**
  * The position of the next page.
  *
- * If the provider's cursors form a cycle, a walk would never end, and a single page cannot show that. The position
- * keeps the cursor of the last page whose number was a power of two (Brent's cycle detection), so a cycle is found
- * after at most three times the number of pages before and in it.
+ * If the provider's cursors form a cycle, a walk would never end, and a single page cannot show that. The
+ * position keeps the cursor of the last page whose number was a power of two (Brent's cycle detection), so a
+ * cycle is found after at most three times the number of pages before and in it.
  */
 function advance(place: Place, next: string): PageCursor {
   const digest = hash('sha256', next).slice(0, 32)
@@ -139,7 +139,8 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
   let exact: readonly WireRow[] | null = null
 
   /**
-   * A key spelled with escapes is missed by the number quoter and is a float now; the page is then parsed exactly.
+   * A key spelled with escapes is missed by the number quoter and is a float now; the page is then parsed
+   * exactly.
    */
   function exactRow(index: number): WireRow {
     const row = rowAt(rows, index)

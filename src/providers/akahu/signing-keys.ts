@@ -1,8 +1,9 @@
 /**
- * Akahu's public keys for webhooks (docs/providers/akahu.md, Webhooks). The id of a key comes from an unverified request,
- * so an attacker may choose it: fetches are limited in number and time, and only a verified webhook proves that a key is
- * in use. Webhooks that name a login of ours, which nobody else can guess, have a limit of their own, so that guesses do
- * not keep out a genuine new key; and each login has a part of it, so that neither does somebody who learnt of one.
+ * Akahu's public keys for webhooks (docs/providers/akahu.md, Webhooks). The id of a key comes from an
+ * unverified request, so an attacker may choose it: fetches are limited in number and time, and only a
+ * verified webhook proves that a key is in use. Webhooks that name a login of ours, which nobody else can
+ * guess, have a limit of their own, so that guesses do not keep out a genuine new key; and each login has a
+ * part of it, so that neither does somebody who learnt of one.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'
@@ -13,7 +14,8 @@ import { malformed } from './failures.ts'
 export interface SigningKeys {
   /**
    * The key with this id; null when there is none, and when a newer one is in use.
-   * @param findLogin the login of ours that the webhook names; null: it names none. Called only where a guess is refused.
+   * @param findLogin the login of ours that the webhook names; null: it names none. Called only where a guess
+   *   is refused.
    * @throws UpstreamError when it cannot be read now.
    */
   find(id: number, findLogin: () => Promise<string | null>): Promise<KeyObject | null>

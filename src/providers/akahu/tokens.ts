@@ -1,8 +1,9 @@
 /**
- * The two tokens that a call for a person carries: the person's user token, and the id token of the app it was given to.
- * The app is this installation's, or the person's own (docs/providers/akahu.md, Personal apps). The token of a personal app
- * is kept beside the user token in the login's secret, so that no user token is sent with another app's token, whatever the
- * variables become. It says what can be told of them without a call, so that no other provider's token is sent to Akahu.
+ * The two tokens that a call for a person carries: the person's user token, and the id token of the app it
+ * was given to. The app is this installation's, or the person's own (docs/providers/akahu.md, Personal apps).
+ * The token of a personal app is kept beside the user token in the login's secret, so that no user token is
+ * sent with another app's token, whatever the variables become. It says what can be told of them without a
+ * call, so that no other provider's token is sent to Akahu.
  */
 import type { CredentialsAt } from '../credentials.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
@@ -17,19 +18,27 @@ export interface UserTokens {
 /** Where a person finds both tokens. */
 export const whereTokensAre = 'my.akahu.nz shows both tokens under Developers'
 
-/** The characters that a header allows; a token with any other could not be sent. A login's secret separates by a blank. */
+/**
+ * The characters that a header allows; a token with any other could not be sent. A login's secret separates
+ * by a blank.
+ */
 const tokenPattern = /^[\x21-\x7e]{1,512}$/
 /** A user token as a whole. */
 export const userTokenPattern = /^user_token_[\x21-\x7e]{1,500}$/
 const userPrefix = 'user_token_'
 const appPrefix = 'app_token_'
 
-/** The login's secret: the user token, followed by a blank and the app token where the app is a personal one. */
+/**
+ * The login's secret: the user token, followed by a blank and the app token where the app is a personal one.
+ */
 export function toSecret({ userToken, appToken }: UserTokens): string {
   return appToken === null ? userToken : `${userToken} ${appToken}`
 }
 
-/** The tokens of a login. Throws `consent_lost` for one whose token was revoked at Akahu: it is deleted here then. */
+/**
+ * The tokens of a login. Throws `consent_lost` for one whose token was revoked at Akahu: it is deleted here
+ * then.
+ */
 export function tokensOf(login: Login): UserTokens {
   if (login.secret === null) {
     const failure = { kind: 'consent_lost', becomes: 'revoked', wholeLogin: true } as const

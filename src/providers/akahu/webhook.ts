@@ -1,6 +1,7 @@
 /**
- * Akahu's webhooks (docs/providers/akahu.md, Webhooks): verifies the signature, then translates the event into notices.
- * The body about a deleted token contains the token itself, so no part of a body is ever put into an error or a log.
+ * Akahu's webhooks (docs/providers/akahu.md, Webhooks): verifies the signature, then translates the event
+ * into notices. The body about a deleted token contains the token itself, so no part of a body is ever put
+ * into an error or a log.
  */
 import { verify } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
@@ -28,8 +29,9 @@ export interface AkahuWebhookOptions {
 }
 
 /**
- * Webhooks have neither a time nor an id, so a repetition is recognised by its body. A login that breaks and one that
- * works again are reported by the same body: only a webhook that follows within seconds is certainly a repetition.
+ * Webhooks have neither a time nor an id, so a repetition is recognised by its body. A login that breaks and
+ * one that works again are reported by the same body: only a webhook that follows within seconds is certainly
+ * a repetition.
  */
 const keyLifeMs = 10_000
 

@@ -1,6 +1,7 @@
 /**
- * Fiskil's consents as connections: which ones are adopted, their status, and whether an empty answer can be trusted.
- * The provider answers 200 with no rows once a consent is lost, so an empty answer alone proves nothing.
+ * Fiskil's consents as connections: which ones are adopted, their status, and whether an empty answer can be
+ * trusted. The provider answers 200 with no rows once a consent is lost, so an empty answer alone proves
+ * nothing.
  */
 
 import type { ConnectionStatus } from '#contract/resources.ts'
@@ -70,15 +71,16 @@ export async function discoverConnections(
       // Fiskil does not report when it synced.
       lastRefreshedAt: null,
       consentExpiresAt: endsAt === null ? null : toIso(endsAt),
-      // Fiskil lists no accounts of a lost consent, or in the first minutes of a new one; the stored accounts stay.
+      // Fiskil lists no accounts of a lost consent, or in the first minutes of a new one; the stored accounts
+      // stay.
       accounts: own.size === 0 ? null : [...own.values()],
     }
   })
 }
 
 /**
- * Resolves when an empty answer can be trusted. Throws `consent_lost` when the consent is lost, `preparing` when the
- * bank's accounts have not arrived yet (reading R20b).
+ * Resolves when an empty answer can be trusted. Throws `consent_lost` when the consent is lost, `preparing`
+ * when the bank's accounts have not arrived yet (reading R20b).
  */
 export async function confirmConsent(
   deps: ConsentDeps,
@@ -94,7 +96,8 @@ export async function confirmConsent(
 }
 
 /**
- * Throws `consent_lost` unless the connection's consent is active. A consent that is no longer listed was withdrawn.
+ * Throws `consent_lost` unless the connection's consent is active. A consent that is no longer listed was
+ * withdrawn.
  */
 export async function refuseLostConsent(
   deps: ConsentDeps,
@@ -122,8 +125,8 @@ async function readStatuses(
 }
 
 /**
- * The status of connections without balances: when a consent is lost, the provider answers 200 with no rows, or
- * refuses. Null when the consents cannot be read.
+ * The status of connections without balances: when a consent is lost, the provider answers 200 with no rows,
+ * or refuses. Null when the consents cannot be read.
  */
 export async function sightConsents(
   deps: ConsentDeps,
@@ -145,8 +148,8 @@ export async function sightConsents(
 }
 
 /**
- * Every consent of an end user to a bank. A deleted end user has none: Fiskil answers with an empty list or with 404
- * `end_user_not_found`. Any other 404 is a wrong address and proves nothing.
+ * Every consent of an end user to a bank. A deleted end user has none: Fiskil answers with an empty list or
+ * with 404 `end_user_not_found`. Any other 404 is a wrong address and proves nothing.
  */
 async function listConsents(
   deps: ConsentDeps,
@@ -215,8 +218,8 @@ async function listAccounts(
 }
 
 /**
- * The currencies by account, from the balances. Null when these are refused or fail, because accounts must be found
- * without them too.
+ * The currencies by account, from the balances. Null when these are refused or fail, because accounts must be
+ * found without them too.
  */
 async function readCurrencies(
   deps: ConsentDeps,

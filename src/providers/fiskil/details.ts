@@ -9,8 +9,8 @@ import { isRecord } from './lists.ts'
 import { type Row, readText, unreadable } from './row.ts'
 
 /**
- * The details of a posted row. A missing currency is the account's (reading R24b); a missing kind is `other`, the CDR's
- * own word for it.
+ * The details of a posted row. A missing currency is the account's (reading R24b); a missing kind is `other`,
+ * the CDR's own word for it.
  * @throws UpstreamError `malformed` where a field has another type, or a time is none (reading R23).
  */
 export function toDetails(row: Row, index: number, account: AccountRef): TransactionDetails {

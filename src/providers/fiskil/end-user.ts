@@ -22,7 +22,10 @@ export async function identify(
   return { upstreamUserId: credentials.endUserId, secret: null, isPersonal: false }
 }
 
-/** Deletes the end user with every consent. One who is unknown was deleted before; any other 404 is a wrong address. */
+/**
+ * Deletes the end user with every consent. One who is unknown was deleted before; any other 404 is a wrong
+ * address.
+ */
 export async function deleteEndUser(
   client: FiskilClient,
   { upstreamUserId }: Login,

@@ -1,6 +1,6 @@
 /**
- * Checks refusals: the failure for each status follows docs/providers/fiskil.md and readings R20, R20a, and details
- * contain no secret.
+ * Checks refusals: the failure for each status follows docs/providers/fiskil.md and readings R20, R20a, and
+ * details contain no secret.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Converts Fiskil's refusals to upstream failures (docs/providers/fiskil.md, Errors and limits; readings R20, R20a),
- * and cleans its messages before they are shown. It sends nothing and retries nothing.
+ * Converts Fiskil's refusals to upstream failures (docs/providers/fiskil.md, Errors and limits; readings R20,
+ * R20a), and cleans its messages before they are shown. It sends nothing and retries nothing.
  */
 import { retryLaterSeconds } from '#contract/limits.ts'
 import { readRetryAfter } from '#kernel/retry-after.ts'
@@ -73,14 +73,16 @@ function toFailure(response: UpstreamResponse, detail: string, nowMs: number): U
     const retryAfterSeconds = readRetryAfter(response.headers, nowMs) ?? retryLaterSeconds
     return { kind: 'throttled', retryAfterSeconds, detail }
   }
-  // A 401 here is the second one, after a fresh token; a 410 is a retired endpoint. Neither is the caller's fault
-  // (R20a).
+  // A 401 here is the second one, after a fresh token; a 410 is a retired endpoint. Neither is the caller's
+  // fault (R20a).
   if (status === 401 || status === 410) return { kind: 'misconfigured', status, detail }
   if (status >= 400 && status < 500) return { kind: 'rejected', status, detail }
   return { kind: 'unavailable', status, detail }
 }
 
-/** Fiskil's `name` and `message`; empty when the body is not Fiskil's (a proxy's HTML page, an empty body). */
+/**
+ * Fiskil's `name` and `message`; empty when the body is not Fiskil's (a proxy's HTML page, an empty body).
+ */
 function readErrorBody(body: Uint8Array): { readonly code: string; readonly message: string } {
   const none = { code: '', message: '' }
   if (body.length === 0 || body.length > maxErrorBody) return none
@@ -98,8 +100,8 @@ function readErrorBody(body: Uint8Array): { readonly code: string; readonly mess
 }
 
 /**
- * Makes a provider's message safe to show: secrets, bearer tokens and the queries of URLs are removed, control and
- * direction characters become blanks, and at most 300 characters remain.
+ * Makes a provider's message safe to show: secrets, bearer tokens and the queries of URLs are removed,
+ * control and direction characters become blanks, and at most 300 characters remain.
  */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
   return hideSecrets(text, secrets)

@@ -1,6 +1,7 @@
 /**
- * The Fiskil adapter (Australia, Consumer Data Right): the banking port over Fiskil's Data API. A login is an end
- * user, a connection one of its consents. Ending a consent is its only write (docs/providers/fiskil.md, Consent).
+ * The Fiskil adapter (Australia, Consumer Data Right): the banking port over Fiskil's Data API. A login is an
+ * end user, a connection one of its consents. Ending a consent is its only write (docs/providers/fiskil.md,
+ * Consent).
  */
 import type { Balance } from '#contract/resources.ts'
 import { toIso, toMillis } from '#kernel/time.ts'
@@ -108,8 +109,9 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
 }
 
 /**
- * An end user that was adopted is kept even after the last consent: it may have consents that we never adopted. One that was
- * made here has no other use. The call may be repeated, because an unknown consent gives 204 too.
+ * An end user that was adopted is kept even after the last consent: it may have consents that we never
+ * adopted. One that was made here has no other use. The call may be repeated, because an unknown consent
+ * gives 204 too.
  */
 async function revoke(
   client: FiskilClient,
@@ -124,8 +126,9 @@ async function revoke(
 }
 
 /**
- * A read that was forbidden, or whose end user is unknown, may have lost its consent; then `consent_lost` is thrown
- * (reading R20). Otherwise, and when the consents cannot be read, the caller throws the refusal itself.
+ * A read that was forbidden, or whose end user is unknown, may have lost its consent; then `consent_lost` is
+ * thrown (reading R20). Otherwise, and when the consents cannot be read, the caller throws the refusal
+ * itself.
  */
 async function explainRefusal(
   deps: ConsentDeps,
@@ -142,8 +145,8 @@ async function explainRefusal(
 }
 
 /**
- * The balances and what they prove about the consents: rows prove a consent active; missing rows and a refusal are
- * checked against the list of consents (reading R20b).
+ * The balances and what they prove about the consents: rows prove a consent active; missing rows and a
+ * refusal are checked against the list of consents (reading R20b).
  */
 async function readBalances(
   deps: ConsentDeps,
@@ -215,8 +218,9 @@ const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const slackMs = 26 * 3_600_000
 
 /**
- * Bounds are date-times with `Z` (a bare day gives 400) and wider than the window on both sides. It is not documented
- * whether the provider's bounds are inclusive, nor when a day without a time counts; the walk filters the rows again.
+ * Bounds are date-times with `Z` (a bare day gives 400) and wider than the window on both sides. It is not
+ * documented whether the provider's bounds are inclusive, nor when a day without a time counts; the walk
+ * filters the rows again.
  */
 function toTransactionsQuery(query: RowsQuery, cursor: PageCursor | null): Record<string, string> {
   const sent: Record<string, string> = {

@@ -1,6 +1,7 @@
 /**
- * Consent in a browser at Fiskil: its banks, an end user for a person, the page of an auth session, and what comes back. A
- * return is never believed: the consents are listed afterwards (docs/providers/fiskil.md, Linking).
+ * Consent in a browser at Fiskil: its banks, an end user for a person, the page of an auth session, and what
+ * comes back. A return is never believed: the consents are listed afterwards (docs/providers/fiskil.md,
+ * Linking).
  */
 import { z } from 'zod'
 import { atFirstUse } from '#kernel/lazily.ts'
@@ -127,7 +128,9 @@ async function begin(
   return { address }
 }
 
-/** An end user who was deleted at Fiskil: every consent of theirs is gone, and a new link needs another one. */
+/**
+ * An end user who was deleted at Fiskil: every consent of theirs is gone, and a new link needs another one.
+ */
 function explainRefusal(error: unknown): never {
   if (refusalCode(error) !== 'end_user_not_found') throw error
   const lost = { kind: 'consent_lost', becomes: 'revoked', wholeLogin: true } as const
@@ -149,8 +152,8 @@ const failures: ReadonlyMap<string, LinkingFailure> = new Map([
 const errorNames = ['error', 'error_id', 'error_type', 'error_description']
 
 /**
- * Redirect and cancel address are the same, and the parameters of an error tell them apart. Anything else counts as agreed:
- * the list of consents shows whether it is true.
+ * Redirect and cancel address are the same, and the parameters of an error tell them apart. Anything else
+ * counts as agreed: the list of consents shows whether it is true.
  */
 function readReturn(
   { login, query }: ReturnRequest,

@@ -1,7 +1,7 @@
 /**
- * Fiskil's lists: bodies decoded strictly, bare arrays (v1, v2) and wrapped ones (v3) read alike, and the cursor
- * taken from `links.next`. The link itself is never followed, so that a token is only sent to the configured base
- * address.
+ * Fiskil's lists: bodies decoded strictly, bare arrays (v1, v2) and wrapped ones (v3) read alike, and the
+ * cursor taken from `links.next`. The link itself is never followed, so that a token is only sent to the
+ * configured base address.
  */
 import { NumberText, parseExactJson } from '#kernel/json.ts'
 import { malformed } from './failures.ts'
@@ -40,8 +40,8 @@ function decode(body: Uint8Array, parse: (text: string) => unknown): unknown {
 /**
  * Reads one page of a list from a parsed body.
  * @param key the key of the rows in the wrapped form.
- * @param base our own base address, which a relative link starts from. The host of an absolute link does not matter (behind
- * a gateway it differs from ours), because only the cursor is read.
+ * @param base our own base address, which a relative link starts from. The host of an absolute link does not
+ *   matter (behind a gateway it differs from ours), because only the cursor is read.
  */
 export function readListPage(value: unknown, key: string, base: URL): ListPage {
   if (Array.isArray(value)) return { rows: value, next: null }

@@ -1,4 +1,6 @@
-/** Checks the mapping of consents, accounts and balances: every row of the tables, and no private value shown. */
+/**
+ * Checks the mapping of consents, accounts and balances: every row of the tables, and no private value shown.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

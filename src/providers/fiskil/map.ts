@@ -1,6 +1,6 @@
 /**
- * Maps Fiskil's consents, accounts and balances (docs/providers/fiskil.md, Mapping): pure, no HTTP. Full account
- * numbers do not leave this file.
+ * Maps Fiskil's consents, accounts and balances (docs/providers/fiskil.md, Mapping): pure, no HTTP. Full
+ * account numbers do not leave this file.
  */
 import { z } from 'zod'
 import { type CategoryKey, isCategoryKey } from '#contract/categories.ts'
@@ -64,9 +64,9 @@ export function readRows<Row>(
 }
 
 /**
- * The status of a connection from its consent: `invalidated` after its expiry, `revoked` when it was withdrawn
- * before. A consent without a readable expiry is judged by its activity alone, so that one bank's odd date does not
- * hide the others.
+ * The status of a connection from its consent: `invalidated` after its expiry, `revoked` when it was
+ * withdrawn before. A consent without a readable expiry is judged by its activity alone, so that one bank's
+ * odd date does not hide the others.
  */
 export function toConnectionStatus(consent: Consent, nowMs: number): ConnectionStatus {
   const endsAt = readEnd(consent.expires_at)
@@ -146,8 +146,9 @@ export function toAccountType(account: FiskilAccount): AccountType {
 }
 
 /**
- * `xxxx` and the last four digits of the account's number, otherwise of its masked number; null with fewer digits. Of
- * a masked number only digits after its last mask character count, because earlier ones are not the last digits.
+ * `xxxx` and the last four digits of the account's number, otherwise of its masked number; null with fewer
+ * digits. Of a masked number only digits after its last mask character count, because earlier ones are not
+ * the last digits.
  */
 export function maskNumber(
   account: Pick<FiskilAccount, 'account_number' | 'masked_number'>,
@@ -166,8 +167,8 @@ export function toCategoryKey(primary: string): CategoryKey | null {
 }
 
 /**
- * The balance of one account. A row with an unreadable amount gives three nulls, as if the call for this account
- * alone had failed, so that the other accounts are not affected.
+ * The balance of one account. A row with an unreadable amount gives three nulls, as if the call for this
+ * account alone had failed, so that the other accounts are not affected.
  * @param row parsed with numbers as text.
  */
 export function toBalance(row: Readonly<Record<string, unknown>>, account: AccountRef): Balance {

@@ -1,6 +1,6 @@
 /**
- * Checks a page of transactions: which rows are wanted, their time, the mapping of each field, and that unreadable
- * rows are never skipped silently.
+ * Checks a page of transactions: which rows are wanted, their time, the mapping of each field, and that
+ * unreadable rows are never skipped silently.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

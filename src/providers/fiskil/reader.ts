@@ -1,6 +1,6 @@
 /**
- * One page of Fiskil transactions: parsed once, checked row by row, mapped only when requested. It decides which rows
- * belong to the connection, which are wanted and their time; it knows no windows and no ceilings.
+ * One page of Fiskil transactions: parsed once, checked row by row, mapped only when requested. It decides
+ * which rows belong to the connection, which are wanted and their time; it knows no windows and no ceilings.
  */
 import type { CategoryKey } from '#contract/categories.ts'
 import type { Transaction } from '#contract/resources.ts'
@@ -38,7 +38,8 @@ export function openTransactionPage(source: PageSource): TransactionPage {
   const accounts = new Map<unknown, AccountRef>()
   for (const account of query.accounts) accounts.set(account.upstreamId, account)
 
-  // Amounts are documented as text. If they are numbers, the page is parsed again so that no digit is lost (R24).
+  // Amounts are documented as text. If they are numbers, the page is parsed again so that no digit is lost
+  // (R24).
   let exactRows: readonly Row[] | null = null
   function exactRow(index: number): Row {
     exactRows ??= readListPage(readExactJson(body), 'transactions', base).rows.map(toRow)
@@ -94,8 +95,9 @@ function rowAt(rows: readonly Row[], index: number): Row {
 }
 
 /**
- * The requested account of a row, or null. Unscoped lists contain all banks of an end user, and one account id may
- * occur under two consents, so the consent is checked first and no other field of foreign rows is read.
+ * The requested account of a row, or null. Unscoped lists contain all banks of an end user, and one account
+ * id may occur under two consents, so the consent is checked first and no other field of foreign rows is
+ * read.
  */
 function wantedAccount(
   row: Row,

@@ -1,4 +1,7 @@
-/** One row of a Fiskil list and its optional texts. A field of the wrong type makes the row unreadable (reading R23). */
+/**
+ * One row of a Fiskil list and its optional texts. A field of the wrong type makes the row unreadable
+ * (reading R23).
+ */
 import { malformed } from './failures.ts'
 import { isFilled } from './map.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The single access token of this process: requested when needed, shared by all users, renewed a minute before it
- * expires. Concurrent callers share one request; a caller that aborts does not abort the request.
+ * The single access token of this process: requested when needed, shared by all users, renewed a minute
+ * before it expires. Concurrent callers share one request; a caller that aborts does not abort the request.
  */
 import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'

@@ -1,7 +1,7 @@
 /**
- * Fiskil's webhooks (docs/providers/fiskil.md, Webhooks): verifies the signature, then translates the event into notices.
- * The status of a consent is never taken from an event: `consent.revoked` is also sent when one expired, and only the
- * list of consents distinguishes the two.
+ * Fiskil's webhooks (docs/providers/fiskil.md, Webhooks): verifies the signature, then translates the event
+ * into notices. The status of a consent is never taken from an event: `consent.revoked` is also sent when one
+ * expired, and only the list of consents distinguishes the two.
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
@@ -65,7 +65,8 @@ export function makeFiskilWebhooks(options: FiskilWebhookOptions): WebhookReceiv
       const id = readShortText(fields.message_id)
       return {
         kind: 'accepted',
-        // Blanks are not signed: a blank added to the id must not make a repetition look like another message.
+        // Blanks are not signed: a blank added to the id must not make a repetition look like another
+        // message.
         key: digestOf(withoutBlanks(id === null ? body : Buffer.from(id))),
         keyLifeMs,
         notices: toNotices(options, fields),
@@ -74,7 +75,9 @@ export function makeFiskilWebhooks(options: FiskilWebhookOptions): WebhookReceiv
   }
 }
 
-/** The documentation signs the raw body in one example and the body without blanks and line ends in another. */
+/**
+ * The documentation signs the raw body in one example and the body without blanks and line ends in another.
+ */
 function isSigned(key: Uint8Array, body: Uint8Array, signature: string): boolean {
   const ofRaw = isBase64Of(createHmac('sha256', key).update(body).digest(), signature)
   const ofBare = isBase64Of(

@@ -1,6 +1,6 @@
 /**
- * What SnapTrade says of each account: whether it is open, and whether its data are ready and shared. Of a login it is asked at
- * most once a minute where one account among several is empty (reading R20b).
+ * What SnapTrade says of each account: whether it is open, and whether its data are ready and shared. Of a
+ * login it is asked at most once a minute where one account among several is empty (reading R20b).
  */
 import { makeRecent } from '#kernel/recent.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -42,7 +42,8 @@ export function makeAccountStates(client: SnapTradeClient, clock: Clock): Accoun
     async list({ login, asker, maxAgeMs }, call) {
       // New credentials may see other accounts.
       const key = `${login.id} ${login.version}`
-      // Accounts are read at the same time; a failure is thrown to the caller that asked, and the next one asks again.
+      // Accounts are read at the same time; a failure is thrown to the caller that asked, and the next one
+      // asks again.
       if (maxAgeMs > 0) await inProgress.get(key)?.catch(() => undefined)
       const known = recent.get(key)
       const age = known === undefined ? Number.NaN : clock.now() - known.at

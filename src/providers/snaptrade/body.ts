@@ -1,6 +1,6 @@
 /**
- * Parses bytes to JSON values. An unreadable body is `malformed`; no message quotes the body, because it holds
- * private data.
+ * Parses bytes to JSON values. An unreadable body is `malformed`; no message quotes the body, because it
+ * holds private data.
  */
 import { malformed } from './failures.ts'
 

@@ -1,10 +1,12 @@
 /**
- * The canonical form of a webhook's body: JSON as Python's `json.dumps(body, separators=(",", ":"), sort_keys=True)`
- * writes it (docs/providers/snaptrade.md, Webhooks). Numbers keep their source text.
+ * The canonical form of a webhook's body: JSON as Python's `json.dumps(body, separators=(",", ":"),
+ * sort_keys=True)` writes it (docs/providers/snaptrade.md, Webhooks). Numbers keep their source text.
  */
 import { NumberText, parseExactJson } from '#kernel/json.ts'
 
-/** Deeper bodies are not SnapTrade's; parsing them could exhaust the stack before their signature is known. */
+/**
+ * Deeper bodies are not SnapTrade's; parsing them could exhaust the stack before their signature is known.
+ */
 const maxDepth = 32
 
 /** Null when the text is not JSON, or too deeply nested. */

@@ -1,6 +1,6 @@
 /**
- * The forms in which a person can be linked, and which of them this installation allows: a user of the commercial key, a
- * personal key, or neither (the personal key of the variables). No request is made here.
+ * The forms in which a person can be linked, and which of them this installation allows: a user of the
+ * commercial key, a personal key, or neither (the personal key of the variables). No request is made here.
  */
 import type { Credentials } from '../credentials.ts'
 import type { UpstreamError } from '../failure.ts'

@@ -1,6 +1,6 @@
 /**
- * SnapTrade over HTTP: every request throttled, signed and bounded, every body parsed. User id and secret are in the
- * query, so no URL leaves this file: routes are templates, and messages are cleaned.
+ * SnapTrade over HTTP: every request throttled, signed and bounded, every body parsed. User id and secret are
+ * in the query, so no URL leaves this file: routes are templates, and messages are cleaned.
  */
 import { hash } from 'node:crypto'
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 /**
- * Checks the consent after a refusal or an empty answer. SnapTrade keeps answering 200 from its cache for a disabled
- * connection, and with empty lists while the first sync runs; only the connection shows the real state
- * (docs/providers/snaptrade.md, Errors and limits; reading R20b).
+ * Checks the consent after a refusal or an empty answer. SnapTrade keeps answering 200 from its cache for a
+ * disabled connection, and with empty lists while the first sync runs; only the connection shows the real
+ * state (docs/providers/snaptrade.md, Errors and limits; reading R20b).
  */
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
@@ -27,8 +27,8 @@ export function rejectedStatus(error: unknown): number | null {
 }
 
 /**
- * Converts a refusal of the user outside any connection: 401 means that id or secret are no longer valid (reading
- * R20). Refusals of a personal key are converted before (`failures.ts`).
+ * Converts a refusal of the user outside any connection: 401 means that id or secret are no longer valid
+ * (reading R20). Refusals of a personal key are converted before (`failures.ts`).
  */
 export function toLoginFailure(error: unknown): unknown {
   if (!(error instanceof UpstreamError) || rejectedStatus(error) !== 401) return error
@@ -44,8 +44,8 @@ const disableConnection = () =>
   fail({ kind: 'consent_lost', becomes: 'invalidated', detail: loginDisabled })
 
 /**
- * Throws `consent_lost` when the connection is gone or disabled, or its user's secret is no longer valid. It reads
- * the list that discovery uses, because a 404 for one connection could be about the path.
+ * Throws `consent_lost` when the connection is gone or disabled, or its user's secret is no longer valid. It
+ * reads the list that discovery uses, because a 404 for one connection could be about the path.
  */
 async function checkConnection({ client, asker, connectionId, call }: Question): Promise<void> {
   const authorizations = await listAuthorizations(client, asker, call)
@@ -55,7 +55,8 @@ async function checkConnection({ client, asker, connectionId, call }: Question):
 }
 
 /**
- * Connections that are not disabled. A disabled one keeps serving its cache, so rows do not prove that it is active.
+ * Connections that are not disabled. A disabled one keeps serving its cache, so rows do not prove that it is
+ * active.
  */
 export async function listAlive(
   client: SnapTradeClient,
@@ -75,9 +76,9 @@ async function listAuthorizations(client: SnapTradeClient, asker: Asker, call: C
 }
 
 /**
- * Finds the reason why reading an account was refused: 401 and 403 may be a lost consent, 404 a lost connection or a
- * missing account. Always throws; a refusal that the connection does not explain is thrown unchanged, with
- * SnapTrade's message (reading R20).
+ * Finds the reason why reading an account was refused: 401 and 403 may be a lost consent, 404 a lost
+ * connection or a missing account. Always throws; a refusal that the connection does not explain is thrown
+ * unchanged, with SnapTrade's message (reading R20).
  */
 export async function explainRefusal(
   error: unknown,
@@ -86,7 +87,8 @@ export async function explainRefusal(
 ): Promise<never> {
   const failure = error instanceof UpstreamError ? error.failure : null
   if (failure?.kind === 'preparing') throw fail({ ...failure, of: nameAccounts([account]) })
-  // On a 402 SnapTrade itself names the connection as disabled; a refused personal key has an explanation of its own.
+  // On a 402 SnapTrade itself names the connection as disabled; a refused personal key has an explanation of
+  // its own.
   if (failure?.kind === 'consent_lost' && failure.wholeLogin !== true) {
     throw fail({ ...failure, detail: loginDisabled })
   }
@@ -107,9 +109,9 @@ export interface Doubt {
 const askEveryMs = 60_000
 
 /**
- * Resolves when an empty read of a connection can be trusted, otherwise throws the reason: the consent is lost, a
- * requested account is missing or was never synced, or its brokerage does not share what it holds. Without accounts
- * only the connection is checked.
+ * Resolves when an empty read of a connection can be trusted, otherwise throws the reason: the consent is
+ * lost, a requested account is missing or was never synced, or its brokerage does not share what it holds.
+ * Without accounts only the connection is checked.
  */
 export async function confirmEmpty(
   question: Question,
@@ -133,7 +135,10 @@ export async function confirmEmpty(
   if (failure !== null) throw failure
 }
 
-/** Why the emptiness of the accounts cannot be trusted; null when it can. All accounts of which the same is true are named. */
+/**
+ * Why the emptiness of the accounts cannot be trusted; null when it can. All accounts of which the same is
+ * true are named.
+ */
 function findFailure(
   states: readonly AccountState[],
   { what, accounts, among = accounts }: EmptyAnswer,
@@ -165,7 +170,8 @@ function findFailure(
 }
 
 /**
- * Throws `preparing` for a connection without stored accounts while none of its accounts has finished a first sync.
+ * Throws `preparing` for a connection without stored accounts while none of its accounts has finished a first
+ * sync.
  */
 function checkFirstSync(own: readonly AccountState[]): void {
   // A closed account may never have been synced, and is not shown anyway.

@@ -1,4 +1,7 @@
-/** What operators are told of a person's login at SnapTrade without a call: whose key it is read with decides every next step. */
+/**
+ * What operators are told of a person's login at SnapTrade without a call: whose key it is read with decides
+ * every next step.
+ */
 import type { LoginAccess } from '../credentials.ts'
 import type { Login } from '../port.ts'
 import { findObstacle, isPersonalLogin, type OwnKey } from './keys.ts'

@@ -1,6 +1,6 @@
 /**
- * Every connection of a SnapTrade user with its accounts: two calls, and one more for each account whose currency is
- * not known otherwise.
+ * Every connection of a SnapTrade user with its accounts: two calls, and one more for each account whose
+ * currency is not known otherwise.
  */
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, DiscoveredConnection } from '../port.ts'
@@ -10,7 +10,9 @@ import type { Asker } from './keys.ts'
 import { isListed, parseCode, toConnection } from './map-connection.ts'
 import { type WireAccount, WireAccounts, WireAuthorizations, WireBalances } from './wire.ts'
 
-/** Concurrent balance requests, of the four that are allowed (docs/providers/snaptrade.md, Errors and limits). */
+/**
+ * Concurrent balance requests, of the four that are allowed (docs/providers/snaptrade.md, Errors and limits).
+ */
 const maxInFlight = 4
 
 export async function discoverConnections(
@@ -52,8 +54,8 @@ async function addCurrencies(
 }
 
 /**
- * The first currency that the account holds; null when it holds none, and when the provider cannot answer, because
- * accounts must be found without it too.
+ * The first currency that the account holds; null when it holds none, and when the provider cannot answer,
+ * because accounts must be found without it too.
  */
 async function askCurrency(
   client: SnapTradeClient,

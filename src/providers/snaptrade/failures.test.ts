@@ -1,6 +1,6 @@
 /**
- * Checks the table of docs/providers/snaptrade.md, Errors and limits, one row per status, and the cleaning of the
- * provider's message.
+ * Checks the table of docs/providers/snaptrade.md, Errors and limits, one row per status, and the cleaning of
+ * the provider's message.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

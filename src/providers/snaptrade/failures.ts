@@ -1,7 +1,7 @@
 /**
- * Converts SnapTrade's answers other than 200 to upstream failures (docs/providers/snaptrade.md, Errors and limits;
- * readings R20 to R20a). It owns the table of statuses and the cleaning of the provider's message; it makes no
- * further requests.
+ * Converts SnapTrade's answers other than 200 to upstream failures (docs/providers/snaptrade.md, Errors and
+ * limits; readings R20 to R20a). It owns the table of statuses and the cleaning of the provider's message; it
+ * makes no further requests.
  */
 import { retryLaterSeconds } from '#contract/limits.ts'
 import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
@@ -12,8 +12,8 @@ import type { UpstreamResponse } from '../upstream.ts'
 const maxDetail = 300
 
 /**
- * Whose credentials an answer may refuse: a user's under the commercial key; `ours`, the key of the variables alone; or
- * `brought`, the key that a person brought for their login.
+ * Whose credentials an answer may refuse: a user's under the commercial key; `ours`, the key of the variables
+ * alone; or `brought`, the key that a person brought for their login.
  */
 export type Blame = 'user' | 'ours' | 'brought'
 
@@ -25,8 +25,8 @@ interface FailureContext {
 }
 
 /**
- * The failure for an answer. A 401 or 403 about a user stays `rejected`: only the connection shows whether the consent
- * is lost.
+ * The failure for an answer. A 401 or 403 about a user stays `rejected`: only the connection shows whether
+ * the consent is lost.
  */
 export function toFailure(response: UpstreamResponse, context: FailureContext): UpstreamFailure {
   const { nowMs, secrets, blame } = context
@@ -55,9 +55,9 @@ export function toFailure(response: UpstreamResponse, context: FailureContext): 
 }
 
 /**
- * What a 401 refuses. For a user: the client id, the key or the clock is wrong, which only the operator can fix (reading
- * R20a), or the user's secret. A personal key takes the place of the user, so that a 401 is about the key; where a person
- * brought it, only the clock is the operator's.
+ * What a 401 refuses. For a user: the client id, the key or the clock is wrong, which only the operator can
+ * fix (reading R20a), or the user's secret. A personal key takes the place of the user, so that a 401 is
+ * about the key; where a person brought it, only the clock is the operator's.
  */
 function toRefusal({
   code,
@@ -87,7 +87,10 @@ interface ErrorBody {
   readonly code: string | null
 }
 
-/** The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text found is used. */
+/**
+ * The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text found is
+ * used.
+ */
 function readError(body: Uint8Array): ErrorBody {
   const value = parseObject(body)
   if (value === null) return { text: null, code: null }
@@ -123,9 +126,9 @@ export function cleanDetail(text: string, secrets: readonly string[]): string {
 type Headers = UpstreamResponse['headers']
 
 /**
- * SnapTrade sends no `Retry-After` so far, but the seconds until its windows reset: that of the key, and that of the
- * account where it has one (docs/providers/snaptrade.md, Errors and limits). The wait is that of the window that is
- * used up; where that is not shown, the account's. Null when there are none.
+ * SnapTrade sends no `Retry-After` so far, but the seconds until its windows reset: that of the key, and that
+ * of the account where it has one (docs/providers/snaptrade.md, Errors and limits). The wait is that of the
+ * window that is used up; where that is not shown, the account's. Null when there are none.
  */
 function readReset(headers: Headers): number | null {
   const windows = ['x-ratelimit-account', 'x-ratelimit'].flatMap((name) => {

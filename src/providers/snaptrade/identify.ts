@@ -12,7 +12,9 @@ import { WireAuthorizations } from './wire.ts'
 const nothingConnected =
   'This personal key has no connections: connect a broker in the SnapTrade Dashboard (or in its connection portal), then link again.'
 
-/** Throws `rejected` for a form that is not allowed, without a request, and for credentials that do not work. */
+/**
+ * Throws `rejected` for a form that is not allowed, without a request, and for credentials that do not work.
+ */
 export async function identify(
   client: SnapTradeClient,
   own: OwnKey | null,
@@ -55,7 +57,9 @@ async function identifyPersonal(
   return { upstreamUserId, secret, isPersonal: true, ifNothing: nothingConnected }
 }
 
-/** A refusal of a key that a person brings now says nothing of the key of the variables, and loses no consent. */
+/**
+ * A refusal of a key that a person brings now says nothing of the key of the variables, and loses no consent.
+ */
 function toRefusedKey(error: unknown): unknown {
   if (!(error instanceof UpstreamError)) return error
   const { kind, detail } = error.failure

@@ -1,6 +1,7 @@
 /**
- * The SnapTrade adapter: brokerage connections, holdings and trades. It owns the order of calls and the checks after
- * a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, the provider's behaviour on docs/providers/snaptrade.md.
+ * The SnapTrade adapter: brokerage connections, holdings and trades. It owns the order of calls and the
+ * checks after a refusal; HTTP is in `client.ts`, shapes are in `map-*.ts`, the provider's behaviour on
+ * docs/providers/snaptrade.md.
  */
 
 import type { Access } from '../credentials.ts'
@@ -96,8 +97,9 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
 }
 
 /**
- * What a commercial key alone has. Webhooks under a personal key are off: who they name as their person is not documented
- * (docs/providers/snaptrade.md, What is not confirmed). Its owner connects brokers in the Dashboard.
+ * What a commercial key alone has. Webhooks under a personal key are off: who they name as their person is
+ * not documented (docs/providers/snaptrade.md, What is not confirmed). Its owner connects brokers in the
+ * Dashboard.
  */
 function offerCommercial(
   client: SnapTradeClient,
@@ -142,8 +144,8 @@ function describeAccess(own: OwnKey | null): Access {
 }
 
 /**
- * A user that was adopted is kept even without connections: its secret is shown only once, and others may use it. One that
- * was registered here has no other use (`deleteUser`).
+ * A user that was adopted is kept even without connections: its secret is shown only once, and others may use
+ * it. One that was registered here has no other use (`deleteUser`).
  */
 async function revoke(
   client: SnapTradeClient,
@@ -165,8 +167,8 @@ async function revoke(
 }
 
 /**
- * Deletes the user with every connection, by the commercial key alone. A personal key has no user. SnapTrade queues the
- * deletion; an unknown user was deleted before.
+ * Deletes the user with every connection, by the commercial key alone. A personal key has no user. SnapTrade
+ * queues the deletion; an unknown user was deleted before.
  */
 async function deleteUser(client: SnapTradeClient, asker: Asker, call: CallContext): Promise<void> {
   if (asker.kind !== 'user') return

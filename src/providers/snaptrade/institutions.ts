@@ -1,6 +1,6 @@
 /**
- * The brokerages that SnapTrade links to. Ours is the id that connections have too; the portal takes the slug. Logos are not
- * used: no page of ours asks another host.
+ * The brokerages that SnapTrade links to. Ours is the id that connections have too; the portal takes the
+ * slug. Logos are not used: no page of ours asks another host.
  */
 import type { Institution } from '../linking.ts'
 import type { CallContext } from '../port.ts'

@@ -1,7 +1,7 @@
 /**
- * The keys that sign requests: this installation's own, commercial or one person's, and those that people bring for
- * their own login. It decides which key a login is read with, and refuses every other combination: no request has a
- * personal key together with a user, or a commercial key without one where a user is needed.
+ * The keys that sign requests: this installation's own, commercial or one person's, and those that people
+ * bring for their own login. It decides which key a login is read with, and refuses every other combination:
+ * no request has a personal key together with a user, or a commercial key without one where a user is needed.
  */
 import type { Login } from '../port.ts'
 import { fail } from './failures.ts'
@@ -49,8 +49,9 @@ export function readOwnKey(options: {
 }
 
 /**
- * Who makes the requests about a login. Throws `misconfigured` for a login that was linked with a key that this
- * installation no longer has, or has as another kind: the variables say nothing about the consent, which still exists.
+ * Who makes the requests about a login. Throws `misconfigured` for a login that was linked with a key that
+ * this installation no longer has, or has as another kind: the variables say nothing about the consent, which
+ * still exists.
  */
 export function toAsker(own: OwnKey | null, login: Login): Asker {
   const asker = findAsker(own, login)

@@ -1,7 +1,7 @@
 /**
- * Consent in a browser under a commercial key: the person is registered once, then SnapTrade's connection portal is opened
- * for reading alone (docs/providers/snaptrade.md, Linking). A personal key has none of this, and nothing here is called for
- * it.
+ * Consent in a browser under a commercial key: the person is registered once, then SnapTrade's connection
+ * portal is opened for reading alone (docs/providers/snaptrade.md, Linking). A personal key has none of this,
+ * and nothing here is called for it.
  */
 import { randomBytes } from 'node:crypto'
 import type { Identity } from '../credentials.ts'
@@ -51,8 +51,8 @@ export function isRegisteredHere({ upstreamUserId }: Login): boolean {
 }
 
 /**
- * Registers a user whose id says nothing outside: ours, and a part of its own for each time, because a user whose secret was
- * lost on the way cannot be registered again.
+ * Registers a user whose id says nothing outside: ours, and a part of its own for each time, because a user
+ * whose secret was lost on the way cannot be registered again.
  */
 async function register(
   { client, app }: Choices,

@@ -1,6 +1,6 @@
 /**
- * Maps SnapTrade's connections and accounts (docs/providers/snaptrade.md, Mapping). Pure. Full account numbers do not
- * leave this file.
+ * Maps SnapTrade's connections and accounts (docs/providers/snaptrade.md, Mapping). Pure. Full account
+ * numbers do not leave this file.
  */
 import type { AccountType } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
@@ -72,8 +72,8 @@ export function toAccountType(
 }
 
 /**
- * `xxxx` and the last four letters or digits. Stars, dots or a run of x are a brokerage's own mask and not part of
- * the number; fewer than four real characters give null.
+ * `xxxx` and the last four letters or digits. Stars, dots or a run of x are a brokerage's own mask and not
+ * part of the number; fewer than four real characters give null.
  */
 export function maskNumber(number: string): string | null {
   const real = number.replace(/[^0-9A-Za-z]+/g, '').replace(/^x{2,}/i, '')
@@ -81,8 +81,8 @@ export function maskNumber(number: string): string | null {
 }
 
 /**
- * The newest successful sync as ISO 8601 UTC; dates arrive with a blank instead of `T`, with other offsets, or as a
- * day.
+ * The newest successful sync as ISO 8601 UTC; dates arrive with a blank instead of `T`, with other offsets,
+ * or as a day.
  */
 function newestSync(accounts: readonly WireAccount[]): string | null {
   let newest: Micros | null = null

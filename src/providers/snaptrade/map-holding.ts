@@ -1,6 +1,7 @@
 /**
- * Maps SnapTrade's positions to holdings (docs/providers/snaptrade.md, Mapping). Pure and exact: products keep every
- * digit and nothing is divided. A position without units is unreadable, never left out (readings R23, R24b).
+ * Maps SnapTrade's positions to holdings (docs/providers/snaptrade.md, Mapping). Pure and exact: products
+ * keep every digit and nothing is divided. A position without units is unreadable, never left out (readings
+ * R23, R24b).
  */
 import type { Holding } from '#contract/resources.ts'
 import { type Decimal, multiply, parseDecimal, subtract } from '#kernel/decimal.ts'

@@ -1,6 +1,6 @@
 /**
- * Maps SnapTrade's activities to trades (docs/providers/snaptrade.md, Mapping). Pure. Signs are kept as received
- * (reading R24b); a null amount becomes zero and is never computed.
+ * Maps SnapTrade's activities to trades (docs/providers/snaptrade.md, Mapping). Pure. Signs are kept as
+ * received (reading R24b); a null amount becomes zero and is never computed.
  */
 import type { Trade, TradeType } from '#contract/resources.ts'
 import { parseDecimal, zero } from '#kernel/decimal.ts'
@@ -61,9 +61,9 @@ export const microsPerDay = 86_400_000_000
 const naive = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /**
- * Midnight UTC means only a day, which counts at its first instant in the user's zone (reading R16a). A blank instead
- * of `T` and a missing offset (then UTC) are corrected, so that ISO 8601 is shown. Null for anything that is not a
- * date.
+ * Midnight UTC means only a day, which counts at its first instant in the user's zone (reading R16a). A blank
+ * instead of `T` and a missing offset (then UTC) are corrected, so that ISO 8601 is shown. Null for anything
+ * that is not a date.
  */
 export function parseTradeTime(text: string, zone: Zone): TradeTime | null {
   let complete = text
@@ -138,9 +138,9 @@ export function toTrade(
 }
 
 /**
- * The id of the contract: trade date, symbol, upper-case type, total amount, quantity, settlement date, fees and
- * description, joined by hyphens. It is also used for rows outside the window, so an unreadable part is included as
- * received, and the row is refused only when it is mapped (reading R23).
+ * The id of the contract: trade date, symbol, upper-case type, total amount, quantity, settlement date, fees
+ * and description, joined by hyphens. It is also used for rows outside the window, so an unreadable part is
+ * included as received, and the row is refused only when it is mapped (reading R23).
  */
 export function toTradeKey(row: Row, parseTime: ParseTime): string {
   const settlement = row.settlement_date
@@ -170,7 +170,9 @@ function numberOr(row: Row, key: 'amount' | 'units' | 'fee', absent: string): st
   return text === null ? absent : (parseDecimal(text) ?? text)
 }
 
-/** The option comes first, in case `symbol` contains the underlying; for cash movements it is the currency. */
+/**
+ * The option comes first, in case `symbol` contains the underlying; for cash movements it is the currency.
+ */
 function toSymbol(row: Row): string {
   for (const [part, key] of symbolPlaces) {
     const place = readPart(row, part)

@@ -1,6 +1,6 @@
 /**
- * Rows whose numbers keep every digit (reading R24): the listed keys become text, whether SnapTrade sends JSON
- * numbers (activities) or decimal strings (positions), now or after a change on its side.
+ * Rows whose numbers keep every digit (reading R24): the listed keys become text, whether SnapTrade sends
+ * JSON numbers (activities) or decimal strings (positions), now or after a change on its side.
  */
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { makeNumberQuoter, NumberText, parseExactJson } from '#kernel/json.ts'
@@ -54,7 +54,10 @@ export function numberText(row: Row, key: NumberKey): string | null {
   return value instanceof NumberText ? value.source : JSON.stringify(value)
 }
 
-/** The exact decimal, null when absent; throws `malformed` for anything that is not a number (readings R23, R24b). */
+/**
+ * The exact decimal, null when absent; throws `malformed` for anything that is not a number (readings R23,
+ * R24b).
+ */
 export function readDecimal(row: Row, key: NumberKey): Decimal | null {
   const text = numberText(row, key)
   if (text === null) return null

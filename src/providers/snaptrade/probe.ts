@@ -1,6 +1,6 @@
 /**
- * Checks the key of the variables: whether SnapTrade accepts it, and whether it is of the kind that `SNAPTRADE_KEY`
- * says. What it finds is reported; the kind is never changed by it.
+ * Checks the key of the variables: whether SnapTrade accepts it, and whether it is of the kind that
+ * `SNAPTRADE_KEY` says. What it finds is reported; the kind is never changed by it.
  */
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { CallContext, ProbeReply } from '../port.ts'
@@ -34,8 +34,8 @@ export async function probe(
 }
 
 /**
- * A personal key is accepted by the call that names no person too. It has neither logo nor return address, so only where
- * both are missing it is asked for connections, which a commercial key refuses without a user.
+ * A personal key is accepted by the call that names no person too. It has neither logo nor return address, so
+ * only where both are missing it is asked for connections, which a commercial key refuses without a user.
  */
 async function checkCommercialKey(
   client: SnapTradeClient,
@@ -64,8 +64,8 @@ async function checkOwnPersonalKey(
 }
 
 /**
- * The connections of a personal key. Throws `misconfigured` for a refused key of the variables, `consent_lost` for one
- * that a person brought, and `rejected` for a key that turns out to be commercial.
+ * The connections of a personal key. Throws `misconfigured` for a refused key of the variables,
+ * `consent_lost` for one that a person brought, and `rejected` for a key that turns out to be commercial.
  */
 export async function checkPersonalKey(
   client: SnapTradeClient,

@@ -1,6 +1,6 @@
 /**
- * Pages of activities: numbered pages, so a cursor is the offset as text, and further offsets follow from the total. A
- * page begins with the last row of the page before it. Rows are mapped only when requested.
+ * Pages of activities: numbered pages, so a cursor is the offset as text, and further offsets follow from the
+ * total. A page begins with the last row of the page before it. Rows are mapped only when requested.
  */
 import type { Trade } from '#contract/resources.ts'
 import { addDays, type Micros, toIso, toMillis } from '#kernel/time.ts'
@@ -26,7 +26,8 @@ import { type Row, readCount, readPart, readRows, readText } from './numbers.ts'
 /** SnapTrade's default and maximum. */
 export const pageSize = 1_000
 /**
- * Cursors returned in advance: more than any caller reads concurrently, few enough for a wrong total to do no harm.
+ * Cursors returned in advance: more than any caller reads concurrently, few enough for a wrong total to do no
+ * harm.
  */
 const maxAhead = 16
 /** Each page repeats one row of the page before it, so that rows which move between two pages show. */
@@ -66,8 +67,8 @@ function parseCursor(cursor: PageCursor | null): number {
 }
 
 /**
- * SnapTrade knows days only: the window is widened by one day on each side and filtered exactly by us (reading R16a).
- * Absent bounds are not sent ("provider default": everything known).
+ * SnapTrade knows days only: the window is widened by one day on each side and filtered exactly by us
+ * (reading R16a). Absent bounds are not sent ("provider default": everything known).
  */
 export function toParameters(window: TimeWindow, offset: number): [string, string][] {
   const parameters: [string, string][] = []
@@ -135,8 +136,8 @@ export function theAccount(query: RowsQuery): AccountRef {
 }
 
 /**
- * The next page starts at the last row received, as long as the total is larger. Without paging information a page
- * that is not full is the last one.
+ * The next page starts at the last row received, as long as the total is larger. Without paging information a
+ * page that is not full is the last one.
  */
 function readPaging(
   envelope: Row,
@@ -156,7 +157,8 @@ function readPaging(
   const given = readCount(pagination, 'offset')
   if (given !== null && given !== offset)
     throw malformed('a page starts at another offset than asked')
-  // A page without a new row before the total: rows were removed, or the login ended. The count of rows shows it.
+  // A page without a new row before the total: rows were removed, or the login ended. The count of rows shows
+  // it.
   if (end >= total || length <= (offset === 0 ? 0 : overlap))
     return { next: null, ahead: [], total }
   const ahead: PageCursor[] = []

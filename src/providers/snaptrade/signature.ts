@@ -1,6 +1,6 @@
 /**
- * Signs SnapTrade requests (docs/providers/snaptrade.md, Signature): an HMAC over compact JSON of body, path and
- * query. The query is built once here and must be sent exactly as signed.
+ * Signs SnapTrade requests (docs/providers/snaptrade.md, Signature): an HMAC over compact JSON of body, path
+ * and query. The query is built once here and must be sent exactly as signed.
  */
 import { createHmac } from 'node:crypto'
 

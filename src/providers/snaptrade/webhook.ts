@@ -1,6 +1,6 @@
 /**
- * SnapTrade's webhooks (docs/providers/snaptrade.md, Webhooks): verifies signature and age, then translates the event
- * into notices. The deprecated `webhookSecret` in a body is not read.
+ * SnapTrade's webhooks (docs/providers/snaptrade.md, Webhooks): verifies signature and age, then translates
+ * the event into notices. The deprecated `webhookSecret` in a body is not read.
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
@@ -23,7 +23,9 @@ export interface SnapTradeWebhookOptions {
   readonly odd: (what: string) => void
 }
 
-/** Retries begin after half an hour, and whether they get a new time is not known: an hour would lose them. */
+/**
+ * Retries begin after half an hour, and whether they get a new time is not known: an hour would lose them.
+ */
 const maxAgeMs = 86_400_000
 const keyLifeMs = 7 * 86_400_000
 
@@ -84,7 +86,10 @@ interface Signed {
   readonly signature: string
 }
 
-/** Signed is the canonical form; whether bodies arrive in it is not confirmed, so the raw bytes are tried first. */
+/**
+ * Signed is the canonical form; whether bodies arrive in it is not confirmed, so the raw bytes are tried
+ * first.
+ */
 function isSigned(key: string, { body, text, signature }: Signed): boolean {
   if (isBase64Of(createHmac('sha256', key).update(body).digest(), signature)) return true
   const canonical = text === null ? null : toCanonicalJson(text)
@@ -115,7 +120,8 @@ function toNotices(
     {
       login: { upstreamUserId },
       connection: connection === null ? null : upstreamId(connection),
-      // A connection with another id may be the renewal of a known one; a status belongs only to its own connection.
+      // A connection with another id may be the renewal of a known one; a status belongs only to its own
+      // connection.
       institutionId: isStatus ? null : readShortText(fields.brokerageId),
       account: account === null ? null : upstreamId(account),
       refreshedAt: null,

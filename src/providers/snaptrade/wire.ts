@@ -1,7 +1,8 @@
 /**
- * SnapTrade's small bodies, as far as we read them. A field is required here only where we cannot do without it,
- * whatever the vendor's description requires. Balances of brokerage accounts are left out, since we do not serve
- * them. Pages of positions and activities are parsed elsewhere, to keep every digit of their numbers.
+ * SnapTrade's small bodies, as far as we read them. A field is required here only where we cannot do without
+ * it, whatever the vendor's description requires. Balances of brokerage accounts are left out, since we do
+ * not serve them. Pages of positions and activities are parsed elsewhere, to keep every digit of their
+ * numbers.
  */
 import { z } from 'zod'
 
@@ -24,7 +25,10 @@ export const WireAuthorization = z.object({ id, brokerage: WireBrokerage, disabl
 export type WireAuthorization = z.infer<typeof WireAuthorization>
 export const WireAuthorizations = z.array(WireAuthorization).max(1_000)
 
-/** What a key may do. Personal keys have neither logo nor return address (docs/providers/snaptrade.md, Access). */
+/**
+ * What a key may do. Personal keys have neither logo nor return address (docs/providers/snaptrade.md,
+ * Access).
+ */
 export const WirePartner = z.object({ slug: text, logo_url: text, redirect_uri: text })
 
 const TransactionsStatus = z.object({ initial_sync_completed: flag }).nullish()

@@ -1,6 +1,6 @@
 /**
- * Maps Up's own categories to the sixteen keys of the contract. The table is our own; Up has neither income nor
- * transfers among its categories (docs/providers/up.md, Categories).
+ * Maps Up's own categories to the sixteen keys of the contract. The table is our own; Up has neither income
+ * nor transfers among its categories (docs/providers/up.md, Categories).
  */
 import type { CategoryKey } from '#contract/categories.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Up's HTTP: reads only, each with a person's token and counted in the hour of that token. It returns bodies as bytes;
- * `lists.ts` and `consent.ts` parse them. Tokens never appear in a route, a detail or a log.
+ * Up's HTTP: reads only, each with a person's token and counted in the hour of that token. It returns bodies
+ * as bytes; `lists.ts` and `consent.ts` parse them. Tokens never appear in a route, a detail or a log.
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '#kernel/time.ts'

@@ -1,6 +1,6 @@
 /**
- * A person's token at Up: whose it is, whether it still works, and what an empty answer proves. There is one token a
- * person, and no call that ends it.
+ * A person's token at Up: whose it is, whether it still works, and what an empty answer proves. There is one
+ * token a person, and no call that ends it.
  */
 import assert from 'node:assert/strict'
 import { z } from 'zod'

@@ -1,4 +1,7 @@
-/** The fields of an Up transaction that only events contain (docs/providers/up.md, Transactions in events). Pure. */
+/**
+ * The fields of an Up transaction that only events contain (docs/providers/up.md, Transactions in events).
+ * Pure.
+ */
 import { parseInstant } from '#kernel/time.ts'
 import type { TransactionDetails } from '../port.ts'
 import { malformed } from './failures.ts'

@@ -1,6 +1,7 @@
 /**
- * Converts Up's answers other than 2xx to upstream failures (docs/providers/up.md, Errors and limits; reading R20). Pure.
- * It lets no secret through: details are Up's own message, cleaned and truncated, or our words where Up has none.
+ * Converts Up's answers other than 2xx to upstream failures (docs/providers/up.md, Errors and limits; reading
+ * R20). Pure. It lets no secret through: details are Up's own message, cleaned and truncated, or our words
+ * where Up has none.
  */
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
@@ -76,7 +77,10 @@ function readDetail(response: UpstreamResponse, secrets: readonly string[]): str
   return clean === '' ? `the provider answered ${response.status}` : clean
 }
 
-/** Title and detail of the first error of `{errors: [{status, title, detail, source?}]}`; null when there is none. */
+/**
+ * Title and detail of the first error of `{errors: [{status, title, detail, source?}]}`; null when there is
+ * none.
+ */
 export function readMessage(body: Uint8Array): string | null {
   if (body.length === 0 || body.length > maxErrorBytes) return null
   try {

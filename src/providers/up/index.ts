@@ -1,6 +1,6 @@
 /**
- * The adapter of Up (a bank in Australia), by people's own tokens. A customer is one connection: one login at the one
- * institution there is. Nothing at the bank is ever changed.
+ * The adapter of Up (a bank in Australia), by people's own tokens. A customer is one connection: one login at
+ * the one institution there is. Nothing at the bank is ever changed.
  */
 import type { Balance } from '#contract/resources.ts'
 import { parseExactJson } from '#kernel/json.ts'

@@ -1,6 +1,6 @@
 /**
- * Up's lists: `{data, links: {prev, next}}`. Of a link only the cursor is used and the link itself is never followed,
- * so that a token is only sent to the configured base address.
+ * Up's lists: `{data, links: {prev, next}}`. Of a link only the cursor is used and the link itself is never
+ * followed, so that a token is only sent to the configured base address.
  */
 import type { CallContext } from '../port.ts'
 import type { UpClient, UpRequest } from './client.ts'

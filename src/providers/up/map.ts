@@ -1,6 +1,6 @@
 /**
- * Maps Up's shapes to the contract's: accounts, the connection, balances and transactions. Pure: no I/O, no clock.
- * Amounts stay exact throughout.
+ * Maps Up's shapes to the contract's: accounts, the connection, balances and transactions. Pure: no I/O, no
+ * clock. Amounts stay exact throughout.
  */
 import type { AccountType, Balance, Transaction } from '#contract/resources.ts'
 import { add, type Decimal, isNegative, subtract, zero } from '#kernel/decimal.ts'
@@ -89,9 +89,9 @@ export function sumHolds(rows: readonly WireRow[]): Holds {
 }
 
 /**
- * Up sends the available balance, from which holds are already taken: without them it is the current one. `holds`
- * null: they are not known, and neither is the current balance. One unreadable number must not affect the balances of
- * the request's other accounts.
+ * Up sends the available balance, from which holds are already taken: without them it is the current one.
+ * `holds` null: they are not known, and neither is the current balance. One unreadable number must not affect
+ * the balances of the request's other accounts.
  */
 export function toBalance(
   account: WireRow,
@@ -128,7 +128,10 @@ export function idOf(row: WireRow): string {
   return id
 }
 
-/** `HELD`, `SETTLED`, or a word that is not in Up's file. @throws UpstreamError `malformed` without one (reading R23). */
+/**
+ * `HELD`, `SETTLED`, or a word that is not in Up's file. @throws UpstreamError `malformed` without one
+ * (reading R23).
+ */
 export function statusOf(row: WireRow): string {
   const status = readField(row.attributes, 'status')
   if (typeof status !== 'string' || status === '') throw malformed('a transaction has no status')
@@ -154,8 +157,8 @@ export function readAmount(row: WireRow, ...path: readonly string[]): Money {
 }
 
 /**
- * The same for an amount that is shown on an account: REST rows have no currency of their own, so an amount of another
- * one would be read as the account's (Up's file: `amount` is in Australian dollars).
+ * The same for an amount that is shown on an account: REST rows have no currency of their own, so an amount
+ * of another one would be read as the account's (Up's file: `amount` is in Australian dollars).
  */
 function readShownAmount(row: WireRow, account: AccountRef, ...path: readonly string[]): Decimal {
   const { amount, currency } = readAmount(row, ...path)

@@ -1,6 +1,6 @@
 /**
- * Up's amounts: `{currencyCode, value, valueInBaseUnits}`, the same amount as exact text and as an integer of the minor
- * unit. One proves the other: where they disagree, neither is used (reading R24).
+ * Up's amounts: `{currencyCode, value, valueInBaseUnits}`, the same amount as exact text and as an integer of
+ * the minor unit. One proves the other: where they disagree, neither is used (reading R24).
  */
 import { compare, type Decimal, fromScaled, parseDecimal } from '#kernel/decimal.ts'
 import { NumberText } from '#kernel/json.ts'

@@ -1,6 +1,7 @@
 /**
- * Reads Up's settled transactions page by page, newest first: 100 rows each and an opaque cursor. Rows are parsed once
- * and mapped only when requested. A cashback is an attribute of its payment and becomes a row of its own after it.
+ * Reads Up's settled transactions page by page, newest first: 100 rows each and an opaque cursor. Rows are
+ * parsed once and mapped only when requested. A cashback is an attribute of its payment and becomes a row of
+ * its own after it.
  */
 import assert from 'node:assert/strict'
 import { makeNumberQuoter } from '#kernel/json.ts'

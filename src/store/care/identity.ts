@@ -1,6 +1,7 @@
 /**
- * The store's identity: its mode, and the encryption keys that its rows need. It is checked whenever the store is
- * opened, so that a wrong setting is one clear message at the start instead of an unreadable row later.
+ * The store's identity: its mode, and the encryption keys that its rows need. It is checked whenever the
+ * store is opened, so that a wrong setting is one clear message at the start instead of an unreadable row
+ * later.
  */
 
 import type { Db } from '../engine/tables.ts'

@@ -1,6 +1,6 @@
 /**
- * The store as operators see it: engine, schema, rows under older keys, connections that need action. It runs only on
- * an operator's request; it changes nothing, although it checks that the store accepts a write.
+ * The store as operators see it: engine, schema, rows under older keys, connections that need action. It runs
+ * only on an operator's request; it changes nothing, although it checks that the store accepts a write.
  */
 import { sql } from 'kysely'
 import type { Provider } from '#contract/resources.ts'

@@ -1,6 +1,7 @@
 /**
- * Background work and the start query tables that grow over the years. `explain query plan` of SQLite must show an
- * index search for each of their queries: the cost of a search grows with its matches, that of a scan with the table.
+ * Background work and the start query tables that grow over the years. `explain query plan` of SQLite must
+ * show an index search for each of their queries: the cost of a search grows with its matches, that of a scan
+ * with the table.
  */
 
 import assert from 'node:assert/strict'

@@ -1,7 +1,7 @@
 /**
- * Key rotation while the service runs: rows under an older listed key are sealed again under the first key, in small
- * batches. When that is complete the store records it, and the old key may be removed; until then the store refuses
- * to open without it.
+ * Key rotation while the service runs: rows under an older listed key are sealed again under the first key,
+ * in small batches. When that is complete the store records it, and the old key may be removed; until then
+ * the store refuses to open without it.
  */
 
 import type { StoreLog } from '../log.ts'

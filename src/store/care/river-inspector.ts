@@ -1,6 +1,7 @@
 /**
- * The event river as operators see it: endpoints in trouble, leases that are held too long, ledgers that do not match
- * endpoints, webhooks of providers, the place of the event keys. It runs only on an operator's request.
+ * The event river as operators see it: endpoints in trouble, leases that are held too long, ledgers that do
+ * not match endpoints, webhooks of providers, the place of the event keys. It runs only on an operator's
+ * request.
  */
 import { Provider } from '#contract/resources.ts'
 import { type EventId, newId } from '#kernel/ids.ts'

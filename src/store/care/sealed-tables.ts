@@ -1,6 +1,6 @@
 /**
- * Every table with a sealed column, for key rotation and for the check of keys in use when the store is opened. The
- * repository of each table defines how its column is sealed.
+ * Every table with a sealed column, for key rotation and for the check of keys in use when the store is
+ * opened. The repository of each table defines how its column is sealed.
  */
 import { sql } from 'kysely'
 import type { EndpointId, EventId, LoginId, UserId } from '#kernel/ids.ts'
@@ -66,7 +66,10 @@ interface Definition<Row> {
   readonly damage: string
   /** The columns that are read, by the names in a row. The identity is first. */
   readonly columns: Readonly<Record<keyof Row & string, string>>
-  /** The column that changes with every change of what is sealed; that of its key has the same name with `_key`. */
+  /**
+   * The column that changes with every change of what is sealed; that of its key has the same name with
+   * `_key`.
+   */
   readonly sealed?: 'secret' | 'payload'
   /** True: in the separate place of the event keys. */
   readonly isSeparate?: boolean

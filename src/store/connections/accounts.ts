@@ -1,6 +1,6 @@
 /**
- * Accounts of connections. An account keeps its id when the provider renames it and while it is missing: a missing
- * account is hidden, not deleted, so that it has the same id when it returns.
+ * Accounts of connections. An account keeps its id when the provider renames it and while it is missing: a
+ * missing account is hidden, not deleted, so that it has the same id when it returns.
  */
 import type { Selectable } from 'kysely'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
@@ -68,7 +68,9 @@ export function makeAccountStore({
   }
 }
 
-/** True when an account changed. The caller has locked the user's row, which every writer of accounts locks. */
+/**
+ * True when an account changed. The caller has locked the user's row, which every writer of accounts locks.
+ */
 async function repoint(
   tx: Db,
   connectionId: ConnectionId,
@@ -162,8 +164,8 @@ async function listOf(db: Db, userId: UserId, connectionId: ConnectionId) {
 }
 
 /**
- * Names stored before number masking by shape existed are masked when they are read; the connection's next refresh
- * stores them masked.
+ * Names stored before number masking by shape existed are masked when they are read; the connection's next
+ * refresh stores them masked.
  */
 function hideNumbers<Row extends { readonly name: string; readonly institutionName: string }>(
   row: Row,

@@ -1,12 +1,15 @@
 /**
- * The status of connections, from a call with credentials or from a provider's report. A status counts only if its
- * credentials are current and its time is the newest.
+ * The status of connections, from a call with credentials or from a provider's report. A status counts only
+ * if its credentials are current and its time is the newest.
  */
 import type { ConnectionId } from '#kernel/ids.ts'
 import { type Db, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import type { LearntStatus, ReportedStatus } from '../ports/connections.ts'
 
-/** The connections that changed. The caller has locked the user's row, which every save of the login locks too. */
+/**
+ * The connections that changed. The caller has locked the user's row, which every save of the login locks
+ * too.
+ */
 export async function setLearntStatus(
   tx: Db,
   { login, connectionId, from, to, at }: LearntStatus,
@@ -35,7 +38,9 @@ export async function setLearntStatus(
   return changed.map(({ id }) => id)
 }
 
-/** Whether the report was the newest, and whether it changed the status. The caller has locked the user's row. */
+/**
+ * Whether the report was the newest, and whether it changed the status. The caller has locked the user's row.
+ */
 export async function setReportedStatus(
   tx: Db,
   { connectionId, from, to, at }: ReportedStatus,

@@ -1,7 +1,7 @@
 /**
- * Connections to institutions. `deleting` is final: such a row is never shown to its user, never becomes active
- * again, and does not block a new connection to the same institution. Every change of a connection raises the user's
- * epoch (R10).
+ * Connections to institutions. `deleting` is final: such a row is never shown to its user, never becomes
+ * active again, and does not block a new connection to the same institution. Every change of a connection
+ * raises the user's epoch (R10).
  */
 import { sql } from 'kysely'
 import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
@@ -145,8 +145,8 @@ type Changes = Pick<
 >
 
 /**
- * Runs `work`, which changes a connection's row and returns it when it did; the user's row is locked before the
- * connection's row. True when something changed.
+ * Runs `work`, which changes a connection's row and returns it when it did; the user's row is locked before
+ * the connection's row. True when something changed.
  */
 function makeChange(engine: Engine, write: Write) {
   return (

@@ -1,4 +1,6 @@
-/** When consents end: stored with the connection, and found by time for the notices that people get before. */
+/**
+ * When consents end: stored with the connection, and found by time for the notices that people get before.
+ */
 import { sql } from 'kysely'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { type Db, isAfter, isBefore, isNot, moment, momentOrNull } from '../engine/tables.ts'
@@ -13,7 +15,8 @@ export function whereExpiring({ before, after }: Omit<Page, 'limit'>) {
   const isLiving = sql<boolean>`status not in ('deleting', 'revoked')`
   if (after === null) return sql<boolean>`(${isIn} and ${isLiving})`
   const { consentExpiresAt, id } = after
-  // The first condition is a range of the index; the second leaves out the rows of its first instant that were read.
+  // The first condition is a range of the index; the second leaves out the rows of its first instant that
+  // were read.
   const isLater = sql<boolean>`(consent_expires_at >= ${moment(consentExpiresAt)}
     and (${isAfter('consent_expires_at', consentExpiresAt)} or id > ${id}))`
   return sql<boolean>`(${isIn} and ${isLiving} and ${isLater})`

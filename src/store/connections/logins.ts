@@ -1,6 +1,6 @@
 /**
- * Logins at the providers and their secrets. Secrets are stored encrypted and returned decrypted. The ciphertext is
- * bound to its row, so that a copy in another user's row does not open.
+ * Logins at the providers and their secrets. Secrets are stored encrypted and returned decrypted. The
+ * ciphertext is bound to its row, so that a copy in another user's row does not open.
  */
 import type { Provider } from '#contract/resources.ts'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * The embedded store as the source of a copy: locked against services, read and never written, its tables in an order in
- * which every row comes after those that it refers to.
+ * The embedded store as the source of a copy: locked against services, read and never written, its tables in
+ * an order in which every row comes after those that it refers to.
  */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -47,7 +47,8 @@ export interface SourceOptions {
 
 /**
  * Opens the embedded store until it is closed; no service can open it meanwhile.
- * @throws StoreOpenError as a service would; StoreCopyError when there is no store, or one of another version.
+ * @throws StoreOpenError as a service would; StoreCopyError when there is no store, or one of another
+ *   version.
  */
 export async function openSource(options: SourceOptions): Promise<CopySource> {
   const directory = enterExisting(options.dataDir)
@@ -198,7 +199,10 @@ function toTable(db: DatabaseSync, place: CopyPlace, name: string): SourceTable 
   }
 }
 
-/** @throws StoreOpenError when the file is damaged or cannot be read: what is read last may be where the damage is. */
+/**
+ * @throws StoreOpenError when the file is damaged or cannot be read: what is read last may be where the
+ *   damage is.
+ */
 function* readRows(
   db: DatabaseSync,
   { name, place, columns, keyColumns }: Omit<SourceTable, 'rows'>,

@@ -1,6 +1,7 @@
 /**
- * COPY in both directions on one connection of the driver, with its calls for a query of one's own (PostgreSQL
- * documentation, Message Flow, COPY Operations). Data is sent as fast as the server takes it, and read without being kept.
+ * COPY in both directions on one connection of the driver, with its calls for a query of one's own
+ * (PostgreSQL documentation, Message Flow, COPY Operations). Data is sent as fast as the server takes it, and
+ * read without being kept.
  */
 import type { Client, Connection, Submittable } from 'pg'
 

@@ -1,6 +1,6 @@
 /**
- * One table of a copy: its rows are sent in batches, read back in the same order, and compared by their number and by the
- * SHA-256 of PostgreSQL's text of them.
+ * One table of a copy: its rows are sent in batches, read back in the same order, and compared by their
+ * number and by the SHA-256 of PostgreSQL's text of them.
  */
 import { createHash } from 'node:crypto'
 import type { SQLOutputValue } from 'node:sqlite'

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL as the target of a copy: one connection with waits long enough for it, what its schema holds before, and the
- * schema that this version makes.
+ * PostgreSQL as the target of a copy: one connection with waits long enough for it, what its schema holds
+ * before, and the schema that this version makes.
  */
 import { type PostgresPool, sql } from 'kysely'
 import { Client } from 'pg'
@@ -23,7 +23,10 @@ export interface CopyTarget {
   readonly client: Client
 }
 
-/** Limits: connecting, one statement (a batch, or the reading of a whole table), nothing sent or received at all. */
+/**
+ * Limits: connecting, one statement (a batch, or the reading of a whole table), nothing sent or received at
+ * all.
+ */
 const connectTimeoutMs = 10_000
 const statementTimeoutMs = 30 * 60_000
 const silenceMs = statementTimeoutMs + 60_000
@@ -102,8 +105,8 @@ export async function lockTarget({ engine }: CopyTarget, tx: Db): Promise<void> 
 }
 
 /**
- * Marks an empty database as the target of a copy; one that an earlier copy of the same store has marked stays so. Called
- * with the lock.
+ * Marks an empty database as the target of a copy; one that an earlier copy of the same store has marked
+ * stays so. Called with the lock.
  * @throws StoreCopyError for any other.
  */
 export async function claimTarget(tx: Db, fingerprint: string): Promise<void> {
@@ -121,7 +124,10 @@ export async function claimTarget(tx: Db, fingerprint: string): Promise<void> {
     )
 }
 
-/** Tables, views and sequences of the store's schema and of that of the event keys, without those of extensions. */
+/**
+ * Tables, views and sequences of the store's schema and of that of the event keys, without those of
+ * extensions.
+ */
 async function listRelations(tx: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

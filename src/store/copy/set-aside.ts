@@ -1,6 +1,7 @@
 /**
- * Foreign keys and indexes of the new tables, taken away while rows are sent and made again after them: building an index
- * once, and checking the references of a table at once, takes a fraction of the time. What is made again is what was there.
+ * Foreign keys and indexes of the new tables, taken away while rows are sent and made again after them:
+ * building an index once, and checking the references of a table at once, takes a fraction of the time. What
+ * is made again is what was there.
  */
 import { sql } from 'kysely'
 import type { Db } from '../engine/tables.ts'

@@ -1,7 +1,7 @@
 /**
- * Rows of SQLite as PostgreSQL's text format of COPY (PostgreSQL documentation, COPY, Text Format), written as the server
- * itself writes them, so that both texts can be compared. Every value is written exactly or refused: no text is cut, no
- * number rounded, no instant shifted.
+ * Rows of SQLite as PostgreSQL's text format of COPY (PostgreSQL documentation, COPY, Text Format), written
+ * as the server itself writes them, so that both texts can be compared. Every value is written exactly or
+ * refused: no text is cut, no number rounded, no instant shifted.
  */
 import type { SQLOutputValue } from 'node:sqlite'
 import { StoreCopyError } from '../failure.ts'

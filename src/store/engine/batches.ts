@@ -1,6 +1,7 @@
 /**
- * Long lists in statements of bounded length: SQLite takes 32,766 parameters, PostgreSQL 65,535. The event loop turns
- * between two batches: statements of SQLite are synchronous, and other requests would otherwise wait for all of them.
+ * Long lists in statements of bounded length: SQLite takes 32,766 parameters, PostgreSQL 65,535. The event
+ * loop turns between two batches: statements of SQLite are synchronous, and other requests would otherwise
+ * wait for all of them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 

@@ -1,6 +1,6 @@
 /**
- * Recognises a foreign key violation on both engines, for writers that may lose a race against a deletion and can
- * handle it.
+ * Recognises a foreign key violation on both engines, for writers that may lose a race against a deletion and
+ * can handle it.
  */
 import { sqlState } from './postgres-failure.ts'
 

@@ -1,6 +1,7 @@
 /**
- * Notifies the listeners of this process of committed changes and of due work. It stores nothing and guarantees no order.
- * A listener that throws is logged and affects neither the other listeners nor the writer.
+ * Notifies the listeners of this process of committed changes and of due work. It stores nothing and
+ * guarantees no order. A listener that throws is logged and affects neither the other listeners nor the
+ * writer.
  */
 import type { StoreLog } from '../log.ts'
 

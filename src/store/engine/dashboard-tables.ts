@@ -1,6 +1,6 @@
 /**
- * The types of the dashboard's tables: `migrations/0015_dashboard.sql`. Instants are written as `Date` and read as
- * milliseconds, as in `tables.ts`.
+ * The types of the dashboard's tables: `migrations/0015_dashboard.sql`. Instants are written as `Date` and
+ * read as milliseconds, as in `tables.ts`.
  */
 import type { ColumnType } from 'kysely'
 import type { Provider } from '#contract/resources.ts'

@@ -1,6 +1,6 @@
 /**
- * What SQLite and PostgreSQL have in common, and the one way to write: a transaction that records the users whose
- * rows it changed. Repositories use nothing else of an engine.
+ * What SQLite and PostgreSQL have in common, and the one way to write: a transaction that records the users
+ * whose rows it changed. Repositories use nothing else of an engine.
  */
 import type { CompiledQuery } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
@@ -18,13 +18,14 @@ export interface Engine {
   /** Statements of this database that were built before. */
   readonly queries: KeptQueries
   /**
-   * The first row that is found, of committed data only: SQLite does not wait for the transaction that runs. In a transaction
-   * it reads what that sees.
+   * The first row that is found, of committed data only: SQLite does not wait for the transaction that runs.
+   * In a transaction it reads what that sees.
    */
   findRow<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>
   /**
-   * Runs a statement of the transaction `tx` whose rows its caller does not wait for: on PostgreSQL it may be sent together
-   * with a later one, before the commit. Its failure is then that of the later one, or of the commit.
+   * Runs a statement of the transaction `tx` whose rows its caller does not wait for: on PostgreSQL it may be
+   * sent together with a later one, before the commit. Its failure is then that of the later one, or of the
+   * commit.
    */
   later(tx: Db, query: CompiledQuery, expected?: Expectation): Promise<void>
   /** Runs one transaction. `mayBeLost`: see `TransactOptions`. */
@@ -37,9 +38,14 @@ export interface Engine {
   announce(tx: Db, news: News): Promise<void>
   /** Starts receiving the notifications of other processes. */
   listen(listeners: Listeners): Promise<void>
-  /** Where the keys of events are: a handle on `event_keys` alone, inside the transaction `db` on PostgreSQL. */
+  /**
+   * Where the keys of events are: a handle on `event_keys` alone, inside the transaction `db` on PostgreSQL.
+   */
   keysOf(db: Db): Db
-  /** Creates the place of the event keys and runs `prepare` on it; called in the transaction that sets up the schema. */
+  /**
+   * Creates the place of the event keys and runs `prepare` on it; called in the transaction that sets up the
+   * schema.
+   */
   prepareKeys(tx: Db, prepare: (db: Db) => Promise<unknown>): Promise<void>
   /**
    * Removes deleted event keys from the engine's own log, where the engine can. Called outside transactions.
@@ -81,8 +87,8 @@ type Touched = (userId: UserId) => void
 type Woke = (kind: WorkKind) => void
 
 /**
- * Runs one transaction; after the commit, all listeners are notified once of each user given to `touched` and of each
- * kind of work given to `woke`.
+ * Runs one transaction; after the commit, all listeners are notified once of each user given to `touched` and
+ * of each kind of work given to `woke`.
  */
 export type Write = <Result>(
   work: (tx: Db, touched: Touched, woke: Woke) => Promise<Result>,

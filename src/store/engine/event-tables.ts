@@ -1,6 +1,6 @@
 /**
- * The types of the event river's tables: `migrations/0008_events.sql` and `key-migrations/`. Instants are written as `Date`
- * and read as milliseconds, as in `tables.ts`.
+ * The types of the event river's tables: `migrations/0008_events.sql` and `key-migrations/`. Instants are
+ * written as `Date` and read as milliseconds, as in `tables.ts`.
  */
 import type { ColumnType } from 'kysely'
 import type { EventType } from '#contract/events.ts'
@@ -87,7 +87,10 @@ interface DeliveryTables {
     served_at: MomentOrNull
     /** Position of its newest delivery. */
     last_position: number
-    /** Deliveries up to this position are not pending, whatever their rows say; null: all rows are as they should be. */
+    /**
+     * Deliveries up to this position are not pending, whatever their rows say; null: all rows are as they
+     * should be.
+     */
     missed_to: ColumnType<number | null, number | null | undefined, number | null>
   }
   readonly events: {

@@ -1,6 +1,6 @@
 /**
- * Statements that are built once and then run with other values: building one takes longer than SQLite takes to run it, and as
- * long as the driver of PostgreSQL takes to send it. Of the hot statements only.
+ * Statements that are built once and then run with other values: building one takes longer than SQLite takes
+ * to run it, and as long as the driver of PostgreSQL takes to send it. Of the hot statements only.
  */
 import type { Compilable, CompiledQuery } from 'kysely'
 import type { Db } from './tables.ts'
@@ -8,7 +8,10 @@ import type { Db } from './tables.ts'
 type Value = string | number | boolean | bigint | Date | Uint8Array | null
 type Flat = { readonly [name: string]: Value }
 
-/** What a statement depends on: values, and lists of values or of rows. A name is missing or present in every row. */
+/**
+ * What a statement depends on: values, and lists of values or of rows. A name is missing or present in every
+ * row.
+ */
 export type QueryValues = {
   readonly [name: string]: Value | readonly Value[] | readonly Flat[]
 }
@@ -26,8 +29,8 @@ class Slot {
 }
 
 /**
- * Builds the statement. The values are placeholders: they go into the statement as they are, and nothing may depend on what
- * they are.
+ * Builds the statement. The values are placeholders: they go into the statement as they are, and nothing may
+ * depend on what they are.
  */
 export type BuildQuery<Values extends QueryValues, Row> = (
   db: Db,

@@ -1,6 +1,7 @@
 /**
- * Lists as one parameter, so that the text of a statement is the same for any number of rows: an array or JSON on
- * PostgreSQL, JSON on SQLite. Other lists are built by Kysely in batches of bounded length (`batches.ts`).
+ * Lists as one parameter, so that the text of a statement is the same for any number of rows: an array or
+ * JSON on PostgreSQL, JSON on SQLite. Other lists are built by Kysely in batches of bounded length
+ * (`batches.ts`).
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Engine } from './engine.ts'

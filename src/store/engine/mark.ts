@@ -1,6 +1,6 @@
 /**
- * A number that only grows in a running store. Code that remembers it elsewhere detects a restored backup by a
- * smaller number. It is stored in `meta`, so a backup contains it.
+ * A number that only grows in a running store. Code that remembers it elsewhere detects a restored backup by
+ * a smaller number. It is stored in `meta`, so a backup contains it.
  */
 import { sql } from 'kysely'
 import type { StoreMark } from '../ports/meta.ts'

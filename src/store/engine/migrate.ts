@@ -1,8 +1,9 @@
 /**
- * Migrates a schema with the numbered files of a folder, all in the caller's transaction, so that a failed start leaves
- * the store unchanged. Files are append-only; one that changed after it ran is refused. Each file says how old the code may
- * be that runs on the schema beside it (docs/decisions/0018-expand-and-contract.md), and its row in the store says so too,
- * for code that does not have the file.
+ * Migrates a schema with the numbered files of a folder, all in the caller's transaction, so that a failed
+ * start leaves the store unchanged. Files are append-only; one that changed after it ran is refused. Each
+ * file says how old the code may be that runs on the schema beside it
+ * (docs/decisions/0018-expand-and-contract.md), and its row in the store says so too, for code that does not
+ * have the file.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -15,7 +16,10 @@ import { isUnfinishedCopy, unfinishedCopy } from './unfinished-copy.ts'
 /** The store and the place of the event keys; each has its own list of applied migrations. */
 export type MigrationFolder = 'migrations' | 'key-migrations'
 
-/** The first migrations of each folder whose rows say what code they need; code that knows none of them reads no such row. */
+/**
+ * The first migrations of each folder whose rows say what code they need; code that knows none of them reads
+ * no such row.
+ */
 const firstWithNeeds: Readonly<Record<MigrationFolder, number>> = {
   migrations: 17,
   'key-migrations': 2,
@@ -25,7 +29,9 @@ const firstWithNeeds: Readonly<Record<MigrationFolder, number>> = {
 export interface AppliedMigration {
   readonly number: number
   readonly name: string
-  /** SHA-256 of the file; then ` needs N` where code that knows N migrations or more may run on the schema. */
+  /**
+   * SHA-256 of the file; then ` needs N` where code that knows N migrations or more may run on the schema.
+   */
   readonly checksum: string
 }
 
@@ -42,9 +48,9 @@ export interface Migrated {
 
 /**
  * Applies missing migrations.
- * @throws StoreOpenError `newer_schema` when the store has migrations that this code does not know and may not run on,
- *   `changed_migration` when the checksum of an applied one differs, `unfinished_copy` when a copy into this store has not
- *   ended.
+ * @throws StoreOpenError `newer_schema` when the store has migrations that this code does not know and may
+ *   not run on, `changed_migration` when the checksum of an applied one differs, `unfinished_copy` when a
+ *   copy into this store has not ended.
  */
 export async function migrate(tx: Db, folder: MigrationFolder): Promise<Migrated> {
   await createMigrationList(tx)

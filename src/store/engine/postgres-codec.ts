@@ -1,6 +1,6 @@
 /**
- * Converts between PostgreSQL's types and the values of the queries: instants are read as milliseconds and written as
- * `Date`; int8 stays text; booleans and bytes are as `pg` returns them.
+ * Converts between PostgreSQL's types and the values of the queries: instants are read as milliseconds and
+ * written as `Date`; int8 stays text; booleans and bytes are as `pg` returns them.
  */
 import { types } from 'pg'
 

@@ -18,8 +18,8 @@ import { keepsSession } from './postgres-session.ts'
 import type { Tables } from './tables.ts'
 
 const oldestVersion = 150_000
-// SQL_ASCII stores the bytes of UTF-8 as they come (PostgreSQL documentation, Character Set Support). Every other
-// encoding lacks characters that names of people and accounts have.
+// SQL_ASCII stores the bytes of UTF-8 as they come (PostgreSQL documentation, Character Set Support). Every
+// other encoding lacks characters that names of people and accounts have.
 const encodings: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII'])
 // The first half of the advisory lock's key ("trib"); the second half is derived from the schema.
 const lockSpace = 0x74_72_69_62
@@ -95,8 +95,8 @@ interface Parts {
 
 function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
   const instance = randomUUID()
-  // Channels are per database, so the name includes the schema: two stores in one database must not receive each
-  // other's notifications.
+  // Channels are per database, so the name includes the schema: two stores in one database must not receive
+  // each other's notifications.
   const channel = `tributary_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`
   const keySchema = makeKeySchema(schema)
   let stopListening: () => Promise<void> = async () => {}
@@ -108,7 +108,8 @@ function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
     later,
     transaction: (work, mayBeLost) =>
       db.transaction().execute(async (tx) => {
-        // It does not wait until the server's log is on disk, which it is within three times `wal_writer_delay`.
+        // It does not wait until the server's log is on disk, which it is within three times
+        // `wal_writer_delay`.
         if (mayBeLost) await later(tx, withoutWaiting.compile(tx))
         return work(tx)
       }),

@@ -1,20 +1,21 @@
 /**
- * Distinguishes an outage of PostgreSQL from a bug of ours. An outage may be over by the next call: no connection,
- * refused credentials, a server that is starting, stopping, full or a standby, a statement that took too long.
+ * Distinguishes an outage of PostgreSQL from a bug of ours. An outage may be over by the next call: no
+ * connection, refused credentials, a server that is starting, stopping, full or a standby, a statement that
+ * took too long.
  */
 import { parseServerUrl } from '#kernel/server-url.ts'
 import { isCertificateRefusal, StoreUnavailableError } from '../failure.ts'
 
 /**
- * PostgreSQL, Appendix A, by class: connection exception, invalid authorization (a refused login), insufficient
- * resources, operator intervention (shutdown, not ready, statement timeout), system error.
+ * PostgreSQL, Appendix A, by class: connection exception, invalid authorization (a refused login),
+ * insufficient resources, operator intervention (shutdown, not ready, statement timeout), system error.
  */
 const awayClasses: ReadonlySet<string> = new Set(['08', '28', '53', '57', '58'])
 
 /**
  * invalid_catalog_name (the database does not exist), read_only_sql_transaction (a standby after a failover),
- * idle_in_transaction_session_timeout, insufficient_privilege (a right was revoked), object_not_in_prerequisite_state
- * (the database accepts no connections), lock_not_available.
+ * idle_in_transaction_session_timeout, insufficient_privilege (a right was revoked),
+ * object_not_in_prerequisite_state (the database accepts no connections), lock_not_available.
  */
 const awayCodes: ReadonlySet<string> = new Set([
   '3D000',

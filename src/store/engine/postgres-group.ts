@@ -1,7 +1,8 @@
 /**
- * Statements that are sent to PostgreSQL in one message and answered in one: the extended query protocol with one `Sync`
- * after all of them (PostgreSQL documentation, Message Flow, Pipelining). The server runs them in order; after one that
- * fails it skips the rest. Each statement is a `Query` of the driver, which encodes its values and reads its rows.
+ * Statements that are sent to PostgreSQL in one message and answered in one: the extended query protocol with
+ * one `Sync` after all of them (PostgreSQL documentation, Message Flow, Pipelining). The server runs them in
+ * order; after one that fails it skips the rest. Each statement is a `Query` of the driver, which encodes its
+ * values and reads its rows.
  */
 import { type Connection, Query, type QueryConfig, type QueryResult, type Submittable } from 'pg'
 import { postgresTypes } from './postgres-codec.ts'
@@ -38,7 +39,8 @@ export function runGroup(
 }
 
 /**
- * The driver replaces `callback` with one that ends the time limit too, and calls the handlers with the server's messages.
+ * The driver replaces `callback` with one that ends the time limit too, and calls the handlers with the
+ * server's messages.
  * @param results gets those of the statements that are answered.
  */
 function makeGroup(

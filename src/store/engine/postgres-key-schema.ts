@@ -1,6 +1,6 @@
 /**
- * The schema of the event keys, in the same database as the store's own: `pg_dump --exclude-schema` omits it, so that no
- * backup contains both a payload and its key (docs/decisions/0014-event-keys.md).
+ * The schema of the event keys, in the same database as the store's own: `pg_dump --exclude-schema` omits it,
+ * so that no backup contains both a payload and its key (docs/decisions/0014-event-keys.md).
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'

@@ -1,7 +1,7 @@
 /**
- * Receives notifications of changed users and due work from other processes: LISTEN on a separate connection that
- * reconnects by itself. Notifications may be missed while it is down, so after a reconnect all cached rows must be
- * dropped and all kinds of work looked for.
+ * Receives notifications of changed users and due work from other processes: LISTEN on a separate connection
+ * that reconnects by itself. Notifications may be missed while it is down, so after a reconnect all cached
+ * rows must be dropped and all kinds of work looked for.
  */
 import { Client } from 'pg'
 import type { UserId } from '#kernel/ids.ts'
@@ -28,8 +28,8 @@ export interface ListenerOptions {
 const workKinds: readonly WorkKind[] = ['sync', 'delivery', 'mail']
 
 /**
- * The texts of the messages: the sending process, and the changed user or the kind of work. A process of an older version
- * reads a kind of work as the id of a user, which matches none.
+ * The texts of the messages: the sending process, and the changed user or the kind of work. A process of an
+ * older version reads a kind of work as the id of a user, which matches none.
  */
 export function toMessages(instance: string, { users, work }: News): readonly string[] {
   return [...users, ...work].map((about) => `${instance} ${about}`)

@@ -1,7 +1,8 @@
 /**
- * The statements of one connection to PostgreSQL. In a transaction those whose rows nobody waits for are sent together
- * with the next one that somebody waits for, or with the commit: an event of a sync takes a third of the messages. Their
- * order stays the same, and each of them has succeeded before the transaction is committed.
+ * The statements of one connection to PostgreSQL. In a transaction those whose rows nobody waits for are sent
+ * together with the next one that somebody waits for, or with the commit: an event of a sync takes a third of
+ * the messages. Their order stays the same, and each of them has succeeded before the transaction is
+ * committed.
  */
 import type { PoolClient, QueryResult } from 'pg'
 import type { Expectation } from './engine.ts'
@@ -17,7 +18,9 @@ export class Later {
   }
 }
 
-/** Runs a statement, or remembers it. Fails with the first failure, also of a statement that was remembered. */
+/**
+ * Runs a statement, or remembers it. Fails with the first failure, also of a statement that was remembered.
+ */
 export type RunStatement = (text: string, values: readonly unknown[]) => Promise<Answer>
 
 export type Answer = Pick<QueryResult, 'command' | 'rowCount' | 'rows'>

@@ -1,6 +1,7 @@
 /**
- * The pool of PostgreSQL connections: the number of connections and every wait are bounded, values pass through the
- * codec, and outages are distinguished from bugs. It has the interface that Kysely's PostgreSQL dialect expects.
+ * The pool of PostgreSQL connections: the number of connections and every wait are bounded, values pass
+ * through the codec, and outages are distinguished from bugs. It has the interface that Kysely's PostgreSQL
+ * dialect expects.
  */
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import { type ClientBase, Pool, type PoolClient } from 'pg'
@@ -15,7 +16,10 @@ const answerTimeoutMs = 12_000
 const idleInTransactionMs = 30_000
 const maxConnections = 10
 
-/** What every connection of this process is opened with, in the pool or outside it; then `limitSession` is called. */
+/**
+ * What every connection of this process is opened with, in the pool or outside it; then `limitSession` is
+ * called.
+ */
 export function connectionSettings(databaseUrl: string) {
   return {
     connectionString: toDriverUrl(databaseUrl),
@@ -27,15 +31,18 @@ export function connectionSettings(databaseUrl: string) {
   }
 }
 
-/** What the driver does for both modes, under the name that no later version of it will read as less, nor warn about. */
+/**
+ * What the driver does for both modes, under the name that no later version of it will read as less, nor warn
+ * about.
+ */
 const toDriverUrl = (databaseUrl: string) =>
   databaseUrl.includes('uselibpqcompat=')
     ? databaseUrl
     : databaseUrl.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full')
 
 /**
- * The first statement of a connection: the server's own limits. As parameters of the start they would be refused by
- * PgBouncer, which knows no others than it keeps itself.
+ * The first statement of a connection: the server's own limits. As parameters of the start they would be
+ * refused by PgBouncer, which knows no others than it keeps itself.
  */
 export async function limitSession(
   client: ClientBase,
@@ -55,7 +62,8 @@ export function makePool(databaseUrl: string): PostgresPool {
     onConnect: (client) => limitSession(client),
   })
   const target = toTarget(databaseUrl)
-  // Without a listener the loss of an idle connection would end the process; the pool replaces the connection.
+  // Without a listener the loss of an idle connection would end the process; the pool replaces the
+  // connection.
   pool.on('error', () => {})
   // The same for a connection in use, whose query reports the error.
   pool.on('connect', (client) => {

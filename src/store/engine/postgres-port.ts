@@ -1,4 +1,7 @@
-/** Whether the port of `DATABASE_URL` speaks TLS from the first byte: it only ends a connection that begins otherwise. */
+/**
+ * Whether the port of `DATABASE_URL` speaks TLS from the first byte: it only ends a connection that begins
+ * otherwise.
+ */
 import { parseServerUrl } from '#kernel/server-url.ts'
 import { isCertificateRefusal } from '../failure.ts'
 import { speaksTls } from '../port-protocol.ts'

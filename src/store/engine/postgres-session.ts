@@ -1,14 +1,15 @@
 /**
- * Whether a connection to PostgreSQL keeps its session. Behind a pooler that lends a server's session for one transaction
- * (PgBouncer, `pool_mode = transaction`) it does not: LISTEN hears nothing, limits and prepared statements are those of
- * whoever had the session before.
+ * Whether a connection to PostgreSQL keeps its session. Behind a pooler that lends a server's session for one
+ * transaction (PgBouncer, `pool_mode = transaction`) it does not: LISTEN hears nothing, limits and prepared
+ * statements are those of whoever had the session before.
  */
 import { randomUUID } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 
 /**
- * One connection marks its session. A pooler shows itself either at that connection, which does not find its mark in its
- * next transaction, or at another one, which was lent the session that is free meanwhile and finds it there.
+ * One connection marks its session. A pooler shows itself either at that connection, which does not find its
+ * mark in its next transaction, or at another one, which was lent the session that is free meanwhile and
+ * finds it there.
  */
 export function keepsSession<Tables>(db: Kysely<Tables>): Promise<boolean> {
   const mark = randomUUID()
@@ -19,7 +20,10 @@ export function keepsSession<Tables>(db: Kysely<Tables>): Promise<boolean> {
   })
 }
 
-/** One that lends a session for one statement refuses them (PgBouncer, `pool_mode = statement`), and ends the connection. */
+/**
+ * One that lends a session for one statement refuses them (PgBouncer, `pool_mode = statement`), and ends the
+ * connection.
+ */
 async function allowsTransactions<Tables>(db: Kysely<Tables>): Promise<boolean> {
   try {
     // Not `begin`, which would be sent together with the next statement.

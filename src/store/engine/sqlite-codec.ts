@@ -1,7 +1,7 @@
 /**
  * Converts between SQLite's five storage classes and the values of the queries. The declared type of a column
- * determines how it is read: booleans are 0 and 1, instants ISO 8601 text in UTC (which sorts by time), int8 is text
- * as in `pg`.
+ * determines how it is read: booleans are 0 and 1, instants ISO 8601 text in UTC (which sorts by time), int8
+ * is text as in `pg`.
  */
 import type { SQLInputValue, SQLOutputValue, StatementColumnMetadata } from 'node:sqlite'
 

@@ -1,7 +1,7 @@
 /**
- * The data directory of the embedded store: its permissions, and the lock that admits one process. The lock is an
- * exclusive SQLite lock on a separate file: the operating system releases it when the process ends, so it is never
- * stale.
+ * The data directory of the embedded store: its permissions, and the lock that admits one process. The lock
+ * is an exclusive SQLite lock on a separate file: the operating system releases it when the process ends, so
+ * it is never stale.
  */
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -69,8 +69,8 @@ function notWritable(dataDir: string, cause: unknown): StoreOpenError {
 }
 
 /**
- * SQLite creates its side files (-wal, -shm) with the mode of the main file. An existing file is never opened here,
- * because closing any handle of a file drops all POSIX locks that this process has on it
+ * SQLite creates its side files (-wal, -shm) with the mode of the main file. An existing file is never opened
+ * here, because closing any handle of a file drops all POSIX locks that this process has on it
  * (sqlite.org/howtocorrupt.html §2.2).
  */
 function makePrivate(path: string): void {

@@ -1,7 +1,7 @@
 /**
- * The embedded engine: `node:sqlite` with one writing connection, whose transactions run one after another, one reading
- * connection that sees committed data only, and one for the separate file of the event keys. Commits survive a power
- * loss (WAL, `synchronous = full`).
+ * The embedded engine: `node:sqlite` with one writing connection, whose transactions run one after another,
+ * one reading connection that sees committed data only, and one for the separate file of the event keys.
+ * Commits survive a power loss (WAL, `synchronous = full`).
  */
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,7 +18,9 @@ import type { Tables } from './tables.ts'
 // An operator's tool may lock the file briefly. Waiting blocks the whole process, so the timeout is short.
 const busyTimeoutMs = 250
 
-/** `secure_delete` overwrites deleted rows; `journal_size_limit` bounds the log that may still contain them. */
+/**
+ * `secure_delete` overwrites deleted rows; `journal_size_limit` bounds the log that may still contain them.
+ */
 const settings = `
   pragma journal_mode = wal;
   pragma synchronous = full;
@@ -73,7 +75,10 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
   const reader: SqliteDatabase = makeStatements(readerFile)
   const db = toKysely(writer)
   const keys = toKysely(keysFile)
-  /** Commits of the log that are not synced by themselves are synced with the next one that is (sqlite.org/pragma.html). */
+  /**
+   * Commits of the log that are not synced by themselves are synced with the next one that is
+   * (sqlite.org/pragma.html).
+   */
   async function withoutSync<Result>(work: () => Promise<Result>): Promise<Result> {
     // Not a kept statement: SQLite sets this while it prepares the text.
     writer.exec('pragma synchronous = normal')
@@ -129,7 +134,10 @@ function toKysely(file: DatabaseSync): Kysely<Tables> {
   return new Kysely<Tables>({ dialect: new SqliteDialect({ database: makeStatements(file) }) })
 }
 
-/** The log holds what was deleted until it is written back into the file, where it is overwritten (`secure_delete`). */
+/**
+ * The log holds what was deleted until it is written back into the file, where it is overwritten
+ * (`secure_delete`).
+ */
 async function truncateLog(keys: Kysely<Tables>): Promise<void> {
   const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(keys)
   if (rows[0]?.busy !== 0)

@@ -1,6 +1,6 @@
 /**
- * One SQLite connection with the interface that Kysely's SQLite dialect expects: statements are prepared once and
- * kept, values pass through the codec, and disk failures are distinguished from bugs.
+ * One SQLite connection with the interface that Kysely's SQLite dialect expects: statements are prepared once
+ * and kept, values pass through the codec, and disk failures are distinguished from bugs.
  */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
@@ -26,7 +26,10 @@ export function makeStatements(db: DatabaseSync): SqliteDatabase {
   }
 }
 
-/** Runs a step of SQLite. @throws StoreUnavailableError when the failure is in the file and not in the statement. */
+/**
+ * Runs a step of SQLite. @throws StoreUnavailableError when the failure is in the file and not in the
+ * statement.
+ */
 export function onDisk<Result>(step: () => Result): Result {
   try {
     return step()
@@ -45,7 +48,8 @@ function makeStatement(db: DatabaseSync, text: string): SqliteStatement {
   const statement = onDisk(() => db.prepare(text))
   const columns = statement.columns()
   const read = makeRowReader(columns)
-  // An object without a prototype, which `node:sqlite` would make of each row, takes as long as the row itself.
+  // An object without a prototype, which `node:sqlite` would make of each row, takes as long as the row
+  // itself.
   statement.setReturnArrays(true)
   return {
     reader: columns.length > 0,

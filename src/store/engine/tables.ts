@@ -1,6 +1,6 @@
 /**
- * The tables of the durable store as the queries see them; they must match `migrations/`. Instants are written as
- * `Date` and read as milliseconds on both engines (see their codecs).
+ * The tables of the durable store as the queries see them; they must match `migrations/`. Instants are
+ * written as `Date` and read as milliseconds on both engines (see their codecs).
  */
 
 import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely'
@@ -149,8 +149,8 @@ export interface Tables extends EventTables, DashboardTables {
 }
 
 /**
- * The root handle, or one transaction. Inside a transaction only its own handle may be used, because SQLite has a
- * single writer.
+ * The root handle, or one transaction. Inside a transaction only its own handle may be used, because SQLite
+ * has a single writer.
  */
 export type Db = Kysely<Tables>
 
@@ -170,8 +170,8 @@ export function isBefore(column: string, ms: Millis): RawBuilder<boolean> {
 }
 
 /**
- * As `isBefore`, and true when the instant is unknown. It cannot use an index, so another condition must select the
- * rows.
+ * As `isBefore`, and true when the instant is unknown. It cannot use an index, so another condition must
+ * select the rows.
  */
 export function isUnsetOrBefore(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${moment(ms)})`

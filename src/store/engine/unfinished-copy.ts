@@ -1,7 +1,7 @@
 /**
- * The mark of a database into which a store is being copied, or into which a copy began and did not end. It stands in the
- * list of applied migrations, so that every version of the service refuses to open such a database; the transaction that
- * ends a verified copy removes it.
+ * The mark of a database into which a store is being copied, or into which a copy began and did not end. It
+ * stands in the list of applied migrations, so that every version of the service refuses to open such a
+ * database; the transaction that ends a verified copy removes it.
  */
 import { sql } from 'kysely'
 import { StoreOpenError } from '../failure.ts'
@@ -25,8 +25,8 @@ export function isUnfinishedCopy(row: { readonly number: number }): boolean {
 }
 
 /**
- * Refuses before the lock of the schema is asked for, which a running copy holds until its end. Of PostgreSQL alone: the
- * embedded store is never copied to.
+ * Refuses before the lock of the schema is asked for, which a running copy holds until its end. Of PostgreSQL
+ * alone: the embedded store is never copied to.
  * @throws StoreOpenError `unfinished_copy`.
  */
 export async function refuseUnfinished(db: Db): Promise<void> {

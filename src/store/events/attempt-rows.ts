@@ -1,6 +1,6 @@
 /**
- * The rows of attempts and what they change of deliveries, of one transaction: each statement once, with the same text for
- * any number of rows.
+ * The rows of attempts and what they change of deliveries, of one transaction: each statement once, with the
+ * same text for any number of rows.
  */
 import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
@@ -49,7 +49,10 @@ export interface Step {
   readonly result: AttemptResult
   readonly number: number
   readonly outcome: { readonly status: DeliveryStatus; readonly dueAt: number | null }
-  /** Null: there is none, or the event's key is missing (a restored backup), so that it could never be decrypted. */
+  /**
+   * Null: there is none, or the event's key is missing (a restored backup), so that it could never be
+   * decrypted.
+   */
   readonly answer: Uint8Array | null
   /** Becomes due now; null: none does. */
   readonly nextId: DeliveryId | null
@@ -136,7 +139,10 @@ const updateDueTimes = perKind((kind) => (tx: Db, { list }: Listed) => {
   return { compile: () => query.compile(tx) }
 })
 
-/** The next delivery of a lane becomes due when the one before it has ended. Returns those that did, by their ids. */
+/**
+ * The next delivery of a lane becomes due when the one before it has ended. Returns those that did, by their
+ * ids.
+ */
 export async function advance(
   { kind, queries }: Engine,
   tx: Db,

@@ -1,6 +1,6 @@
 /**
- * The results of attempts, many of one transaction in a fixed number of statements: the endpoints' rows are locked, the
- * deliveries read, and what follows is computed as if one result were stored after another.
+ * The results of attempts, many of one transaction in a fixed number of statements: the endpoints' rows are
+ * locked, the deliveries read, and what follows is computed as if one result were stored after another.
  */
 import type { InferResult } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
@@ -97,7 +97,9 @@ type AnswerKey = Pick<SealedBody, 'sealResponse'>
 const needsKey = ({ body }: AttemptResult, { status }: Delivery): boolean =>
   body === undefined || status !== 'pending'
 
-/** The keys of answers that cannot be sealed under the one that came with the result, as far as they exist. */
+/**
+ * The keys of answers that cannot be sealed under the one that came with the result, as far as they exist.
+ */
 async function readMissingKeys(
   parts: Pick<Parts, 'engine' | 'sealer'>,
   results: readonly AttemptResult[],
@@ -119,8 +121,8 @@ async function readMissingKeys(
 }
 
 /**
- * Locked in the order of their ids, as everywhere: two transactions do not deadlock. On PostgreSQL they are locked with the
- * next statement: without a message of its own.
+ * Locked in the order of their ids, as everywhere: two transactions do not deadlock. On PostgreSQL they are
+ * locked with the next statement: without a message of its own.
  * @param held gets the rows by their leases.
  */
 function holdByLease(engine: Engine, tx: Db, leases: readonly string[], held: Map<string, Held>) {
@@ -163,7 +165,10 @@ function toStep(result: AttemptResult, delivery: Delivery, key: AnswerKey | unde
 /** A delivery becomes `missed` when its endpoint is disabled during the attempt. */
 const isOpen = (status: DeliveryStatus): boolean => status === 'pending' || status === 'missed'
 
-/** A delivery that became `missed` during the attempt is not attempted again, but a successful attempt delivered it. */
+/**
+ * A delivery that became `missed` during the attempt is not attempted again, but a successful attempt
+ * delivered it.
+ */
 function toOutcome(verdict: DeliveryVerdict, before: DeliveryStatus): Step['outcome'] {
   if (verdict.kind === 'succeeded') return { status: verdict.kind, dueAt: null }
   if (before === 'missed') return { status: before, dueAt: null }

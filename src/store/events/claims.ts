@@ -1,6 +1,7 @@
 /**
- * Leases of endpoints, and what is due there. `next_due_at` is when the endpoint is due or, while it is leased, when
- * the lease ends (docs/decisions/0015-claims-by-lease.md). Every step locks the endpoint's row before its deliveries.
+ * Leases of endpoints, and what is due there. `next_due_at` is when the endpoint is due or, while it is
+ * leased, when the lease ends (docs/decisions/0015-claims-by-lease.md). Every step locks the endpoint's row
+ * before its deliveries.
  */
 import { sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
@@ -72,8 +73,8 @@ export function makeClaims(parts: Parts): Claims {
           .set({ served_at: moment(now) })
           .where('id', '=', row.id)
           .execute()
-        // Deliveries that were created during the lease may be due now; nobody could claim the endpoint when they were
-        // announced.
+        // Deliveries that were created during the lease may be due now; nobody could claim the endpoint when
+        // they were announced.
         woke('delivery')
       }),
   }
@@ -88,8 +89,8 @@ export const healths = {
 type ClaimOptions = Parameters<DeliveryStore['claimEndpoints']>[0]
 
 /**
- * One statement; see `takeDue` in `syncs.ts`. Whoever has waited longest for a place is first: since it became due, or since
- * it was served last.
+ * One statement; see `takeDue` in `syncs.ts`. Whoever has waited longest for a place is first: since it
+ * became due, or since it was served last.
  */
 function takeDue(engine: Engine, tx: Db, options: ClaimOptions) {
   const { now, leaseMs, limit } = options
@@ -151,7 +152,10 @@ function isWaiting(id: EndpointId, now: number) {
   )`
 }
 
-/** The first pending delivery of each lane, in the order of creation; this includes the oldest pending delivery. */
+/**
+ * The first pending delivery of each lane, in the order of creation; this includes the oldest pending
+ * delivery.
+ */
 function selectFirst(db: Db, id: EndpointId) {
   return db
     .selectFrom('deliveries')

@@ -1,4 +1,7 @@
-/** Lists of deliveries with their attempts, and the backlog. Leases are in `claims.ts`, replays in `replay.ts`. */
+/**
+ * Lists of deliveries with their attempts, and the backlog. Leases are in `claims.ts`, replays in
+ * `replay.ts`.
+ */
 import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
@@ -139,7 +142,9 @@ function toAttempt({ id, number, response, ...row }: AttemptFound, key?: EventKe
   }
 }
 
-/** Of endpoints without a lease: the due time of a leased one is the end of its lease, which is in the future. */
+/**
+ * Of endpoints without a lease: the due time of a leased one is the end of its lease, which is in the future.
+ */
 async function oldestDue(
   db: Db,
   { health, served }: { readonly health: keyof typeof healths; readonly served: boolean },

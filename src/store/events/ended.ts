@@ -1,6 +1,7 @@
 /**
- * Deletes old deliveries of an endpoint that is about to be deleted. The cascade of a delete takes all rows in one statement,
- * which with half a million deliveries exceeds the time limit of PostgreSQL statements and blocks a process on SQLite.
+ * Deletes old deliveries of an endpoint that is about to be deleted. The cascade of a delete takes all rows
+ * in one statement, which with half a million deliveries exceeds the time limit of PostgreSQL statements and
+ * blocks a process on SQLite.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'

@@ -1,6 +1,6 @@
 /**
- * Rows of webhook endpoints: columns, sealing of their secrets, row locks and the due time. Whatever changes deliveries
- * locks the endpoint's row first, so that they have one writer at a time.
+ * Rows of webhook endpoints: columns, sealing of their secrets, row locks and the due time. Whatever changes
+ * deliveries locks the endpoint's row first, so that they have one writer at a time.
  */
 import { sql } from 'kysely'
 import { type EventType, eventTypes } from '#contract/events.ts'
@@ -167,8 +167,8 @@ export const isPending = sql<boolean>`status = 'pending'`
 export const isFirst = sql<boolean>`(status = 'pending' and due_at is not null)`
 
 /**
- * True for deliveries of this endpoint that are pending when their row says so. The sign keeps SQLite from taking an index
- * by position where it needs one by time.
+ * True for deliveries of this endpoint that are pending when their row says so. The sign keeps SQLite from
+ * taking an index by position where it needs one by time.
  */
 export function isBeyondMissed(id: EndpointId) {
   return sql<boolean>`(+position > coalesce((
@@ -182,9 +182,9 @@ export function laterOf(before: number | null, now: number): Date {
 }
 
 /**
- * Computes when the endpoint is due from its pending deliveries: with the first due one, but not before `not_before`, from
- * which tests are exempt. The caller has locked the row, and it is not leased, or `also` ends the lease. Returns the due
- * time; null: nothing is pending.
+ * Computes when the endpoint is due from its pending deliveries: with the first due one, but not before
+ * `not_before`, from which tests are exempt. The caller has locked the row, and it is not leased, or `also`
+ * ends the lease. Returns the due time; null: nothing is pending.
  * @param also columns that the same statement sets.
  */
 export async function refreshDue(

@@ -1,6 +1,7 @@
 /**
- * The end of accepted events: they are marked first, so that they are not sent any more; then the key is destroyed, then
- * the payload with the answers to it, and later the receipt. The next call completes what an earlier one left incomplete.
+ * The end of accepted events: they are marked first, so that they are not sent any more; then the key is
+ * destroyed, then the payload with the answers to it, and later the receipt. The next call completes what an
+ * earlier one left incomplete.
  */
 import { sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
@@ -63,8 +64,8 @@ const hasPending = sql<boolean>`exists (
 )`
 
 /**
- * Marks events to be shredded. A replay locks the event's row: either the second statement sees its delivery, or the
- * replay sees the mark. Events that an earlier call marked and did not complete are included.
+ * Marks events to be shredded. A replay locks the event's row: either the second statement sees its delivery,
+ * or the replay sees the mark. Events that an earlier call marked and did not complete are included.
  */
 async function decide(
   { kind }: Engine,

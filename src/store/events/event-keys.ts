@@ -1,6 +1,6 @@
 /**
- * The wrapped keys of events in their separate place: durable before their events are accepted, destroyed before their
- * payloads. This file handles no payload.
+ * The wrapped keys of events in their separate place: durable before their events are accepted, destroyed
+ * before their payloads. This file handles no payload.
  */
 import { type Insertable, sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
@@ -56,7 +56,10 @@ export async function readWrappedKeys(
   return new Map(rows.map(({ id, secret }) => [id, secret]))
 }
 
-/** These keys cannot be deleted until the transaction `tx` ends. `missing` throws; it is called when one is gone. */
+/**
+ * These keys cannot be deleted until the transaction `tx` ends. `missing` throws; it is called when one is
+ * gone.
+ */
 export async function holdKeys(
   { kind, queries, keysOf, later }: Engine,
   tx: Db,
@@ -107,8 +110,9 @@ interface KeyPlace {
 }
 
 /**
- * Destroys keys that are older than `before` and belong to no event, page by page; about `limit` per call. An event that is
- * accepted at the same time either keeps its key from being swept, or is refused because the key is gone.
+ * Destroys keys that are older than `before` and belong to no event, page by page; about `limit` per call. An
+ * event that is accepted at the same time either keeps its key from being swept, or is refused because the
+ * key is gone.
  */
 export async function sweepOrphans(
   { engine, write }: { readonly engine: Engine; readonly write: Write },
@@ -144,7 +148,10 @@ function listKeys({ db, keysOf }: Engine, before: number, after: KeyPlace | null
   return page.where(place).execute()
 }
 
-/** In one transaction: SQLite has one writer; on PostgreSQL the keys are locked before their events are looked up. */
+/**
+ * In one transaction: SQLite has one writer; on PostgreSQL the keys are locked before their events are looked
+ * up.
+ */
 async function destroyOrphans(
   { kind, keysOf }: Engine,
   tx: Db,

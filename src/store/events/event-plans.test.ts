@@ -1,6 +1,7 @@
 /**
- * The background work of the event river runs the same queries every few seconds. `explain query plan` of SQLite must
- * show an index search for each, so that the cost grows with the rows that are due, not with those that are stored.
+ * The background work of the event river runs the same queries every few seconds. `explain query plan` of
+ * SQLite must show an index search for each, so that the cost grows with the rows that are due, not with
+ * those that are stored.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

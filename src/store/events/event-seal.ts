@@ -1,6 +1,7 @@
 /**
- * Encryption of an event's payload and of the answers to it: under the event's own random key, which is stored separately
- * and wrapped by the store's sealer (docs/decisions/0014-event-keys.md). Each ciphertext is bound to its event or attempt.
+ * Encryption of an event's payload and of the answers to it: under the event's own random key, which is
+ * stored separately and wrapped by the store's sealer (docs/decisions/0014-event-keys.md). Each ciphertext is
+ * bound to its event or attempt.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -12,7 +13,10 @@ import { SealError, type Sealer } from '../seal.ts'
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/** Another thread takes longer to be asked than a body of so many bytes takes to be compressed, or decompressed. */
+/**
+ * Another thread takes longer to be asked than a body of so many bytes takes to be compressed, or
+ * decompressed.
+ */
 const maxAtOnceBytes = { compress: 8192, decompress: 65_536 }
 /** Takes half as long as the default, and a tenth more bytes. */
 const fast = { level: 3 }
@@ -61,7 +65,8 @@ export async function openPayload(
   payload: Uint8Array,
 ): Promise<Uint8Array> {
   const compressed = decrypt(key, payloadName(event), payload)
-  // In one piece of the body's size: pieces of the usual 16 KB would end in a full garbage collection every few hundred events.
+  // In one piece of the body's size: pieces of the usual 16 KB would end in a full garbage collection every
+  // few hundred events.
   const bound = {
     maxOutputLength: Math.max(1, event.size),
     chunkSize: Math.max(constants.Z_MIN_CHUNK, event.size + 1),
@@ -95,7 +100,9 @@ interface AttemptName {
 const responseName = ({ deliveryId, number }: AttemptName): string =>
   JSON.stringify(['response', deliveryId, number])
 
-/** The receipt's proof of what was sent: amounts are guessable, so a plain hash could be reversed by trying. */
+/**
+ * The receipt's proof of what was sent: amounts are guessable, so a plain hash could be reversed by trying.
+ */
 export function macBody(sealer: Sealer, id: EventId, body: Uint8Array): Uint8Array {
   return createHmac('sha256', sealer.derive(macPurpose)).update(`${id}.`).update(body).digest()
 }

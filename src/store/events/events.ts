@@ -1,6 +1,6 @@
 /**
- * Accepted events: sealed before the transaction that accepts them, then stored with a delivery for each endpoint that
- * takes them. Their end is in `event-end.ts`.
+ * Accepted events: sealed before the transaction that accepts them, then stored with a delivery for each
+ * endpoint that takes them. Their end is in `event-end.ts`.
  */
 import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'

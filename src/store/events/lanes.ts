@@ -1,6 +1,6 @@
 /**
- * Creates deliveries in lanes: those of one connection at one endpoint run one after another; a test event and each replay
- * have a lane of their own. Only the first pending delivery of a lane has a due time.
+ * Creates deliveries in lanes: those of one connection at one endpoint run one after another; a test event
+ * and each replay have a lane of their own. Only the first pending delivery of a lane has a due time.
  */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import { type DeliveryId, type EndpointId, type EventId, newTimedId } from '#kernel/ids.ts'
@@ -22,8 +22,8 @@ export interface NewDelivery {
 }
 
 /**
- * In order, after the endpoint's existing ones; `missed` where it is disabled. Then the endpoint is due, unless it is leased:
- * the release computes that. The caller has locked its row.
+ * In order, after the endpoint's existing ones; `missed` where it is disabled. Then the endpoint is due,
+ * unless it is leased: the release computes that. The caller has locked its row.
  */
 export async function insertDeliveries(
   engine: Engine,
@@ -76,8 +76,8 @@ const moveOn = (tx: Db, { id, last_position }: Position): Compilable =>
   tx.updateTable('webhook_endpoints').set({ last_position }).where('id', '=', id)
 
 /**
- * The due time of the first new delivery of a lane; null where the lane has pending ones. Of an expression PostgreSQL knows
- * the type only if one branch is a column.
+ * The due time of the first new delivery of a lane; null where the lane has pending ones. Of an expression
+ * PostgreSQL knows the type only if one branch is a column.
  */
 function dueAt(
   { id, missedTo }: HeldEndpoint,

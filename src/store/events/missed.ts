@@ -1,6 +1,7 @@
 /**
- * Deliveries that their endpoint misses because it was disabled. All of them are missed at once (`missed_to`), and their
- * rows follow in batches: an update of all could take longer than a statement may. The caller has locked the endpoint's row.
+ * Deliveries that their endpoint misses because it was disabled. All of them are missed at once
+ * (`missed_to`), and their rows follow in batches: an update of all could take longer than a statement may.
+ * The caller has locked the endpoint's row.
  */
 import { sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
@@ -22,7 +23,10 @@ export async function missPending(tx: Db, id: EndpointId): Promise<void> {
   await missSome(tx, id, missedAtOnce)
 }
 
-/** Completes what `missPending` left, of one endpoint. Returns how many rows it changed, at least 1 if it had any to look at. */
+/**
+ * Completes what `missPending` left, of one endpoint. Returns how many rows it changed, at least 1 if it had
+ * any to look at.
+ */
 export async function missLeft(engine: Engine, tx: Db, limit: number): Promise<number> {
   const query = tx.selectFrom('webhook_endpoints').select('id').where('missed_to', 'is not', null)
   const left = await query.orderBy('id').limit(1).executeTakeFirst()

@@ -1,7 +1,8 @@
 /**
- * The address and the secrets of leased endpoints in plain text, so that an attempt does not decrypt them again: its endpoint's
- * row is read under a lock each time, and what was decrypted before is used while the row holds the same ciphertexts. Other
- * processes and operators may change them, or the keys they are under, at any time. In memory only, for the life of a lease.
+ * The address and the secrets of leased endpoints in plain text, so that an attempt does not decrypt them
+ * again: its endpoint's row is read under a lock each time, and what was decrypted before is used while the
+ * row holds the same ciphertexts. Other processes and operators may change them, or the keys they are under,
+ * at any time. In memory only, for the life of a lease.
  */
 import type { EndpointState } from '../ports/deliveries.ts'
 import type { Sealer } from '../seal.ts'

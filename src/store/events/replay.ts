@@ -1,6 +1,6 @@
 /**
- * Sends accepted events again, each in a lane of its own. A replay locks the endpoint's row, then the events' rows: an event
- * that is being shredded is either seen as shredded, or kept by its new pending delivery.
+ * Sends accepted events again, each in a lane of its own. A replay locks the endpoint's row, then the events'
+ * rows: an event that is being shredded is either seen as shredded, or kept by its new pending delivery.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId, EventId } from '#kernel/ids.ts'

@@ -1,4 +1,7 @@
-/** The second part of migration 0013, which needs the key: seals the URLs of webhook endpoints that lie in the clear. */
+/**
+ * The second part of migration 0013, which needs the key: seals the URLs of webhook endpoints that lie in the
+ * clear.
+ */
 import { sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -10,7 +13,9 @@ type Places = Pick<Engine, 'db' | 'kind'>
 
 const batchRows = 500
 
-/** In the transaction of the migrations. True: there were such URLs, and the column that held them is dropped. */
+/**
+ * In the transaction of the migrations. True: there were such URLs, and the column that held them is dropped.
+ */
 export async function sealUrls({ db: tx, kind }: Places, sealer: Sealer): Promise<boolean> {
   if (!(await hasPlainUrls(tx, kind))) return false
   let after: EndpointId | null = null
@@ -41,8 +46,8 @@ async function hasPlainUrls(tx: Db, kind: Engine['kind']): Promise<boolean> {
 }
 
 /**
- * After that transaction: SQLite's log and file hold the old rows until the log is written back, and `secure_delete`
- * overwrites them. PostgreSQL overwrites them after its next vacuum.
+ * After that transaction: SQLite's log and file hold the old rows until the log is written back, and
+ * `secure_delete` overwrites them. PostgreSQL overwrites them after its next vacuum.
  */
 export async function forgetPlainUrls({ db, kind }: Places): Promise<void> {
   if (kind === 'sqlite') await sql`pragma wal_checkpoint(truncate)`.execute(db)

@@ -1,6 +1,6 @@
 /**
- * Repairs after the clock was set back: due times and ends of leases that were written before lie further ahead than
- * anything waits, and nothing would become due until the clock is there again.
+ * Repairs after the clock was set back: due times and ends of leases that were written before lie further
+ * ahead than anything waits, and nothing would become due until the clock is there again.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'

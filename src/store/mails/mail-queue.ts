@@ -1,6 +1,6 @@
 /**
- * Queues mails inside a transaction, for the mail repository and for changes of the store that people are told of. Without
- * a mail server nothing is queued.
+ * Queues mails inside a transaction, for the mail repository and for changes of the store that people are
+ * told of. Without a mail server nothing is queued.
  */
 import { type MailId, newId } from '#kernel/ids.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'

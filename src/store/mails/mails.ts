@@ -1,6 +1,7 @@
 /**
- * Mails that wait. `due_at` is when a mail is to be sent or, while a process sends it, when that one counts as gone; null
- * when it is done. A claim is one statement; on PostgreSQL it leaves out what another process is taking.
+ * Mails that wait. `due_at` is when a mail is to be sent or, while a process sends it, when that one counts
+ * as gone; null when it is done. A claim is one statement; on PostgreSQL it leaves out what another process
+ * is taking.
  */
 import { sql } from 'kysely'
 import type { Engine, Write } from '../engine/engine.ts'

@@ -1,6 +1,7 @@
 /**
- * The notice that a connection has to be reconnected, queued in the transaction of the change that made it necessary. It is
- * queued once until the connection is active again; when it is due is a rule of the room of mails.
+ * The notice that a connection has to be reconnected, queued in the transaction of the change that made it
+ * necessary. It is queued once until the connection is active again; when it is due is a rule of the room of
+ * mails.
  */
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import type { Db } from '../engine/tables.ts'

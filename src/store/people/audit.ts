@@ -1,6 +1,6 @@
 /**
- * The audit: who did what to which user's data; entries are written once and never changed. Ids and names only, no
- * secret and no money data.
+ * The audit: who did what to which user's data; entries are written once and never changed. Ids and names
+ * only, no secret and no money data.
  */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
@@ -103,7 +103,10 @@ function readFacts(
   }
 }
 
-/** The actions are literals, not parameters, because the partial indexes require it (migrations 0006 and 0007). */
+/**
+ * The actions are literals, not parameters, because the partial indexes require it (migrations 0006 and
+ * 0007).
+ */
 const isOf: Readonly<Record<SweptEntries, RawBuilder<SqlBool>>> = {
   refusals: sql`action = ${sql.lit(refusedSignIn)}`,
   sessions: sql`action in (${sql.lit(signedIn)}, ${sql.lit(signedOut)})`,

@@ -1,6 +1,7 @@
 /**
- * The details of entries that versions before migration 0018 wrote: they are read from the words of `subject`. This file goes when
- * a migration fills the column `details` of those entries. A new action needs no row here.
+ * The details of entries that versions before migration 0018 wrote: they are read from the words of
+ * `subject`. This file goes when a migration fills the column `details` of those entries. A new action needs
+ * no row here.
  */
 import type { AuditAction, AuditDetails } from '#contract/audit.ts'
 

@@ -1,6 +1,6 @@
 /**
- * API keys: hashes, never keys. `findCaller` is the most frequent query of the service: one statement over two
- * unique indexes. Callers decide with their clock whether a key has expired.
+ * API keys: hashes, never keys. `findCaller` is the most frequent query of the service: one statement over
+ * two unique indexes. Callers decide with their clock whether a key has expired.
  */
 import { type KeyId, newId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
@@ -96,7 +96,9 @@ function insertKey(tx: Db, key: NewKey): Promise<KeyRow> {
     .executeTakeFirstOrThrow()
 }
 
-/** How many keys of the user are active, as `toKeyStatus` in `auth/keys.ts` has it, when this one is created. */
+/**
+ * How many keys of the user are active, as `toKeyStatus` in `auth/keys.ts` has it, when this one is created.
+ */
 async function countActive(tx: Db, { userId, createdAt }: NewKey): Promise<number> {
   const { count } = await tx
     .selectFrom('api_keys')

@@ -1,7 +1,7 @@
 /**
- * Bounds the rows that unauthenticated callers create in the authorization server: requests that wait for a person,
- * and clients that were never used. At the total bound, rows of the network with the most are deleted, so that nobody
- * can lock others out by filling the table.
+ * Bounds the rows that unauthenticated callers create in the authorization server: requests that wait for a
+ * person, and clients that were never used. At the total bound, rows of the network with the most are
+ * deleted, so that nobody can lock others out by filling the table.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, isAfter } from '../engine/tables.ts'
@@ -24,7 +24,8 @@ const isOfOrigin = (origin: Uint8Array | null) =>
 const network = sql<Uint8Array>`substr(origin, 1, ${sql.lit(networkBytes)})`
 
 /**
- * Checks the bounds for one more waiting request, and makes room if needed; the caller holds the lock on requests.
+ * Checks the bounds for one more waiting request, and makes room if needed; the caller holds the lock on
+ * requests.
  */
 export async function admitPending(
   tx: Db,
@@ -39,7 +40,9 @@ export async function admitPending(
   return origin !== null && (await takePlace(tx, origin, waiting)) ? 'kept' : 'full'
 }
 
-/** Deletes the oldest request of the network with the most; false when the new request's network has as many. */
+/**
+ * Deletes the oldest request of the network with the most; false when the new request's network has as many.
+ */
 async function takePlace(
   tx: Db,
   origin: Uint8Array,
@@ -89,8 +92,8 @@ export async function trimClients(db: Db, origin: Uint8Array, keep: number): Pro
 }
 
 /**
- * Deletes never used clients beyond `keep` in total: the newest of every network is kept first, then the second
- * newest, and so on.
+ * Deletes never used clients beyond `keep` in total: the newest of every network is kept first, then the
+ * second newest, and so on.
  */
 export async function trimUnusedClients(db: Db, keep: number): Promise<number> {
   const { numAffectedRows } = await sql`

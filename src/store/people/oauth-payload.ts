@@ -1,6 +1,6 @@
 /**
- * Encryption of OAuth payloads: sealed under the current key and bound to their row, so that a copy in another row
- * does not open. Only the authorization server interprets the content.
+ * Encryption of OAuth payloads: sealed under the current key and bound to their row, so that a copy in
+ * another row does not open. Only the authorization server interprets the content.
  */
 import type { Sealer } from '../seal.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Grants to agents and what depends on them: codes, tokens, clients, requests for consent. Redeeming is one
- * conditional statement; revoking is one deletion that cascades through the foreign keys. It stores hashes of tokens,
- * never tokens, and knows nothing of the protocol.
+ * conditional statement; revoking is one deletion that cascades through the foreign keys. It stores hashes of
+ * tokens, never tokens, and knows nothing of the protocol.
  */
 import type { SessionId } from '#kernel/ids.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'

@@ -1,4 +1,7 @@
-/** Programs that read SimpleFIN, by the hashes of their tokens (table `programs`). Spending a token is one statement. */
+/**
+ * Programs that read SimpleFIN, by the hashes of their tokens (table `programs`). Spending a token is one
+ * statement.
+ */
 import { type ConnectionId, newId, type ProgramId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment } from '../engine/tables.ts'
@@ -167,7 +170,9 @@ async function countOf(tx: Db, { userId }: NewProgram): Promise<number> {
   return Number(count)
 }
 
-/** Revoked ones, and tokens that were never used in time, beyond half of the bound; the newest stay listed. */
+/**
+ * Revoked ones, and tokens that were never used in time, beyond half of the bound; the newest stay listed.
+ */
 async function deleteEnded(tx: Db, { userId, createdAt }: NewProgram): Promise<void> {
   const ended = tx
     .selectFrom('programs')

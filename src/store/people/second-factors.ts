@@ -1,6 +1,6 @@
 /**
- * Second factors and recovery codes. A code is consumed by one conditional update, so that it is accepted once; the
- * writes that add or replace lock the user's row first, like all writes to a user's data.
+ * Second factors and recovery codes. A code is consumed by one conditional update, so that it is accepted
+ * once; the writes that add or replace lock the user's row first, like all writes to a user's data.
  */
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * Browser sessions of signed-in users, and password hashes. Callers decide with their clock which session is valid;
- * this file only sweeps old ones.
+ * Browser sessions of signed-in users, and password hashes. Callers decide with their clock which session is
+ * valid; this file only sweeps old ones.
  */
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
@@ -73,8 +73,8 @@ export function makeSessionStore({ engine, write }: Parts): SessionStore {
       return Number(numDeletedRows)
     },
     async sweep({ seenBefore, createdBefore }) {
-      // One statement per bound: each uses the index of its column, whereas both in one statement would scan the
-      // table.
+      // One statement per bound: each uses the index of its column, whereas both in one statement would scan
+      // the table.
       const idle = await deleteBefore(db, 'last_seen_at', seenBefore)
       return idle + (await deleteBefore(db, 'created_at', createdBefore))
     },
@@ -124,8 +124,8 @@ async function begin(
 }
 
 /**
- * Ends every session of the user. The user's row is updated first: a concurrent sign-in then either finds the new
- * password, or its session is deleted here.
+ * Ends every session of the user. The user's row is updated first: a concurrent sign-in then either finds the
+ * new password, or its session is deleted here.
  */
 async function replacePassword(
   tx: Db,

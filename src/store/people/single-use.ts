@@ -1,4 +1,7 @@
-/** Tokens of mailed links, by their SHA-256 (table `mailed_links`). Using one is a single conditional statement. */
+/**
+ * Tokens of mailed links, by their SHA-256 (table `mailed_links`). Using one is a single conditional
+ * statement.
+ */
 import { comparableEmails } from '#contract/email.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
 import type { Engine, Write } from '../engine/engine.ts'

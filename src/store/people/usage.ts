@@ -1,6 +1,6 @@
 /**
- * Counted requests. Several processes add to the same rows: an addition is one `on conflict do update`, in the order of the
- * key, so that two processes never wait for each other in a circle.
+ * Counted requests. Several processes add to the same rows: an addition is one `on conflict do update`, in
+ * the order of the key, so that two processes never wait for each other in a circle.
  */
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
@@ -37,7 +37,9 @@ export function makeUsageStore({ engine, write }: { engine: Engine; write: Write
   }
 }
 
-/** Those of the users who are not gone or being deleted; they cannot be deleted until the transaction ends. */
+/**
+ * Those of the users who are not gone or being deleted; they cannot be deleted until the transaction ends.
+ */
 async function holdLiving(
   { kind }: Engine,
   tx: Db,

@@ -1,7 +1,7 @@
 /**
- * Users and their plan. A deletion begins with a mark that is never removed: from then on no process finds the user or
- * adds anything to them. It ends with deleting the row; keys, logins, connections and accounts are deleted by foreign
- * key, the audit stays. What a plan allows is not decided here.
+ * Users and their plan. A deletion begins with a mark that is never removed: from then on no process finds
+ * the user or adds anything to them. It ends with deleting the row; keys, logins, connections and accounts
+ * are deleted by foreign key, the audit stays. What a plan allows is not decided here.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
@@ -273,7 +273,9 @@ async function endAccess(
   return true
 }
 
-/** Call it in the transaction of every change that makes cached answers of this user invalid (reading R10). */
+/**
+ * Call it in the transaction of every change that makes cached answers of this user invalid (reading R10).
+ */
 export async function bumpEpoch(tx: Db, id: UserId): Promise<void> {
   await nextEpoch(tx, id).execute()
 }
@@ -286,9 +288,10 @@ function nextEpoch(tx: Db, id: UserId) {
 }
 
 /**
- * Locks the user's row until the transaction ends; null when there is none. It is the first step of every write to a
- * user's data, so that the writers of one user run one after another; rows are always locked in the order user, login,
- * connection, account. A writer either sees the mark of a deletion, or the deletion waits and sees what was written.
+ * Locks the user's row until the transaction ends; null when there is none. It is the first step of every
+ * write to a user's data, so that the writers of one user run one after another; rows are always locked in
+ * the order user, login, connection, account. A writer either sees the mark of a deletion, or the deletion
+ * waits and sees what was written.
  */
 export async function lockUser(engine: Engine, tx: Db, id: UserId): Promise<UserState> {
   if (living.get(tx)?.has(id)) return 'living'
@@ -299,8 +302,8 @@ export async function lockUser(engine: Engine, tx: Db, id: UserId): Promise<User
 export type UserState = 'living' | 'deleting' | null
 
 /**
- * As `lockUser`, with the next statement of the transaction: `found` is called before the rows of that one are returned. Then
- * the lock is held, and that statement sees what was committed before it.
+ * As `lockUser`, with the next statement of the transaction: `found` is called before the rows of that one
+ * are returned. Then the lock is held, and that statement sees what was committed before it.
  */
 export async function lockUserSoon(
   engine: Engine,
@@ -333,7 +336,10 @@ function noteUser(tx: Db, id: UserId, [row]: readonly LockedRow[]): UserState {
   return 'living'
 }
 
-/** Users who were not being deleted when a transaction locked them; no other transaction changes that before it ends. */
+/**
+ * Users who were not being deleted when a transaction locked them; no other transaction changes that before
+ * it ends.
+ */
 const living = new WeakMap<Db, Set<UserId>>()
 
 /** As `lockUser`, for writes that are not allowed once the user is being deleted. @throws OwnerGoneError */

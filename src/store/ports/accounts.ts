@@ -1,13 +1,15 @@
 /**
- * Bank and brokerage accounts in the store: what identifies an account, never its money. An account that the provider
- * no longer lists is hidden, and keeps its id if it returns.
+ * Bank and brokerage accounts in the store: what identifies an account, never its money. An account that the
+ * provider no longer lists is hidden, and keeps its id if it returns.
  */
 
 import type { AccountType, Provider } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 
-/** The fields of an account that its provider lists. A new one is declared here, and written in `toColumns`. */
+/**
+ * The fields of an account that its provider lists. A new one is declared here, and written in `toColumns`.
+ */
 export interface ListedAccount {
   readonly upstreamId: UpstreamId
   readonly name: string
@@ -39,8 +41,8 @@ export interface AccountPlan {
 }
 
 /**
- * Called within the transaction, possibly more than once. `isRenewed`: this is the first list since the consent was renewed;
- * `isLate`: a later one, before the end of that renewal.
+ * Called within the transaction, possibly more than once. `isRenewed`: this is the first list since the
+ * consent was renewed; `isLate`: a later one, before the end of that renewal.
  */
 export type PlanAccounts = (
   known: readonly KnownAccount[],
@@ -52,9 +54,9 @@ export interface AccountStore {
   list(userId: UserId): Promise<readonly AccountRow[]>
   listByConnection(userId: UserId, connectionId: ConnectionId): Promise<readonly AccountRow[]>
   /**
-   * Writes what `plan` makes of the connection's accounts, and returns those that are listed then. It also ends the first list
-   * after a renewal of the consent (`ConnectionStore.repoint`, `noteRenewal`). When the connection does not exist or is being
-   * deleted, nothing is written and the result is empty.
+   * Writes what `plan` makes of the connection's accounts, and returns those that are listed then. It also
+   * ends the first list after a renewal of the consent (`ConnectionStore.repoint`, `noteRenewal`). When the
+   * connection does not exist or is being deleted, nothing is written and the result is empty.
    * @param at the time of the list; absent: after the end of every renewal (`Renewal.until`).
    */
   replace(
@@ -63,8 +65,8 @@ export interface AccountStore {
     options?: { readonly at: Millis },
   ): Promise<readonly AccountRow[]>
   /**
-   * Stores the new upstream id that the provider gave an account; our id stays. Nothing changes when the connection has
-   * no account with the former id, or one with the new id already.
+   * Stores the new upstream id that the provider gave an account; our id stays. Nothing changes when the
+   * connection has no account with the former id, or one with the new id already.
    */
   repoint(
     connectionId: ConnectionId,

@@ -1,6 +1,6 @@
 /**
- * What operators read from the audit, and the sweep that bounds its growth. Instants are milliseconds since the
- * epoch. Other repositories write the entries, which are never changed.
+ * What operators read from the audit, and the sweep that bounds its growth. Instants are milliseconds since
+ * the epoch. Other repositories write the entries, which are never changed.
  */
 import type { Actor } from '#contract/actor.ts'
 import type { AuditFacts } from '#contract/audit.ts'
@@ -53,8 +53,9 @@ export interface AuditLog {
     readonly limit: number
   }): Promise<readonly AuditRow[]>
   /**
-   * Deletes entries of one kind that are older than `before`, and the oldest ones beyond the bound per user and the bound
-   * without a user (no account has the address); about `limit` per call. Returns how many it deleted.
+   * Deletes entries of one kind that are older than `before`, and the oldest ones beyond the bound per user
+   * and the bound without a user (no account has the address); about `limit` per call. Returns how many it
+   * deleted.
    */
   sweep(
     kind: SweptEntries,

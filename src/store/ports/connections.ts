@@ -23,7 +23,9 @@ export interface ConnectionRow {
   readonly status: StoredStatus
   readonly lastRefreshedAt: Millis | null
   readonly createdAt: Millis
-  /** Of a connection that is being deleted: the consent behind a person's own key ends at the provider too. */
+  /**
+   * Of a connection that is being deleted: the consent behind a person's own key ends at the provider too.
+   */
   readonly endsAtProvider: boolean
   /** When the consent ends, as the provider last reported it; null: it does not. */
   readonly consentExpiresAt: Millis | null
@@ -57,7 +59,10 @@ export interface LearntStatus {
   /** Connections in other states are not changed. */
   readonly from: readonly ConnectionStatus[]
   readonly to: ConnectionStatus
-  /** When it was obtained: `saveReportedStatus` ignores reports of an earlier time. Absent: the time is not stored. */
+  /**
+   * When it was obtained: `saveReportedStatus` ignores reports of an earlier time. Absent: the time is not
+   * stored.
+   */
   readonly at?: Millis
 }
 
@@ -92,13 +97,14 @@ export interface ConnectionStore {
     readonly limit: number
   }): Promise<readonly ConnectionRow[]>
   /**
-   * Creates a connection, or updates the one with the same (user, provider, upstream id) except for its times. A
-   * `deleting` one is never reused. Its sync becomes due at `createdAt` (ports/syncs.ts). @throws OwnerGoneError
+   * Creates a connection, or updates the one with the same (user, provider, upstream id) except for its
+   * times. A `deleting` one is never reused. Its sync becomes due at `createdAt` (ports/syncs.ts). @throws
+   * OwnerGoneError
    */
   save(connection: NewConnection): Promise<ConnectionRow>
   /**
-   * Stores a new upstream id that the provider gave the connection (a renewed consent); our id stays. The next list of
-   * accounts is then that of a renewal (`AccountStore.replace`).
+   * Stores a new upstream id that the provider gave the connection (a renewed consent); our id stays. The
+   * next list of accounts is then that of a renewal (`AccountStore.replace`).
    */
   repoint(id: ConnectionId, upstreamId: UpstreamId, renewal?: Renewal): Promise<void>
   /** The consent was renewed under the same upstream id: the next list of accounts is that of a renewal. */
@@ -106,8 +112,8 @@ export interface ConnectionStore {
   /** When the consent ends; null: the provider does not report it. */
   setConsentExpiry(id: ConnectionId, at: Millis | null): Promise<void>
   /**
-   * All users' connections, except `deleting` and `revoked` ones, whose consent ends before `before`; the earliest end
-   * first, equal ones by id. Only those after `after`, at most `limit`.
+   * All users' connections, except `deleting` and `revoked` ones, whose consent ends before `before`; the
+   * earliest end first, equal ones by id. Only those after `after`, at most `limit`.
    */
   listExpiring(page: {
     readonly before: Millis
@@ -120,13 +126,14 @@ export interface ConnectionStore {
     institution: Pick<NewConnection, 'institutionId' | 'institutionName' | 'institutionLogo'>,
   ): Promise<void>
   /**
-   * False, with nothing changed and the epoch kept, when the connection does not exist, has this status already or is
-   * `deleting`, which is final.
+   * False, with nothing changed and the epoch kept, when the connection does not exist, has this status
+   * already or is `deleting`, which is final.
    */
   setStatus(id: ConnectionId, status: StoredStatus): Promise<boolean>
   /**
-   * Sets the status `deleting`, and keeps whether the end at the provider was asked for. Called again, it may still be
-   * asked for, and is never taken back. False when nothing changed, and when there is no such connection.
+   * Sets the status `deleting`, and keeps whether the end at the provider was asked for. Called again, it may
+   * still be asked for, and is never taken back. False when nothing changed, and when there is no such
+   * connection.
    */
   startDeletion(id: ConnectionId, asked: Pick<ConnectionRow, 'endsAtProvider'>): Promise<boolean>
   /**
@@ -135,13 +142,13 @@ export interface ConnectionStore {
    */
   saveLearntStatus(learnt: LearntStatus): Promise<void>
   /**
-   * As `setStatus`, provided that nothing was reported or learnt of the same time or a later one: false when it was, and
-   * when there is no such connection. Webhooks arrive late, twice and in any order.
+   * As `setStatus`, provided that nothing was reported or learnt of the same time or a later one: false when
+   * it was, and when there is no such connection. Webhooks arrive late, twice and in any order.
    */
   saveReportedStatus(reported: ReportedStatus): Promise<boolean>
   /**
-   * `isReported`: the provider reported the time, which is stored as it is. Otherwise it is our own time, which never moves
-   * back.
+   * `isReported`: the provider reported the time, which is stored as it is. Otherwise it is our own time,
+   * which never moves back.
    */
   setRefreshed(
     id: ConnectionId,

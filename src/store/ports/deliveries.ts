@@ -1,7 +1,8 @@
 /**
- * Deliveries: one event for one endpoint, with its attempts. Work is claimed per endpoint: only the holder of an
- * endpoint's lease sends to it, so that order, the number in flight and the endpoint's health have one writer.
- * Deliveries of one lane (a connection at an endpoint) run one after another: only the first pending one is ever due.
+ * Deliveries: one event for one endpoint, with its attempts. Work is claimed per endpoint: only the holder of
+ * an endpoint's lease sends to it, so that order, the number in flight and the endpoint's health have one
+ * writer. Deliveries of one lane (a connection at an endpoint) run one after another: only the first pending
+ * one is ever due.
  */
 
 import type { DeliveryId, EndpointId, EventId, UserId } from '#kernel/ids.ts'
@@ -11,14 +12,18 @@ import type { SealedBody } from './events.ts'
 import type { WaitLimits } from './waits.ts'
 
 /**
- * `missed`: the endpoint was disabled. `exhausted`: every attempt failed, or the receiver refused further attempts.
+ * `missed`: the endpoint was disabled. `exhausted`: every attempt failed, or the receiver refused further
+ * attempts.
  */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'exhausted' | 'missed'
 
 /** An endpoint as its holder needs it. */
 export interface EndpointState {
   readonly endpoint: EndpointRow
-  /** Null: they cannot be decrypted (damaged, or the encryption key is missing); other endpoints are not affected. */
+  /**
+   * Null: they cannot be decrypted (damaged, or the encryption key is missing); other endpoints are not
+   * affected.
+   */
   readonly secrets: EndpointSecrets | null
 }
 
@@ -48,7 +53,9 @@ export interface NewAttempt {
   /** Why there was no answer, or why the answer counts as a failure, in plain words; null: it succeeded. */
   readonly failure: string | null
   readonly durationMs: number
-  /** The first KiB of the answer, redacted. It may repeat the payload, so it is sealed under the event's key. */
+  /**
+   * The first KiB of the answer, redacted. It may repeat the payload, so it is sealed under the event's key.
+   */
   readonly response: Uint8Array | null
 }
 
@@ -66,20 +73,22 @@ export interface AttemptResult {
   readonly body?: SealedBody | undefined
   readonly verdict: DeliveryVerdict
   /**
-   * Of the endpoint only tests are due before this instant, also after the lease was lost; it ends when the endpoint becomes
-   * healthy. Null: no wait was demanded.
+   * Of the endpoint only tests are due before this instant, also after the lease was lost; it ends when the
+   * endpoint becomes healthy. Null: no wait was demanded.
    */
   readonly holdUntil: Millis | null
   /**
-   * Called within the transaction with the endpoint's current state (its owner may have disabled or enabled it
-   * meanwhile), possibly more than once.
+   * Called within the transaction with the endpoint's current state (its owner may have disabled or enabled
+   * it meanwhile), possibly more than once.
    */
   readonly health: (now: EndpointRow) => HealthChange
 }
 
 /** The endpoint after an attempt was stored. */
 export interface RecordedState extends EndpointState {
-  /** Of the delivery: `missed` where the endpoint was disabled before the attempt was stored, and it failed. */
+  /**
+   * Of the delivery: `missed` where the endpoint was disabled before the attempt was stored, and it failed.
+   */
   readonly status: DeliveryStatus
   /** The next delivery of the lane, which became due because this one ended; null: none did. */
   readonly next: DueDelivery | null
@@ -95,7 +104,9 @@ export interface DeliveryRow {
   readonly eventId: EventId
   readonly endpointId: EndpointId
   readonly userId: UserId
-  /** Its number at the endpoint, in the order of creation: the place in the list, also once the row is gone. */
+  /**
+   * Its number at the endpoint, in the order of creation: the place in the list, also once the row is gone.
+   */
   readonly position: number
   readonly status: DeliveryStatus
   readonly isReplay: boolean
@@ -114,10 +125,10 @@ export interface DeliveryBacklog {
 
 export interface DeliveryStore {
   /**
-   * Leases at most `limit` endpoints with a due delivery. First come those that have waited longest, since they became due
-   * or, where more was due when they were released, since then: endpoints with much to send take turns with the others.
-   * `ailing`: only degraded or paused ones, otherwise only healthy ones, so that neither kind can take all the places of
-   * the other.
+   * Leases at most `limit` endpoints with a due delivery. First come those that have waited longest, since
+   * they became due or, where more was due when they were released, since then: endpoints with much to send
+   * take turns with the others. `ailing`: only degraded or paused ones, otherwise only healthy ones, so that
+   * neither kind can take all the places of the other.
    */
   claimEndpoints(options: {
     readonly now: Millis
@@ -128,27 +139,29 @@ export interface DeliveryStore {
   /** False: the lease is lost, and nothing more may be sent. */
   renew(lease: string, leaseUntil: Millis): Promise<boolean>
   /**
-   * The endpoint's due deliveries, in the order in which they were created; `tests`, and while the endpoint waits (see
-   * `release`): of test events only.
+   * The endpoint's due deliveries, in the order in which they were created; `tests`, and while the endpoint
+   * waits (see `release`): of test events only.
    */
   listDue(
     endpointId: EndpointId,
     options: { readonly now: Millis; readonly limit: number; readonly tests?: boolean },
   ): Promise<readonly DueDelivery[]>
-  /** The pending delivery that was created first, due or not, except tests: the probe of a paused endpoint. */
+  /**
+   * The pending delivery that was created first, due or not, except tests: the probe of a paused endpoint.
+   */
   findOldest(endpointId: EndpointId): Promise<DueDelivery | null>
   /**
-   * Stores attempts, their consequences and the health of their endpoints in one transaction, as if one after another; at
-   * most some hundred, of any endpoints. When a delivery has ended, the next one of its lane becomes due. When an endpoint
-   * becomes disabled, its pending deliveries become `missed`. Returns the state of the endpoint after each; null: its
-   * lease is lost, and nothing of it was stored.
+   * Stores attempts, their consequences and the health of their endpoints in one transaction, as if one after
+   * another; at most some hundred, of any endpoints. When a delivery has ended, the next one of its lane
+   * becomes due. When an endpoint becomes disabled, its pending deliveries become `missed`. Returns the state
+   * of the endpoint after each; null: its lease is lost, and nothing of it was stored.
    */
   record(results: readonly AttemptResult[]): Promise<readonly (RecordedState | null)[]>
   /**
-   * Releases the endpoint. It becomes due with its next delivery but waits until `notBefore`, even when deliveries are
-   * accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends when the endpoint becomes
-   * healthy. `ofAiling`: the wait is that of a degraded or paused endpoint, and there is none if its owner has made it
-   * healthy meanwhile.
+   * Releases the endpoint. It becomes due with its next delivery but waits until `notBefore`, even when
+   * deliveries are accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends
+   * when the endpoint becomes healthy. `ofAiling`: the wait is that of a degraded or paused endpoint, and
+   * there is none if its owner has made it healthy meanwhile.
    */
   release(
     lease: string,
@@ -161,14 +174,15 @@ export interface DeliveryStore {
   ): Promise<readonly DeliveryRow[]>
   find(id: DeliveryId): Promise<DeliveryRow | null>
   /**
-   * Creates a delivery that is due at once, in a lane of its own (`missed` where the endpoint is disabled); null: the
-   * payload is shredded.
+   * Creates a delivery that is due at once, in a lane of its own (`missed` where the endpoint is disabled);
+   * null: the payload is shredded.
    */
   replay(id: DeliveryId, at: Millis): Promise<DeliveryId | null>
   /**
-   * Replays every event of a connection that was accepted from `from` until before `to` and that the endpoint takes,
-   * whatever its former deliveries, in order; all or nothing. `shredded`: the number of events without a payload;
-   * `isTooMany`: with the replays that are pending there they are more than `limit`. Then nothing is sent.
+   * Replays every event of a connection that was accepted from `from` until before `to` and that the endpoint
+   * takes, whatever its former deliveries, in order; all or nothing. `shredded`: the number of events without
+   * a payload; `isTooMany`: with the replays that are pending there they are more than `limit`. Then nothing
+   * is sent.
    */
   replayRange(
     endpointId: EndpointId,
@@ -184,18 +198,21 @@ export interface DeliveryStore {
     readonly isTooMany: boolean
   }>
   /**
-   * Applies the limits to due times, leases and the waits of `release`; returns the number of endpoints that were changed.
-   * A delivery that was never attempted is due at its creation, so `leaseMs` limits it too. Not inside a transaction.
+   * Applies the limits to due times, leases and the waits of `release`; returns the number of endpoints that
+   * were changed. A delivery that was never attempted is due at its creation, so `leaseMs` limits it too. Not
+   * inside a transaction.
    */
   shortenWaits(limits: WaitLimits): Promise<number>
   /**
-   * Completes what was left when an endpoint with very many pending deliveries was disabled: they are missed and not sent, but
-   * count as pending in the backlog and keep their payloads. At most `limit` rows; returns 0 when nothing is left.
+   * Completes what was left when an endpoint with very many pending deliveries was disabled: they are missed
+   * and not sent, but count as pending in the backlog and keep their payloads. At most `limit` rows; returns
+   * 0 when nothing is left.
    */
   missLeft(options: { readonly limit: number }): Promise<number>
   /**
-   * Deletes deliveries that have ended, except the newest `keep` (5,000) deliveries, in batches: before the endpoint is deleted,
-   * because one statement for all may take longer than a statement may. Not inside a transaction.
+   * Deletes deliveries that have ended, except the newest `keep` (5,000) deliveries, in batches: before the
+   * endpoint is deleted, because one statement for all may take longer than a statement may. Not inside a
+   * transaction.
    */
   deleteEnded(endpointId: EndpointId, keep?: number): Promise<void>
   readBacklog(now: Millis): Promise<DeliveryBacklog>

@@ -1,5 +1,6 @@
 /**
- * Webhook endpoints: where a user's consumer receives events, their secrets and their health. Other users' endpoints are not found.
+ * Webhook endpoints: where a user's consumer receives events, their secrets and their health. Other users'
+ * endpoints are not found.
  */
 
 import type { EventType } from '#contract/events.ts'
@@ -7,8 +8,8 @@ import type { EndpointId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 
 /**
- * `degraded`: the last attempt failed. `paused`: five in a row failed, and only the oldest delivery is attempted.
- * `disabled`: nothing is sent any more.
+ * `degraded`: the last attempt failed. `paused`: five in a row failed, and only the oldest delivery is
+ * attempted. `disabled`: nothing is sent any more.
  */
 export type EndpointHealth = 'healthy' | 'degraded' | 'paused' | 'disabled'
 
@@ -65,13 +66,13 @@ export interface EndpointStore {
   find(id: EndpointId): Promise<EndpointRow | null>
   readSecrets(id: EndpointId): Promise<EndpointSecrets | null>
   /**
-   * The previous secret is also used for signatures until `previousUntil`; null: it stops at once. Then the endpoint's
-   * lease ends too, because its holder would continue to sign with the previous secret.
+   * The previous secret is also used for signatures until `previousUntil`; null: it stops at once. Then the
+   * endpoint's lease ends too, because its holder would continue to sign with the previous secret.
    */
   rotate(id: EndpointId, secret: string, previousUntil: Millis | null): Promise<void>
   /**
-   * When an endpoint is disabled its pending deliveries become `missed`; when it becomes healthy they wait only until
-   * due. The lease stays: its holder gets the change with the next `record`.
+   * When an endpoint is disabled its pending deliveries become `missed`; when it becomes healthy they wait
+   * only until due. The lease stays: its holder gets the change with the next `record`.
    */
   setHealth(id: EndpointId, change: HealthChange): Promise<void>
   /** Deletes its deliveries and attempts too. */

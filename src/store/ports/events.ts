@@ -1,7 +1,7 @@
 /**
  * Accepted events. Each payload is sealed under its own key, which is stored separately (another schema in
- * PostgreSQL, a second file beside SQLite): destroying the key destroys the payload in every backup without the keys.
- * A receipt of the event stays.
+ * PostgreSQL, a second file beside SQLite): destroying the key destroys the payload in every backup without
+ * the keys. A receipt of the event stays.
  */
 
 import type { EventType } from '#contract/events.ts'
@@ -55,10 +55,11 @@ export interface EventBacklog {
 /** What a transaction can do with events. */
 export interface EventRows {
   /**
-   * Stores the events, all of one user, and creates one delivery for each endpoint of the user that takes their type, in
-   * order (none for an empty run where the endpoint skips those; `missed` where it is disabled). `only`: for this
-   * endpoint alone, whatever types it takes (test events). Returns the number of deliveries. Events count as accepted
-   * at their `createdAt`. It locks the user's row, so a transaction calls it before `SyncStore.finish`.
+   * Stores the events, all of one user, and creates one delivery for each endpoint of the user that takes
+   * their type, in order (none for an empty run where the endpoint skips those; `missed` where it is
+   * disabled). `only`: for this endpoint alone, whatever types it takes (test events). Returns the number of
+   * deliveries. Events count as accepted at their `createdAt`. It locks the user's row, so a transaction
+   * calls it before `SyncStore.finish`.
    * @throws OwnerGoneError
    */
   accept(events: readonly SealedEvent[], only?: EndpointId): Promise<number>
@@ -79,17 +80,20 @@ export interface SealedBody {
 /** The rest uses the separate store of the keys too, so it is not available inside a transaction. */
 export interface EventStore extends EventRows {
   /**
-   * Compresses and seals; every key is durable when this resolves. It takes a few events at a time, and the event loop turns
-   * in between.
+   * Compresses and seals; every key is durable when this resolves. It takes a few events at a time, and the
+   * event loop turns in between.
    */
   seal(events: Iterable<NewEvent>): Promise<readonly SealedEvent[]>
-  /** The body; null when it is shredded, its key is missing (a restored backup), or there is no such event. */
+  /**
+   * The body; null when it is shredded, its key is missing (a restored backup), or there is no such event.
+   */
   open(id: EventId): Promise<Uint8Array | null>
   /** As `open`, of several events; what `open` would not find is left out. */
   readBodies(ids: readonly EventId[]): Promise<ReadonlyMap<EventId, SealedBody>>
   /**
-   * Destroys the keys, then the payloads, of events accepted before `acceptedBefore` without a pending delivery; at most
-   * `limit` and at most 500 per call. Returns how many. Also completes what an earlier call left incomplete.
+   * Destroys the keys, then the payloads, of events accepted before `acceptedBefore` without a pending
+   * delivery; at most `limit` and at most 500 per call. Returns how many. Also completes what an earlier call
+   * left incomplete.
    */
   shred(options: {
     readonly acceptedBefore: Millis
@@ -97,8 +101,9 @@ export interface EventStore extends EventRows {
     readonly limit: number
   }): Promise<number>
   /**
-   * Destroys keys made before `before` whose event was never accepted, or was deleted with its user; about `limit` per call.
-   * An event whose key was swept cannot be accepted any more, so `before` must be longer ago than a run can take.
+   * Destroys keys made before `before` whose event was never accepted, or was deleted with its user; about
+   * `limit` per call. An event whose key was swept cannot be accepted any more, so `before` must be longer
+   * ago than a run can take.
    */
   sweepKeys(options: { readonly before: Millis; readonly limit: number }): Promise<number>
   /** Deletes receipts, with deliveries and attempts, of events shredded and accepted before `before`. */

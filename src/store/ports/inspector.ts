@@ -12,7 +12,9 @@ export interface StoreCondition {
   readonly version: string
   /** Names of the applied migrations, in order. */
   readonly migrations: readonly string[]
-  /** How many of them this code does not know, because a newer version migrated the store since it was opened. */
+  /**
+   * How many of them this code does not know, because a newer version migrated the store since it was opened.
+   */
   readonly unknownMigrations: number
   /** The server's own time; null where the store has no clock of its own. */
   readonly theirTimeMs: Millis | null
@@ -65,7 +67,9 @@ export interface StaleConnection {
   readonly lastRefreshedAt: Millis
 }
 
-/** An endpoint that receives nothing, or only the oldest delivery, although its owner did not ask for that. */
+/**
+ * An endpoint that receives nothing, or only the oldest delivery, although its owner did not ask for that.
+ */
 export interface TroubledEndpoint {
   readonly id: EndpointId
   readonly email: string
@@ -110,9 +114,15 @@ export interface StoreInspector {
   /** Rows sealed under a key other than the first; counted up to `limit` per table. */
   countAged(limit: number): Promise<number>
   countConnections(): Promise<Readonly<Record<StoredStatus, number>>>
-  /** The providers at which somebody is linked, in no particular order; of their people at most `limit` are named. */
+  /**
+   * The providers at which somebody is linked, in no particular order; of their people at most `limit` are
+   * named.
+   */
   listUse(limit: number): Promise<readonly ProviderUse[]>
-  /** Active connections of a provider that were last refreshed before an instant, the oldest first; at most `limit`. */
+  /**
+   * Active connections of a provider that were last refreshed before an instant, the oldest first; at most
+   * `limit`.
+   */
   listStale(query: {
     readonly provider: Provider
     readonly before: Millis
@@ -131,8 +141,8 @@ export interface StoreInspector {
   listTroubledEndpoints(limit: number): Promise<readonly TroubledEndpoint[]>
   listStuckLeases(bounds: StuckBounds): Promise<readonly StuckLease[]>
   /**
-   * Users whose ledger and endpoints do not match (reading R34b): `withoutLedger` have an endpoint, and syncs make no
-   * events for them; `withoutEndpoint` have a ledger that nothing needs.
+   * Users whose ledger and endpoints do not match (reading R34b): `withoutLedger` have an endpoint, and syncs
+   * make no events for them; `withoutEndpoint` have a ledger that nothing needs.
    */
   countLedgerMismatches(): Promise<{
     readonly withoutLedger: number

@@ -43,15 +43,15 @@ export interface KeyStore {
   /** @throws OwnerGoneError */
   create(key: NewKey): Promise<KeyRow>
   /**
-   * As `create`, but 'full' when the user already has `maxActive` keys that are neither revoked nor expired at the
-   * creation time; concurrent calls cannot exceed it. Null when the user does not exist or is being deleted.
-   * Beyond `maxEndedKeys` the oldest ended keys of the user are deleted.
+   * As `create`, but 'full' when the user already has `maxActive` keys that are neither revoked nor expired
+   * at the creation time; concurrent calls cannot exceed it. Null when the user does not exist or is being
+   * deleted. Beyond `maxEndedKeys` the oldest ended keys of the user are deleted.
    */
   createWithin(key: NewKey, maxActive: number): Promise<KeyRow | 'full' | null>
   list(userId: UserId): Promise<readonly KeyRow[]>
   /**
-   * Revoking again keeps the first time, and says that the key was revoked before; null when there is no such key. Of concurrent
-   * calls one is the first.
+   * Revoking again keeps the first time, and says that the key was revoked before; null when there is no such
+   * key. Of concurrent calls one is the first.
    */
   revoke(id: KeyId, at: Millis): Promise<(KeyRow & { readonly wasRevoked: boolean }) | null>
   /** Null when unknown or revoked; an expired key is returned, with its `expiresAt`. */

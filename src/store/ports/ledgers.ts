@@ -1,6 +1,6 @@
 /**
- * What earlier syncs have seen: keyed fingerprints of rows, packed by account and month, and nothing else (readings
- * R34b, R35). The room that writes them (src/syncs) defines the format; the store keeps bytes.
+ * What earlier syncs have seen: keyed fingerprints of rows, packed by account and month, and nothing else
+ * (readings R34b, R35). The room that writes them (src/syncs) defines the format; the store keeps bytes.
  */
 import type { AccountId, UserId } from '#kernel/ids.ts'
 
@@ -15,23 +15,26 @@ export interface LedgerMonth {
 
 export interface LedgerStore {
   /**
-   * Creates the user's random key, sealed, unless there is one; the user has a ledger from now on (reading R34b).
+   * Creates the user's random key, sealed, unless there is one; the user has a ledger from now on (reading
+   * R34b).
    * @throws OwnerGoneError
    */
   begin(userId: UserId): Promise<void>
   /**
-   * The 32 bytes that key the fingerprints; null: the user has no ledger, or is gone. In a transaction it holds the user's
-   * row, so that the ledger does not end before the transaction does; there it comes before `SyncStore.finish`.
+   * The 32 bytes that key the fingerprints; null: the user has no ledger, or is gone. In a transaction it
+   * holds the user's row, so that the ledger does not end before the transaction does; there it comes before
+   * `SyncStore.finish`.
    */
   readKey(userId: UserId): Promise<Uint8Array | null>
   /**
-   * As `readKey` in a transaction, for callers who need not wait for the key: `check` gets it before the transaction is
-   * committed, at the latest with the next result of the transaction. What it throws ends the transaction.
+   * As `readKey` in a transaction, for callers who need not wait for the key: `check` gets it before the
+   * transaction is committed, at the latest with the next result of the transaction. What it throws ends the
+   * transaction.
    */
   checkKey(userId: UserId, check: (key: Uint8Array | null) => void): Promise<void>
   /**
-   * Deletes the key and every month, and sets `ledgerFrom` of the user's syncs to null: the first sync after a new
-   * `begin` reports the look-back again (reading R34a).
+   * Deletes the key and every month, and sets `ledgerFrom` of the user's syncs to null: the first sync after
+   * a new `begin` reports the look-back again (reading R34a).
    */
   end(userId: UserId): Promise<void>
   /** Every month of these accounts. */

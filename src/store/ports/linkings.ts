@@ -1,6 +1,6 @@
 /**
- * Links that people began in a browser and that come back from a provider's page: one row per begun link, found by the
- * SHA-256 of its state and used once.
+ * Links that people began in a browser and that come back from a provider's page: one row per begun link,
+ * found by the SHA-256 of its state and used once.
  */
 
 import type { Provider } from '#contract/resources.ts'
@@ -30,11 +30,14 @@ export interface NewLinking {
 export interface LinkingRow extends NewLinking {
   /** When its state came back. */
   readonly usedAt: Millis | null
-  /** When its consent was read, or when it became certain that there is none. Until then the consent may still arrive. */
+  /**
+   * When its consent was read, or when it became certain that there is none. Until then the consent may still
+   * arrive.
+   */
   readonly endedAt: Millis | null
   /**
-   * How far it has come, or how it ended (`linking-attempt.ts`). Null: its return was not read yet, or a version wrote the row
-   * that knew no outcomes.
+   * How far it has come, or how it ended (`linking-attempt.ts`). Null: its return was not read yet, or a
+   * version wrote the row that knew no outcomes.
    */
   readonly outcome: string | null
 }
@@ -44,8 +47,8 @@ export interface LinkingStore {
   create(linking: NewLinking): Promise<LinkingRow>
   find(id: Uint8Array): Promise<LinkingRow | null>
   /**
-   * Uses the state, once: false when it was used before, has expired, or belongs to another session. Of several processes
-   * that call it at the same time one gets true.
+   * Uses the state, once: false when it was used before, has expired, or belongs to another session. Of
+   * several processes that call it at the same time one gets true.
    */
   claim(
     id: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * A person's credentials at a provider: sealed, with a version that grows whenever they are replaced, and whenever consents
- * behind them come or go.
+ * A person's credentials at a provider: sealed, with a version that grows whenever they are replaced, and
+ * whenever consents behind them come or go.
  */
 
 import type { Provider } from '#contract/resources.ts'
@@ -15,11 +15,14 @@ export interface LoginRow {
   /** Decrypted with this process's encryption key; null when the login has none. */
   readonly secret: string | null
   /**
-   * Grows whenever the credentials are saved and whenever consents of the login come or go, so that results obtained before
-   * can be recognised.
+   * Grows whenever the credentials are saved and whenever consents of the login come or go, so that results
+   * obtained before can be recognised.
    */
   readonly version: number
-  /** This installation made it at the provider for its person: nobody else uses it, and it ends with its last connection. */
+  /**
+   * This installation made it at the provider for its person: nobody else uses it, and it ends with its last
+   * connection.
+   */
   readonly isOurs: boolean
 }
 
@@ -39,8 +42,8 @@ export interface NewLogin {
 
 export interface LoginStore {
   /**
-   * Creates a login or replaces its secret, keyed by (user, provider, upstream user). Both count as a reconnection:
-   * its version and the user's epoch grow in the same transaction (reading R10).
+   * Creates a login or replaces its secret, keyed by (user, provider, upstream user). Both count as a
+   * reconnection: its version and the user's epoch grow in the same transaction (reading R10).
    * @throws OwnerGoneError; LoginTakenError for an `isExclusive` login that another user has as well.
    */
   save(login: NewLogin): Promise<LoginRow>
@@ -52,13 +55,19 @@ export interface LoginStore {
   listIds(userId: UserId): Promise<readonly LoginId[]>
   /** Opens no secret. */
   find(id: LoginId): Promise<LoginRef | null>
-  /** As `find`, in a transaction: the login stays as it is until the transaction ends. Null also for a user who is deleted. */
+  /**
+   * As `find`, in a transaction: the login stays as it is until the transaction ends. Null also for a user
+   * who is deleted.
+   */
   hold(id: LoginId): Promise<LoginRef | null>
-  /** Consents of the login came or went: its version grows, so that lists that were read before are recognised. */
+  /**
+   * Consents of the login came or went: its version grows, so that lists that were read before are
+   * recognised.
+   */
   noteConsents(id: LoginId): Promise<void>
   /**
-   * Logins of all users, by id, that neither a connection nor a begun link that has not expired uses; only ids after `after`,
-   * at most `limit`.
+   * Logins of all users, by id, that neither a connection nor a begun link that has not expired uses; only
+   * ids after `after`, at most `limit`.
    */
   listAbandoned(page: {
     readonly now: Millis
@@ -72,8 +81,8 @@ export interface LoginStore {
     readonly limit: number
   }): Promise<readonly LoginRef[]>
   /**
-   * Deletes a secret that no longer works, provided that it is still the one of this version: false when it was
-   * replaced. Its version and the user's epoch grow, as with `save`.
+   * Deletes a secret that no longer works, provided that it is still the one of this version: false when it
+   * was replaced. Its version and the user's epoch grow, as with `save`.
    */
   forgetSecret(login: Pick<LoginRef, 'id' | 'version'>): Promise<boolean>
   /** Deletes the login and its secret, unless a connection uses it. */

@@ -1,7 +1,6 @@
 /**
- * What the authorization server needs of the durable store: grants of people to agents, and the codes, tokens,
- * clients and requests that depend on them. It stores hashes of tokens,
- * never tokens.
+ * What the authorization server needs of the durable store: grants of people to agents, and the codes,
+ * tokens, clients and requests that depend on them. It stores hashes of tokens, never tokens.
  */
 
 import type { SessionId, UserId } from '#kernel/ids.ts'
@@ -30,7 +29,9 @@ export const networkBytes = 16
 
 export interface NewOAuthRow {
   readonly model: OAuthModel
-  /** SHA-256 of the model's name and the value that the other side holds; the token itself is never stored. */
+  /**
+   * SHA-256 of the model's name and the value that the other side holds; the token itself is never stored.
+   */
   readonly id: Uint8Array
   /** The grant that it depends on; null when it has none yet. */
   readonly grantId: Uint8Array | null
@@ -66,21 +67,23 @@ export interface OAuthAgentRow {
 
 export interface OAuthStore {
   /**
-   * Creates a row or replaces its payload and expiry. False, with nothing stored, when its grant no longer exists.
+   * Creates a row or replaces its payload and expiry. False, with nothing stored, when its grant no longer
+   * exists.
    */
   save(row: NewOAuthRow): Promise<boolean>
   /**
-   * Creates a request that waits for a person, or replaces its payload and expiry. A new one is stored only while
-   * fewer than these bounds wait at `at`, per origin and in total, whatever the number of concurrent processes. When
-   * the total is reached, the oldest request of the network with the most is deleted instead, unless the new
-   * request's own network has about as many.
+   * Creates a request that waits for a person, or replaces its payload and expiry. A new one is stored only
+   * while fewer than these bounds wait at `at`, per origin and in total, whatever the number of concurrent
+   * processes. When the total is reached, the oldest request of the network with the most is deleted instead,
+   * unless the new request's own network has about as many.
    */
   savePending(
     row: NewOAuthRow,
     bounds: { readonly at: Millis; readonly ofOrigin: number; readonly inAll: number },
   ): Promise<'kept' | 'origin_full' | 'full'>
   /**
-   * As `save`, provided that this browser session still exists; one transaction locks the session, checks and stores.
+   * As `save`, provided that this browser session still exists; one transaction locks the session, checks and
+   * stores.
    */
   saveWhile(sessionId: SessionId, row: NewOAuthRow): Promise<boolean>
   /** Includes expired rows that have not been swept yet. */
@@ -92,9 +95,15 @@ export interface OAuthStore {
   touchClient(id: Uint8Array, at: Millis, expiresAt: Millis): Promise<void>
   /** Deletes never used clients of this origin, except the newest `keep`. */
   trimClients(origin: Uint8Array, keep: number): Promise<void>
-  /** Deletes never used clients beyond `keep` in total, first from the networks with the most. Returns how many. */
+  /**
+   * Deletes never used clients beyond `keep` in total, first from the networks with the most. Returns how
+   * many.
+   */
   trimUnusedClients(keep: number): Promise<number>
-  /** Creates a grant or replaces its payload and expiry. False when the user does not exist or is being deleted. */
+  /**
+   * Creates a grant or replaces its payload and expiry. False when the user does not exist or is being
+   * deleted.
+   */
   saveGrant(grant: NewOAuthGrant): Promise<boolean>
   findGrant(id: Uint8Array): Promise<(OAuthRow & { readonly userId: UserId }) | null>
   /** Deletes the grant and everything that depends on it, at once; false when there was none. */
@@ -104,8 +113,8 @@ export interface OAuthStore {
   /** True when any user has a grant to this client. */
   hasGrants(clientId: string): Promise<boolean>
   /**
-   * Ids of the user's grants to one client that have an `Agent` row, newest first. In a transaction the user's row is
-   * locked until its end, so that two decisions of a person follow one another.
+   * Ids of the user's grants to one client that have an `Agent` row, newest first. In a transaction the
+   * user's row is locked until its end, so that two decisions of a person follow one another.
    */
   listAgentGrants(userId: UserId, clientId: string): Promise<readonly Uint8Array[]>
   /** Newest first, at most 200; only those with a code or token that is valid at `at`. */

@@ -1,6 +1,6 @@
 /**
- * Programs that read SimpleFIN: a setup token that is exchanged once, and the credentials that it gave. The store has hashes
- * alone. Instants are milliseconds since the epoch.
+ * Programs that read SimpleFIN: a setup token that is exchanged once, and the credentials that it gave. The
+ * store has hashes alone. Instants are milliseconds since the epoch.
  */
 import type { ConnectionId, ProgramId, UserId } from '#kernel/ids.ts'
 import type { PlanRow } from './users.ts'
@@ -40,14 +40,17 @@ export interface ProgramCaller extends PlanRow {
 export const maxPrograms = 50
 
 export interface ProgramStore {
-  /** Null when the user does not exist or is being deleted; 'full' with `maxPrograms` that have not ended. Older ended ones go. */
+  /**
+   * Null when the user does not exist or is being deleted; 'full' with `maxPrograms` that have not ended.
+   * Older ended ones go.
+   */
   create(program: NewProgram): Promise<ProgramRow | 'full' | null>
   list(userId: UserId): Promise<readonly ProgramRow[]>
   /** The user of a program; null: there is none. */
   get(id: ProgramId): Promise<ProgramRow | null>
   /**
-   * Spends a setup token: of two calls at once one gets the row. 'repeated' when it was spent before, which is noted; null when it
-   * is unknown, has ended or was revoked.
+   * Spends a setup token: of two calls at once one gets the row. 'repeated' when it was spent before, which
+   * is noted; null when it is unknown, has ended or was revoked.
    */
   claim(claim: {
     readonly setupHash: Uint8Array

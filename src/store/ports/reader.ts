@@ -1,6 +1,6 @@
 /**
- * The read-only part of the store, given to doors and the sandbox, so that the compiler confines every change to the
- * actions.
+ * The read-only part of the store, given to doors and the sandbox, so that the compiler confines every change
+ * to the actions.
  */
 import type { Store } from './store.ts'
 

@@ -1,7 +1,7 @@
 /**
- * Second factors and recovery codes in the store. A row exists only after its first code was confirmed; the secret is
- * sealed at rest, recovery codes are SHA-256. Whoever consumes a code does so atomically: of two who give the same code at
- * the same time, in one process or in two, one is right.
+ * Second factors and recovery codes in the store. A row exists only after its first code was confirmed; the
+ * secret is sealed at rest, recovery codes are SHA-256. Whoever consumes a code does so atomically: of two
+ * who give the same code at the same time, in one process or in two, one is right.
  */
 
 import type { UserId } from '#kernel/ids.ts'
@@ -22,8 +22,8 @@ export interface SecondFactorStore {
   /** True when the user has one; reads no secret. */
   has(userId: UserId): Promise<boolean>
   /**
-   * Stores a second factor whose code of `step` was confirmed, with its recovery codes. False, with nothing stored, when the
-   * user has one. @throws OwnerGoneError
+   * Stores a second factor whose code of `step` was confirmed, with its recovery codes. False, with nothing
+   * stored, when the user has one. @throws OwnerGoneError
    */
   create(factor: {
     readonly userId: UserId
@@ -32,7 +32,9 @@ export interface SecondFactorStore {
     readonly step: number
     readonly codeHashes: readonly Uint8Array[]
   }): Promise<boolean>
-  /** False when this step or a later one was used before, or when the factor of `createdAt` is there no more. */
+  /**
+   * False when this step or a later one was used before, or when the factor of `createdAt` is there no more.
+   */
   useStep(
     userId: UserId,
     code: { readonly createdAt: Millis; readonly step: number },

@@ -1,6 +1,6 @@
 /**
- * What sign-in needs of the durable store: browser sessions and password hashes. Instants are milliseconds since the
- * epoch. Callers decide with their clock which session is still valid.
+ * What sign-in needs of the durable store: browser sessions and password hashes. Instants are milliseconds
+ * since the epoch. Callers decide with their clock which session is still valid.
  */
 
 import type { SessionId, UserId } from '#kernel/ids.ts'
@@ -15,7 +15,10 @@ export interface SessionRow {
   readonly lastSeenAt: Millis
   /** The network address of the sign-in; null: unknown. */
   readonly address: string | null
-  /** What the browser calls itself (`User-Agent`), bounded; null: nothing, or the session is older than this column. */
+  /**
+   * What the browser calls itself (`User-Agent`), bounded; null: nothing, or the session is older than this
+   * column.
+   */
   readonly agent: string | null
 }
 
@@ -24,9 +27,9 @@ export const maxSessions = 100
 
 export interface SessionStore {
   /**
-   * Null, with nothing stored, when the user's password is no longer the one that was checked. The check and the
-   * insert are one transaction that locks the user's row, so that no session survives a change of the password.
-   * Beyond `maxSessions` the user's least recently used sessions are deleted.
+   * Null, with nothing stored, when the user's password is no longer the one that was checked. The check and
+   * the insert are one transaction that locks the user's row, so that no session survives a change of the
+   * password. Beyond `maxSessions` the user's least recently used sessions are deleted.
    */
   create(session: {
     readonly userId: UserId
@@ -50,8 +53,9 @@ export interface SessionStore {
   /** Deletes a bounded number of sessions older than either bound; returns how many. */
   sweep(bounds: { readonly seenBefore: Millis; readonly createdBefore: Millis }): Promise<number>
   /**
-   * Stores a PHC string, or null to remove the password. Ends every session of the user; false when the user does not
-   * exist or is being deleted, or when `checked` is given and is no longer the user's password: then nothing changes.
+   * Stores a PHC string, or null to remove the password. Ends every session of the user; false when the user
+   * does not exist or is being deleted, or when `checked` is given and is no longer the user's password: then
+   * nothing changes.
    */
   setPassword(userId: UserId, hash: string | null, checked?: string): Promise<boolean>
   /** Null when the user has none, or does not exist. */

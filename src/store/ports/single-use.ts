@@ -1,6 +1,6 @@
 /**
- * Tokens of mailed links, each valid once: invitations, confirmations of an address, new passwords. The store has their
- * SHA-256 alone.
+ * Tokens of mailed links, each valid once: invitations, confirmations of an address, new passwords. The store
+ * has their SHA-256 alone.
  */
 
 import type { UserId } from '#kernel/ids.ts'
@@ -27,8 +27,9 @@ export interface SingleUseRow extends Omit<NewSingleUse, 'hash'> {
 
 export interface SingleUseStore {
   /**
-   * Stores a token; older ones of its kind for the same address are replaced. False, with nothing changed, when `limit` of
-   * them were made since `since`. Calls for one address run one after another. @throws OwnerGoneError
+   * Stores a token; older ones of its kind for the same address are replaced. False, with nothing changed,
+   * when `limit` of them were made since `since`. Calls for one address run one after another. @throws
+   * OwnerGoneError
    */
   create(
     token: NewSingleUse,
@@ -37,8 +38,8 @@ export interface SingleUseStore {
   /** Used, replaced and expired ones too, until they are swept. */
   find(kind: SingleUseKind, hash: Uint8Array): Promise<SingleUseRow | null>
   /**
-   * Uses a token up. Null, with nothing changed, when it is unknown, used, replaced or expired: of two calls at once one gets
-   * the row.
+   * Uses a token up. Null, with nothing changed, when it is unknown, used, replaced or expired: of two calls
+   * at once one gets the row.
    */
   use(kind: SingleUseKind, hash: Uint8Array, at: Millis): Promise<SingleUseRow | null>
   /** Deletes those that expired before `before`, at most `limit`; returns how many. */

@@ -51,9 +51,9 @@ export interface StoreRows {
 
 export interface TransactOptions {
   /**
-   * True: when this resolves, others see what was done, but a crash of the machine, or of the server of PostgreSQL, may still
-   * undo it; a crash of this process does not. Whatever is committed later without this option, is on disk with everything
-   * before it. Absent: it is on disk when this resolves.
+   * True: when this resolves, others see what was done, but a crash of the machine, or of the server of
+   * PostgreSQL, may still undo it; a crash of this process does not. Whatever is committed later without this
+   * option, is on disk with everything before it. Absent: it is on disk when this resolves.
    */
   readonly mayBeLost?: boolean
 }
@@ -64,26 +64,28 @@ export interface Store extends StoreRows {
   readonly auditLog: AuditLog
   readonly mark: StoreMark
   /**
-   * Runs `work` in one transaction: all writes through `tx` are committed, or none when it throws. After a deadlock
-   * `work` runs again, so it must have no other effects, call nothing outside and use no store but `tx`.
+   * Runs `work` in one transaction: all writes through `tx` are committed, or none when it throws. After a
+   * deadlock `work` runs again, so it must have no other effects, call nothing outside and use no store but
+   * `tx`.
    */
   transact<Result>(
     work: (tx: StoreRows) => Promise<Result>,
     options?: TransactOptions,
   ): Promise<Result>
   /**
-   * Registers a listener for every committed change of a user's plan, timezone, keys, connections or accounts:
-   * changes of this process at once, on PostgreSQL also those of other processes (LISTEN/NOTIFY). Returns a function
-   * that unsubscribes.
+   * Registers a listener for every committed change of a user's plan, timezone, keys, connections or
+   * accounts: changes of this process at once, on PostgreSQL also those of other processes (LISTEN/NOTIFY).
+   * Returns a function that unsubscribes.
    */
   onChange(listener: (change: StoreChange) => void): () => void
   /** From now on every change that `onChange` reports begins so. */
   beginChangesWith(begin: BeginChange): void
   /**
-   * Registers a listener for committed work: a sync, a delivery or a mail is due, at once or at a time that was not known before
-   * (the next scheduled sync and the retry of a delivery are known to their holder and not announced). Work of this process
-   * is announced at once, on PostgreSQL also that of other processes; both kinds after the connection for notifications was
-   * restored, as notifications may have been missed. It may be called without need. Returns a function that unsubscribes.
+   * Registers a listener for committed work: a sync, a delivery or a mail is due, at once or at a time that
+   * was not known before (the next scheduled sync and the retry of a delivery are known to their holder and
+   * not announced). Work of this process is announced at once, on PostgreSQL also that of other processes;
+   * both kinds after the connection for notifications was restored, as notifications may have been missed. It
+   * may be called without need. Returns a function that unsubscribes.
    */
   onWork(listener: (kind: WorkKind) => void): () => void
   /** Resolves when the store answers. */

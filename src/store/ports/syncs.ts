@@ -1,6 +1,6 @@
 /**
- * When each connection is synced next, and the results of its runs. One row per connection has the due time and the
- * lease: only the holder of the lease runs the sync, and the lease of a crashed process expires.
+ * When each connection is synced next, and the results of its runs. One row per connection has the due time
+ * and the lease: only the holder of the lease runs the sync, and the lease of a crashed process expires.
  */
 
 import type { Provider } from '#contract/resources.ts'
@@ -86,21 +86,21 @@ export interface SyncBacklog {
 }
 
 /**
- * A row is created with its connection (`ConnectionStore.save`, due at once, reason `linked`; linking a connection
- * again makes it due at once) and deleted with it. `deleting` connections are never claimed.
+ * A row is created with its connection (`ConnectionStore.save`, due at once, reason `linked`; linking a
+ * connection again makes it due at once) and deleted with it. `deleting` connections are never claimed.
  */
 export interface SyncStore {
   /**
-   * Due at `at` unless it is due earlier. During a run it becomes due again at `at`, after the run. Another reason
-   * replaces `schedule`, also when the earlier time stays: a requested sync always reads rows.
+   * Due at `at` unless it is due earlier. During a run it becomes due again at `at`, after the run. Another
+   * reason replaces `schedule`, also when the earlier time stays: a requested sync always reads rows.
    */
   request(
     connectionId: ConnectionId,
     due: { readonly at: Millis; readonly reason: SyncReason },
   ): Promise<void>
   /**
-   * Leases at most `limit` due syncs, the oldest first, and starts a run of each. A sync with an expired lease is due
-   * again, and its previous run becomes `abandoned`. Two processes never get the same sync.
+   * Leases at most `limit` due syncs, the oldest first, and starts a run of each. A sync with an expired
+   * lease is due again, and its previous run becomes `abandoned`. Two processes never get the same sync.
    */
   claimDue(options: {
     readonly now: Millis
@@ -109,7 +109,10 @@ export interface SyncStore {
     /** Connections of these are left to others. */
     readonly except?: readonly Provider[]
   }): Promise<readonly ClaimedSync[]>
-  /** Leases this sync, due or not. Returns the id of the current run when there is one; null: no such connection. */
+  /**
+   * Leases this sync, due or not. Returns the id of the current run when there is one; null: no such
+   * connection.
+   */
   claim(
     connectionId: ConnectionId,
     options: { readonly now: Millis; readonly leaseMs: number; readonly reason: SyncReason },
@@ -121,9 +124,10 @@ export interface SyncStore {
   /** False: the lease is lost or the connection is `deleting`, and the run must end without writing. */
   renew(runId: SyncRunId, leaseUntil: Millis): Promise<boolean>
   /**
-   * Ends the run and releases the lease. Call it last in the transaction that stores the run's results (the other steps
-   * lock the user's row first): false means that the lease is lost or the connection is `deleting`, and the transaction
-   * must throw. A failed run is due again for the same reason, a successful one for `schedule`.
+   * Ends the run and releases the lease. Call it last in the transaction that stores the run's results (the
+   * other steps lock the user's row first): false means that the lease is lost or the connection is
+   * `deleting`, and the transaction must throw. A failed run is due again for the same reason, a successful
+   * one for `schedule`.
    */
   finish(
     runId: SyncRunId,

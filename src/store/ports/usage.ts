@@ -1,6 +1,6 @@
 /**
- * Counted requests in the store: per user, day, door, operation and result a number, and nothing else. No ids of accounts,
- * no parameters.
+ * Counted requests in the store: per user, day, door, operation and result a number, and nothing else. No ids
+ * of accounts, no parameters.
  */
 import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -20,8 +20,8 @@ export interface UsageRow extends UsageCount {
 
 export interface UsageStore {
   /**
-   * Adds to the counts, in one transaction; no two rows may have the same user, day, door, operation and result. Rows of
-   * users who are gone or being deleted are left out.
+   * Adds to the counts, in one transaction; no two rows may have the same user, day, door, operation and
+   * result. Rows of users who are gone or being deleted are left out.
    */
   add(rows: readonly UsageRow[]): Promise<void>
   /** A user's counts from this day on, in no order. */

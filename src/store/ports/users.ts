@@ -78,14 +78,15 @@ export interface UserStore {
   /** Raises the user's epoch, so that no earlier cached answer is served again (reading R10). */
   outdate(id: UserId): Promise<void>
   /**
-   * Starts a deletion, in one transaction: it marks the user and removes all access in their name. Keys are revoked;
-   * sessions, agents' grants, webhook endpoints and the password are deleted; connections become `deleting`. From then on
-   * they are not found and nothing can be added to them. False when there is no such user.
+   * Starts a deletion, in one transaction: it marks the user and removes all access in their name. Keys are
+   * revoked; sessions, agents' grants, webhook endpoints and the password are deleted; connections become
+   * `deleting`. From then on they are not found and nothing can be added to them. False when there is no such
+   * user.
    */
   disarm(id: UserId, at: Millis): Promise<boolean>
   /**
-   * As `disarm`, for a user whose address was never confirmed; another user may have the address at once. False, with nothing
-   * changed, when it is confirmed, and when there is no such user.
+   * As `disarm`, for a user whose address was never confirmed; another user may have the address at once.
+   * False, with nothing changed, when it is confirmed, and when there is no such user.
    */
   disarmUnconfirmed(id: UserId, at: Millis): Promise<boolean>
   /** Deletes the user and all their rows; false when there was none. */

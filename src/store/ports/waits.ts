@@ -1,12 +1,15 @@
 /**
- * How far ahead due times and leases can lie by the present clock. What lies further ahead was written by a clock that has
- * been set back since, and would wait until the clock is there again. Milliseconds.
+ * How far ahead due times and leases can lie by the present clock. What lies further ahead was written by a
+ * clock that has been set back since, and would wait until the clock is there again. Milliseconds.
  */
 import type { Millis } from '#kernel/time.ts'
 
 export interface WaitLimits {
   readonly now: Millis
-  /** A lease that ends later than twice this from `now` then ends this long after `now`; its holder renews it earlier. */
+  /**
+   * A lease that ends later than twice this from `now` then ends this long after `now`; its holder renews it
+   * earlier.
+   */
   readonly leaseMs: number
   /** What is due later than this from `now` is then due at `now`. */
   readonly longestMs: number

@@ -1,6 +1,7 @@
 /**
- * What earlier syncs have seen: the sealed key of each user's fingerprints, and the months of each account as bytes.
- * Beginning, ending and reading a ledger in a transaction lock the user's row, so that it does not end during a write.
+ * What earlier syncs have seen: the sealed key of each user's fingerprints, and the months of each account as
+ * bytes. Beginning, ending and reading a ledger in a transaction lock the user's row, so that it does not end
+ * during a write.
  */
 import { randomBytes } from 'node:crypto'
 import type { AccountId, UserId } from '#kernel/ids.ts'

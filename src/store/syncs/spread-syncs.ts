@@ -1,6 +1,7 @@
 /**
- * Creates the missing sync rows: of connections from older versions, and of those that a process of an older version created
- * during an upgrade. Their due times are spread, so that an upgrade does not read every connection at once.
+ * Creates the missing sync rows: of connections from older versions, and of those that a process of an older
+ * version created during an upgrade. Their due times are spread, so that an upgrade does not read every
+ * connection at once.
  */
 import { inBatches } from '../engine/batches.ts'
 import { type Db, moment } from '../engine/tables.ts'

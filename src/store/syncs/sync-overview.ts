@@ -1,6 +1,7 @@
 /**
- * The syncs of one user's connections at a glance: when each is due, how the last runs ended, and how many runs of each day
- * did. Every query is one statement, and its answer grows with the connections, not with the runs.
+ * The syncs of one user's connections at a glance: when each is due, how the last runs ended, and how many
+ * runs of each day did. Every query is one statement, and its answer grows with the connections, not with the
+ * runs.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * When each connection is synced next, and the lease of its run. `due_at` is when it is due or, during a run, when the lease
- * ends (docs/decisions/0015-claims-by-lease.md). The runs themselves are in `sync-runs.ts`.
+ * When each connection is synced next, and the lease of its run. `due_at` is when it is due or, during a run,
+ * when the lease ends (docs/decisions/0015-claims-by-lease.md). The runs themselves are in `sync-runs.ts`.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { Provider } from '#contract/resources.ts'
@@ -83,8 +83,8 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
 }
 
 /**
- * Makes a sync due, and creates its row if it is missing. False: there is no such connection. Runs in the caller's
- * transaction.
+ * Makes a sync due, and creates its row if it is missing. False: there is no such connection. Runs in the
+ * caller's transaction.
  */
 export async function requestSync(
   tx: Db,
@@ -132,8 +132,8 @@ interface TakeOptions {
 }
 
 /**
- * One statement. `with` makes the planner run the inner query once only. PostgreSQL skips rows that another process is
- * claiming; SQLite has one writer.
+ * One statement. `with` makes the planner run the inner query once only. PostgreSQL skips rows that another
+ * process is claiming; SQLite has one writer.
  */
 function takeDue({ kind }: Engine, tx: Db, { now, leaseUntil, limit, except }: TakeOptions) {
   return tx
@@ -165,8 +165,8 @@ function takeDue({ kind }: Engine, tx: Db, { now, leaseUntil, limit, except }: T
 const spares = 16
 
 /**
- * Among the first due ones of each provider that is not excepted. Each is one range of an index, however many are due of
- * the others.
+ * Among the first due ones of each provider that is not excepted. Each is one range of an index, however many
+ * are due of the others.
  */
 function isFirstOfOthers({
   now,
@@ -286,7 +286,10 @@ function release(tx: Db, { runId, dueAt }: Release) {
     .returning('due_at as dueAt')
 }
 
-/** What was requested meanwhile. A failed run is repeated for the same reason: for `schedule` it might not read rows. */
+/**
+ * What was requested meanwhile. A failed run is repeated for the same reason: for `schedule` it might not
+ * read rows.
+ */
 function reasonAfter(kind: SyncOutcome['kind']): RawBuilder<SyncReason> {
   const requested = sql<SyncReason>`coalesce(requested_reason, 'schedule')`
   if (kind === 'succeeded') return requested
@@ -320,7 +323,8 @@ async function readBacklog(db: Db, now: number): Promise<SyncBacklog> {
     .orderBy('connection_id')
     .limit(1)
     .executeTakeFirst()
-  // Few connections are being removed: counting those separately reads only the index, not a connection per due row.
+  // Few connections are being removed: counting those separately reads only the index, not a connection per
+  // due row.
   const counted = await due.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow()
   const ending = await countEnding(db, now)
   const running = await db

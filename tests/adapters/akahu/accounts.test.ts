@@ -1,6 +1,6 @@
 /**
- * The Akahu adapter over HTTP: who a token belongs to, what connections and accounts it has, their balances, and how a
- * consent ends.
+ * The Akahu adapter over HTTP: who a token belongs to, what connections and accounts it has, their balances,
+ * and how a consent ends.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The Akahu adapter when things go wrong: each failure of the provider and of the network becomes the one kind that the
- * readings name for it, and a caller that leaves is followed at once.
+ * The Akahu adapter when things go wrong: each failure of the provider and of the network becomes the one
+ * kind that the readings name for it, and a caller that leaves is followed at once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

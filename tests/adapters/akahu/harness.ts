@@ -1,6 +1,6 @@
 /**
- * The setup of the Akahu adapter's tests: the real adapter over HTTP against the emulator, with the reports it makes
- * kept for inspection. Whoever asks for one closes it.
+ * The setup of the Akahu adapter's tests: the real adapter over HTTP against the emulator, with the reports
+ * it makes kept for inspection. Whoever asks for one closes it.
  */
 import assert from 'node:assert/strict'
 import type { Transaction } from '#contract/resources.ts'

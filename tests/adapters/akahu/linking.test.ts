@@ -1,6 +1,6 @@
 /**
- * Consent in a browser at Akahu, over HTTP against the emulator: where the person is sent, what every return means, and what
- * is asked of Akahu on the way.
+ * Consent in a browser at Akahu, over HTTP against the emulator: where the person is sent, what every return
+ * means, and what is asked of Akahu on the way.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The Akahu adapter with personal apps, which have no secret: one of this installation, or each person's own, also beside a
- * full app. What such an app cannot reach is never asked for.
+ * The Akahu adapter with personal apps, which have no secret: one of this installation, or each person's own,
+ * also beside a full app. What such an app cannot reach is never asked for.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The Akahu adapter over HTTP: reading transactions to the end, the window and its date rule, exact amounts, and
- * accounts that were moved.
+ * The Akahu adapter over HTTP: reading transactions to the end, the window and its date rule, exact amounts,
+ * and accounts that were moved.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

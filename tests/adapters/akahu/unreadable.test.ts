@@ -1,6 +1,6 @@
 /**
- * The Akahu adapter over HTTP: rows, pages and cursors that cannot be read fail the read, and never look like an empty
- * list or lead it in a circle or elsewhere.
+ * The Akahu adapter over HTTP: rows, pages and cursors that cannot be read fail the read, and never look like
+ * an empty list or lead it in a circle or elsewhere.
  */
 
 import assert from 'node:assert/strict'

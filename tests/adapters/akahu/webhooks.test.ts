@@ -1,4 +1,7 @@
-/** The webhooks that are requested for a token: one for each kind, again where one is missing, none once the token has ended. */
+/**
+ * The webhooks that are requested for a token: one for each kind, again where one is missing, none once the
+ * token has ended.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId, upstreamId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * Tests of balances: one call for everything of an end user, matched by consent and account, exact, and silent
- * about accounts that the provider does not mention.
+ * Tests of balances: one call for everything of an end user, matched by consent and account, exact, and
+ * silent about accounts that the provider does not mention.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Tests of consents: who is let in, what is discovered, what an empty answer means, and that ending a consent may
- * be repeated.
+ * Tests of consents: who is let in, what is discovered, what an empty answer means, and that ending a consent
+ * may be repeated.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

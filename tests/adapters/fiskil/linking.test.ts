@@ -1,4 +1,6 @@
-/** Consent in a browser through the adapter, against the emulator's pages: banks, end user, session, return. */
+/**
+ * Consent in a browser through the adapter, against the emulator's pages: banks, end user, session, return.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'

@@ -1,5 +1,6 @@
 /**
- * Tests of reading transactions from Fiskil, over HTTP: every row once, the right rows, the right question asked.
+ * Tests of reading transactions from Fiskil, over HTTP: every row once, the right rows, the right question
+ * asked.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

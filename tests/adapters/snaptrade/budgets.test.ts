@@ -1,6 +1,6 @@
 /**
- * Our own budgets under SnapTrade's limits: of a key, and of each account under a personal key. Two adapters over one
- * window store are two processes.
+ * Our own budgets under SnapTrade's limits: of a key, and of each account under a personal key. Two adapters
+ * over one window store are two processes.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

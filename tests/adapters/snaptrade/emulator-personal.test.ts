@@ -1,4 +1,6 @@
-/** The emulator's personal key: the vendor's shapes, what the key may not do, and the limit of each account. */
+/**
+ * The emulator's personal key: the vendor's shapes, what the key may not do, and the limit of each account.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { demoPersonalKey } from '#sandbox/snaptrade/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Consent in a browser at SnapTrade, over HTTP against the emulator: the registration of a person, the portal, what every
- * return means, and what is asked of SnapTrade on the way.
+ * Consent in a browser at SnapTrade, over HTTP against the emulator: the registration of a person, the
+ * portal, what every return means, and what is asked of SnapTrade on the way.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'

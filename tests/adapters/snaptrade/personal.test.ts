@@ -1,4 +1,6 @@
-/** Personal keys over HTTP against the emulator: which requests are made, and what is told apart when linking. */
+/**
+ * Personal keys over HTTP against the emulator: which requests are made, and what is told apart when linking.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * The Up adapter when things go wrong: each failure of the provider and of the network becomes the one kind that the
- * readings name for it, no secret is told, and the hour's budget is kept.
+ * The Up adapter when things go wrong: each failure of the provider and of the network becomes the one kind
+ * that the readings name for it, no secret is told, and the hour's budget is kept.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * What rows of Up become over HTTP: which are served, exact amounts, names, categories, cashbacks, and the details of
- * events.
+ * What rows of Up become over HTTP: which are served, exact amounts, names, categories, cashbacks, and the
+ * details of events.
  */
 
 import assert from 'node:assert/strict'

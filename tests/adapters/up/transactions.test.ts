@@ -1,6 +1,6 @@
 /**
- * The Up adapter over HTTP: reading transactions to the end, windows and days, holds that settle, exact amounts,
- * transfers, categories and cashbacks.
+ * The Up adapter over HTTP: reading transactions to the end, windows and days, holds that settle, exact
+ * amounts, transfers, categories and cashbacks.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The contract of every driver for the one step of a request: window, places and cached answer in the order of reading
- * R3, with the same counts as the single operations have.
+ * The contract of every driver for the one step of a request: window, places and cached answer in the order
+ * of reading R3, with the same counts as the single operations have.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

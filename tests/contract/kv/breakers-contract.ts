@@ -1,5 +1,6 @@
 /**
- * The contract of every driver for breakers (reading R21): when they open, for how long, and who may be the probe.
+ * The contract of every driver for breakers (reading R21): when they open, for how long, and who may be the
+ * probe.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

@@ -1,5 +1,6 @@
 /**
- * The contract of every driver for cached answers: exact bytes, exact expiry, and a correct report when nothing was stored.
+ * The contract of every driver for cached answers: exact bytes, exact expiry, and a correct report when
+ * nothing was stored.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * What the contract of fast state needs of a driver to be run on it. It knows no driver: time passes by the harness,
- * which moves a still clock or really waits, on a shorter scale.
+ * What the contract of fast state needs of a driver to be run on it. It knows no driver: time passes by the
+ * harness, which moves a still clock or really waits, on a shorter scale.
  */
 import assert from 'node:assert/strict'
 import type { Kv } from '#fast/port.ts'

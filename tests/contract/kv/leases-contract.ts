@@ -1,5 +1,6 @@
 /**
- * The contract of every driver for concurrency leases: never more than the limit, and none lost while it is held.
+ * The contract of every driver for concurrency leases: never more than the limit, and none lost while it is
+ * held.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * Fast state in memory: the contract on a still clock, and what only memory promises: bounds against keys that unauthenticated callers
- * choose, bytes counted, answers at once.
+ * Fast state in memory: the contract on a still clock, and what only memory promises: bounds against keys
+ * that unauthenticated callers choose, bytes counted, answers at once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -101,7 +101,8 @@ test('a cache of 0 bytes stores nothing and says so', () => {
 test('a sweep removes expired answers and nothing else', () => {
   const time = stillClock()
   const cache = makeMemoryCache({ clock: time.clock, maxBytes: 10 * kib, maxEntryBytes: kib })
-  // The entry that has not expired is the least recently used: if expired ones still counted, it would be evicted first.
+  // The entry that has not expired is the least recently used: if expired ones still counted, it would be
+  // evicted first.
   cache.set('alive', answerOf(kib), 2 * minute)
   for (let i = 0; i < 5; i += 1) cache.set(`dead ${i}`, answerOf(kib), minute)
   time.pass(minute)

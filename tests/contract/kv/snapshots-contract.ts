@@ -1,6 +1,6 @@
 /**
- * The contract of every driver for snapshots that processes share: the first to save is not overwritten, and expiry is kept.
- * A driver that shares nothing says so, always.
+ * The contract of every driver for snapshots that processes share: the first to save is not overwritten, and
+ * expiry is kept. A driver that shares nothing says so, always.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

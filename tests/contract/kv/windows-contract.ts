@@ -1,6 +1,6 @@
 /**
- * The contract of every driver for rate windows (readings R6, R7): the exact numbers, and a simple model that any sequence of
- * requests must agree with.
+ * The contract of every driver for rate windows (readings R6, R7): the exact numbers, and a simple model that
+ * any sequence of requests must agree with.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * The checker that request tests hold answers against must itself be able to fail: each kind of wrong answer is refused,
- * and every example of the document is accepted as the answer that it stands for.
+ * The checker that request tests hold answers against must itself be able to fail: each kind of wrong answer
+ * is refused, and every example of the document is accepted as the answer that it stands for.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

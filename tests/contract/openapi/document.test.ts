@@ -1,6 +1,6 @@
 /**
- * What the OpenAPI document promises: every operation with its parameters, every error it can answer, headers, and
- * examples that fit the schemas which the code itself uses.
+ * What the OpenAPI document promises: every operation with its parameters, every error it can answer,
+ * headers, and examples that fit the schemas which the code itself uses.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

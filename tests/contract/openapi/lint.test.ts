@@ -1,6 +1,6 @@
 /**
- * The public document and that of the admin API are clean under the two rule sets that their readers are likely to run: Redocly's `recommended` and
- * Spectral's `spectral:oas`. A warning counts as a finding.
+ * The public document and that of the admin API are clean under the two rule sets that their readers are
+ * likely to run: Redocly's `recommended` and Spectral's `spectral:oas`. A warning counts as a finding.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

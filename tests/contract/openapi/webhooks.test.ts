@@ -1,4 +1,7 @@
-/** The `webhooks` of the OpenAPI document, compared with the schemas, the signatures and the verdicts of the sender. */
+/**
+ * The `webhooks` of the OpenAPI document, compared with the schemas, the signatures and the verdicts of the
+ * sender.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'

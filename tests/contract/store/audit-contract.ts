@@ -1,4 +1,7 @@
-/** The audit as operators read it, the sweep of entries that unauthenticated visitors cause; users page by page. */
+/**
+ * The audit as operators read it, the sweep of entries that unauthenticated visitors cause; users page by
+ * page.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Actor } from '#contract/actor.ts'

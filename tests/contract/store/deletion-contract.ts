@@ -1,4 +1,7 @@
-/** The contract of the port for a user who is being deleted: they are not found, and nothing is added for them. */
+/**
+ * The contract of the port for a user who is being deleted: they are not found, and nothing is added for
+ * them.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OwnerGoneError } from '#store/failure.ts'

@@ -178,7 +178,10 @@ export function resultAs(
   }
 }
 
-/** Claims the endpoint, delivers whatever is due until nothing is, and gives it back; the events in the order sent. */
+/**
+ * Claims the endpoint, delivers whatever is due until nothing is, and gives it back; the events in the order
+ * sent.
+ */
 export async function deliverAll(
   store: Store,
   id: EndpointId,

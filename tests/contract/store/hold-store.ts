@@ -1,6 +1,6 @@
 /**
- * A second process for the tests: opens the embedded store of the directory it is given, says how that went in one
- * word, and then adds users until it cannot (`fill`), or waits to be killed (`hold`).
+ * A second process for the tests: opens the embedded store of the directory it is given, says how that went
+ * in one word, and then adds users until it cannot (`fill`), or waits to be killed (`hold`).
  */
 import { StoreOpenError, StoreUnavailableError } from '#store/failure.ts'
 import { openStore } from '#store/open-store.ts'

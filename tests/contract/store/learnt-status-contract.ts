@@ -1,4 +1,7 @@
-/** The contract of the port for the status of consents, learnt with one login's credentials (readings R20, R20b). */
+/**
+ * The contract of the port for the status of consents, learnt with one login's credentials (readings R20,
+ * R20b).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'

@@ -1,4 +1,7 @@
-/** What the port promises where an endpoint is disabled with more pending deliveries than one transaction changes. */
+/**
+ * What the port promises where an endpoint is disabled with more pending deliveries than one transaction
+ * changes.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EndpointId } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * A place where one store can live during a test, on either engine: opened as often as wanted, looked into and
- * tampered with behind the store's back, removed at the end.
+ * A place where one store can live during a test, on either engine: opened as often as wanted, looked into
+ * and tampered with behind the store's back, removed at the end.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

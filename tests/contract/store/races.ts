@@ -1,6 +1,6 @@
 /**
- * Two processes on one store, or two calls of one process, at the same moment: what must hold in either order. The
- * stores handed in may be the same.
+ * Two processes on one store, or two calls of one process, at the same moment: what must hold in either
+ * order. The stores handed in may be the same.
  */
 import assert from 'node:assert/strict'
 import { OwnerGoneError } from '#store/failure.ts'
@@ -9,7 +9,10 @@ import { addLink, addLogin, addUser, newConnection, newKey, now, someHash } from
 
 const states = ['active', 'invalidated', 'pending_mfa', 'revoked'] as const
 
-/** One begins to delete a user while the other gives them things: each is found by the deletion, or was refused. */
+/**
+ * One begins to delete a user while the other gives them things: each is found by the deletion, or was
+ * refused.
+ */
 export async function raceDeletion(one: Store, other: Store): Promise<void> {
   const { user, login } = await addLink(one)
   const grantId = someHash()

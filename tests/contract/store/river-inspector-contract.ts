@@ -1,4 +1,7 @@
-/** The contract of the port for operators who inspect the event river: endpoints, leases, ledgers, runs, event keys. */
+/**
+ * The contract of the port for operators who inspect the event river: endpoints, leases, ledgers, runs, event
+ * keys.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '#store/ports/store.ts'

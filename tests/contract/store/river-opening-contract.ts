@@ -1,4 +1,7 @@
-/** The event river over openings of its store: rotation of its secrets, what is at rest, what broke off, upgrades. */
+/**
+ * The event river over openings of its store: rotation of its secrets, what is at rest, what broke off,
+ * upgrades.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'

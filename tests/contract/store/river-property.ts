@@ -1,6 +1,7 @@
 /**
- * Random sequences of what accepts, sends, fails, replays, pauses, disables and crashes, compared with a model after every
- * step: each lane runs strictly in order, exactly what is due is claimed, and nothing that was accepted is lost.
+ * Random sequences of what accepts, sends, fails, replays, pauses, disables and crashes, compared with a
+ * model after every step: each lane runs strictly in order, exactly what is due is claimed, and nothing that
+ * was accepted is lost.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Two processes at work on one event river, or two callers in one process: what holds whichever is first. The stores may
- * be the same.
+ * Two processes at work on one event river, or two callers in one process: what holds whichever is first. The
+ * stores may be the same.
  */
 import assert from 'node:assert/strict'
 import type { EventId } from '#kernel/ids.ts'
@@ -38,7 +38,10 @@ export async function raceSyncClaims(one: Store, other: Store): Promise<void> {
   }
 }
 
-/** Both claim an endpoint again and again while the lease expires: one holder at a time, the others keep nothing. */
+/**
+ * Both claim an endpoint again and again while the lease expires: one holder at a time, the others keep
+ * nothing.
+ */
 export async function raceEndpointClaims(one: Store, other: Store): Promise<void> {
   const { user, connection } = await addLink(one)
   const { id } = await addEndpoint(one, user.id)
@@ -62,7 +65,10 @@ export async function raceEndpointClaims(one: Store, other: Store): Promise<void
   assert.equal((await one.deliveries.find(due.id))?.attempts.length, 1)
 }
 
-/** One sends and gives the endpoint back while the other accepts: everything arrives once, in the order of its lane. */
+/**
+ * One sends and gives the endpoint back while the other accepts: everything arrives once, in the order of its
+ * lane.
+ */
 export async function raceRelease(one: Store, other: Store): Promise<void> {
   const { user, connection } = await addLink(one)
   const { id } = await addEndpoint(one, user.id)
@@ -121,7 +127,9 @@ export async function raceLedger(one: Store, other: Store): Promise<void> {
   assert.deepEqual(await other.ledgers.read([account.id]), [])
 }
 
-/** One begins a deletion while the other accepts, enrols and begins a ledger: nothing can be sent afterwards. */
+/**
+ * One begins a deletion while the other accepts, enrols and begins a ledger: nothing can be sent afterwards.
+ */
 export async function raceRiverDeletion(one: Store, other: Store): Promise<void> {
   const { user, connection } = await addLink(one)
   await addEndpoint(one, user.id)

@@ -1,6 +1,6 @@
 /**
- * Rows that tests put into a store: plain people, their keys, logins, connections and accounts. Every call makes
- * something new; what a test is about, it says itself.
+ * Rows that tests put into a store: plain people, their keys, logins, connections and accounts. Every call
+ * makes something new; what a test is about, it says itself.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto'

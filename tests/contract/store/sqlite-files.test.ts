@@ -1,4 +1,7 @@
-/** What only the embedded store promises: one process, private files, and no harm when the disk is not as it should be. */
+/**
+ * What only the embedded store promises: one process, private files, and no harm when the disk is not as it
+ * should be.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
- * The promises of the durable store's port, for every engine alike: one suite, run wherever a store can live. Each
- * part opens a store in a fresh place and closes and removes it at the end.
+ * The promises of the durable store's port, for every engine alike: one suite, run wherever a store can live.
+ * Each part opens a store in a fresh place and closes and removes it at the end.
  */
 import { after, before, describe } from 'node:test'
 import type { Store } from '#store/ports/store.ts'

@@ -1,4 +1,6 @@
-/** Several changes as one transaction: all or none are stored, and listeners are notified after the commit. */
+/**
+ * Several changes as one transaction: all or none are stored, and listeners are notified after the commit.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -101,7 +103,8 @@ export function testTransact(store: StoreOf): void {
       const links = await Promise.all(
         (await store().logins.listIds(userId)).map((id) => store().connections.listByLogin(id)),
       )
-      // A link that came first is there as a whole for the deletion to find; one that came later left nothing.
+      // A link that came first is there as a whole for the deletion to find; one that came later left
+      // nothing.
       const wanted = failed.length === 0 ? ['deleting'] : []
       assert.deepEqual(
         links.flat().map(({ status }) => status),

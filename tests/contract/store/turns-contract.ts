@@ -23,13 +23,17 @@ export function testTurns(store: StoreOf): void {
       newEvent(user.id, connection.id, { createdAt: at, chunk: index + 1, totalChunks: count }),
     )
     await accept(store(), events)
-    // Each in a lane of its own, so that it is due since this moment and not since the one before it was delivered.
+    // Each in a lane of its own, so that it is due since this moment and not since the one before it was
+    // delivered.
     const range = { from: at, to: at + 1, at, limit: count }
     if (count > 1) await deliveries().replayRange(id, range)
     return id
   }
 
-  /** Whom the places are given to at this moment; each delivers a little and is released at the end of the turn. */
+  /**
+   * Whom the places are given to at this moment; each delivers a little and is released at the end of the
+   * turn.
+   */
   async function takeTurn(at: number): Promise<readonly EndpointId[]> {
     const options = { now: at, leaseMs: minute, limit: places, ailing: false }
     const claimed = await deliveries().claimEndpoints(options)

@@ -1,6 +1,6 @@
 /**
- * Two banks of one person whose rows change between the rounds. Every row remembers how many versions it has had, so that
- * every report of it can be judged; the version is in its description and in its amount.
+ * Two banks of one person whose rows change between the rounds. Every row remembers how many versions it has
+ * had, so that every report of it can be judged; the version is in its description and in its amount.
  */
 import assert from 'node:assert/strict'
 import { institutions, type SandboxAccount } from '#sandbox/fiskil/world.ts'
@@ -37,7 +37,10 @@ interface Column {
 }
 
 const dayMs = 86_400_000
-/** Rows lie within the look-back for as long as a run lasts, and stay in the past when the clock is set back by days. */
+/**
+ * Rows lie within the look-back for as long as a run lasts, and stay in the past when the clock is set back
+ * by days.
+ */
 const ageDays = { min: 4, max: 40 }
 
 export function makeBank(sandbox: Sandbox, random: Random, nowMs: () => number): Bank {

@@ -23,7 +23,10 @@ export interface Child {
   /** @throws Error unless the answer is a 2xx; also when the process is killed meanwhile. */
   ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown>
   kill(): Promise<void>
-  /** SIGTERM; resolves when it has ended by itself. @throws Error with its last words when it ended in another way. */
+  /**
+   * SIGTERM; resolves when it has ended by itself. @throws Error with its last words when it ended in another
+   * way.
+   */
   stop(): Promise<void>
 }
 

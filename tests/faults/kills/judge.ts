@@ -1,7 +1,8 @@
 /**
- * What must be true of all events that a receiver got, however often the service was killed. A row is reported as new once,
- * in a version that it has had; each later telling is of a later version; the last one is the present version; a version
- * that a completed sync has read is reported. Rows that the bank no longer shows may end at any version, or be unreported.
+ * What must be true of all events that a receiver got, however often the service was killed. A row is
+ * reported as new once, in a version that it has had; each later telling is of a later version; the last one
+ * is the present version; a version that a completed sync has read is reported. Rows that the bank no longer
+ * shows may end at any version, or be unreported.
  */
 import type { EventEnvelope } from '#contract/events.ts'
 import type { BankRow } from './bank.ts'

@@ -1,4 +1,7 @@
-/** What the store says at the end: which events it accepted for an endpoint, and what killed processes must not leave behind. */
+/**
+ * What the store says at the end: which events it accepted for an endpoint, and what killed processes must
+ * not leave behind.
+ */
 import type { Ground } from './ground.ts'
 import type { Accepted } from './judge.ts'
 

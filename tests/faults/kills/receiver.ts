@@ -1,6 +1,6 @@
 /**
- * Receivers that outlive the service: they verify every message, keep what arrived first under each id, and now and then
- * fail, reset or are slow. It alone records which events a receiver got.
+ * Receivers that outlive the service: they verify every message, keep what arrived first under each id, and
+ * now and then fail, reset or are slow. It alone records which events a receiver got.
  */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,6 +1,7 @@
 /**
- * Kills the service at random moments of starts, syncs and deliveries, changes rows in between, and judges at the end what
- * its receivers got. Emulators and receivers are in this process, so that they survive every kill.
+ * Kills the service at random moments of starts, syncs and deliveries, changes rows in between, and judges at
+ * the end what its receivers got. Emulators and receivers are in this process, so that they survive every
+ * kill.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EmulatorRequest } from '#sandbox/emulator.ts'
@@ -27,8 +28,8 @@ export interface KillResult {
 }
 
 /**
- * `start`: while it starts. `read`: after so many requests to the bank. `message`: after so many messages to a receiver,
- * before they are answered or a little later. `time`: whenever.
+ * `start`: while it starts. `read`: after so many requests to the bank. `message`: after so many messages to
+ * a receiver, before they are answered or a little later. `time`: whenever.
  */
 type Moment = 'start' | 'read' | 'message' | 'time'
 const moments = ['start', 'read', 'read', 'message', 'message', 'time'] as const
@@ -78,7 +79,8 @@ async function begin(stage: Stage): Promise<void> {
 async function runRound(stage: Stage): Promise<Moment> {
   const { random, bank, ground } = stage
   bank.change()
-  // Leases of killed processes have expired, or only those of deliveries, or none: then little happens before the kill.
+  // Leases of killed processes have expired, or only those of deliveries, or none: then little happens before
+  // the kill.
   const restMs = random.pick([0, 70_000, 130_000, 130_000, 130_000, 130_000])
   stage.aheadMs += restMs
   const children = Array.from({ length: ground.processes }, () => startLife(stage))

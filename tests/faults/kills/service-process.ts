@@ -1,6 +1,7 @@
 /**
- * The service that is killed, in a process of its own: the real app with its background work, in front of the emulators of
- * the process that started it. Its clock runs, and jumps on command. Argument: its options as JSON.
+ * The service that is killed, in a process of its own: the real app with its background work, in front of the
+ * emulators of the process that started it. Its clock runs, and jumps on command. Argument: its options as
+ * JSON.
  */
 import { openApp } from '#app/app.ts'
 import type { Clock } from '#kernel/time.ts'

@@ -1,6 +1,7 @@
 /**
- * What faults are tried on: emulators and receivers in this process, which survive whatever happens to the service, and one
- * user with two banks and two endpoints. In the end everything is synced and delivered, and judged.
+ * What faults are tried on: emulators and receivers in this process, which survive whatever happens to the
+ * service, and one user with two banks and two endpoints. In the end everything is synced and delivered, and
+ * judged.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeRandom, type Random } from '#sandbox/seed.ts'
@@ -109,7 +110,9 @@ export async function syncAll(stage: Stage, child: Child): Promise<void> {
   }
 }
 
-/** Nothing is killed any more: all leases end, everything is synced and delivered; then everything is judged. */
+/**
+ * Nothing is killed any more: all leases end, everything is synced and delivered; then everything is judged.
+ */
 export async function settle(stage: Stage): Promise<readonly string[]> {
   const { receiver, bank, ground } = stage
   receiver.behave()

@@ -1,4 +1,7 @@
-/** Removing connections behind people's own keys: forgotten here, and ended at the provider only when that is asked for. */
+/**
+ * Removing connections behind people's own keys: forgotten here, and ended at the provider only when that is
+ * asked for.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'

@@ -1,6 +1,7 @@
 /**
- * What the doctor says of connections that are active and cannot be read: by their syncs and by reads in this process, with the
- * provider's sentence, and by logins that the present variables cannot serve, without a call.
+ * What the doctor says of connections that are active and cannot be read: by their syncs and by reads in this
+ * process, with the provider's sentence, and by logins that the present variables cannot serve, without a
+ * call.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'

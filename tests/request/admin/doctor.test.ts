@@ -1,4 +1,7 @@
-/** `GET /admin/doctor` of a whole service: sound, and with each of its providers, people and addresses in trouble. */
+/**
+ * `GET /admin/doctor` of a whole service: sound, and with each of its providers, people and addresses in
+ * trouble.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { request } from 'undici'

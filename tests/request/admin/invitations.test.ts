@@ -1,4 +1,7 @@
-/** `POST /admin/invitations`, status by status. What the link does is in tests/request/pages/invitations.test.ts. */
+/**
+ * `POST /admin/invitations`, status by status. What the link does is in
+ * tests/request/pages/invitations.test.ts.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, makeWorld } from './world.ts'

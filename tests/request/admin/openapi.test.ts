@@ -1,4 +1,7 @@
-/** The OpenAPI document of the admin API: who may read it, and that the door answers every call that it describes. */
+/**
+ * The OpenAPI document of the admin API: who may read it, and that the door answers every call that it
+ * describes.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

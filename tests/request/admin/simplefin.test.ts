@@ -1,4 +1,7 @@
-/** Programs that read SimpleFIN over the admin API: a token is shown once, the list tells their use, an end is at once. */
+/**
+ * Programs that read SimpleFIN over the admin API: a token is shown once, the list tells their use, an end is
+ * at once.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '#auth/programs/tokens.ts'

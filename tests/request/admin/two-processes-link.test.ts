@@ -1,6 +1,6 @@
 /**
- * Links, renewals and removals of one person in two processes at once: another connections room on the same store stands for
- * a process. A list of consents that was read before a change elsewhere changes nothing.
+ * Links, renewals and removals of one person in two processes at once: another connections room on the same
+ * store stands for a process. A list of consents that was read before a change elsewhere changes nothing.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** What the pages show a person, asked for by an operator: requests, limits, agents, signed-in browsers, accounts. */
+/**
+ * What the pages show a person, asked for by an operator: requests, limits, agents, signed-in browsers,
+ * accounts.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'

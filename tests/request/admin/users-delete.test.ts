@@ -1,4 +1,7 @@
-/** Deleting a person while others are at work on them: another connections room on the same store stands for a process. */
+/**
+ * Deleting a person while others are at work on them: another connections room on the same store stands for a
+ * process.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +31,10 @@ function another(world: World, store: Store = world.store): Connections {
   return makeConnections({ store, adapters, clock, windows, timeoutMs: 5000, report })
 }
 
-/** The store of a process whose first transaction waits for what happens elsewhere `before` it, or continues with `after`. */
+/**
+ * The store of a process whose first transaction waits for what happens elsewhere `before` it, or continues
+ * with `after`.
+ */
 function heldUp(
   { store }: World,
   { before = nothing, after = nothing }: Partial<Record<'before' | 'after', () => Promise<void>>>,

@@ -1,6 +1,7 @@
 /**
- * A whole operators' side for one test: a store of its own on disk, the real adapters pointed at the emulators that the
- * test asks for, the connections room and the admin door. The clock stands still until it is moved.
+ * A whole operators' side for one test: a store of its own on disk, the real adapters pointed at the
+ * emulators that the test asks for, the connections room and the admin door. The clock stands still until it
+ * is moved.
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -289,7 +290,9 @@ function readAuditRows(dataDir: string): AuditRow[] {
   }
 }
 
-/** One request as it is, without the token; its answer is held against the OpenAPI document of the admin API. */
+/**
+ * One request as it is, without the token; its answer is held against the OpenAPI document of the admin API.
+ */
 export async function inject(door: World['door'], options: InjectOptions): Promise<Answer> {
   const response = await door.inject(options)
   const isJson = String(response.headers['content-type'] ?? '').startsWith('application/json')

@@ -1,4 +1,7 @@
-/** The operation that a folder of request tests is about, with a user who may ask it and a query that it answers. */
+/**
+ * The operation that a folder of request tests is about, with a user who may ask it and a query that it
+ * answers.
+ */
 import { after, before } from 'node:test'
 import { type Operation, type OperationName, operations } from '#contract/operations.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'

@@ -1,4 +1,7 @@
-/** 400 of operations that name a connection: parameters that break the schema (contract, Errors; readings R3, R11). */
+/**
+ * 400 of operations that name a connection: parameters that break the schema (contract, Errors; readings R3,
+ * R11).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OperationName } from '#contract/operations.ts'

@@ -1,4 +1,7 @@
-/** 404 of operations that name a connection: what is not there, or is not the caller's (contract, Errors; R3, R12). */
+/**
+ * 404 of operations that name a connection: what is not there, or is not the caller's (contract, Errors; R3,
+ * R12).
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OperationName } from '#contract/operations.ts'

@@ -1,6 +1,6 @@
 /**
- * A provider that never answers. In a file of its own: nothing here needs an answer in time, so that the short time limit
- * fails no test on a busy machine.
+ * A provider that never answers. In a file of its own: nothing here needs an answer in time, so that the
+ * short time limit fails no test on a busy machine.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

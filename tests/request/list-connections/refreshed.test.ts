@@ -1,4 +1,7 @@
-/** When a connection was refreshed last: what the provider says, our own reads where it says nothing, else null. */
+/**
+ * When a connection was refreshed last: what the provider says, our own reads where it says nothing, else
+ * null.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,6 @@
-/** R20b: how the status of a connection follows what live reads show about its consent, in both directions. */
+/**
+ * R20b: how the status of a connection follows what live reads show about its consent, in both directions.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

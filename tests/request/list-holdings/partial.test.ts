@@ -1,6 +1,6 @@
 /**
- * Several accounts of which one came empty: SnapTrade says by account whether its data are ready and shared, so that none is
- * left out in silence (reading R20b). The same for trades.
+ * Several accounts of which one came empty: SnapTrade says by account whether its data are ready and shared,
+ * so that none is left out in silence (reading R20b). The same for trades.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'

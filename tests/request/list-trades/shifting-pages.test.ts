@@ -1,4 +1,7 @@
-/** Numbered pages whose rows move while they are read: the total of a page shows it, and no row is lost (readings R17, R18). */
+/**
+ * Numbered pages whose rows move while they are read: the total of a page shows it, and no row is lost
+ * (readings R17, R18).
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import type { EmulatorRequest } from '#sandbox/emulator.ts'

@@ -118,7 +118,8 @@ test('R16, R18: several accounts are merged by trade date, newest first, each ke
       own.map((_, index) => index),
     )
   }
-  // A day counts at its first instant in the user's zone (R16a): midnight in Sydney is 13:00 UTC the day before.
+  // A day counts at its first instant in the user's zone (R16a): midnight in Sydney is 13:00 UTC the day
+  // before.
   const timeOf = (row: Row) =>
     row.tradeDate.length === 10
       ? Date.parse(`${row.tradeDate}T00:00:00+11:00`)

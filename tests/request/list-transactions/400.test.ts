@@ -1,4 +1,7 @@
-/** What is wrong with a request for transactions (readings R11, R12, R14, R15), and refusals of the providers (R20, R20b). */
+/**
+ * What is wrong with a request for transactions (readings R11, R12, R14, R15), and refusals of the providers
+ * (R20, R20b).
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import type { AccountRow } from '#store/ports/accounts.ts'

@@ -1,4 +1,6 @@
-/** Connections and accounts that are not there for the caller (contract, Errors; readings R3 step 10, R12). */
+/**
+ * Connections and accounts that are not there for the caller (contract, Errors; readings R3 step 10, R12).
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'

@@ -1,4 +1,7 @@
-/** When a bank is unavailable or its answer unreadable (readings R20, R20a, R23), and the breaker (contract, Limits; R21). */
+/**
+ * When a bank is unavailable or its answer unreadable (readings R20, R20a, R23), and the breaker (contract,
+ * Limits; R21).
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import type { Emulator, Misbehaviour } from '#sandbox/emulator.ts'

@@ -1,6 +1,7 @@
 /**
- * A walk whose cursors are refused begins again at its first page. However often that happens, and wherever a limit of calls
- * stops it, the rows shown before are found again or the request is refused (readings R17 to R19).
+ * A walk whose cursors are refused begins again at its first page. However often that happens, and wherever a
+ * limit of calls stops it, the rows shown before are found again or the request is refused (readings R17 to
+ * R19).
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

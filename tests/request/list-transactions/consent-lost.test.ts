@@ -1,4 +1,7 @@
-/** A consent that ends between two pages: providers answer 200 without rows, which is not the end (reading R20b). */
+/**
+ * A consent that ends between two pages: providers answer 200 without rows, which is not the end (reading
+ * R20b).
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { codeOf, type Service, startService } from '#tests/support/service.ts'

@@ -1,4 +1,6 @@
-/** Days and instants (readings R14 to R16a): what `from` and `to` take in, and which day a row is shown on. */
+/**
+ * Days and instants (readings R14 to R16a): what `from` and `to` take in, and which day a row is shown on.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Service, startService } from '#tests/support/service.ts'

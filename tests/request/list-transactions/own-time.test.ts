@@ -1,6 +1,6 @@
 /**
- * Requests whose own time ends before the pages of their provider do (readings R20c, R21), and what is asked of every provider.
- * Real time passes here, in tenths of a second.
+ * Requests whose own time ends before the pages of their provider do (readings R20c, R21), and what is asked
+ * of every provider. Real time passes here, in tenths of a second.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'

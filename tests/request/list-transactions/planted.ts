@@ -1,6 +1,6 @@
 /**
- * A user with one bank account whose rows the test writes itself, at Fiskil or at Akahu. It plants rows at the emulators
- * and asks through the front door; it knows nothing of how they are read.
+ * A user with one bank account whose rows the test writes itself, at Fiskil or at Akahu. It plants rows at
+ * the emulators and asks through the front door; it knows nothing of how they are read.
  */
 import assert from 'node:assert/strict'
 import type { AkahuRow } from '#sandbox/akahu/people.ts'

@@ -1,4 +1,7 @@
-/** Rows of today that have only a day (reading R16a), seen from zones that are behind the one they were written in. */
+/**
+ * Rows of today that have only a day (reading R16a), seen from zones that are behind the one they were
+ * written in.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { addDays, getZone, toMicros, toMillis } from '#kernel/time.ts'
@@ -33,7 +36,10 @@ test('R16a: without to, a plain date counts once its day has begun anywhere on E
   assert.deepEqual(namesOf(await reader.ask('&from=2026-12-05&to=2026-12-06')), ['2026-12-06'])
 })
 
-/** One minute past midnight: rows stamped midnight UTC of the days around today, of which the past ones and today's are shown. */
+/**
+ * One minute past midnight: rows stamped midnight UTC of the days around today, of which the past ones and
+ * today's are shown.
+ */
 async function checkMidnightUtc(
   { provider, name, timezone }: Parameters<typeof makeBankUser>[1] & { readonly timezone: string },
   present: string,

@@ -1,4 +1,7 @@
-/** Windows over long histories: ceiling, page caps, totals and what consecutive windows share (readings R17 to R19). */
+/**
+ * Windows over long histories: ceiling, page caps, totals and what consecutive windows share (readings R17 to
+ * R19).
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { type Answer, type Service, startService } from '#tests/support/service.ts'

@@ -1,4 +1,7 @@
-/** Bodies that are too large, and clients that ask first: answered at once, on every door, and the connection ends. */
+/**
+ * Bodies that are too large, and clients that ask first: answered at once, on every door, and the connection
+ * ends.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

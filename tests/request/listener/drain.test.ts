@@ -39,7 +39,8 @@ beforeEach(async () => {
   key ??= await prepare(running.printed('Admin API'))
 })
 
-// Where a test failed, or was left out when only failed ones are repeated, its process still has the store open.
+// Where a test failed, or was left out when only failed ones are repeated, its process still has the store
+// open.
 afterEach(async () => {
   running.child.kill('SIGKILL')
   await running.ended

@@ -1,4 +1,7 @@
-/** A `.env` in the folder of the start: the service reads it and says so, and the command finds the service by it. */
+/**
+ * A `.env` in the folder of the start: the service reads it and says so, and the command finds the service by
+ * it.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'

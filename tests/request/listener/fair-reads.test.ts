@@ -1,4 +1,6 @@
-/** The listener alone, with more to read than it can do in one turn of the event loop: who is read, and when. */
+/**
+ * The listener alone, with more to read than it can do in one turn of the event loop: who is read, and when.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Server } from 'node:http'

@@ -1,4 +1,7 @@
-/** The listener alone: the order of requests on a connection, notification of a disconnect, and the end of a drain. */
+/**
+ * The listener alone: the order of requests on a connection, notification of a disconnect, and the end of a
+ * drain.
+ */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

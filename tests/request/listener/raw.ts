@@ -1,5 +1,6 @@
 /**
- * A raw socket to a running service: bytes out, answers in. For requests that no well-behaved client would send.
+ * A raw socket to a running service: bytes out, answers in. For requests that no well-behaved client would
+ * send.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -28,7 +29,10 @@ export function dial(origin: string): Promise<Socket> {
   })
 }
 
-/** Sends the bytes and reads `count` answers, or fewer when the server closes before; gives up after fifteen seconds. */
+/**
+ * Sends the bytes and reads `count` answers, or fewer when the server closes before; gives up after fifteen
+ * seconds.
+ */
 export async function sendRaw(
   origin: string,
   bytes: string | Uint8Array,

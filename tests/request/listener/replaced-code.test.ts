@@ -1,4 +1,6 @@
-/** An upgrade replaces the code under a running service: what was not loaded yet is refused until the restart. */
+/**
+ * An upgrade replaces the code under a running service: what was not loaded yet is refused until the restart.
+ */
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** Whatever an anonymous client sends, and whenever it resets the connection: the same process answers the next one. */
+/**
+ * Whatever an anonymous client sends, and whenever it resets the connection: the same process answers the
+ * next one.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -82,7 +85,8 @@ const stages: Readonly<Record<string, (socket: Socket, bytes: string) => Promise
     await Promise.race([once(socket, 'end'), once(socket, 'close'), sleep(300)])
   },
   'with its half closed': async (socket, bytes) => {
-    // A half that is closed cannot be reset any more: the answer runs into a closed port, whose system resets it.
+    // A half that is closed cannot be reset any more: the answer runs into a closed port, whose system resets
+    // it.
     await new Promise<void>((resolve) => socket.end(bytes, resolve))
     socket.destroy()
   },

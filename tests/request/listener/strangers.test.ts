@@ -1,4 +1,7 @@
-/** Aborted and malformed requests of anonymous clients raise no alarm: no log line at level error, no alerting metric. */
+/**
+ * Aborted and malformed requests of anonymous clients raise no alarm: no log line at level error, no alerting
+ * metric.
+ */
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** The listener alone, with clients that send any number of requests without waiting for an answer, or at once. */
+/**
+ * The listener alone, with clients that send any number of requests without waiting for an answer, or at
+ * once.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

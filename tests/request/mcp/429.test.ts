@@ -1,4 +1,7 @@
-/** Rate windows and places in flight of agents: the very ones of REST, charged call by call (readings R6, R28). */
+/**
+ * Rate windows and places in flight of agents: the very ones of REST, charged call by call (readings R6,
+ * R28).
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'

@@ -1,6 +1,6 @@
 /**
- * Both official client lines with an API key: they connect, list and call all six tools, and hold every result against
- * the tool's own output schema, errors included (reading R28).
+ * Both official client lines with an API key: they connect, list and call all six tools, and hold every
+ * result against the tool's own output schema, errors included (reading R28).
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

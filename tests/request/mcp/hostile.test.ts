@@ -1,4 +1,7 @@
-/** Messages that no client should send: the right JSON-RPC or HTTP error, never a 5xx, never a hang (JSON-RPC 2.0 §5.1). */
+/**
+ * Messages that no client should send: the right JSON-RPC or HTTP error, never a 5xx, never a hang (JSON-RPC
+ * 2.0 §5.1).
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { modern, post, rpc, toolCall } from '#tests/support/agent.ts'

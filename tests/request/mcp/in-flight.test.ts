@@ -1,4 +1,7 @@
-/** Agents that leave, and agents that ask the same at once (reading R22). Real time passes here, in tenths of a second. */
+/**
+ * Agents that leave, and agents that ask the same at once (reading R22). Real time passes here, in tenths of
+ * a second.
+ */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'

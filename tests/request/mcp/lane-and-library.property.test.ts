@@ -1,6 +1,7 @@
 /**
- * What the lane answers itself, the protocol library would answer with the same status, headers and bytes, at the same
- * cost, and with the same record for log and counts. The library's own conformance thereby covers the lane.
+ * What the lane answers itself, the protocol library would answer with the same status, headers and bytes, at
+ * the same cost, and with the same record for log and counts. The library's own conformance thereby covers
+ * the lane.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

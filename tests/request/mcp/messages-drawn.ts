@@ -1,6 +1,6 @@
 /**
- * Requests to `/mcp` as the comparison of lane and library draws them. Each part is usually sound and sometimes not, so
- * that most requests are wrong in no place or in one.
+ * Requests to `/mcp` as the comparison of lane and library draws them. Each part is usually sound and
+ * sometimes not, so that most requests are wrong in no place or in one.
  */
 import fc from 'fast-check'
 import type { Sent } from './two-doors.ts'

@@ -1,4 +1,7 @@
-/** What a model reads: pages that fit its context, texts without invisible characters, one line on how to continue. */
+/**
+ * What a model reads: pages that fit its context, texts without invisible characters, one line on how to
+ * continue.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { OperationName } from '#contract/operations.ts'

@@ -1,4 +1,7 @@
-/** The tools are thin over REST (reading R28): the same bodies, errors and cache entries, question by question. */
+/**
+ * The tools are thin over REST (reading R28): the same bodies, errors and cache entries, question by
+ * question.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { OperationName } from '#contract/operations.ts'

@@ -1,6 +1,7 @@
 /**
- * Two agents' doors over equal parts: one answers plain calls itself, the other lets the protocol library answer
- * everything. What they are asked, and the answers of the provider behind them, depend on the arguments alone.
+ * Two agents' doors over equal parts: one answers plain calls itself, the other lets the protocol library
+ * answer everything. What they are asked, and the answers of the provider behind them, depend on the
+ * arguments alone.
  */
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'

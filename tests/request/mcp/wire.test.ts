@@ -1,6 +1,6 @@
 /**
- * Tool calls as the network brings them: in pieces, many at once on one connection, broken off. Each gets its own
- * answer, in order, or none; nothing is left held.
+ * Tool calls as the network brings them: in pieces, many at once on one connection, broken off. Each gets its
+ * own answer, in order, or none; nothing is left held.
  */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'

@@ -54,7 +54,8 @@ test('no token, code, verifier, challenge or state lies in the store’s files, 
     state,
   ]
   const bytes = readFiles(world.dataDir)
-  // Proof that the search would find what is there: client ids are no secret, and name their grants; neither are the names of clients, which the audit keeps.
+  // Proof that the search would find what is there: client ids are no secret, and name their grants; neither
+  // are the names of clients, which the audit keeps.
   assert.ok(bytes.includes(clientId))
   for (const text of hidden) {
     assert.ok(text.length > 10)

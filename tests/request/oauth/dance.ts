@@ -1,6 +1,6 @@
 /**
- * A client of the authorization server for tests, by hand, so that every parameter can be bent: registration, the way
- * through the browser with a cookie jar, redemption, refresh, revocation.
+ * A client of the authorization server for tests, by hand, so that every parameter can be bent: registration,
+ * the way through the browser with a cookie jar, redemption, refresh, revocation.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'

@@ -1,4 +1,7 @@
-/** Whatever is done in whatever order: no token is another person's, wider than its consent, or alive after its end. */
+/**
+ * Whatever is done in whatever order: no token is another person's, wider than its consent, or alive after
+ * its end.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,6 +1,7 @@
 /**
- * The authorization server alone for tests: the real store, the real door, and a consent page of a few lines on which
- * the person named by the cookie `person` decides. What a service around it adds is tested with the service.
+ * The authorization server alone for tests: the real store, the real door, and a consent page of a few lines
+ * on which the person named by the cookie `person` decides. What a service around it adds is tested with the
+ * service.
  */
 
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,7 @@
-/** Keeps the book of one person: each step is compared with what `GET /admin/audit` and the activity page have more than before. */
+/**
+ * Keeps the book of one person: each step is compared with what `GET /admin/audit` and the activity page have
+ * more than before.
+ */
 import assert from 'node:assert/strict'
 import { request } from 'undici'
 import type { AuditRow } from '#store/ports/audit.ts'

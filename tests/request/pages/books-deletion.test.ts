@@ -1,6 +1,6 @@
 /**
- * The book of a deleted account: a person who used everything is deleted, and every table has the rows that it had before they came,
- * and no more, except what docs/storage.md says.
+ * The book of a deleted account: a person who used everything is deleted, and every table has the rows that
+ * it had before they came, and no more, except what docs/storage.md says.
  */
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'

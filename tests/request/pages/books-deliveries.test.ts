@@ -1,5 +1,6 @@
 /**
- * The book of deliveries: the page of an endpoint, the admin API and the receiver itself count the same events, attempts and replays.
+ * The book of deliveries: the page of an endpoint, the admin API and the receiver itself count the same
+ * events, attempts and replays.
  */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
@@ -22,7 +23,10 @@ after(async () => {
   await world.close()
 })
 
-/** What is told of one delivery: its event, whether it is a replay, its state, and what each attempt was answered. */
+/**
+ * What is told of one delivery: its event, whether it is a replay, its state, and what each attempt was
+ * answered.
+ */
 interface Told {
   readonly eventId: string
   readonly isReplay: boolean

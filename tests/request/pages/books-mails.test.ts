@@ -1,4 +1,7 @@
-/** The book of mails: each mailed link is one mail and is booked once, with the address of whoever asked for it or used it. */
+/**
+ * The book of mails: each mailed link is one mail and is booked once, with the address of whoever asked for
+ * it or used it.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readAdminAudit } from './book.ts'

@@ -1,6 +1,6 @@
 /**
- * The book of an operator: whatever is changed through the admin API is in the audit of its person once, as the operator's, with a true
- * sentence on the activity page; what was refused or changed nothing is not.
+ * The book of an operator: whatever is changed through the admin API is in the audit of its person once, as
+ * the operator's, with a true sentence on the activity page; what was refused or changed nothing is not.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

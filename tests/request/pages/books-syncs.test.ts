@@ -1,6 +1,7 @@
 /**
- * The book of syncs: what the overview, the page of a connection and the admin API say of them is what the runs in the store say, also
- * at midnight, when clocks are changed, while one runs, and after the clock was set back.
+ * The book of syncs: what the overview, the page of a connection and the admin API say of them is what the
+ * runs in the store say, also at midnight, when clocks are changed, while one runs, and after the clock was
+ * set back.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -76,7 +77,9 @@ const fact = (text: string, term: string) => {
 
 const pictureOf = (text: string) => /aria-label="((?:Syncs|No sync)[^"]*)"/.exec(text)?.[1]
 
-/** Last success, last error and next sync on both pages, which agree with each other and with the admin API. */
+/**
+ * Last success, last error and next sync on both pages, which agree with each other and with the admin API.
+ */
 async function readFacts(jar: Jar, person: Person, row: ConnectionRow) {
   const [home, page] = [(await jar.get('/')).text, (await jar.get(`/connections/${row.id}`)).text]
   const terms = ['Accounts', 'Last success', 'Last error', 'Next sync'] as const

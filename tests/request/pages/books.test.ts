@@ -1,6 +1,7 @@
 /**
- * The book of a person: whatever they do on the pages is in the audit once, with who, from where and a true sentence, in the
- * admin API and on the activity page alike; what was refused, declined or done already is not.
+ * The book of a person: whatever they do on the pages is in the audit once, with who, from where and a true
+ * sentence, in the admin API and on the activity page alike; what was refused, declined or done already is
+ * not.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

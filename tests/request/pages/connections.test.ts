@@ -1,4 +1,6 @@
-/** The overview, the list of connections and the page of one: what they show, and what a person can do there. */
+/**
+ * The overview, the list of connections and the page of one: what they show, and what a person can do there.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'

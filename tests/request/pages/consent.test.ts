@@ -1,4 +1,7 @@
-/** The consent page with the real authorization server: who sees it, what it offers, what becomes of each answer. */
+/**
+ * The consent page with the real authorization server: who sees it, what it offers, what becomes of each
+ * answer.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { callTool } from '#tests/support/agent.ts'

@@ -1,4 +1,7 @@
-/** The pages' door by itself: https and public names, failures, methods, assets, and what a client could smuggle in. */
+/**
+ * The pages' door by itself: https and public names, failures, methods, assets, and what a client could
+ * smuggle in.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -334,7 +337,8 @@ test('the style sheets and the script weigh less than 20 KB over the wire, and a
     assert.equal(Number(plain.headers['content-length']), Buffer.byteLength(plain.text))
   }
   assert.ok(weight < 20_000, `${weight} bytes`)
-  // A page contains what a visitor typed beside tokens, so its length must not reveal whether they have parts in common.
+  // A page contains what a visitor typed beside tokens, so its length must not reveal whether they have parts
+  // in common.
   const page = await jar().get('/sign-in', { ...name, 'accept-encoding': 'gzip, br' })
   assert.equal(page.headers['content-encoding'], undefined)
 })

@@ -1,6 +1,6 @@
 /**
- * The account that a stranger made with somebody's address: whoever proves the address first, by whatever link and in whatever
- * order, owns an account in which nothing of the stranger's is left.
+ * The account that a stranger made with somebody's address: whoever proves the address first, by whatever
+ * link and in whatever order, owns an account in which nothing of the stranger's is left.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -212,7 +212,8 @@ async function assertShutOut({ email, stranger, key, token }: Stage): Promise<vo
   assert.equal((await stranger.get('/keys')).location, '/sign-in?return=%2Fkeys')
   assert.equal((await signIn(world.jar(), { email, password })).status, 401)
   const { baseUrl } = world.service
-  // A key that was found good within the last second is trusted that long; the clock of the test stands still.
+  // A key that was found good within the last second is trusted that long; the clock of the test stands
+  // still.
   world.service.clock.advance(1001)
   if (key !== '') {
     const headers = { authorization: `Bearer ${key}` }

@@ -1,6 +1,6 @@
 /**
- * A form whose sender has to sign in or to give the password first is not carried out. The pages that follow say so: the sign-in,
- * and once the page of the form. Every form of a signed-in person is in the table.
+ * A form whose sender has to sign in or to give the password first is not carried out. The pages that follow
+ * say so: the sign-in, and once the page of the form. Every form of a signed-in person is in the table.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -114,7 +114,10 @@ async function assertSaid(jar: Jar, person: Person, location: string | null, bac
   return page.text
 }
 
-/** Its page leads on where there is no second factor, and with one the sign-in needs a code (second-factor.test.ts). */
+/**
+ * Its page leads on where there is no second factor, and with one the sign-in needs a code
+ * (second-factor.test.ts).
+ */
 const exempt: readonly string[] = ['/settings/second-factor/remove']
 
 for (const [template, { fields = {}, back, isSensitive = false }] of Object.entries(forms)) {

@@ -1,4 +1,6 @@
-/** The page of API keys: what it lists, creating one, its single showing, revoking one, and what is refused. */
+/**
+ * The page of API keys: what it lists, creating one, its single showing, revoking one, and what is refused.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'

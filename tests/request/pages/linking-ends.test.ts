@@ -1,4 +1,7 @@
-/** Ends of a link that only some providers or installations have: accounts that come later, another account, a key of another user. */
+/**
+ * Ends of a link that only some providers or installations have: accounts that come later, another account, a
+ * key of another user.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { institutions } from '#sandbox/akahu/factories.ts'

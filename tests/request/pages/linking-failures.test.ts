@@ -1,6 +1,6 @@
 /**
- * A provider that fails at one request of a link, whichever it is and however it fails: the person reads what happened, nothing
- * half done is stored here or left there, and a second try links once.
+ * A provider that fails at one request of a link, whichever it is and however it fails: the person reads what
+ * happened, nothing half done is stored here or left there, and a second try links once.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Linking in the browser: the choice, the way to a provider's page and back, every end of it, and what is refused. */
+/**
+ * Linking in the browser: the choice, the way to a provider's page and back, every end of it, and what is
+ * refused.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'

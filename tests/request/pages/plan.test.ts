@@ -1,4 +1,7 @@
-/** The page of a plan, and where plans are spoken of: nowhere on an install that sells none, unless a person has a smaller one. */
+/**
+ * The page of a plan, and where plans are spoken of: nowhere on an install that sells none, unless a person
+ * has a smaller one.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { askForConsent, type PagesWorld, startPages } from './world.ts'

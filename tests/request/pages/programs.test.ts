@@ -1,4 +1,7 @@
-/** `/simplefin/create`: a setup token is made, shown once, listed with its last use, and ended, by its person alone. */
+/**
+ * `/simplefin/create`: a setup token is made, shown once, listed with its last use, and ended, by its person
+ * alone.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Jar } from '#tests/support/jar.ts'

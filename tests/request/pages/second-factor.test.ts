@@ -1,4 +1,4 @@
-/** The second factor: set up, asked for at the sign-in, recovery codes, switched off; and who gets no further. */
+/** The second factor: set up, asked for at the sign-in, recovery codes, switched off, and who is refused. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Providers that answer each request only after seconds: a person's page comes after a moment, the work goes on behind it, and all
- * requests of one action share the time of one (`REQUEST_TIMEOUT_MS`).
+ * Providers that answer each request only after seconds: a person's page comes after a moment, the work goes
+ * on behind it, and all requests of one action share the time of one (`REQUEST_TIMEOUT_MS`).
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'

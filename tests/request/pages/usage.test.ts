@@ -1,4 +1,7 @@
-/** The page of counted requests: what is counted, the plot with its table, limits and budgets without counting, and that the admin API agrees. */
+/**
+ * The page of counted requests: what is counted, the plot with its table, limits and budgets without
+ * counting, and that the admin API agrees.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'

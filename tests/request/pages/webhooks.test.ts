@@ -1,4 +1,7 @@
-/** The pages of webhook endpoints: adding, testing, switching, rotating, removing, deliveries, and what is refused. */
+/**
+ * The pages of webhook endpoints: adding, testing, switching, rotating, removing, deliveries, and what is
+ * refused.
+ */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,7 @@
-/** The page after a sign-up and the first steps: each is offered until it is done, and made-up data links in sandbox mode only. */
+/**
+ * The page after a sign-up and the first steps: each is offered until it is done, and made-up data links in
+ * sandbox mode only.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'

@@ -1,6 +1,7 @@
 /**
- * The pages of a whole service in this process: people with passwords, browsers without a screen, and an agent that asks
- * for consent. Their stored passwords have the least cost, which a check takes from what is stored.
+ * The pages of a whole service in this process: people with passwords, browsers without a screen, and an
+ * agent that asks for consent. Their stored passwords have the least cost, which a check takes from what is
+ * stored.
  */
 import assert from 'node:assert/strict'
 import { argon2Sync, createHash, randomBytes } from 'node:crypto'

@@ -1,4 +1,7 @@
-/** Webhooks of providers that are refused: forged, unreadable, too old, too large, too many; none of them changes a thing. */
+/**
+ * Webhooks of providers that are refused: forged, unreadable, too old, too large, too many; none of them
+ * changes a thing.
+ */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { after, before, beforeEach, test } from 'node:test'

@@ -1,4 +1,6 @@
-/** Unknown paths and other methods (readings R3 step 1, R4, R6, R8): the same answer to everybody, at no cost. */
+/**
+ * Unknown paths and other methods (readings R3 step 1, R4, R6, R8): the same answer to everybody, at no cost.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'

@@ -1,4 +1,7 @@
-/** Rate limits of keys and of anonymous clients (contract, Limits; readings R6 and R7), by the contract's numbers. */
+/**
+ * Rate limits of keys and of anonymous clients (contract, Limits; readings R6 and R7), by the contract's
+ * numbers.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { mintKey } from '#auth/keys.ts'

@@ -1,6 +1,6 @@
 /**
- * What the cache holds, for whom and how long (contract, Limits; contract, Common response headers; readings R8, R9,
- * R19).
+ * What the cache holds, for whom and how long (contract, Limits; contract, Common response headers; readings
+ * R8, R9, R19).
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'

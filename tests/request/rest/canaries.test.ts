@@ -1,7 +1,7 @@
 /**
- * Money data and secrets are never stored in plain text: canaries are planted in everything that a provider sends and in every
- * token, all endpoints are read in good times and bad, and then every log line, every byte of the data directory and the
- * metrics are searched for them.
+ * Money data and secrets are never stored in plain text: canaries are planted in everything that a provider
+ * sends and in every token, all endpoints are read in good times and bad, and then every log line, every byte
+ * of the data directory and the metrics are searched for them.
  */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * Requests in flight: clients that leave (reading R22), shared computations, the cap of four, the time of one request
- * (reading R20c). Real time passes here, in tenths of a second.
+ * Requests in flight: clients that leave (reading R22), shared computations, the cap of four, the time of one
+ * request (reading R20c). Real time passes here, in tenths of a second.
  */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'

@@ -1,4 +1,7 @@
-/** A rolling upgrade to a version with another provider: its rows are in the store of a process that does not know it. */
+/**
+ * A rolling upgrade to a version with another provider: its rows are in the store of a process that does not
+ * know it.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

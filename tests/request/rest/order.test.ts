@@ -1,6 +1,6 @@
 /**
- * The order in which a request is judged (reading R3): every request here is wrong in two ways at once, and the earlier
- * step must win. One test per pair of neighbours.
+ * The order in which a request is judged (reading R3): every request here is wrong in two ways at once, and
+ * the earlier step must win. One test per pair of neighbours.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'

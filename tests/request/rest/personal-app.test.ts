@@ -1,6 +1,6 @@
 /**
- * The whole service with a personal app of Akahu: what people read through it, what a refusal at Akahu makes of their
- * connections, and that neither token is anywhere in the log, the metrics or on the disk.
+ * The whole service with a personal app of Akahu: what people read through it, what a refusal at Akahu makes
+ * of their connections, and that neither token is anywhere in the log, the metrics or on the disk.
  */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'

@@ -1,4 +1,6 @@
-/** What invalidates cached answers (reading R10): each kind of change, also while an answer is being computed. */
+/**
+ * What invalidates cached answers (reading R10): each kind of change, also while an answer is being computed.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'

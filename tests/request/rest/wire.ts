@@ -1,6 +1,6 @@
 /**
- * Raw HTTP/1.1 over a socket, for requests that no client library would send: any method, any target, headers twice.
- * One exchange per connection; it knows nothing of what is asked.
+ * Raw HTTP/1.1 over a socket, for requests that no client library would send: any method, any target, headers
+ * twice. One exchange per connection; it knows nothing of what is asked.
  */
 import { connect, type Socket } from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
- * What the code of known clients demands of `/simplefin/accounts`, each row by the requests that it sends. The demands were read
- * in the clients' own code; none of that code is here.
+ * What the code of known clients demands of `/simplefin/accounts`, each row by the requests that it sends.
+ * The demands were read in the clients' own code; none of that code is here.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** What cannot be read: said of its connection or account, in the words that clients act on; never a zero, never all or nothing. */
+/**
+ * What cannot be read: said of its connection or account, in the words that clients act on; never a zero,
+ * never all or nothing.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAccess, openWorld } from './world.ts'

@@ -1,6 +1,7 @@
 /**
- * Events are never stored in plain text: values are planted in everything that providers send, receivers repeat what they get,
- * and then every byte of the data directory, every log line and everything that operators can list is searched.
+ * Events are never stored in plain text: values are planted in everything that providers send, receivers
+ * repeat what they get, and then every byte of the data directory, every log line and everything that
+ * operators can list is searched.
  */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'

@@ -146,7 +146,8 @@ test('R31: during a rotation events are signed with both secrets, and after it w
   const verify = async (count: number) => {
     await stage.emit()
     await until('it arrived', () => receiver.received.length === count)
-    // Otherwise the clock or the rotation below could end the lease before the answer is stored, and it would come again.
+    // Otherwise the clock or the rotation below could end the lease before the answer is stored, and it would
+    // come again.
     await until('it is stored', async () =>
       (await stage.deliveries(id)).every(({ status }) => status === 'succeeded'),
     )

@@ -1,4 +1,7 @@
-/** Deliveries of the product as an operator runs it: a process of its own, asked through its admin API, and stopped. */
+/**
+ * Deliveries of the product as an operator runs it: a process of its own, asked through its admin API, and
+ * stopped.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

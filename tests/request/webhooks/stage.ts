@@ -1,6 +1,6 @@
 /**
- * Deliveries as a process makes them: a real store, the worker, the guarded way out, and receivers that really listen. The
- * clock stands still until it is moved; then the worker looks again.
+ * Deliveries as a process makes them: a real store, the worker, the guarded way out, and receivers that
+ * really listen. The clock stands still until it is moved; then the worker looks again.
  */
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * What one row of the admin API's table says: its path, its input and reply by schema, what is recorded, and its words on
- * the command line. Routes, the OpenAPI document, the page and the commands derive from it.
+ * What one row of the admin API's table says: its path, its input and reply by schema, what is recorded, and
+ * its words on the command line. Routes, the OpenAPI document, the page and the commands derive from it.
  */
 import { z } from 'zod'
 import type { AuditAction } from '#contract/audit.ts'

@@ -1,6 +1,6 @@
 /**
- * The fields of a call's input: what its schema says of each (as JSON Schema) beside the words of the table. The commands'
- * flags, the parameters and bodies of the OpenAPI document and the page are made from it.
+ * The fields of a call's input: what its schema says of each (as JSON Schema) beside the words of the table.
+ * The commands' flags, the parameters and bodies of the OpenAPI document and the page are made from it.
  */
 import { z } from 'zod'
 import { type Json, type JsonObject, tidySchema } from '#contract/openapi-schemas.ts'

@@ -1,4 +1,7 @@
-/** Rows of what a person sees on their pages in the table of the admin API: accounts, agents, browsers, requests, limits. */
+/**
+ * Rows of what a person sees on their pages in the table of the admin API: accounts, agents, browsers,
+ * requests, limits.
+ */
 import { z } from 'zod'
 import { allScopes } from '#auth/scopes.ts'
 import { Account, Provider } from '#contract/resources.ts'

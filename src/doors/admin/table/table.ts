@@ -1,6 +1,7 @@
 /**
- * The one table of the admin API: every call by its name, in the order of the page and of the commands. A call that is
- * added here needs a handler, or the door does not compile; its command, its documents and its checks follow.
+ * The one table of the admin API: every call by its name, in the order of the page and of the commands. A
+ * call that is added here needs a handler, or the door does not compile; its command, its documents and its
+ * checks follow.
  */
 import type { AdminCall } from './call.ts'
 import { connectionCalls } from './connections.ts'

@@ -1,6 +1,6 @@
 /**
- * What the activity page says: a sentence of each action, and word for word what it said when entries had only their text, be they
- * written by this version or by an earlier one.
+ * What the activity page says: a sentence of each action, and word for word what it said when entries had
+ * only their text, be they written by this version or by an earlier one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

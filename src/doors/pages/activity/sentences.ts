@@ -1,6 +1,6 @@
 /**
- * What each entry of the audit says, as a plain sentence. The table is complete: the compiler names an action without a sentence.
- * An action of another version is shown as it was written.
+ * What each entry of the audit says, as a plain sentence. The table is complete: the compiler names an action
+ * without a sentence. An action of another version is shown as it was written.
  */
 
 import type { AuditAction, AuditDetails, AuditFacts } from '#contract/audit.ts'

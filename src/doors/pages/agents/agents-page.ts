@@ -1,4 +1,7 @@
-/** The list of connected agents with how to connect more, and the confirmation before one is disconnected. Rendering only. */
+/**
+ * The list of connected agents with how to connect more, and the confirmation before one is disconnected.
+ * Rendering only.
+ */
 import type { ConnectedAgent } from '#auth/oauth/port.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, hidden } from '../layout.ts'

@@ -1,6 +1,6 @@
 /**
- * How to add this server to each agent, to copy (docs/agents.md tells the same). Only what the vendors' documentation says;
- * menus change, commands and files rarely. Rendering only.
+ * How to add this server to each agent, to copy (docs/agents.md tells the same). Only what the vendors'
+ * documentation says; menus change, commands and files rarely. Rendering only.
  */
 import { type Html, html } from '../html.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Forms behind mailed links: a GET shows the form and changes nothing, the POST uses the link. Every answer that needs no
- * token is a page of its own, so that reloading it sends nothing again.
+ * Forms behind mailed links: a GET shows the form and changes nothing, the POST uses the link. Every answer
+ * that needs no token is a page of its own, so that reloading it sends nothing again.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JudgedToken } from '#auth/sign-in/by-mail.ts'

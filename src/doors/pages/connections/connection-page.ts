@@ -1,4 +1,7 @@
-/** One connection: its state, accounts, what is shared, recent syncs, and what can be done with it. Rendering only. */
+/**
+ * One connection: its state, accounts, what is shared, recent syncs, and what can be done with it. Rendering
+ * only.
+ */
 import { type ConnectionOverview, pictureDays, type RunDays } from '#connections/overview.ts'
 import type { Renewal } from '#connections/renewal.ts'
 import type { AccountType } from '#contract/resources.ts'

@@ -1,4 +1,7 @@
-/** What pages show of one connection: its state, how fresh each kind of data is, its next sync, its button. Rendering only. */
+/**
+ * What pages show of one connection: its state, how fresh each kind of data is, its next sync, its button.
+ * Rendering only.
+ */
 import type { ConnectionOverview } from '#connections/overview.ts'
 import type { Renewal } from '#connections/renewal.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'

@@ -1,6 +1,7 @@
 /**
- * The syncs of the last 30 days as a small picture, drawn on the server: one bar for each day, told apart by shape as well as
- * by colour. A sentence says the same for those who do not see it, and a table on the page of the connection.
+ * The syncs of the last 30 days as a small picture, drawn on the server: one bar for each day, told apart by
+ * shape as well as by colour. A sentence says the same for those who do not see it, and a table on the page
+ * of the connection.
  */
 import type { DayRuns } from '#connections/overview.ts'
 import { type Html, html } from '../html.ts'

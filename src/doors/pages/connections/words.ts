@@ -1,6 +1,6 @@
 /**
- * The states of a connection and the results of its syncs in plain words, with what to do. Every switch is complete: a new
- * status or code does not compile without its sentence. Pure.
+ * The states of a connection and the results of its syncs in plain words, with what to do. Every switch is
+ * complete: a new status or code does not compile without its sentence. Pure.
  */
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { unreachable } from '#kernel/unreachable.ts'

@@ -1,6 +1,6 @@
 /**
- * The page for a person whose browser an agent sent here with a request that cannot continue: what happened, what to
- * do, and a link back. The agent's text is escaped.
+ * The page for a person whose browser an agent sent here with a request that cannot continue: what happened,
+ * what to do, and a link back. The agent's text is escaped.
  */
 import type { Refusal, RenderRefusal } from '#auth/oauth/answers.ts'
 import { readAssets } from '../assets.ts'

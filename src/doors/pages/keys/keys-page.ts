@@ -1,4 +1,6 @@
-/** The list of API keys, the form for a new one, and the confirmation before one is revoked. Rendering only. */
+/**
+ * The list of API keys, the form for a new one, and the confirmation before one is revoked. Rendering only.
+ */
 import { type KeyStatus, toKeyStatus } from '#auth/keys.ts'
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { KeyRow } from '#store/ports/keys.ts'

@@ -106,7 +106,9 @@ function toExpiry(day: string, user: UserRow): string | null | undefined {
 function addRevocation(scope: FastifyInstance, context: PagesContext): void {
   const place = { path: '/keys/:key/revoke', returnTo: path }
 
-  /** An active key of this person; another's, or one that has ended, is treated as one that does not exist. */
+  /**
+   * An active key of this person; another's, or one that has ended, is treated as one that does not exist.
+   */
   async function findActive(visit: SignedIn, text: string): Promise<KeyRow | null> {
     const id = parseUuid<KeyId>(text)
     const keys = id === null ? [] : await context.store.keys.list(visit.user.id)

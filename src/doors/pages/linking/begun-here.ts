@@ -1,6 +1,7 @@
 /**
- * Which session began a link in this browser: a sealed cookie, for its person, as long as the link lives. Who signs out and in again
- * while the provider's page is open still ends the link here; no other browser and no other person can.
+ * Which session began a link in this browser: a sealed cookie, for its person, as long as the link lives. Who
+ * signs out and in again while the provider's page is open still ends the link here; no other browser and no
+ * other person can.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'

@@ -1,4 +1,7 @@
-/** The pages on which a person chooses a provider and an institution, or gives a key of their own. Rendering only. */
+/**
+ * The pages on which a person chooses a provider and an institution, or gives a key of their own. Rendering
+ * only.
+ */
 import type { LinkingWay } from '#connections/connections.ts'
 import type { OwnKeyAccess } from '#providers/credentials.ts'
 import type { Institution } from '#providers/linking.ts'

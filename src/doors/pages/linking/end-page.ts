@@ -1,4 +1,7 @@
-/** What a person reads when a link did not end with a connection: what happened, what to do, and one button. Rendering only. */
+/**
+ * What a person reads when a link did not end with a connection: what happened, what to do, and one button.
+ * Rendering only.
+ */
 import type { ApiError } from '#contract/errors.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import { type Html, html } from '../html.ts'

@@ -1,4 +1,7 @@
-/** The addresses of linking: its pages, where a browser returns to, and which pages of others its forms may lead to. */
+/**
+ * The addresses of linking: its pages, where a browser returns to, and which pages of others its forms may
+ * lead to.
+ */
 import type { FastifyRequest } from 'fastify'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
@@ -19,8 +22,8 @@ export function toLinked(rows: readonly ConnectionRow[]): string {
 const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * The origin to which a browser returns. On loopback this server has several names, and a session belongs to the one that the
- * browser uses.
+ * The origin to which a browser returns. On loopback this server has several names, and a session belongs to
+ * the one that the browser uses.
  */
 export function toReturnOrigin(
   { origins }: Pick<PagesContext, 'origins'>,

@@ -1,6 +1,7 @@
 /**
- * Where browsers return from the page of a provider, and where they wait for what it takes longer to tell. The state in the address is used once, by its own person and browser, so a GET may
- * end the link; a visitor who is signed out is led to the sign-in and back with the state unused. HEAD is not answered.
+ * Where browsers return from the page of a provider, and where they wait for what it takes longer to tell.
+ * The state in the address is used once, by its own person and browser, so a GET may end the link; a visitor
+ * who is signed out is led to the sign-in and back with the state unused. HEAD is not answered.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Arrival } from '#connections/finish-linking.ts'

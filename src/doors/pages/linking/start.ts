@@ -20,8 +20,8 @@ export interface Leading {
 }
 
 /**
- * Answers with a redirect to the provider's page, or with a page that says why there is none. The page of the form needs
- * `PagesContext.linkingTargets` as its `formAction`.
+ * Answers with a redirect to the provider's page, or with a page that says why there is none. The page of the
+ * form needs `PagesContext.linkingTargets` as its `formAction`.
  * @throws ApiError `user_not_found`, `connection_not_found`; `invalid_params`, which belongs to the form.
  */
 export async function leadToProvider(

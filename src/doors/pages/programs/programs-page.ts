@@ -1,4 +1,7 @@
-/** Programs that read SimpleFIN: the form for a setup token, the token once, the list, and the question before one ends. Rendering only. */
+/**
+ * Programs that read SimpleFIN: the form for a setup token, the token once, the list, and the question before
+ * one ends. Rendering only.
+ */
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'

@@ -1,6 +1,6 @@
 /**
- * What a browser calls itself (`User-Agent`), in plain words: the browser and the system, as far as the text says. It is a claim of
- * the sender and decides nothing.
+ * What a browser calls itself (`User-Agent`), in plain words: the browser and the system, as far as the text
+ * says. It is a claim of the sender and decides nothing.
  */
 import { foreignText } from '../html.ts'
 

@@ -1,4 +1,7 @@
-/** The signed-in person deletes their own account. What was ended at the providers is said on a page that needs no account. */
+/**
+ * The signed-in person deletes their own account. What was ended at the providers is said on a page that
+ * needs no account.
+ */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { formTokenOf } from '#auth/sign-in/sessions.ts'

@@ -1,6 +1,6 @@
 /**
- * A QR code as inline SVG, drawn on the server: one path, black on white in both themes, because cameras expect it so. It has no
- * style attribute, which the content security policy refuses.
+ * A QR code as inline SVG, drawn on the server: one path, black on white in both themes, because cameras
+ * expect it so. It has no style attribute, which the content security policy refuses.
  */
 import { encode } from 'uqr'
 import { type Html, html } from '../html.ts'

@@ -1,4 +1,7 @@
-/** The settings: name and time zone, password, second factor, sessions, the end of the account. Rendering only. */
+/**
+ * The settings: name and time zone, password, second factor, sessions, the end of the account. Rendering
+ * only.
+ */
 import type { SessionId } from '#kernel/ids.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { UserRow } from '#store/ports/users.ts'

@@ -1,6 +1,6 @@
 /**
- * The second step of a sign-in: the code of the second factor. The note of the first step crosses over in a cookie; without a
- * valid one the sign-in begins again.
+ * The second step of a sign-in: the code of the second factor. The note of the first step crosses over in a
+ * cookie; without a valid one the sign-in begins again.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { noteLifeSeconds } from '#auth/sign-in/code-step.ts'

@@ -1,4 +1,7 @@
-/** What all steps of a sign-in share: the new session's cookies, the agent that waits, and the text for who has to wait. */
+/**
+ * What all steps of a sign-in share: the new session's cookies, the agent that waits, and the text for who
+ * has to wait.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
 import type { CompletedSignIn, Later } from '#auth/sign-in/sign-ins.ts'
@@ -50,8 +53,8 @@ export async function waitingAgent(
 }
 
 /**
- * Always sets a new token: knowing the old cookie must not give access (session fixation). False when the password or the code is
- * no longer good: then there is no session.
+ * Always sets a new token: knowing the old cookie must not give access (session fixation). False when the
+ * password or the code is no longer good: then there is no session.
  */
 export async function enter(
   context: PagesContext,
@@ -72,7 +75,9 @@ export async function enter(
   return true
 }
 
-/** What the same person began in the session that this one replaces: the set-up of a second factor, a link. */
+/**
+ * What the same person began in the session that this one replaces: the set-up of a second factor, a link.
+ */
 export function carryOn(
   context: PagesContext,
   { request, reply }: Pick<Coming, 'request' | 'reply'>,

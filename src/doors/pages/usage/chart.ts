@@ -1,6 +1,6 @@
 /**
- * The plot of requests by day, drawn on the server: one bar for each day, in three parts. The same numbers stand in the
- * table below it.
+ * The plot of requests by day, drawn on the server: one bar for each day, in three parts. The same numbers
+ * stand in the table below it.
  */
 import type { UsageReport, UsageResults } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'

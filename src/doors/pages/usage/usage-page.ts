@@ -1,4 +1,7 @@
-/** The page of counted requests: by day, by operation, by result, and what is left of the limits. Rendering only. */
+/**
+ * The page of counted requests: by day, by operation, by result, and what is left of the limits. Rendering
+ * only.
+ */
 import { operations } from '#contract/operations.ts'
 import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'

@@ -1,4 +1,7 @@
-/** One endpoint: its state, what can be done with it, its deliveries; and the questions before a change. Rendering only. */
+/**
+ * One endpoint: its state, what can be done with it, its deliveries; and the questions before a change.
+ * Rendering only.
+ */
 import { unreachable } from '#kernel/unreachable.ts'
 import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'

@@ -1,6 +1,6 @@
 /**
- * The steps of a newcomer, until each is done: link a bank or broker, then make a key or connect an agent. A part of the
- * overview and of the page after a sign-up. Reading and rendering only.
+ * The steps of a newcomer, until each is done: link a bank or broker, then make a key or connect an agent. A
+ * part of the overview and of the page after a sign-up. Reading and rendering only.
  */
 import { toKeyStatus } from '#auth/keys.ts'
 import { hasApiAccess } from '#auth/plans.ts'
