@@ -127,6 +127,9 @@ test('a key that the server does not know, and a server that is not there, are s
   assert.equal(unknown.code, 1)
   assert.match(unknown.err, /The server refuses this key: 401/)
   assert(!(unknown.out + unknown.err).includes('no-key-of-theirs'))
+  const garbled = await ask(service.baseUrl, 'no-key☃of-theirs')
+  assert.equal(garbled.code, 1)
+  assert.doesNotMatch(garbled.out + garbled.err, /of-theirs/)
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

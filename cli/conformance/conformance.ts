@@ -46,6 +46,8 @@ export async function runConformance(start: ConformanceStart, terminal: Outside)
   const [secret = named ?? terminal.environment.TRIBUTARY_API_KEY ?? ''] =
     named === '-' ? await readSecrets(terminal.input, [flag], terminal.err) : []
   if (secret === '') throw refusal('Give --key, or set TRIBUTARY_API_KEY')
+  // A header cannot carry it, and the message of that failure would repeat it.
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw refusal('The key has characters that no key has')
   if (start.of === 'receiver' && !isSecret(secret)) throw refusal(secretRule)
   // A server may repeat what it was sent.
   const hide = (text: string) => text.replaceAll(secret, '[secret]')
