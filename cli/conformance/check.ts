@@ -1,6 +1,7 @@
 /**
- * What a check of the conformance kit is: a promise of the contract, where it is written, and a run that throws a Failure
- * with what was expected and seen, or Skipped with the reason. A run that ends is a promise that was kept.
+ * What a check of the conformance kit is: a promise of the contract, where it is written, and a run that
+ * throws a Failure with what was expected and seen, or Skipped with the reason. A run that ends is a promise
+ * that was kept.
  */
 
 export interface Check<On> {

@@ -1,6 +1,7 @@
 /**
- * Asks the server for the conformance kit, one request at a time, and keeps every answer for the checks that look at all
- * of them. It never asks more often than the server's own headers allow: an empty bucket and a 429 are waited for.
+ * Asks the server for the conformance kit, one request at a time, and keeps every answer for the checks that
+ * look at all of them. It never asks more often than the server's own headers allow: an empty bucket and a
+ * 429 are waited for.
  */
 import { operations } from '#contract/operations.ts'
 import { Skipped } from './check.ts'

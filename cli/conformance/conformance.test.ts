@@ -1,4 +1,7 @@
-/** `tributary conformance` against our own service: every promise is kept, politely, and the key is in no output. */
+/**
+ * `tributary conformance` against our own service: every promise is kept, politely, and the key is in no
+ * output.
+ */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

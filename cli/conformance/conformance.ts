@@ -1,7 +1,7 @@
 /**
- * `tributary conformance`: asks a server of this API, or a receiver of its events, from outside, and reports which promises
- * of the contract are kept. The key and the secret are in no output. Exit code 0: no check failed; 1: one did, or the
- * server does not accept the key.
+ * `tributary conformance`: asks a server of this API, or a receiver of its events, from outside, and reports
+ * which promises of the contract are kept. The key and the secret are in no output. Exit code 0: no check
+ * failed; 1: one did, or the server does not accept the key.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readSecrets, type SecretInput } from '../read-secrets.ts'

@@ -1,4 +1,7 @@
-/** Checks of the served description: it is public, it is OpenAPI 3.1, and it has the operations with their parameters. */
+/**
+ * Checks of the served description: it is public, it is OpenAPI 3.1, and it has the operations with their
+ * parameters.
+ */
 import { operations } from '#contract/operations.ts'
 import { expect } from './check.ts'
 import { describe, fieldsOf } from './exchange.ts'

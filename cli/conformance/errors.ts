@@ -1,4 +1,7 @@
-/** Checks of refusals: which status and code each wrong request gets, what the message names, and the envelope. */
+/**
+ * Checks of refusals: which status and code each wrong request gets, what the message names, and the
+ * envelope.
+ */
 import { randomBytes } from 'node:crypto'
 import { expect, show, skip } from './check.ts'
 import type { Sent } from './client.ts'

@@ -1,6 +1,6 @@
 /**
- * One bounded HTTP exchange of the conformance kit, of any method and with any headers: redirects are reported and not
- * followed, a body has an end, and an answer has a deadline.
+ * One bounded HTTP exchange of the conformance kit, of any method and with any headers: redirects are
+ * reported and not followed, a body has an end, and an answer has a deadline.
  */
 import { Failure } from './check.ts'
 

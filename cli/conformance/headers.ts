@@ -1,4 +1,7 @@
-/** Checks of the headers: on every answer that the run has seen, so the subject comes last, and on a few of its own. */
+/**
+ * Checks of the headers: on every answer that the run has seen, so the subject comes last, and on a few of
+ * its own.
+ */
 import { expect, skip } from './check.ts'
 import { type Answer, describe } from './exchange.ts'
 import { nobodysId, rowsPath, type ServerCheck, type ServerSubject } from './session.ts'

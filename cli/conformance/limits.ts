@@ -1,4 +1,7 @@
-/** Checks of limits that can be examined without pressing against them: sizes of pages and lists, and what is counted. */
+/**
+ * Checks of limits that can be examined without pressing against them: sizes of pages and lists, and what is
+ * counted.
+ */
 import { expect, skip } from './check.ts'
 import { describe, errorOf, pagesOf } from './exchange.ts'
 import {

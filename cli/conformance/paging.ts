@@ -1,6 +1,7 @@
 /**
- * Checks of pages: a walk in small windows gives the rows of a walk in large ones, each once, in the same order, with the
- * same sum; and what `pagination` says of each window. A walk has at most 60 windows, most have ten.
+ * Checks of pages: a walk in small windows gives the rows of a walk in large ones, each once, in the same
+ * order, with the same sum; and what `pagination` says of each window. A walk has at most 60 windows, most
+ * have ten.
  */
 import { add, type Decimal, parseDecimal, zero } from '#kernel/decimal.ts'
 import { expect, skip } from './check.ts'

@@ -1,4 +1,7 @@
-/** The kit against receivers of events: a good one passes, and each usual mistake is found by the check that claims it. */
+/**
+ * The kit against receivers of events: a good one passes, and each usual mistake is found by the check that
+ * claims it.
+ */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'

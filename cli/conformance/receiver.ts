@@ -1,6 +1,6 @@
 /**
- * Checks of somebody's receiver of events: a genuine event is accepted within 15 seconds, whatever its size and however
- * often it comes, and what is not genuine is refused. The rows of these events are made up.
+ * Checks of somebody's receiver of events: a genuine event is accepted within 15 seconds, whatever its size
+ * and however often it comes, and what is not genuine is refused. The rows of these events are made up.
  */
 import { apiVersion, chunkLimits } from '#contract/events.ts'
 import { type EventId, newId } from '#kernel/ids.ts'

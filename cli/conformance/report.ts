@@ -1,4 +1,6 @@
-/** The findings of a run, and their text: one line for each check, what was expected and seen, and the counts. */
+/**
+ * The findings of a run, and their text: one line for each check, what was expected and seen, and the counts.
+ */
 import { toPrintable } from '../printable.ts'
 import { Failure, Skipped, type Subject } from './check.ts'
 

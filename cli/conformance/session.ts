@@ -1,6 +1,6 @@
 /**
- * What the checks share: the client, the clock, and what the key's person has. Each piece is read when a check needs it,
- * and kept; a check that needs what the person does not have is skipped with the reason.
+ * What the checks share: the client, the clock, and what the key's person has. Each piece is read when a
+ * check needs it, and kept; a check that needs what the person does not have is skipped with the reason.
  */
 import { type Check, type Subject, skip } from './check.ts'
 import type { Client } from './client.ts'

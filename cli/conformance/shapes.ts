@@ -1,6 +1,6 @@
 /**
- * Checks of the answers' fields: each operation's reply against its schema (further fields are allowed), and the rules that
- * a schema cannot express: order, masks, signs, nulls that go together, decimals as text.
+ * Checks of the answers' fields: each operation's reply against its schema (further fields are allowed), and
+ * the rules that a schema cannot express: order, masks, signs, nulls that go together, decimals as text.
  */
 import { categories } from '#contract/categories.ts'
 import { type Operation, operations } from '#contract/operations.ts'

@@ -1,6 +1,6 @@
 /**
- * For the tests of the conformance kit: what breaks a promise on its way through the proxy. A check that no mutation makes
- * fail would prove nothing.
+ * For the tests of the conformance kit: what breaks a promise on its way through the proxy. A check that no
+ * mutation makes fail would prove nothing.
  */
 import type { Mutation, Passed, Passing } from './proxy.ts'
 
