@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
-import { instant, parseInput } from '#contract/input.ts'
+import { instant, nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
@@ -17,11 +17,7 @@ import { hasKeyExpired, type MintedKey, mintKey } from './keys.ts'
 const maxActiveKeys = 20
 
 export const NewKeyInput = z.strictObject({
-  name: z
-    .string('must be text')
-    .trim()
-    .regex(/^[^\p{Cc}\p{Cs}]{1,100}$/u, 'must have 1 to 100 characters, no control characters')
-    .default('API key'),
+  name: nameText(1).default('API key'),
   expires: instant.nullable().default(null),
 })
 

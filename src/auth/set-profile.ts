@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
-import { parseInput } from '#contract/input.ts'
+import { nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -14,10 +14,7 @@ import { timezone } from './timezone.ts'
 
 /** Fields that are absent stay as they are; an empty name removes it. */
 export const ProfileInput = z.strictObject({
-  name: z
-    .string('must be text')
-    .trim()
-    .regex(/^[^\p{Cc}\p{Cs}]{0,100}$/u, 'must have at most 100 characters, no control characters')
+  name: nameText(0)
     .transform((text) => (text === '' ? null : text))
     .nullable()
     .optional(),

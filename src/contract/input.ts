@@ -18,6 +18,19 @@ export const instant = z.string('must be text').transform((text, context) => {
   return z.NEVER
 })
 
+/**
+ * A name that a person gives: text of at most 100 characters, trimmed. The pattern of the document has no
+ * Unicode property, because many validators read patterns without the flag that those need.
+ */
+export const nameText = (min: 0 | 1) => {
+  const problem = `must have ${min === 0 ? 'at most' : '1 to'} 100 characters, no control characters`
+  return z
+    .string('must be text')
+    .trim()
+    .regex(new RegExp(String.raw`^[^\u0000-\u001f\u007f-\u009f]{${min},100}$`, 'u'), problem)
+    .refine((text) => text.isWellFormed(), problem)
+}
+
 export const EmptyInput = z.strictObject({})
 
 /**

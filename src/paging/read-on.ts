@@ -90,6 +90,8 @@ function listNext(reading: Reading): readonly NextPage[] {
   const [only] = next
   if (only === undefined || next.length > 1) return next
   const useful = Math.ceil(missing / Math.max(1, source.reader.pageSize - source.reader.overlap))
+  // Without it nothing would be read, and an unfinished list would look empty.
+  assert(useful > 0, 'a reader says how many rows its pages have')
   return [only.cursor, ...only.ahead]
     .slice(0, useful)
     .map((cursor) => ({ index: only.index, cursor }))

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
-import { parseInput } from '#contract/input.ts'
+import { nameText, parseInput } from '#contract/input.ts'
 import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
@@ -16,11 +16,7 @@ export const setupLifeMs = 24 * 3_600_000
 const maxConnections = 500
 
 export const NewProgramInput = z.strictObject({
-  name: z
-    .string('must be text')
-    .trim()
-    .regex(/^[^\p{Cc}\p{Cs}]{1,100}$/u, 'must have 1 to 100 characters, no control characters')
-    .default('SimpleFIN'),
+  name: nameText(1).default('SimpleFIN'),
   /** Ids; absent: every connection, later ones too. */
   connections: z
     .array(z.string('must be text'))

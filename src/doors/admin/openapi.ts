@@ -75,6 +75,7 @@ const pathParameters: JsonObject = Object.fromEntries(
     agent: 'Id of a connected agent.',
     session: 'Id of a signed-in browser.',
     key: 'Id of a key.',
+    program: 'Id of a program that reads SimpleFIN.',
     connection: 'Id of a connection.',
     webhook: 'Id of a webhook endpoint.',
     delivery: 'Id of a delivery.',
