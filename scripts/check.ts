@@ -1,11 +1,13 @@
 /**
  * `npm run check`: all checks of the tree that take less than a minute together. One line per step; a step's
  * output is shown only when it fails. All steps run, so that one run shows every problem; it writes nothing.
+ * `--without-tests` leaves out the unit tests.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 
 const root = join(import.meta.dirname, '..')
 
@@ -36,10 +38,11 @@ const steps: readonly (readonly [string, readonly string[]])[] = [
   ['openapi drift', ['scripts/openapi.ts', '--check']],
   ['configuration drift', ['scripts/configuration.ts', '--check']],
   ['drift of the clients', ['scripts/sdk.ts', '--check']],
-  [
-    'tidy and unit tests',
-    ['scripts/test.ts', 'unit', ...report('dot'), ...report('./scripts/unfinished-tests.ts')],
-  ],
+]
+
+const tests: readonly [string, readonly string[]] = [
+  'tidy and unit tests',
+  ['scripts/test.ts', 'unit', ...report('dot'), ...report('./scripts/unfinished-tests.ts')],
 ]
 
 /** True when the step succeeded. A step that is stopped may still say what it was doing. */
@@ -71,8 +74,10 @@ async function run(name: string, args: readonly string[]): Promise<boolean> {
   return false
 }
 
+const { values } = parseArgs({ options: { 'without-tests': { type: 'boolean', default: false } } })
 const failed: string[] = []
-for (const [name, args] of steps) if (!(await run(name, args))) failed.push(name)
+for (const [name, args] of values['without-tests'] ? steps : [...steps, tests])
+  if (!(await run(name, args))) failed.push(name)
 if (failed.length > 0) {
   console.error(`check failed: ${failed.join(', ')}`)
   process.exitCode = 1
