@@ -18,8 +18,8 @@ const header = [
   'OLDFILEUID:NONE',
   'NEWFILEUID:NONE',
 ]
-/** OFX 1.02, 11.4: the lengths of FITID and NAME. */
-const [maxIdLength, maxNameLength] = [255, 32]
+/** OFX 1.02, 11.3 and 11.4: the lengths of ACCTID, FITID and NAME. */
+const [maxAccountLength, maxIdLength, maxNameLength] = [22, 255, 32]
 
 const bankTypes: Readonly<Partial<Record<AccountType, string>>> = {
   savings: 'SAVINGS',
@@ -35,12 +35,14 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
     ? { set: 'CREDITCARDMSGSRSV1', response: 'CCSTMTTRNRS', statement: 'CCSTMTRS' }
     : { set: 'BANKMSGSRSV1', response: 'STMTTRNRS', statement: 'STMTRS' }
   const toStamp = (day: string) => stamp(toMidday(day, zone) * 1000)
+  // A UUID is longer; what is left of its digits still tells a person's accounts apart.
+  const accountId = account.id.replaceAll('-', '').slice(0, maxAccountLength)
   const owner = isCard
-    ? ['<CCACCTFROM>', `<ACCTID>${account.id}`, '</CCACCTFROM>']
+    ? ['<CCACCTFROM>', `<ACCTID>${accountId}`, '</CCACCTFROM>']
     : [
         '<BANKACCTFROM>',
         `<BANKID>${toValue((account.institutionName ?? 'bank').slice(0, 9))}`,
-        `<ACCTID>${account.id}`,
+        `<ACCTID>${accountId}`,
         `<ACCTTYPE>${bankTypes[account.type] ?? 'CHECKING'}`,
         '</BANKACCTFROM>',
       ]
