@@ -1,10 +1,25 @@
 import { Paged } from './paged.js';
-import type { Account, Balance, Category, Connection, Holding, Trade, Transaction } from './types.js';
 import type { CallOptions, ResponseInfo } from './http.js';
+export type Account = import('./types.js').Account;
+export type Balance = import('./types.js').Balance;
+export type Category = import('./types.js').Category;
+export type Connection = import('./types.js').Connection;
+export type Holding = import('./types.js').Holding;
+export type Trade = import('./types.js').Trade;
+export type Transaction = import('./types.js').Transaction;
+export type WebhookEvent = import('./types.js').WebhookEvent;
 /**
- * @import { Account, Balance, Category, Connection, Holding, Pagination, Trade, Transaction } from './types.js'
+ * @import { Pagination } from './types.js'
  * @import { CallOptions, Http, ResponseInfo } from './http.js'
  */
+/** @typedef {import('./types.js').Account} Account */
+/** @typedef {import('./types.js').Balance} Balance */
+/** @typedef {import('./types.js').Category} Category */
+/** @typedef {import('./types.js').Connection} Connection */
+/** @typedef {import('./types.js').Holding} Holding */
+/** @typedef {import('./types.js').Trade} Trade */
+/** @typedef {import('./types.js').Transaction} Transaction */
+/** @typedef {import('./types.js').WebhookEvent} WebhookEvent */
 export { compare, sum, toMinorUnits } from './decimal.js';
 export { AbortedError, ApiError, ConnectionError, Forbidden, InvalidRequest, ListChanged, NotFound, RateLimited, ServerError, TimeoutError, TributaryError, Unauthorized, Unavailable, } from './http.js';
 export * as webhooks from './webhooks.js';

@@ -6,9 +6,19 @@ import { makeHttp, TributaryError } from './http.js'
 import { Page, Paged } from './paged.js'
 
 /**
- * @import { Account, Balance, Category, Connection, Holding, Pagination, Trade, Transaction } from './types.js'
+ * @import { Pagination } from './types.js'
  * @import { CallOptions, Http, ResponseInfo } from './http.js'
  */
+
+// The types of rows and events, under the package's own name.
+/** @typedef {import('./types.js').Account} Account */
+/** @typedef {import('./types.js').Balance} Balance */
+/** @typedef {import('./types.js').Category} Category */
+/** @typedef {import('./types.js').Connection} Connection */
+/** @typedef {import('./types.js').Holding} Holding */
+/** @typedef {import('./types.js').Trade} Trade */
+/** @typedef {import('./types.js').Transaction} Transaction */
+/** @typedef {import('./types.js').WebhookEvent} WebhookEvent */
 
 export { compare, sum, toMinorUnits } from './decimal.js'
 export {
