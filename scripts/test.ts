@@ -38,11 +38,9 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// As many processes at once as there are cores; by default it is one less. Suites on shared servers keep the
-// default.
-const atOnce = ['cluster', 'browser'].includes(name)
-  ? []
-  : [`--test-concurrency=${availableParallelism()}`]
+// As many processes at once as there are cores; by default it is one less. Pages in a browser keep the default,
+// because the browser has processes of its own.
+const atOnce = name === 'browser' ? [] : [`--test-concurrency=${availableParallelism()}`]
 const isGiven = (flag: RegExp) => rest.some((argument) => flag.test(argument))
 const reporters = isGiven(/^--test-reporter=/)
   ? []
