@@ -38,8 +38,8 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// As many processes at once as there are cores; by default it is one less. Pages in a browser keep the default,
-// because the browser has processes of its own.
+// As many processes at once as there are cores; by default it is one less. Pages in a browser keep the
+// default, because the browser has processes of its own.
 const atOnce = name === 'browser' ? [] : [`--test-concurrency=${availableParallelism()}`]
 const isGiven = (flag: RegExp) => rest.some((argument) => flag.test(argument))
 const reporters = isGiven(/^--test-reporter=/)
